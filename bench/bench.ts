@@ -26,26 +26,26 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
   },
   clinical: {
     about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
-    run: async ({ items }) => (await import('./clinical.ts')).clinical(items),
+    run: async ({ items }) => (await import('./clinical.ts')).benchmarkClinical(items),
   },
   data: {
     about: 'a user’s own data and chat against a bare Express: batches, a list, posts, a topic',
-    run: async () => (await import('./user-data/own-data.ts')).ownData(),
+    run: async () => (await import('./user-data/benchmark-own-data.ts')).benchmarkOwnData(),
   },
   live: {
     about:
       'live queries: 1,000 sockets and 100 writes a second, from the answer to the event; one that takes nothing',
-    run: async () => (await import('./live/live.ts')).live(),
+    run: async () => (await import('./live/benchmark-live.ts')).benchmarkLive(),
   },
   aql: {
     about: 'AQL over ever more compositions: one EHR, all EHRs, a count; and commits',
-    run: async ({ items, data }) => (await import('./aql/querying.ts')).aql(items, data),
+    run: async ({ items, data }) => (await import('./aql/benchmark-aql.ts')).benchmarkAql(items, data),
   },
   measurements: {
     about:
       'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',
     run: async ({ items, parts, data }) =>
-      (await import('./measurements/measurements.ts')).measurements(items, parts, data),
+      (await import('./measurements/benchmark-measurements.ts')).benchmarkMeasurements(items, parts, data),
   },
 }
 

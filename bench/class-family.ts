@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { compare, post, stopSide } from './frame/compare.ts'
+import { compareSides, postJson, stopSide } from './frame/compare-sides.ts'
 import { type ParseSide, startParseSide } from './peers/parse-side.ts'
 
 const preloaded = 400
@@ -28,7 +28,7 @@ const bloodPressure = ({ ehrId, carePlanId }: ParseSide, i: number) => ({
 async function prepared(side: ParseSide): Promise<PressureSide> {
   const ids: string[] = []
   for (let i = 0; i < preloaded; i++) {
-    const { objectId = '' } = await post(side, '/1/classes/BloodPressure', bloodPressure(side, i))
+    const { objectId = '' } = await postJson(side, '/1/classes/BloodPressure', bloodPressure(side, i))
     ids.push(objectId)
   }
   return { ...side, ids }
@@ -42,7 +42,7 @@ const sides = [
 ]
 
 /** The four requests, each over many objects. */
-await compare(sides, {
+await compareSides(sides, {
   'GET one': {
     requests: ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/1/classes/BloodPressure/${id}` })),
   },

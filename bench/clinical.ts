@@ -10,18 +10,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { EHR_ITEMS, type Loaded, load } from './frame/clinical-data.ts'
+import { ITEMS_PER_EHR, type LoadedIds, loadClinicalRecords } from './frame/clinical-data.ts'
 import {
-  compare,
-  databaseUri,
+  compareSides,
+  createGet,
+  createRequest,
+  describeVerdict,
   type Figures,
-  get,
   type Side,
-  send,
+  sideDatabaseUri,
   signIn,
   stopSide,
-  verdict,
-} from './frame/compare.ts'
+} from './frame/compare-sides.ts'
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 
@@ -37,59 +37,67 @@ interface ClinicalSide extends Side {
 
 /** The least that ours is to reach of what the handler written by hand does. */
 const aims: Record<string, number> = { 'GET plan': 0.6, 'list of 100': 0.6, update: 0.5, create: 0.5 }
-const mostGrowth = 1.3
+const MAX_GROWTH = 1.3
 const plan = { name: 'Lower blood pressure', description: 'Below 140/90 by the summer', notes: 'At home' }
 
 /** The requests of the two that have paths for the resources. */
-const byPath = (base: string, { ehrIds, filledIds, plans }: Loaded) => ({
-  getPlan: plans.map(({ id, ehrId }) => get(`${base}/${ehrId}/careplan/${id}`)),
-  listTasks: filledIds.map((ehrId) => get(`${base}/${ehrId}/careplan/todo?limit=100`)),
+const createPathRequests = (base: string, { ehrIds, filledIds, plans }: LoadedIds) => ({
+  getPlan: plans.map(({ id, ehrId }) => createGet(`${base}/${ehrId}/careplan/${id}`)),
+  listTasks: filledIds.map((ehrId) => createGet(`${base}/${ehrId}/careplan/todo?limit=100`)),
   update: plans.map(({ id, ehrId }, i) =>
-    send('PUT', `${base}/${ehrId}/careplan/${id}`, { ...plan, notes: `corrected ${i}` }),
+    createRequest('PUT', `${base}/${ehrId}/careplan/${id}`, { ...plan, notes: `corrected ${i}` }),
   ),
-  create: ehrIds.map((ehrId) => send('POST', `${base}/${ehrId}/careplan`, plan)),
+  create: ehrIds.map((ehrId) => createRequest('POST', `${base}/${ehrId}/careplan`, plan)),
 })
 
-async function ours(engineUri: string, items: number): Promise<ClinicalSide> {
+async function startOurs(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
-  const loaded = await load(databaseUri(engineUri, 'ours'), 'ours', side.userId, items)
+  const loaded = await loadClinicalRecords(sideDatabaseUri(engineUri, 'ours'), 'ours', side.userId, items)
   side.headers['If-Match'] = '*'
-  return { ...side, login: '/auth/login/password', ...byPath('/med', loaded) }
+  return { ...side, login: '/auth/login/password', ...createPathRequests('/med', loaded) }
 }
 
-async function bareExpress(engineUri: string, items: number): Promise<ClinicalSide> {
+async function startBareExpress(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startExpressSide(engineUri)
-  const loaded = await load(databaseUri(engineUri, 'express'), side.name, side.userId, items)
-  return { ...side, login: '/login', ...byPath(`/med/${side.userId}`, loaded) }
+  const loaded = await loadClinicalRecords(
+    sideDatabaseUri(engineUri, 'express'),
+    side.name,
+    side.userId,
+    items,
+  )
+  return { ...side, login: '/login', ...createPathRequests(`/med/${side.userId}`, loaded) }
 }
 
-async function bareParse(engineUri: string, items: number): Promise<ClinicalSide> {
+async function startBareParse(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const name = 'B: Parse'
-  const loaded = await load(databaseUri(engineUri, 'parse'), name, side.userId, items)
+  const loaded = await loadClinicalRecords(sideDatabaseUri(engineUri, 'parse'), name, side.userId, items)
   const openOf = (ehrId: string) => encodeURIComponent(JSON.stringify({ ehrId, status: 'ACTIVE' }))
   const at = '/1/classes/CarePlan'
   return {
     ...side,
     name,
-    getPlan: loaded.plans.map(({ id }) => get(`${at}/${id}`)),
+    getPlan: loaded.plans.map(({ id }) => createGet(`${at}/${id}`)),
     listTasks: loaded.filledIds.map((ehrId) =>
-      get(`/1/classes/Task?where=${openOf(ehrId)}&order=dueDate&limit=100`),
+      createGet(`/1/classes/Task?where=${openOf(ehrId)}&order=dueDate&limit=100`),
     ),
-    update: loaded.plans.map(({ id }, i) => send('PUT', `${at}/${id}`, { ...plan, notes: `corrected ${i}` })),
-    create: loaded.ehrIds.map((ehrId) => send('POST', at, { ...plan, ehrId, status: 'ACTIVE' })),
+    update: loaded.plans.map(({ id }, i) =>
+      createRequest('PUT', `${at}/${id}`, { ...plan, notes: `corrected ${i}` }),
+    ),
+    create: loaded.ehrIds.map((ehrId) => createRequest('POST', at, { ...plan, ehrId, status: 'ACTIVE' })),
   }
 }
 
-async function measured(items: number): Promise<Map<string, Figures[]>> {
+async function measureItems(items: number): Promise<Map<string, Figures[]>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
   const engine = await startEmbeddedMongo({ dataDir })
   const sides: ClinicalSide[] = []
-  for (const start of [ours, bareExpress, bareParse]) sides.push(await start(engine.uri, items))
+  for (const start of [startOurs, startBareExpress, startBareParse])
+    sides.push(await start(engine.uri, items))
   // A token lives for a quarter of an hour, and loading a million items takes minutes.
   for (const side of sides) if (side.login) await signIn(side, side.login, account)
   process.stdout.write(`\n${items} items: `)
-  const figures = await compare(sides, {
+  const figures = await compareSides(sides, {
     'GET plan': { requests: ({ getPlan }) => getPlan },
     'list of 100': { requests: ({ listTasks }) => listTasks },
     update: { requests: ({ update }) => update },
@@ -106,19 +114,21 @@ function writeAims(figures: Map<string, Figures[]>): void {
   for (const [name, [our, express]] of figures) {
     const ratio = (our?.rate ?? 0) / (express?.rate ?? 0)
     const aim = aims[name] ?? 0
-    const line = `${ratio.toFixed(2)} of A: Express, aim >= ${aim}: ${verdict(ratio >= aim)}`
+    const line = `${ratio.toFixed(2)} of A: Express, aim >= ${aim}: ${describeVerdict(ratio >= aim)}`
     process.stdout.write(`${name.padEnd(18)}${line}\n`)
   }
 }
 
 /** How many times longer a request takes with the most items than with the fewest, of each side. */
 function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>): void {
-  process.stdout.write(`\ngrowth, aim of ours <= ${mostGrowth}; then A: Express, B: Parse\n`)
+  process.stdout.write(`\ngrowth, aim of ours <= ${MAX_GROWTH}; then A: Express, B: Parse\n`)
   for (const [name, before] of least) {
     const after = most.get(name) ?? []
     const [our = 0, ...others] = before.map(({ rate }, i) => rate / (after[i]?.rate ?? 0))
     const theirs = others.map((growth) => growth.toFixed(2)).join(', ')
-    process.stdout.write(`${name.padEnd(18)}${our.toFixed(2)}: ${verdict(our <= mostGrowth)}; ${theirs}\n`)
+    process.stdout.write(
+      `${name.padEnd(18)}${our.toFixed(2)}: ${describeVerdict(our <= MAX_GROWTH)}; ${theirs}\n`,
+    )
   }
 }
 
@@ -126,13 +136,15 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
  * @param sizes how many items, separated by commas; the growth is that from the first to the last
  * @throws RangeError unless each is a number that fills whole EHRs
  */
-export async function clinical(sizes: string): Promise<void> {
+export async function benchmarkClinical(sizes: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
-  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % EHR_ITEMS === 0))
-    throw new RangeError(`--items takes multiples of ${EHR_ITEMS} from 1000 to 2000000, separated by commas`)
+  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % ITEMS_PER_EHR === 0))
+    throw new RangeError(
+      `--items takes multiples of ${ITEMS_PER_EHR} from 1000 to 2000000, separated by commas`,
+    )
   const all = []
   for (const items of numbers) {
-    const figures = await measured(items)
+    const figures = await measureItems(items)
     writeAims(figures)
     all.push(figures)
   }

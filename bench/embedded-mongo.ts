@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Collection, MongoClient } from 'mongodb'
-import { memoryOf } from './frame/resident.ts'
+import { readMemory } from './frame/process-memory.ts'
 
 const help = `Measures the embedded database engine through the driver, on a directory of its own.
 
@@ -65,7 +65,7 @@ function progress(text: string) {
 }
 
 /** Runs `work` with 0, 1, 2, … and answers how many a second went through, `width` at a time. */
-async function perSecond(
+async function measureRate(
   times: number,
   width: number,
   work: (n: number) => Promise<unknown>,
@@ -80,7 +80,7 @@ async function perSecond(
 }
 
 /** The middle of `times` runs, in milliseconds. */
-async function median(times: number, work: (n: number) => Promise<unknown>): Promise<number> {
+async function measureMedian(times: number, work: (n: number) => Promise<unknown>): Promise<number> {
   const taken: number[] = []
   for (let n = 0; n < times; n++) {
     const begin = performance.now()
@@ -94,7 +94,7 @@ async function writes(readings: Collection<Reading>, documents: number) {
   progress(`insertMany: ${documents} documents in batches of 1,000`)
   const batch = (n: number) =>
     readings.insertMany(Array.from({ length: 1000 }, (_, i) => reading(n * 1000 + i)))
-  report('insertMany', (await perSecond(Math.ceil(documents / 1000), 1, batch)) * 1000, 'documents/s')
+  report('insertMany', (await measureRate(Math.ceil(documents / 1000), 1, batch)) * 1000, 'documents/s')
 
   const insert = (from: number) => (n: number) => readings.insertOne(reading(1e9 + from + n))
   let updates = 0
@@ -106,11 +106,11 @@ async function writes(readings: Collection<Reading>, documents: number) {
     )
   }
   progress('insertOne')
-  report('insertOne, 64 at a time', await perSecond(20_000, 64, insert(0)), '/s', { least: 5000 })
-  report('insertOne, one after the other', await perSecond(1000, 1, insert(20_000)), '/s')
+  report('insertOne, 64 at a time', await measureRate(20_000, 64, insert(0)), '/s', { least: 5000 })
+  report('insertOne, one after the other', await measureRate(1000, 1, insert(20_000)), '/s')
   progress('updateOne')
-  report('updateOne, 64 at a time', await perSecond(20_000, 64, update), '/s', { least: 4000 })
-  report('updateOne, one after the other', await perSecond(1000, 1, update), '/s')
+  report('updateOne, 64 at a time', await measureRate(20_000, 64, update), '/s', { least: 4000 })
+  report('updateOne, one after the other', await measureRate(1000, 1, update), '/s')
 }
 
 async function reads(readings: Collection<Reading>, documents: number) {
@@ -126,13 +126,13 @@ async function reads(readings: Collection<Reading>, documents: number) {
       .toArray()
   }
   progress('findOne')
-  await perSecond(500, 1, byId)
-  report('findOne by _id, one after the other', await perSecond(5000, 1, byId), '/s', { least: 2500 })
-  report('findOne by _id, 64 at a time', await perSecond(20_000, 64, byId), '/s')
-  report('findOne by a unique index', await perSecond(5000, 1, bySerial), '/s')
+  await measureRate(500, 1, byId)
+  report('findOne by _id, one after the other', await measureRate(5000, 1, byId), '/s', { least: 2500 })
+  report('findOne by _id, 64 at a time', await measureRate(20_000, 64, byId), '/s')
+  report('findOne by a unique index', await measureRate(5000, 1, bySerial), '/s')
   progress('ranges and counts')
-  report('range + sort + limit 100 by date', await median(200, page), 'ms', { most: 3 })
-  report('countDocuments({})', await median(50, () => readings.countDocuments({})), 'ms', { most: 5 })
+  report('range + sort + limit 100 by date', await measureMedian(200, page), 'ms', { most: 3 })
+  report('countDocuments({})', await measureMedian(50, () => readings.countDocuments({})), 'ms', { most: 5 })
 }
 
 /** How long others' point reads take while a command goes through all documents. */
@@ -165,9 +165,14 @@ async function longCommands(readings: Collection<Reading>, documents: number) {
   const from = new Date(start + documents * 0.2 * minute)
   const to = new Date(start + documents * 0.4 * minute)
   const range = { at: { $gte: from, $lt: to } }
-  report('count by an indexed range, 20 %', await median(20, () => readings.countDocuments(range)), 'ms', {
-    most: 100,
-  })
+  report(
+    'count by an indexed range, 20 %',
+    await measureMedian(20, () => readings.countDocuments(range)),
+    'ms',
+    {
+      most: 100,
+    },
+  )
   const gather = () =>
     readings.aggregate([{ $group: { _id: '$patient', mean: { $avg: '$systolic' } } }]).toArray()
   await readsMeanwhile('all are scanned', probes, () => readings.findOne({ note: 'none' }))
@@ -195,7 +200,7 @@ async function withReadings<T>(uri: string, work: (readings: Collection<Reading>
 }
 
 /** How long a start takes. */
-async function starting(figure: string, dataDir: string, most: number) {
+async function measureStart(figure: string, dataDir: string, most: number) {
   progress(figure)
   const begin = performance.now()
   const engine = await startEmbeddedMongo({ dataDir })
@@ -213,18 +218,18 @@ async function measure(dataDir: string, documents: number) {
     ])
     await writes(readings, documents)
     await reads(readings, documents)
-    const { own, mapped } = await memoryOf(first.pid)
+    const { own, mapped } = await readMemory(first.pid)
     report('memory of its own', own, 'MB', { most: 300 })
     // The system takes them back when it needs the room.
     report('mapped pages of the data file', mapped, 'MB')
   })
   process.kill(first.pid, 'SIGKILL')
   await first.exited
-  const second = await starting('start after kill -9, with its verification', dataDir, 2)
+  const second = await measureStart('start after kill -9, with its verification', dataDir, 2)
   await withReadings(second.uri, (readings) => longCommands(readings, documents))
   await second.stop()
   report('on disk', await megabytesOnDisk(dataDir), 'MB')
-  const third = await starting('cold open, process start to ready', dataDir, 0.5)
+  const third = await measureStart('cold open, process start to ready', dataDir, 0.5)
   await third.stop()
 }
 

@@ -9,7 +9,15 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { newId } from '../records/store/documents/ids.ts'
-import { compare, get, post, type Side, send, signIn, stopSide } from './frame/compare.ts'
+import {
+  compareSides,
+  createGet,
+  createRequest,
+  postJson,
+  type Side,
+  signIn,
+  stopSide,
+} from './frame/compare-sides.ts'
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 
@@ -39,16 +47,16 @@ async function ours(engineUri: string): Promise<ProfileSide> {
   await fetch(side.url + at, { method: 'PUT', headers: side.headers, body: JSON.stringify(person) })
   const putContact: Request[] = []
   for (let i = 0; i < preloaded; i++) {
-    const { contactId = '' } = await post(side, `${at}/contact`, contact(i))
+    const { contactId = '' } = await postJson(side, `${at}/contact`, contact(i))
     const body = { ...contact(i), primary: i === 0, contactId }
-    putContact.push(send('PUT', `${at}/contact/${contactId}`, body))
+    putContact.push(createRequest('PUT', `${at}/contact/${contactId}`, body))
   }
   return {
     ...side,
-    getProfile: get(at),
-    listContacts: get(`${at}/contact?limit=20`),
+    getProfile: createGet(at),
+    listContacts: createGet(`${at}/contact?limit=20`),
     putContact,
-    login: send('POST', '/auth/login/password', { email, password }),
+    login: createRequest('POST', '/auth/login/password', { email, password }),
   }
 }
 
@@ -60,10 +68,12 @@ async function bareExpress(engineUri: string): Promise<ProfileSide> {
   await signIn(side, '/login', account)
   return {
     ...side,
-    getProfile: get(`/profile/${id}`),
-    listContacts: get(`/profile/${id}/contact?limit=20`),
-    putContact: ofPerson.map(({ _id }, i) => send('PUT', `/profile/${id}/contact/${_id}`, contact(i))),
-    login: send('POST', '/login', { email, password }),
+    getProfile: createGet(`/profile/${id}`),
+    listContacts: createGet(`/profile/${id}/contact?limit=20`),
+    putContact: ofPerson.map(({ _id }, i) =>
+      createRequest('PUT', `/profile/${id}/contact/${_id}`, contact(i)),
+    ),
+    login: createRequest('POST', '/login', { email, password }),
   }
 }
 
@@ -71,21 +81,21 @@ async function bareParse(engineUri: string): Promise<ProfileSide> {
   const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const { ehrId, carePlanId } = side
   const custom = (modelClassName: string, payload: object) =>
-    post(side, '/1/classes/Custom', { ehrId, carePlanId, modelClassName, payload })
+    postJson(side, '/1/classes/Custom', { ehrId, carePlanId, modelClassName, payload })
   const { objectId = '' } = await custom('Person', person)
   const putContact: Request[] = []
   for (let i = 0; i < preloaded; i++) {
     const { objectId: id } = await custom('Contact', contact(i))
-    putContact.push(send('PUT', `/1/classes/Custom/${id}`, { payload: contact(i) }))
+    putContact.push(createRequest('PUT', `/1/classes/Custom/${id}`, { payload: contact(i) }))
   }
   const where = encodeURIComponent(JSON.stringify({ carePlanId, modelClassName: 'Contact' }))
   return {
     ...side,
     name: 'B: Parse',
-    getProfile: get(`/1/classes/Custom/${objectId}`),
-    listContacts: get(`/1/classes/Custom?where=${where}&order=createdAt&limit=20`),
+    getProfile: createGet(`/1/classes/Custom/${objectId}`),
+    listContacts: createGet(`/1/classes/Custom?where=${where}&order=createdAt&limit=20`),
     putContact,
-    login: send('POST', '/1/login', account),
+    login: createRequest('POST', '/1/login', account),
   }
 }
 
@@ -94,7 +104,7 @@ const engine = await startEmbeddedMongo({ dataDir })
 const sides = [await ours(engine.uri), await bareExpress(engine.uri), await bareParse(engine.uri)]
 
 /** A login is a tenth of a second of arithmetic: few at once are enough to fill the machine. */
-await compare(sides, {
+await compareSides(sides, {
   'GET profile': { requests: ({ getProfile }) => [getProfile], connections: 8 },
   'list of contacts': { requests: ({ listContacts }) => [listContacts], connections: 8 },
   'PUT contact': { requests: ({ putContact }) => putContact, connections: 8 },

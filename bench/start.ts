@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { median, rounds, stopSide } from './frame/compare.ts'
+import { median, ROUNDS, stopSide } from './frame/compare-sides.ts'
 import { launchParseSide } from './peers/parse-side.ts'
 
 const scripts = { ours: '../server/main.js', bare: './peers/bare-parse-server.js' }
@@ -12,7 +12,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })
 const seconds = new Map<string, number[]>(Object.keys(scripts).map((name) => [name, []]))
 // The first start of each makes its collections and indexes.
-for (let round = -1; round < rounds; round++) {
+for (let round = -1; round < ROUNDS; round++) {
   for (const [name, script] of Object.entries(scripts)) {
     const begun = performance.now()
     const side = await launchParseSide(name, script, engine.uri)
@@ -26,6 +26,6 @@ rmSync(dataDir, { recursive: true, force: true })
 
 const [ours = 0, bare = 0] = [...seconds.values()].map(median)
 process.stdout.write(
-  `seconds to the first answer, median of ${rounds}: ours ${ours.toFixed(2)}, bare ${bare.toFixed(2)}; ` +
+  `seconds to the first answer, median of ${ROUNDS}: ours ${ours.toFixed(2)}, bare ${bare.toFixed(2)}; ` +
     `ratio ${(ours / bare).toFixed(2)}\n`,
 )

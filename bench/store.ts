@@ -14,15 +14,15 @@ import autocannon from 'autocannon'
 import express, { type RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import { MongoClient } from 'mongodb'
-import { contents } from '../records/kinds.ts'
-import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
+import { containedCollections } from '../records/kinds.ts'
+import { auditIndexes, openAuditLog } from '../records/store/audit/audit-log.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
 import { newId } from '../records/store/documents/ids.ts'
-import { UnderWay } from '../records/store/steps/under-way.ts'
+import { JobRunner } from '../records/store/jobs/background-jobs.ts'
 import { Store } from '../records/store/store.ts'
+import { EhrLocks } from '../records/store/writing/ehr-locks.ts'
 import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
-import { Turns } from '../records/store/writing/turns.ts'
-import { rounds, seconds } from './frame/compare.ts'
+import { ROUND_SECONDS, ROUNDS } from './frame/compare-sides.ts'
 
 const CONNECTIONS = 24
 const EHRS = 100
@@ -42,12 +42,12 @@ const caller = (): Caller => ({
   requestId: newId(),
 })
 const permissions = { read: ['subject'], write: ['subject'] }
-const any = (most: number) => Math.floor(Math.random() * most)
+const randomInt = (most: number) => Math.floor(Math.random() * most)
 const pressure = () => ({
-  ehrId: `ehr${any(EHRS)}`,
-  timestamp: new Date(Date.now() - any(1e9)).toISOString(),
-  systolic: 100 + any(60),
-  diastolic: 60 + any(30),
+  ehrId: `ehr${randomInt(EHRS)}`,
+  timestamp: new Date(Date.now() - randomInt(1e9)).toISOString(),
+  systolic: 100 + randomInt(60),
+  diastolic: 60 + randomInt(30),
 })
 
 const dataDir = await mkdtemp(join(tmpdir(), 'bench-store-'))
@@ -56,25 +56,25 @@ const client = new MongoClient(engine.uri)
 const db = client.db('bench')
 
 /** Milliseconds that this process and the engine have computed so far. */
-async function computed(): Promise<number> {
+async function readProcessorTime(): Promise<number> {
   const { user, system } = process.cpuUsage()
   const stat = (await readFile(`/proc/${engine.pid}/stat`, 'utf8')).split(' ')
   const ticks = Number(stat[13]) + Number(stat[14])
   return (user + system) / 1000 + ticks * 10
 }
 const clock = () => new Date()
-const audit = await openAudit({
+const audit = await openAuditLog({
   db,
   key: 'bench',
   clock,
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
 const records = {
-  ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+  ...{ client, db, clock, audit, contents: containedCollections, recentRemovals: new RecentRemovals() },
   definitions: new LRUCache<string, object>({ max: 10 }),
-  underWay: new UnderWay({ client, db }, [], false),
-  turns: new Turns(),
-  tellOfPendingEhr: async () => {},
+  jobs: new JobRunner({ client, db }, [], false),
+  ehrLocks: new EhrLocks(),
+  notifyOfPendingEhr: async () => {},
 }
 const resource = {
   collection: 'Pressure',
@@ -91,32 +91,32 @@ for (let ehr = 0; ehr < EHRS; ehr++) {
   const inputs = Array.from({ length: PER_EHR }, () => ({ ...pressure(), ehrId: `ehr${ehr}` }))
   ids.push(...(await unaudited.createAll(caller(), inputs, permissions)).map(({ id }) => id))
 }
-const anyId = () => ids[any(ids.length)] ?? ''
+const anyId = () => ids[randomInt(ids.length)] ?? ''
 
-const answer = (work: () => Promise<unknown>): RequestHandler => {
+const respondWith = (work: () => Promise<unknown>): RequestHandler => {
   return (_request, response, next) => work().then((body) => response.json(body), next)
 }
 const bare = db.collection<{ _id: string }>('Pressure')
-const listing = () => ({ where: { ehrId: `ehr${any(EHRS)}` }, limit: 100 })
-const louder = <T extends { systolic: number }>(now: T): T => ({ ...now, systolic: now.systolic + 1 })
+const createListOptions = () => ({ where: { ehrId: `ehr${randomInt(EHRS)}` }, limit: 100 })
+const raiseSystolic = <T extends { systolic: number }>(now: T): T => ({ ...now, systolic: now.systolic + 1 })
 const app = express()
   .get(
     '/get/bare',
-    answer(() => bare.findOne({ _id: anyId() })),
+    respondWith(() => bare.findOne({ _id: anyId() })),
   )
   .get(
     '/get/unaudited',
-    answer(() => unaudited.get(caller(), { id: anyId() })),
+    respondWith(() => unaudited.get(caller(), { id: anyId() })),
   )
   .get(
     '/get/store',
-    answer(() => store.get(caller(), { id: anyId() })),
+    respondWith(() => store.get(caller(), { id: anyId() })),
   )
   .get(
     '/list/bare',
-    answer(() =>
+    respondWith(() =>
       bare
-        .find({ ehrId: `ehr${any(EHRS)}` })
+        .find({ ehrId: `ehr${randomInt(EHRS)}` })
         .sort({ timestamp: -1, _id: -1 })
         .limit(100)
         .toArray(),
@@ -124,27 +124,27 @@ const app = express()
   )
   .get(
     '/list/unaudited',
-    answer(() => unaudited.list(caller(), 'newest', listing())),
+    respondWith(() => unaudited.list(caller(), 'newest', createListOptions())),
   )
   .get(
     '/list/store',
-    answer(() => store.list(caller(), 'newest', listing())),
+    respondWith(() => store.list(caller(), 'newest', createListOptions())),
   )
   .get(
     '/create/bare',
-    answer(() => bare.insertOne({ _id: newId(), ...pressure() })),
+    respondWith(() => bare.insertOne({ _id: newId(), ...pressure() })),
   )
   .get(
     '/create/store',
-    answer(() => store.create(caller(), pressure(), permissions)),
+    respondWith(() => store.create(caller(), pressure(), permissions)),
   )
   .get(
     '/update/bare',
-    answer(() => bare.findOneAndUpdate({ _id: anyId() }, { $inc: { systolic: 1, version: 1 } })),
+    respondWith(() => bare.findOneAndUpdate({ _id: anyId() }, { $inc: { systolic: 1, version: 1 } })),
   )
   .get(
     '/update/store',
-    answer(() => store.update(caller(), { id: anyId() }, louder)),
+    respondWith(() => store.update(caller(), { id: anyId() }, raiseSystolic)),
   )
 const server = app.listen(0, '127.0.0.1')
 await new Promise((resolve) => server.once('listening', resolve))
@@ -159,13 +159,17 @@ const measured = new Map<
   string,
   Array<Record<'rate' | 'p50' | 'p99' | 'cpuMicroseconds' | 'failed', number>>
 >()
-for (let round = 0; round < rounds; round++) {
+for (let round = 0; round < ROUNDS; round++) {
   for (const path of paths) {
-    const before = await computed()
-    const options = { url: `http://127.0.0.1:${port}${path}`, connections: CONNECTIONS, duration: seconds }
+    const before = await readProcessorTime()
+    const options = {
+      url: `http://127.0.0.1:${port}${path}`,
+      connections: CONNECTIONS,
+      duration: ROUND_SECONDS,
+    }
     const { requests, latency, non2xx: failed } = await autocannon(options)
     await setTimeout(200)
-    const cpuMicroseconds = Math.round(((await computed()) - before) * 1000) / requests.total
+    const cpuMicroseconds = Math.round(((await readProcessorTime()) - before) * 1000) / requests.total
     const figures = { rate: requests.average, p50: latency.p50, p99: latency.p99, cpuMicroseconds, failed }
     measured.set(path, [...(measured.get(path) ?? []), figures])
   }

@@ -21,7 +21,7 @@ const usage = `Usage: health-record-service [COMMAND [ARGUMENT]…]
   start     the service; also without a command
   open      the open test environment
   admin     administrators and signing keys
-  audit     verifies the audit
+  audit     verifies the audit, changes the keys of the data
   backup    copies the embedded database; restore makes a data directory from a copy
   import    stores the measurements of a file
   move      copies the embedded database into a MongoDB

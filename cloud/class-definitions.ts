@@ -1,25 +1,25 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { CLASS_NAMES, classes, classKind } from '../records/kinds.ts'
-import { KEPT } from '../schemas/common.ts'
-import { UserFields } from '../schemas/user.ts'
+import { CLASS_NAMES, classKindOf, classKinds } from '../records/kinds.ts'
+import { UserFields } from '../schemas/accounts/user.ts'
+import { SYSTEM_FIELD_NAMES } from '../schemas/common.ts'
 
-interface Field {
+interface ParseField {
   type: 'String' | 'Number' | 'Boolean' | 'Date' | 'Array' | 'Object'
   defaultValue?: unknown
 }
 
-type Operation = 'find' | 'get' | 'count' | 'create' | 'update' | 'delete'
+type ClassOperation = 'find' | 'get' | 'count' | 'create' | 'update' | 'delete'
 
 interface ClassDefinition {
   className: string
-  fields?: Record<string, Field>
-  /** Every operation is listed: Parse makes public what is left out. */
-  classLevelPermissions: Record<Operation | 'addField', Record<string, boolean>> & {
+  fields?: Record<string, ParseField>
+  /** Lists every operation, because Parse makes an unlisted one public. */
+  classLevelPermissions: Record<ClassOperation | 'addField', Record<string, boolean>> & {
     protectedFields: Record<string, string[]>
   }
 }
 
-const SCALARS: Record<string, Field['type']> = {
+const SCALAR_TYPES: Record<string, ParseField['type']> = {
   string: 'String',
   number: 'Number',
   integer: 'Number',
@@ -27,23 +27,23 @@ const SCALARS: Record<string, Field['type']> = {
   array: 'Array',
 }
 
-function fieldOf(schema: TSchema): Field {
+function toParseField(schema: TSchema): ParseField {
   const isDate = schema.properties?.__type !== undefined
-  const type = isDate ? 'Date' : (SCALARS[schema.type] ?? 'Object')
+  const type = isDate ? 'Date' : (SCALAR_TYPES[schema.type] ?? 'Object')
   return { type, ...(schema.default !== undefined && { defaultValue: schema.default }) }
 }
 
-/** The Parse fields of a schema; objectId, createdAt and updatedAt are Parse's own. */
-const fieldsOf = (schema: TObject): Record<string, Field> =>
+/** Parse fields of a schema. Parse itself adds objectId, createdAt and updatedAt. */
+const toParseFields = (schema: TObject): Record<string, ParseField> =>
   Object.fromEntries(
     Object.entries(schema.properties)
-      .filter(([name]) => name === 'version' || !(KEPT as string[]).includes(name))
-      .map(([name, property]) => [name, fieldOf(property)]),
+      .filter(([name]) => name === 'version' || !(SYSTEM_FIELD_NAMES as string[]).includes(name))
+      .map(([name, property]) => [name, toParseField(property)]),
   )
 
-const users = { requiresAuthentication: true }
+const AUTHENTICATED_USERS = { requiresAuthentication: true }
 
-const permissions = (allowed: Partial<Record<Operation, Record<string, boolean>>>) => ({
+const createPermissions = (allowed: Partial<Record<ClassOperation, Record<string, boolean>>>) => ({
   find: {},
   get: {},
   count: {},
@@ -55,28 +55,38 @@ const permissions = (allowed: Partial<Record<Operation, Record<string, boolean>>
   ...allowed,
 })
 
-/** Users with a session may ask for anything; the permissions of each object decide what they get. */
-const forUsers = () =>
-  permissions({ find: users, get: users, count: users, create: users, update: users, delete: users })
+/** Users with a session may call every operation; the permissions of each object decide about the result. */
+const createUserPermissions = () =>
+  createPermissions({
+    find: AUTHENTICATED_USERS,
+    get: AUTHENTICATED_USERS,
+    count: AUTHENTICATED_USERS,
+    create: AUTHENTICATED_USERS,
+    update: AUTHENTICATED_USERS,
+    delete: AUTHENTICATED_USERS,
+  })
 
-/** The same, of what only the service writes. */
-const forReaders = () => permissions({ find: users, get: users, count: users })
+/** Like createUserPermissions, for classes that only the service writes. */
+const createReaderPermissions = () =>
+  createPermissions({ find: AUTHENTICATED_USERS, get: AUTHENTICATED_USERS, count: AUTHENTICATED_USERS })
 
-/** Every class of the database, with who may do what to it; the classes of health data come from their schemas. */
+/** All classes with their permissions; classes of health data follow from their schemas. */
 export const classDefinitions: ClassDefinition[] = [
   ...CLASS_NAMES.map((className) => ({
     className,
-    fields: fieldsOf(classes[className].stored),
-    classLevelPermissions: classKind(className).readOnly ? forReaders() : forUsers(),
+    fields: toParseFields(classKinds[className].stored),
+    classLevelPermissions: classKindOf(className).readOnly
+      ? createReaderPermissions()
+      : createUserPermissions(),
   })),
   {
     className: '_User',
-    fields: fieldsOf(UserFields),
-    classLevelPermissions: { ...forUsers(), create: { '*': true } },
+    fields: toParseFields(UserFields),
+    classLevelPermissions: { ...createUserPermissions(), create: { '*': true } },
   },
-  // Nothing but the service itself reads or writes these.
+  // Only the service reads and writes these classes.
   ...['_Session', '_Role', '_Installation', '_Product'].map((className) => ({
     className,
-    classLevelPermissions: permissions({}),
+    classLevelPermissions: createPermissions({}),
   })),
 ]

@@ -1,71 +1,84 @@
 import cors from 'cors'
 import express, { type Request, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
-import { counted } from '../records/limits/rate-limits.ts'
+import { addressKey } from '../records/limits/rate-limiter.ts'
 import { errorCode, ServiceError } from '../schemas/errors.ts'
-import { documentation } from './documentation/docs.ts'
-import { openApi } from './documentation/openapi.ts'
-import { idempotency } from './limits/idempotency.ts'
+import { createDocumentationOperations } from './documentation/docs-pages.ts'
+import { createOpenApiDocument } from './documentation/openapi-document.ts'
+import { createRunOnce } from './limits/idempotency.ts'
 import type { Method, Operation } from './operation/operation.ts'
-import { named, pathMatcher } from './request/match.ts'
-import { type Exchange, type Frame, type Perform, performer } from './request/perform.ts'
-import { problem, toServiceError } from './response/problem.ts'
-import { type Rendered, write } from './response/rendered.ts'
-import { table } from './table.ts'
+import { operationTable } from './operation-table.ts'
+import {
+  createRequestHandler,
+  type HandleRequest,
+  type HandlerDependencies,
+  type RequestContext,
+} from './request/handle-request.ts'
+import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
+import { createProblemResponse, toServiceError } from './response/problem-document.ts'
+import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
 
-/** What the path family is made from. */
-export interface PathApiOptions extends Omit<Frame, 'once'> {
-  /** Keeps answers to repeatable requests. */
+/** Options of the path family. */
+export interface PathApiOptions extends Omit<HandlerDependencies, 'once'> {
+  /** Stores the responses to requests with an Idempotency-Key. */
   db: Db
-  /** Where it tells what nobody foresaw; a pino logger fits. */
+  /** Logs unexpected errors; a pino logger fits. */
   log: Record<'error' | 'warn', (facts: object, message: string) => void>
-  /** Browser origins that may call; ours need not be among them. */
+  /** Permitted browser origins besides our own. */
   corsOrigins: readonly string[]
-  /** The service's version, for the documentation. */
+  /** Version for the documentation. */
   version: string
-  /** The operations; the whole table unless a test brings its own. */
+  /** Operations; tests may bring their own, default: the whole table. */
   operations?: readonly Operation[]
-  /** The open test environment: its class family is another one. */
+  /** The open test environment, whose class family differs. */
   open?: boolean
 }
 
-interface Route {
+interface OperationRoute {
   method: Method
   path: string
-  perform: Perform
+  perform: HandleRequest
 }
 
-/** The path family as a router: the last one of the app, since it answers every path. */
+/** Creates the router of the path family. It comes last in the app because it responds to every path. */
 export async function createPathApi(options: PathApiOptions): Promise<Router> {
-  const { db, spend, log, corsOrigins, version, operations = table, open } = options
-  const frame: Frame = { ...options, once: await idempotency(db) }
-  const served = [...operations, ...documentation(() => openApi(operations, version, open))]
-  const find = pathMatcher(
-    served.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),
+  const { db, spend, log, corsOrigins, version, operations = operationTable, open } = options
+  const frame: HandlerDependencies = { ...options, once: await createRunOnce(db) }
+  const served = [
+    ...operations,
+    ...createDocumentationOperations(() => createOpenApiDocument(operations, version, open)),
+  ]
+  const find = createPathMatcher(
+    served.map(
+      (operation): OperationRoute => ({ ...operation, perform: createRequestHandler(operation, frame) }),
+    ),
   )
   const router = express.Router()
-  router.use(crossOrigin(corsOrigins))
+  router.use(createCorsHandler(corsOrigins))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
     response.setHeader('cache-control', 'no-store')
     const refuse = (thrown: unknown) => {
       const error = toServiceError(thrown)
       response.locals.refusal = errorCode(error.error)
-      // A database that is away shows in the readiness and in the figures.
+      // Readiness and metrics already show an unreachable database.
       if (error.status >= 500)
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
-      return problem(error, request.path, requestId)
+      return createProblemResponse(error, request.path, requestId)
     }
-    const rendered = await spend('address', counted(request.ip ?? ''), response)
-      .then(() => dispatch(find, { request, response, requestId, refuse }))
+    const rendered = await spend('address', addressKey(request.ip ?? ''), response)
+      .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
-    await write(response, rendered).catch(() => response.destroy())
+    await writeResponse(response, rendered).catch(() => response.destroy())
   })
   return router
 }
 
-/** Lets pages of these origins call and read what the head says; OPTIONS goes on, to be answered with Allow. */
-const crossOrigin = (origins: readonly string[]) =>
+/**
+ * Permits pages of these origins to call and to read the headers. OPTIONS continues and is answered with
+ * Allow.
+ */
+const createCorsHandler = (origins: readonly string[]) =>
   cors({
     origin: [...origins],
     credentials: true,
@@ -84,14 +97,17 @@ const crossOrigin = (origins: readonly string[]) =>
   })
 
 /** @throws NotFound, MethodNotAllowed */
-async function dispatch(find: ReturnType<typeof pathMatcher<Route>>, exchange: Exchange): Promise<Rendered> {
+async function dispatchRequest(
+  find: ReturnType<typeof createPathMatcher<OperationRoute>>,
+  exchange: RequestContext,
+): Promise<RenderedResponse> {
   const { path, method } = exchange.request
   const found = find(path)
   if (!found) throw new ServiceError('NotFound', { detail: 'There is nothing at this path.' })
   const route = found.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method)
   if (route) {
     exchange.response.locals.route = route.path
-    return route.perform(exchange, named(route.path, found.values))
+    return route.perform(exchange, nameParameters(route.path, found.values))
   }
   const allowed = [...found.routes.keys()]
     .map((name) => (name === 'get' ? 'GET, HEAD' : name.toUpperCase()))

@@ -1,9 +1,15 @@
-import { Custom as CustomForms } from '../schemas/custom.ts'
-import { Ehr as EhrForms } from '../schemas/ehr.ts'
+import { Ehr as EhrForms } from '../schemas/ehrs/ehr.ts'
+import { Custom as CustomForms } from '../schemas/user-data/custom.ts'
 import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
-import { PlanSettings } from './care-plans/settings.ts'
+import { PlanSettings } from './care-plans/plan-settings.ts'
 import { ChatMessage, ChatTopic } from './chat/chat-kinds.ts'
+import { AdverseReaction } from './conditions/adverse-reaction.ts'
+import { Device } from './conditions/device.ts'
+import { Diagnosis } from './conditions/diagnosis.ts'
+import { type ClassKind, defineKind, type Kind } from './ehr-records/kind.ts'
+import { payloadViolations } from './ehr-records/refusals/payload-violations.ts'
+import { ehrDerivation } from './ehrs/ehr-derivation.ts'
 import { ehrLists } from './ehrs/ehrs.ts'
 import { Event } from './events/event.ts'
 import { PlanThresholds } from './measurements/alerts/plan-thresholds.ts'
@@ -17,25 +23,24 @@ import { BodyWeight } from './measurements/kinds/body-weight.ts'
 import { Dsmq } from './measurements/kinds/diabetes-self-management.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
-import { isMeasurement } from './measurements/measurement.ts'
-import { AdverseReaction } from './of-ehr/adverse-reaction.ts'
-import { Device } from './of-ehr/device.ts'
-import { Diagnosis } from './of-ehr/diagnosis.ts'
+import { isMeasurementKind } from './measurements/measurement.ts'
 import { Composition } from './openehr/composition-record.ts'
+import { compositionDerivation } from './openehr/compositions/search-fields.ts'
 import { EhrStatus } from './openehr/ehr-status-record.ts'
-import { type ClassKind, type Kind, kind } from './registered/kind.ts'
-import { payloadViolations } from './registered/refusals/payload.ts'
+import { recordDerivationOf } from './record-derivation.ts'
+import type { FieldDerivation } from './store/backfill/field-derivation.ts'
+import { createHistoryDerivation } from './store/backfill/history-derivation.ts'
 import { Occurrence } from './user-data/occurrence.ts'
 import { Measurement } from './user-data/typed-measurement.ts'
 
-const Ehr = kind(EhrForms, {
+const Ehr = defineKind(EhrForms, {
   words: { en: 'health record', nl: 'dossier' },
   lists: ehrLists,
 })
 
-const Custom = kind(CustomForms, {
+const Custom = defineKind(CustomForms, {
   words: { en: 'other data', nl: 'overige gegevens' },
-  rules: { together: [], violations: ({ payload }) => payloadViolations(payload) },
+  rules: { dependentFields: [], violations: ({ payload }) => payloadViolations(payload) },
   lists: {},
   indexes: [
     { key: { ehrId: 1 }, name: 'by_ehrId' },
@@ -43,8 +48,8 @@ const Custom = kind(CustomForms, {
   ],
 })
 
-/** Every kind that is a class of the class family, too. */
-export const classes = {
+/** All kinds that are also classes of the class family. */
+export const classKinds = {
   Ehr,
   CarePlan,
   Goal,
@@ -70,50 +75,66 @@ export const classes = {
   Measurement,
 } satisfies Record<string, object>
 
-export type ClassName = keyof typeof classes
+export type ClassName = keyof typeof classKinds
 
-export const CLASS_NAMES = Object.keys(classes) as ClassName[]
+export const CLASS_NAMES = Object.keys(classKinds) as ClassName[]
 
-/** A class's kind, without the types of its own fields. */
-export const classKind = (name: ClassName): ClassKind => classes[name] as unknown as ClassKind
+/** The kind of a class, without the types of its fields. */
+export const classKindOf = (name: ClassName): ClassKind => classKinds[name] as unknown as ClassKind
 
 export const isClassName = (name: unknown): name is ClassName =>
-  typeof name === 'string' && Object.hasOwn(classes, name)
+  typeof name === 'string' && Object.hasOwn(classKinds, name)
 
-/** The kinds of measurements. */
-export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
+export const MEASUREMENT_KINDS = CLASS_NAMES.map(classKindOf).filter(isMeasurementKind)
 
-const ATTACHED: readonly string[] = [
+const ATTACHABLE_CLASSES: readonly string[] = [
   'Event',
   'Occurrence',
   'Measurement',
-  ...MEASUREMENTS.map(({ name }) => name),
+  ...MEASUREMENT_KINDS.map(({ name }) => name),
 ]
 
-/** The collection of what a chat message may refer to; undefined for what it may not. */
-export const attachedCollection = (type: string): string | undefined =>
-  type === 'Composition' ? Composition.collection : ATTACHED.find((name) => name === type)
+/** The collection of a record that a chat message may refer to; undefined for other types. */
+export const attachableCollectionOf = (type: string): string | undefined =>
+  type === 'Composition' ? Composition.collection : ATTACHABLE_CLASSES.find((name) => name === type)
 
 /**
- * THE table of kinds of records: from it follow classes, triggers, stores and indexes, what goes and comes back with an
- * EHR, the export, the audit's words, documentation and tests. A collection that holds data of an EHR and is not here
- * fails a test.
+ * THE table of kinds of records. It determines classes, triggers, stores and indexes, the data that is
+ * deleted and restored with an EHR, the export, the audit's words, documentation and tests. A test fails when
+ * a collection with EHR data is missing here.
  */
 export const kinds: readonly Kind[] = [
-  ...CLASS_NAMES.map(classKind),
+  ...CLASS_NAMES.map(classKindOf),
   ...([Participation, PlanSettings, PlanThresholds, Composition, EhrStatus] as unknown as Kind[]),
 ]
 
-const within = (...places: Kind['registeredIn'][]): string[] =>
+const collectionsIn = (...places: Kind['registeredIn'][]): string[] =>
   kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
 
-const CHATS = [ChatTopic.collection, ChatMessage.collection]
+const recordDerivations: readonly FieldDerivation[] = [
+  ehrDerivation,
+  ...CLASS_NAMES.flatMap((name) => recordDerivationOf(classKindOf(name)) ?? []),
+  compositionDerivation,
+]
 
-/** The collections of what is registered in an EHR, a care plan or a goal, at any depth, and of what is said about it. */
-export const contents = {
-  Ehr: within('EHR', 'plan', 'either', 'goal'),
-  CarePlan: within('plan', 'either', 'goal'),
-  Goal: [...within('goal'), ...CHATS],
-  Task: CHATS,
-  Event: CHATS,
+/**
+ * All derivations of stored fields. The history comes first, because others look up former versions in it.
+ */
+export const derivations: readonly FieldDerivation[] = [
+  createHistoryDerivation(
+    kinds.map(({ collection }) => collection),
+    recordDerivations,
+  ),
+  ...recordDerivations,
+]
+
+const CHAT_COLLECTIONS = [ChatTopic.collection, ChatMessage.collection]
+
+/** The collections of the records in an EHR, care plan or goal, at any depth, including chats about it. */
+export const containedCollections = {
+  Ehr: collectionsIn('EHR', 'plan', 'either', 'goal'),
+  CarePlan: collectionsIn('plan', 'either', 'goal'),
+  Goal: [...collectionsIn('goal'), ...CHAT_COLLECTIONS],
+  Task: CHAT_COLLECTIONS,
+  Event: CHAT_COLLECTIONS,
 }

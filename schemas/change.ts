@@ -1,35 +1,36 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox'
-import { articled, closed, id } from './common.ts'
-import { nullable } from './nullable.ts'
+import { closedObject, idField, withArticle } from './common.ts'
+import { nullable } from './forms/nullable.ts'
 
-/** What was done, and how that is described. */
-export const changeAction = (description: string) =>
+/** Field for the type of a change. */
+export const changeActionField = (description: string) =>
   Type.Unsafe<'create' | 'update' | 'delete'>({
     type: 'string',
     enum: ['create', 'update', 'delete'],
     description,
   })
 
-const about = {
-  version: Type.Integer({ minimum: 1, description: 'The version that the change made' }),
-  at: Type.String({ format: 'date-time', description: 'When it was made' }),
-  userId: { ...id('the user who made it'), examples: ['n4Fq2LxT0a'] },
-  application: Type.String({ description: 'The application that was used', examples: ['path family'] }),
-  action: changeAction('What was done'),
+const changeFields = {
+  version: Type.Integer({ minimum: 1, description: 'Version that the change created' }),
+  at: Type.String({ format: 'date-time', description: 'Time of the change' }),
+  userId: { ...idField('the user who made the change'), examples: ['n4Fq2LxT0a'] },
+  application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
+  action: changeActionField('Type of the change'),
   announced: Type.Boolean({
-    description: 'Whether it was recorded before it was done: after a crash it may not have happened',
+    description:
+      'True if the entry was written before the change itself; after a crash the change may not have happened',
     examples: [false],
   }),
   changed: Type.Array(Type.String(), {
-    description: 'The names of the properties that an update changed',
+    description: 'Names of the properties that the update changed',
     examples: [['notes']],
   }),
 }
 
-/** A line in the history of a resource. */
-export const changeOf = <P extends TProperties>(name: string, what: string, former: TObject<P>) =>
-  closed(`${name}Change`, `A change of ${articled(what)}`, {
-    ...about,
+/** Defines the schema of a history entry of a resource. */
+export const defineChange = <P extends TProperties>(name: string, what: string, former: TObject<P>) =>
+  closedObject(`${name}Change`, `A change of ${withArticle(what)}`, {
+    ...changeFields,
     before: nullable(
       Type.Object(former.properties, {
         additionalProperties: false,
@@ -38,6 +39,6 @@ export const changeOf = <P extends TProperties>(name: string, what: string, form
     ),
   })
 
-export const Restoration = closed('Restoration', 'The version to restore', {
-  version: Type.Integer({ minimum: 1, description: 'A former version', examples: [1] }),
+export const Restoration = closedObject('Restoration', 'Version to restore', {
+  version: Type.Integer({ minimum: 1, description: 'Number of a former version', examples: [1] }),
 })

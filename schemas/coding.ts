@@ -1,27 +1,32 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { line } from './common.ts'
-import { internal } from './forms/fields.ts'
+import { shortTextField } from './common.ts'
+import { internalField } from './forms/fields.ts'
 
-/** What a code system calls it, beside the words of the person who wrote it. */
-export const coding = (of: string, system: string, code: string) =>
+/** Code in a code system, beside the words of the author. */
+export const codingField = (of: string, system: string, code: string) =>
   Type.Object(
-    { system: line('The code system: its URI, or its name', system), code: line('The code in it', code) },
+    {
+      system: shortTextField('URI or name of the code system', system),
+      code: shortTextField('Code within the code system', code),
+    },
     {
       additionalProperties: false,
-      description: `What a code system calls ${of}`,
+      description: `Code of ${of} in a code system`,
       examples: [{ system, code }],
     },
   )
 
-export type Coding = Static<ReturnType<typeof coding>>
+export type Coding = Static<ReturnType<typeof codingField>>
 
-const texts = (description: string) => Type.Array(Type.String(), { description })
+const indexedTextsField = (description: string) => Type.Array(Type.String(), { description })
 
-/** What a text or a code that is looked for is compared with. */
-export const searched = {
-  words: internal(texts('The words by which it is found, normalised')),
-  codes: internal(texts('The codes by which it is found: alone, and behind their system and a |')),
+/** Internal fields for the search by words and codes. */
+export const searchFields = {
+  words: internalField(indexedTextsField('Normalised words for the search')),
+  codes: internalField(indexedTextsField('Codes for the search, each alone and as `system|code`')),
 }
 
-/** Each of these is of one record of the kind in an EHR. */
-export const knownBy = internal(texts('What identifies it, normalised'))
+/** Natural keys: unique per kind and EHR. */
+export const naturalKeyField = internalField(
+  indexedTextsField('Normalised natural key, unique within the EHR'),
+)

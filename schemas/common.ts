@@ -1,11 +1,11 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 
-/** An object that holds the given properties and no others. */
-export const closed = <P extends TProperties>($id: string, description: string, properties: P) =>
+/** Object schema without additional properties. */
+export const closedObject = <P extends TProperties>($id: string, description: string, properties: P) =>
   Type.Object(properties, { $id, description, additionalProperties: false })
 
-/** The id of a stored object. No pattern: an id that cannot exist is answered like one that does not. */
-export const id = (of: string, example?: string) =>
+/** Id of a stored object. It has no pattern, so an impossible id counts as not found. */
+export const idField = (of: string, example?: string) =>
   Type.String({
     minLength: 1,
     maxLength: 64,
@@ -13,32 +13,32 @@ export const id = (of: string, example?: string) =>
     ...(example && { examples: [example] }),
   })
 
-/** A short line, such as a name. */
-export const line = (description: string, ...examples: string[]) =>
+export const shortTextField = (description: string, ...examples: string[]) =>
   Type.String({ minLength: 1, maxLength: 200, description, ...(examples.length > 0 ? { examples } : {}) })
 
-/** Free text. */
-export const text = (description: string, example?: string, maxLength = 10_000) =>
+export const longTextField = (description: string, example?: string, maxLength = 10_000) =>
   Type.String({ maxLength, description, ...(example && { examples: [example] }) })
 
-const mustBeMoment = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
+const dateObjectRule = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
 
-/** A moment as the class family writes it; whatever is wrong inside it is one violation. */
-export const moment = (description: string) =>
+/** A date in class form; any fault inside it is one violation. */
+export const dateObjectField = (description: string) =>
   Type.Object(
     {
-      __type: Type.Literal('Date', mustBeMoment),
-      iso: Type.String({ format: 'date-time', ...mustBeMoment }),
+      __type: Type.Literal('Date', dateObjectRule),
+      iso: Type.String({ format: 'date-time', ...dateObjectRule }),
     },
-    { additionalProperties: false, description, ...mustBeMoment },
+    { additionalProperties: false, description, ...dateObjectRule },
   )
 
-/** A measured number; its unit stands in a property beside it, and its range is a rule: it depends on the unit. */
-export const quantity = (description: string, ...examples: number[]) =>
+/**
+ * A measured number. Another property has the unit. A rule checks the range, because it depends on the unit.
+ */
+export const quantityField = (description: string, ...examples: number[]) =>
   Type.Number({ description, ...(examples.length > 0 ? { examples } : {}) })
 
-/** The unit of a quantity: the codes are checked by records/measurements/quantities. */
-export const unit = (of: string, codes: string) =>
+/** Unit of a quantity; records/measurements/quantities checks the code. */
+export const unitField = (of: string, codes: string) =>
   Type.String({
     minLength: 1,
     maxLength: 20,
@@ -46,25 +46,33 @@ export const unit = (of: string, codes: string) =>
     examples: [codes.split(/[ ,]/)[0]],
   })
 
-/** What the service itself keeps on every stored object. */
-export const kept = {
-  objectId: Type.Optional(id('this object, given by the service')),
+/** System fields of every stored object. */
+export const systemFields = {
+  objectId: Type.Optional(idField('this object, assigned by the service')),
   createdAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of creation' })),
   updatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the last update' })),
   version: Type.Optional(Type.Integer({ minimum: 1, description: 'Counts the writes, from 1' })),
 }
 
-export const KEPT = Object.keys(kept) as (keyof typeof kept)[]
+export const SYSTEM_FIELD_NAMES = Object.keys(systemFields) as (keyof typeof systemFields)[]
 
-const href = (description: string, example: string) => Type.String({ description, examples: [example] })
+const linkField = (description: string, example: string) => Type.String({ description, examples: [example] })
 
-/** Where an answer shows what belongs to a record: paths of the same service. */
-export const Links = closed('Links', 'Where to go on', {
-  self: href('The record', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'),
-  collection: href('The list that it is in', '/ehr/e5RtGb81Xz/procedure/bloodpressure'),
-  history: href('Who changed it, when and how', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io/history'),
-  carePlan: Type.Optional(href('The care plan that it belongs to', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw')),
+/** Links to related resources: paths of the same service. */
+export const RecordLinks = closedObject('Links', 'Links to related resources', {
+  self: linkField('Path of this record', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'),
+  collection: linkField(
+    'Path of the list that contains the record',
+    '/ehr/e5RtGb81Xz/procedure/bloodpressure',
+  ),
+  history: linkField(
+    'Path of the history of the record',
+    '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io/history',
+  ),
+  carePlan: Type.Optional(
+    linkField('Path of the care plan of the record', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw'),
+  ),
 })
 
 /** `an event`, `a goal`. */
-export const articled = (noun: string): string => `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`
+export const withArticle = (noun: string): string => `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`

@@ -1,11 +1,11 @@
-import { MOST_VIOLATIONS, type Violation } from './violation.ts'
+import { MAX_REPORTED_VIOLATIONS, type Violation } from './validation/violations.ts'
 
 /**
- * Every error that the service answers, one row each: HTTP status and title. The path family shows a row as a
- * problem document (RFC 9457); its `code` is the row's name in kebab-case. Rules and stores throw them by name:
- * `throw new ServiceError('CarePlanClosed')`.
+ * The error catalogue: HTTP status and title of every error. The path family shows an error as a problem
+ * document (RFC 9457) whose `code` is the name in kebab-case. Rules and stores throw errors by name: `throw
+ * new ServiceError('NotFound')`.
  */
-export const errors = {
+export const errorCatalogue = {
   MalformedRequest: [400, 'The request cannot be read'],
   InvalidInput: [400, 'The input does not fit the operation'],
   IdMismatch: [400, 'The id in the body differs from the id in the path'],
@@ -44,32 +44,33 @@ export const errors = {
   Unavailable: [503, 'Temporarily unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>
 
-export type ErrorName = keyof typeof errors
+export type ErrorName = keyof typeof errorCatalogue
 
-/** What finds fault with the input: it names every violation. */
-export type InputFault = {
-  [Name in ErrorName]: (typeof errors)[Name][0] extends 400 | 422 ? Name : never
+/** Errors of the input, which list every violation. */
+export type InputErrorName = {
+  [Name in ErrorName]: (typeof errorCatalogue)[Name][0] extends 400 | 422 ? Name : never
 }[ErrorName]
 
-export const isInputFault = (name: ErrorName): name is InputFault => [400, 422].includes(errors[name][0])
+export const isInputErrorName = (name: ErrorName): name is InputErrorName =>
+  [400, 422].includes(errorCatalogue[name][0])
 
 interface ErrorDetails {
-  /** What is particular to this occurrence, in a sentence; never patient data. */
+  /** Explanation of this occurrence in a sentence, without patient data. */
   detail?: string
   violations?: readonly Violation[]
-  /** The version that is stored now; an ETag of a 412. */
+  /** Current version, for the ETag of a 412. */
   version?: number | string
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which a retry makes sense. */
   retryAfter?: number
   cause?: unknown
 }
 
-/** 'CarePlanClosed' -> 'care-plan-closed': the `code` that clients see. */
+/** 'NotFound' -> 'not-found': the `code` that clients see. */
 export function errorCode(name: ErrorName): string {
   return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
 }
 
-/** An error of the catalogue, thrown by rules, stores and handlers; each family shows it in its own shape. */
+/** An error of the catalogue, thrown by rules, stores and handlers. Each family has its own format. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly error: ErrorName
@@ -80,16 +81,16 @@ export class ServiceError extends Error {
   readonly version: number | string | undefined
   readonly retryAfter: number | undefined
 
-  constructor(error: InputFault, details: ErrorDetails & Required<Pick<ErrorDetails, 'violations'>>)
-  constructor(error: Exclude<ErrorName, InputFault>, details?: ErrorDetails)
+  constructor(error: InputErrorName, details: ErrorDetails & Required<Pick<ErrorDetails, 'violations'>>)
+  constructor(error: Exclude<ErrorName, InputErrorName>, details?: ErrorDetails)
   constructor(error: ErrorName, details: ErrorDetails = {}) {
-    const [status, title] = errors[error]
+    const [status, title] = errorCatalogue[error]
     super(details.detail ?? title, { cause: details.cause })
     this.error = error
     this.status = status
     this.title = title
     this.detail = details.detail
-    this.violations = details.violations?.slice(0, MOST_VIOLATIONS) ?? []
+    this.violations = details.violations?.slice(0, MAX_REPORTED_VIOLATIONS) ?? []
     this.version = details.version
     this.retryAfter = details.retryAfter
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The backups of the composed replica set, in /backups (or BACKUPS): `regularly` makes them, `once` makes one now,
-# `restore FILE` brings one back in the place of what is there, `recent` says whether the last one is as young as it should be.
+# Backs up the replica set of docker-compose.yml into /backups (or BACKUPS). `regularly` makes backups for ever, `once`
+# makes one now. `restore FILE` replaces the present data by a backup. `recent` checks the age of the last backup.
 set -euo pipefail
 self=$(realpath "$0")
 cd "${BACKUPS:-/backups}"
@@ -10,7 +10,7 @@ case "${1:-}" in
     rm -f -- *.part
     name=$(date -u +%Y%m%dT%H%M%SZ).archive.gz
     mongodump --uri="$MONGO_URI" --oplog --gzip --archive="$name.part" --quiet
-    # Reads it to its end, and writes nothing.
+    # Verifies the archive: reads it to its end and writes nothing.
     mongorestore --uri="$MONGO_URI" --gzip --archive="$name.part" --dryRun --quiet
     mv "$name.part" "$name"
     sha256sum "$name" > "$name.sha256"
@@ -19,7 +19,7 @@ case "${1:-}" in
     ;;
   regularly)
     while :; do
-      # A process of its own: what a shell runs before || goes on after a failure.
+      # Runs in a process of its own, since a shell ignores `set -e` for commands before ||.
       bash "$self" once || echo 'The backup failed' >&2
       sleep "$((BACKUP_HOURS * 3600))"
     done

@@ -1,27 +1,82 @@
-/** Compiles what has changed, and says so; what runs from `dist` meanwhile goes on. */
-import { isFresh, noteBuilt } from './fresh.mjs'
+/**
+ * Compiles changed files and reports the result. The compiler writes files in place, so it writes them into `.build`. When
+ * every project compiles, the script moves them into `dist`. So a process that runs from there never reads half a file.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { lockBuilds } from './lock.mjs'
+
+const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')))
 
 const say = (sentence) => process.stderr.write(`${sentence}\n`)
+const namesIn = (directory) => (existsSync(directory) ? readdirSync(directory, { recursive: true }) : [])
+const isFile = (path) => statSync(path).isFile()
+const packages = () => (existsSync('packages') ? readdirSync('packages') : [])
+const projects = () => ['.', ...packages().map((name) => join('packages', name))]
+
+async function isUpToDate() {
+  if (projects().some((project) => existsSync(join(project, '.build')))) return false
+  const dryRun = promisify(execFile)(process.execPath, [compiler, '--build', '--dry'])
+  // The build itself reports the error that makes a dry run fail.
+  return dryRun.then(
+    ({ stdout }) => !stdout.includes('A non-dry build would build'),
+    () => false,
+  )
+}
+
+/** Writes to standard error only: standard output belongs to the program that starts next. */
+async function compile() {
+  const stdio = ['ignore', process.stderr, process.stderr]
+  const [code] = await once(spawn(process.execPath, [compiler, '--build'], { stdio }), 'exit')
+  return code === 0
+}
+
+function moveCompiled(project) {
+  const from = join(project, '.build')
+  for (const name of namesIn(from).filter((name) => isFile(join(from, name)))) {
+    const to = join(project, 'dist', name)
+    mkdirSync(dirname(to), { recursive: true })
+    renameSync(join(from, name), to)
+  }
+  rmSync(from, { recursive: true, force: true })
+}
+
+/** Removes the outputs of deleted sources. All other files stay, for processes that run from them. */
+function removeStale(project) {
+  for (const name of namesIn(join(project, 'dist'))) {
+    const source = name.replace(/\.(js|js\.map|d\.ts)$/, '.ts')
+    if (source !== name && !existsSync(join(project, source))) rmSync(join(project, 'dist', name))
+  }
+}
+
+/** The compiler compares times. So a source that changed during the build must be newer than the build's outputs. */
+function dateBack(project, begun) {
+  const dist = join(project, 'dist')
+  for (const name of namesIn(dist).filter((name) => name.endsWith('.tsbuildinfo')))
+    if (statSync(join(dist, name)).mtimeMs > begun) utimesSync(join(dist, name), begun / 1000, begun / 1000)
+}
 
 async function build() {
   const begun = Date.now()
-  const { default: ts } = await import('typescript')
-  const { removeStale, reportDiagnostic, system } = await import('./compile.mjs')
-  const host = ts.createSolutionBuilderHost(system, undefined, reportDiagnostic)
-  const builder = ts.createSolutionBuilder(host, ['.'], {})
-  let building = false
-
-  for (let next = builder.getNextInvalidatedProject(); next; next = builder.getNextInvalidatedProject()) {
-    if (next.kind === ts.InvalidatedProjectKind.Build && !building) {
-      say('building …')
-      building = true
-    }
-    if (next.done() !== ts.ExitStatus.Success) process.exitCode = 1
+  if (await isUpToDate()) return
+  say('building …')
+  const isCompiled = await compile()
+  for (const project of isCompiled ? projects() : []) {
+    moveCompiled(project)
+    removeStale(project)
+    dateBack(project, begun)
   }
-  removeStale()
-  noteBuilt(process.exitCode ? undefined : begun)
-  if (building)
-    say(`${process.exitCode ? 'not built' : 'built'}: ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+  say(`${isCompiled ? 'built' : 'not built'}: ${((Date.now() - begun) / 1000).toFixed(1)} s`)
+  if (!isCompiled) process.exitCode = 1
 }
 
-if (!isFresh()) await build()
+const unlock = await lockBuilds()
+try {
+  await build()
+} finally {
+  unlock()
+}

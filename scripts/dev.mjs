@@ -1,12 +1,25 @@
-/** Runs a compiled program (`dev.mjs FILE [ARGUMENT]…`); compiles at every change, and then starts it again. */
+/** Runs a compiled program (`dev.mjs FILE [ARGUMENT]…`). After every change it builds, then restarts the program. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import ts from 'typescript'
-import { removeStale, reportDiagnostic, system } from './compile.mjs'
+import { readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { watch } from 'chokidar'
+
+/** An editor may save several files at once. */
+const DEBOUNCE_MS = 100
 
 const program = process.argv.slice(2)
+const { include } = JSON.parse(readFileSync('tsconfig.json', 'utf8'))
+const buildScript = fileURLToPath(new URL('build.mjs', import.meta.url))
 let child
 let turn = Promise.resolve()
+let isQueued = false
+
+async function build() {
+  const [code] = await once(spawn(process.execPath, [buildScript], { stdio: 'inherit' }), 'exit')
+  return code === 0
+}
 
 async function stop() {
   if (!child || child.exitCode !== null || child.signalCode !== null) return
@@ -15,18 +28,19 @@ async function stop() {
   await ended
 }
 
-async function restart() {
+/** Keeps the running program if the build fails. */
+async function renew() {
+  await setTimeout(DEBOUNCE_MS)
+  isQueued = false
+  if (!(await build())) return
   await stop()
   child = spawn(process.execPath, ['--enable-source-maps', ...program], { stdio: 'inherit' })
 }
 
-/** What runs goes on when there is nothing better to start. */
-function report(diagnostic) {
-  const sentence = ts.flattenDiagnosticMessageText(diagnostic.messageText, '\n')
-  process.stderr.write(`${sentence}\n`)
-  if (!sentence.startsWith('Found 0 errors')) return
-  removeStale()
-  turn = turn.then(restart)
+function queue() {
+  if (isQueued) return
+  isQueued = true
+  turn = turn.then(renew)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'])
@@ -34,5 +48,8 @@ for (const signal of ['SIGINT', 'SIGTERM'])
     turn = turn.then(stop).then(() => process.exit(0))
   })
 
-const host = ts.createSolutionBuilderWithWatchHost(system, undefined, reportDiagnostic, undefined, report)
-ts.createSolutionBuilderWithWatch(host, ['.'], {}, {}).build()
+const isIgnored = (path, stats) =>
+  /(^|\/)(dist|\.build|node_modules)(\/|$)/.test(path) || (stats?.isFile() && !/\.(ts|json)$/.test(path))
+
+watch([...include, 'packages', 'tsconfig.json'], { ignored: isIgnored, ignoreInitial: true }).on('all', queue)
+queue()

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
-import { type Config, ConfigFaults, configurationRows, readConfig } from './config/config.ts'
+import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
 import type { Service } from './service.ts'
 
 const usage = `Usage: npm start                     the service
        npm run start:open            the open test environment: no sessions, no validation, a database of its own
+       npm start -- --new            begins a new database with the keys that DATA_DIR/keys.json already has
 
 Everything is configured by environment variables:
 
@@ -11,19 +12,20 @@ Everything is configured by environment variables:
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { open: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    options: { open: { type: 'boolean' }, new: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
   })
   if (values.help) {
-    process.stdout.write(usage + configurationRows().map(helpEntry).join('\n'))
+    process.stdout.write(usage + createConfigurationRows().map(formatHelpEntry).join('\n'))
     return
   }
-  const config = readConfig(process.env, values.open ?? false)
-  // Loaded last: neither help nor a faulty configuration waits for it.
+  const config = readConfig(process.env, values.open ?? false, values.new ?? false)
+  // Loaded last, so that help and configuration errors appear immediately.
   const { startService } = await import('./service.ts')
   const service = await startService(config)
-  process.stdout.write(welcome(config, service, await firstAdministrator(config, service)))
+  // Registered before the ready message, because its reader may stop the service at once.
   stopOn('SIGTERM', service)
   stopOn('SIGINT', service)
+  process.stdout.write(formatWelcome(config, service, await offerFirstAdministrator(config, service)))
   await service.databaseLost
   service.log.fatal('The embedded database has stopped; the service cannot continue')
   process.exit(1)
@@ -42,25 +44,25 @@ function stopOn(signal: NodeJS.Signals, service: Service): void {
   })
 }
 
-/** How the first administrator is made while there is none: by mail, by a link, or in production by a command. */
-async function firstAdministrator(config: Config, { accounts }: Service): Promise<string> {
+/** Explains how to create the first administrator: by mail, by a link, or in production by a command. */
+async function offerFirstAdministrator(config: Config, { accounts }: Service): Promise<string> {
   const administrators = accounts?.services.administrators
-  if (!administrators || (await administrators.isThereOne())) return ''
+  if (!administrators || (await administrators.hasActiveAdministrator())) return ''
   if (config.adminEmail !== undefined) {
     await administrators.inviteFirst(config.adminEmail)
     return `\nFirst administrator: ${config.adminEmail} has been mailed a link.\n`
   }
   if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0'].includes(config.host))
     return '\nThere is no administrator yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
-  const page = `http://127.0.0.1:${config.port}/auth/administrator?token=${administrators.offer()}`
+  const page = `http://127.0.0.1:${config.port}/auth/administrator?token=${administrators.createOffer()}`
   return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
 }
 
-function helpEntry([variable, kind, fallback, about]: string[]): string {
+function formatHelpEntry([variable, kind, fallback, about]: string[]): string {
   return `${variable}\n    ${about}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
 }
 
-function welcome(config: Config, { url, place }: Service, administrator: string): string {
+function formatWelcome(config: Config, { url, place }: Service, administrator: string): string {
   const terms = config.open ? '' : ',"termsAccepted":true'
   const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
@@ -81,7 +83,7 @@ Sign up:
 
 main().catch((error: unknown) => {
   process.stderr.write(
-    `${error instanceof ConfigFaults ? error.message : `The service did not start: ${(error as Error).message ?? error}`}\n`,
+    `${error instanceof ConfigError ? error.message : `The service did not start: ${(error as Error).message ?? error}`}\n`,
   )
   process.exit(1)
 })

@@ -4,95 +4,100 @@ import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
 import { classDefinitions } from '../cloud/class-definitions.ts'
-import { defineLogin } from '../cloud/functions/login.ts'
-import { accountRoutes } from '../cloud/gate/accounts/routes.ts'
-import { createGate } from '../cloud/gate/gate.ts'
-import { refusedRoutes } from '../cloud/gate/not-offered.ts'
-import { allowedRoutes } from '../cloud/gate/routes.ts'
+import { registerFunctions, registerTriggers } from '../cloud/cloud-code.ts'
+import { defineLoginFunction } from '../cloud/functions/login-function.ts'
+import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
+import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
+import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
+import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
-import { startParse } from '../cloud/parse-server/start.ts'
-import { registerFunctions, registerTriggers } from '../cloud/register.ts'
-import { mailboxOf } from '../records/accounts/user/user.ts'
-import { startUpkeep } from '../records/ehrs/upkeep.ts'
-import { Tail } from '../records/live/tail.ts'
-import { languageOf } from '../records/profiles/person/language.ts'
-import type { Records } from '../records/store/writing/transaction.ts'
-import { linksOf } from './accounts/links.ts'
+import { startParse } from '../cloud/parse-server/start-parse.ts'
+import { findMailbox } from '../records/accounts/user/user.ts'
+import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
+import { ChangeFeed } from '../records/live/change-feed.ts'
+import { findLanguage } from '../records/profiles/person/language.ts'
+import type { StoreContext } from '../records/store/writing/transaction.ts'
+import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
-import { endAbandoned } from './database/abandoned.ts'
-import { type Connection, openConnection } from './database/connection.ts'
-import { openDatabase } from './database/database.ts'
-import { configuredRateLimits } from './limits/rate-limits.ts'
-import { openLiveQueries } from './live/live-queries.ts'
-import { parseMailAdapter } from './mail/parse-adapter.ts'
-import { openMailQueue, sendMailBy } from './mail/queue.ts'
-import { appName } from './mail/templates.ts'
-import { createTransport } from './mail/transport.ts'
-import { openPathFamily } from './path-family.ts'
-import { openRecords } from './records.ts'
+import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
+import { type DatabaseConnection, openDatabaseConnection } from './database/database-connection.ts'
+import { openDatabase } from './database/open-database.ts'
+import { openConfiguredRateLimits } from './limits/rate-limits.ts'
+import { openLiveQueries } from './live/open-live-queries.ts'
+import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
+import { APP_NAME } from './mail/mail-templates.ts'
+import { createMailTransport } from './mail/mail-transport.ts'
+import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
+import { rejectMalformedRequests } from './malformed-requests.ts'
+import { openPathFamily } from './open-path-family.ts'
+import { openRecords } from './open-records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
-import { createMetrics, type Metrics, observeFigure } from './telemetry/metrics.ts'
-import { refuseUnreadable } from './unreadable.ts'
+import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
 
-interface Parts {
-  /** Where clients reach it. */
+interface ServiceParts {
+  /** Public address. */
   url: string
-  /** Where the data are kept. */
+  /** Location of the data. */
   place: string
   app: Express
   client: MongoClient
   db: Db
   log: Log
-  /** None in the open test environment. */
+  /** undefined in the open test environment. */
   accounts?: OpenAccounts
-  /** Has a server offer live queries, too. */
+  /** Adds live queries to a server. */
   serve(server: Server): void
-  /** Ends what would not end by itself. */
+  /** Ends streams and other work that would not end by itself. */
   drain(): Promise<unknown>
-  /** Resolves when the embedded database has ended by itself: nothing can be served any more. */
+  /** Resolves when the embedded database has ended by itself; the service cannot continue then. */
   databaseLost: Promise<void>
 }
 
-export interface Service extends Parts {
-  /** Stops accepting requests, finishes those that run (at most 10 s) and closes everything. */
+export interface Service extends ServiceParts {
+  /** Stops accepting requests, finishes running ones (at most 10 s) and closes everything. */
   stop(): Promise<void>
 }
 
-interface State {
+interface ServiceState {
   draining: boolean
-  /** A command, which may share the embedded database with the service. */
+  /** True for a command, which may share the embedded database with the service. */
   beside?: boolean
 }
 
 type OnStop = (close: () => Promise<void> | void) => void
 
-const drainMs = 10_000
-/** Longer than the minute after which proxies drop an idle connection: the one to close it must be the proxy. */
-const keepAliveMs = 65_000
+const DRAIN_TIMEOUT_MS = 10_000
+/** Longer than the minute after which proxies drop idle connections, so that the proxy closes first. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
-/** Starts the service: at most one per process, since Parse Server allows one. Stops what it began when it fails. */
+/**
+ * Starts the service, at most one per process because of Parse Server. Closes everything if the start fails.
+ */
 export function startService(config: Config): Promise<Service> {
-  return stoppable(async (onStop) => {
-    const state: State = { draining: false }
-    const parts = await open(config, onStop, state)
+  return startStoppable(async (onStop) => {
+    const state: ServiceState = { draining: false }
+    const parts = await openParts(config, onStop, state)
     const server = await listen(parts, config)
-    const closeSilent = silentConnections(server)
+    const closeSilent = trackSilentConnections(server)
     onStop(() => {
       state.draining = true
       closeSilent()
-      return Promise.all([drain(server), parts.drain()]).then(() => {})
+      return Promise.all([drainServer(server), parts.drain()]).then(() => {})
     })
     return parts
   })
 }
 
-/** All of the service but its port: for commands, which work on the same data by the same rules, also while it runs. */
+/**
+ * Opens the service without a port, for commands. They use the same data and rules, even while the service
+ * runs.
+ */
 export const openService = (config: Config): Promise<Service> =>
-  stoppable((onStop) => open(config, onStop, { draining: false, beside: true }))
+  startStoppable((onStop) => openParts(config, onStop, { draining: false, beside: true }))
 
-async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Service> {
+async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
@@ -105,122 +110,134 @@ async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Ser
   }
 }
 
-async function open(config: Config, onStop: OnStop, state: State): Promise<Parts> {
+async function openParts(config: Config, onStop: OnStop, state: ServiceState): Promise<ServiceParts> {
   const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const log = createLog(config)
   const metrics = createMetrics()
   onStop(watchRejections(log, metrics))
 
-  // Half a second of loading, done while the database starts; a fault shows where the modules are used.
+  // Loading takes half a second and runs while the database starts. A failure appears where the modules are
+  // used.
   loadParseServer().catch(() => {})
-  const { engine, database, spend, mails } = await openGround(config, onStop, state, { log, metrics })
+  const { engine, database, spend, mails } = await openInfrastructure(config, onStop, state, { log, metrics })
   const { client, db } = database
-  const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails), metrics)
+  const { records, services, close } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
-  // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
+  // Account routes need the passwords and sessions of Parse Server; until they are opened, there is no
+  // handler.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
-    ...classFamilyParts(config, records, database),
-    emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
-    gate: createGate({ open: config.open, records, spend, accounts: (...all) => accountAnswers(...all) }),
+    ...createClassFamilyOptions(config, records, database),
+    emailAdapter: createParseMailAdapter(mails, config.open ? undefined : createMailLinks(publicUrl), log),
+    middleware: createClassFamilyMiddleware({
+      open: config.open,
+      records,
+      spend,
+      accounts: (...all) => accountAnswers(...all),
+    }),
   })
-  if (!config.open) {
-    const upkeep = await startUpkeep(records, (err) => log.error({ err }, 'The upkeep of the records failed'))
-    onStop(() => upkeep.end())
-  }
+  if (!config.open) await startMaintenance(records, log, onStop)
 
-  const tail = new Tail(db, (err) => log.error({ err }, 'What has changed could not be followed'))
+  const tail = new ChangeFeed(db, (err) => log.error({ err }, 'What has changed could not be followed'))
   onStop(() => tail.end())
   const draining = () => state.draining
   const parts = { config, publicUrl, log, metrics, database, mails, records, services, tail, spend, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  if (accounts) accountAnswers = accountRoutes({ ...accounts.services, records, spend })
+  if (accounts) accountAnswers = createAccountHandler({ ...accounts.services, records, spend })
   const app = await createApp({
     ...{ config, log, metrics, parse, publicUrl, spend, draining },
     pathFamily: pathFamily.options,
   })
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
-  const { place, lost: databaseLost } = engine
   const endless = { serve: live.serve, drain: () => Promise.all([drain(), live.end()]) }
   return {
-    url: publicUrl,
-    place,
-    app,
-    client,
-    db,
-    log,
+    ...{ url: publicUrl, place: engine.place, app, client, db, log },
     ...endless,
-    databaseLost,
+    databaseLost: engine.lost,
     ...(accounts && { accounts }),
   }
 }
 
-/** What everything stands on: the database, the limits, the mails. */
-async function openGround(
+async function startMaintenance(records: StoreContext, log: Log, onStop: OnStop): Promise<void> {
+  const maintenance = await startEhrMaintenance(records, (err) =>
+    log.error({ err }, 'The maintenance of the records failed'),
+  )
+  onStop(() => maintenance.stop())
+}
+
+/** Opens the infrastructure: database, rate limits and mails. */
+async function openInfrastructure(
   config: Config,
   onStop: OnStop,
-  state: State,
+  state: ServiceState,
   { log, metrics }: { log: Log; metrics: Metrics },
 ) {
   const engine = await openDatabase(config, state.beside)
   onStop(() => engine.close())
-  const database = await openConnection(engine.uri, metrics, config.instances === 'several')
+  const database = await openDatabaseConnection(engine.uri, metrics, {
+    others: config.instances === 'several',
+    derives: !config.open,
+  })
   onStop(() => database.close())
   const { client, db } = database
-  onStop(watchAbandoned(config, client, log))
-  observeFigure(metrics, databaseSize, () => engine.size(db))
-  const spend = await configuredRateLimits(db, config)
+  onStop(startAbandonedTransactionCheck(config, client, log))
+  observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
+  const spend = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
-    ...{ transport: createTransport(config, log), spend, log, metrics },
-    ...readersIn(db),
+    ...{ transport: createMailTransport(config, log), spend, log, metrics },
+    ...createMailReaders(db),
   })
   onStop(() => mails.close())
   return { engine, database, spend, mails }
 }
 
-const databaseSize = { name: 'database_size_bytes', help: 'Bytes that the database takes on its disk' }
+const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Bytes that the database takes on its disk' }
 
-/** Where mails to users go, and in which language. */
-const readersIn = (db: Db) => ({
-  mailboxOf: (mvUid: string) => mailboxOf(db, mvUid),
-  languageOf: (email: string) => languageOf(db, { email }),
+/** Looks up the addresses and languages of mail recipients. */
+const createMailReaders = (db: Db) => ({
+  mailboxOf: (mvUid: string) => findMailbox(db, mvUid),
+  languageOf: (email: string) => findLanguage(db, { email }),
 })
 
-/** The embedded engine hears when a process dies, another server may not. */
-function watchAbandoned({ mongodbUri }: Config, client: MongoClient, log: Log): () => Promise<void> {
+/** The embedded engine detects dead processes; an external server may not. */
+function startAbandonedTransactionCheck(
+  { mongodbUri }: Config,
+  client: MongoClient,
+  log: Log,
+): () => Promise<void> {
   if (mongodbUri === undefined) return async () => {}
   const onFault = (err: unknown) => log.warn({ err }, 'Abandoned transactions could not be ended')
-  const loop = endAbandoned(client, onFault)
-  return () => loop.end()
+  const loop = startEndingAbandonedTransactions(client, onFault)
+  return () => loop.stop()
 }
 
-/** What the class family is, with the rules or, in the open test environment, without them. */
-const classFamilyParts = ({ open }: Config, records: Records, database: Connection) => ({
-  appName,
-  routes: open ? allowedRoutes : [...allowedRoutes, ...refusedRoutes],
+/** Options of the class family; the open test environment has no rules. */
+const createClassFamilyOptions = ({ open }: Config, records: StoreContext, database: DatabaseConnection) => ({
+  appName: APP_NAME,
+  routes: open ? allowedRoutes : [...allowedRoutes, ...disabledRoutes],
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)
-    if (open) defineLogin(Parse)
+    if (open) defineLoginFunction(Parse)
     else registerTriggers(Parse, records, database)
   },
 })
 
-function listen({ app, serve }: Parts, { port, host }: Config): Promise<Server> {
+function listen({ app, serve }: ServiceParts, { port, host }: Config): Promise<Server> {
   const server = createServer(app)
   serve(server)
   return new Promise((resolve, reject) => {
-    server.keepAliveTimeout = keepAliveMs
-    refuseUnreadable(server)
+    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS
+    rejectMalformedRequests(server)
     server
-      .once('error', (error) => reject(listeningFault(error, { port, host })))
+      .once('error', (error) => reject(toListenError(error, { port, host })))
       .listen(port, host, () => resolve(server))
   })
 }
 
-/** In the words of whoever has to mend it. */
-function listeningFault(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): Error {
+/** Explains a listen error to the operator. */
+function toListenError(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): Error {
   const why: Record<string, string> = {
     EADDRINUSE: `PORT ${port} is in use by another program: stop it, or set PORT to another port`,
     EACCES: `PORT ${port} must not be opened by this user: set PORT to 1024 or higher`,
@@ -230,8 +247,11 @@ function listeningFault(error: NodeJS.ErrnoException, { port, host }: Pick<Confi
   return new Error(why[error.code ?? ''] ?? error.message, { cause: error })
 }
 
-/** What clients have opened in advance, and not said anything on yet: to Node that is not idle. @returns what closes them */
-function silentConnections(server: Server): () => void {
+/**
+ * Tracks connections on which clients have not sent anything yet; Node does not count them as idle.
+ * @returns a function that closes them
+ */
+function trackSilentConnections(server: Server): () => void {
   const open = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     open.add(socket)
@@ -242,16 +262,16 @@ function silentConnections(server: Server): () => void {
   }
 }
 
-async function drain(server: Server): Promise<void> {
+async function drainServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   const idle = setInterval(() => server.closeIdleConnections(), 100)
-  const impatience = setTimeout(() => server.closeAllConnections(), drainMs)
+  const impatience = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS)
   await closed
   clearInterval(idle)
   clearTimeout(impatience)
 }
 
-/** A promise that nobody awaits must not end the process: it is logged, counted and mended. */
+/** Logs and counts unhandled rejections, which must not end the process. */
 function watchRejections(log: Log, metrics: Metrics): () => void {
   const note = (err: unknown): void => {
     metrics.unhandled.inc()

@@ -13,7 +13,7 @@ import {
 } from './family-kinds.ts'
 import type { Patient } from './harness/care/patients.ts'
 import { assertError } from './harness/clients/class-client.ts'
-import { ok, refused } from './harness/clients/path-client.ts'
+import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
 
 type Status = 'COMPLETED' | 'CANCELLED'
 
@@ -29,14 +29,14 @@ describe('both families close', () => {
     const close = (id: unknown, body: object) => patient.call('POST', `${at(id)}/close`, body)
     const closeByClass = (id: unknown, fields: Json) => byClass(patient).put(name, String(id), fields)
     const changesOf = async (id: unknown) =>
-      ok(await patient.call('GET', `${at(id)}/history`)).items.map(
+      assertStatus(await patient.call('GET', `${at(id)}/history`)).items.map(
         ({ version, action, changed, before }: Json) => [version, action, changed, (before as Json)?.status],
       )
 
     describe(`a ${name}`, () => {
       it('by the path family, once', async () => {
         const { id } = await createByPath(patient, name, place)
-        ok(await close(id, { outcome: 'Done', achievementDate: '2026-05-01' }))
+        assertStatus(await close(id, { outcome: 'Done', achievementDate: '2026-05-01' }))
         const { body } = await byClass(patient).get(name, String(id)).expect(200)
         assert.deepEqual(
           [body.status, body.outcome, body.achievementDate, body.version],
@@ -46,7 +46,7 @@ describe('both families close', () => {
         assert.equal((await changesOf(id)).length, 2)
       })
 
-      it('by the class family, once, with whatever else it writes, in one version', async () => {
+      it('by the class family, once, together with its other fields, in one version', async () => {
         const { objectId: id } = await createByClass(patient, name, place)
         const fields = {
           ...{ status: 'CANCELLED', outcome: 'Moved', achievementDate: day('2026-05-01') },
@@ -74,9 +74,9 @@ describe('both families close', () => {
           ['achievementDate', 'dueDate', 'notes', 'outcome', 'status'],
           'ACTIVE',
         ])
-        refused(await close(id, {}), 422, 'rule-violated')
+        assertProblem(await close(id, {}), 422, 'rule-violated')
         assertError(await closeByClass(id, { status: 'COMPLETED' }), 142, /closed/)
-        // The whole object may be sent back, and what is closed may still be corrected.
+        // The whole object may be sent back, and a closed record allows corrections.
         await closeByClass(id, { ...read, outcome: 'Moved away' }).expect(200)
         assert.equal((await readByPath(patient, name, place, String(id))).resource?.version, 3)
       })
@@ -90,7 +90,7 @@ describe('both families close', () => {
         ['the class family', 'the class family'],
         ['the path family', 'the path family'],
       ])
-        it(`by ${first} and ${second} at the same instant: one of them`, async () => {
+        it(`by ${first} and ${second} concurrently: only one succeeds`, async () => {
           const { id } = await createByPath(patient, name, place)
           const answers = await Promise.all([
             one[first ?? '']?.(id, 'COMPLETED'),

@@ -11,60 +11,67 @@ import {
   pathOf,
   readByPath,
 } from './family-kinds.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from './harness/care/patients.ts'
 import { assertError } from './harness/clients/class-client.ts'
-import { ok, refused } from './harness/clients/path-client.ts'
-import { newAdmin, newPerson, type Person } from './harness/people/people.ts'
+import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
+import { createAdmin, createPerson, type Person } from './harness/people/people.ts'
 
 describe('to both families', () => {
   let patient: Patient
   let place: Place
   let nurse: Person
   before(async () => {
-    ;[{ patient, place }, nurse] = await Promise.all([newPlace(), newPerson()])
-    await letIn(place.carePlanId, nurse, 'read')
+    ;[{ patient, place }, nurse] = await Promise.all([newPlace(), createPerson()])
+    await addParticipant(place.carePlanId, nurse, 'read')
   })
 
   for (const name of KIND_NAMES) {
     const { change, deletes } = kinds[name]
 
     describe(`the ${name} is`, () => {
-      it('gone when the class family has deleted it', async () => {
-        const owner = name === 'Ehr' ? await newPatient() : patient
+      it('gone after its deletion by the class family', async () => {
+        const owner = name === 'Ehr' ? await createPatient() : patient
         const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
         await byClass(owner).delete(name, id).expect(200)
         assert.equal((await readByPath(owner, name, place, id)).resource, undefined)
-        // What is put under a path of its own is made anew.
+        // A PUT at a path of its own creates the record again.
         const again =
           change && !kinds[name].isNamed
             ? owner.call('PUT', pathOf(name, place, id), expectedOf(name, id))
             : owner.call('DELETE', pathOf(name, place, id))
-        refused(await again, 404, 'not-found')
+        assertProblem(await again, 404, 'not-found')
       })
 
       if (deletes)
-        it('gone when the path family has deleted it, as it was seen', async () => {
-          const owner = name === 'Ehr' ? await newPatient() : patient
+        it('gone after its deletion by the path family, at the version that was seen', async () => {
+          const owner = name === 'Ehr' ? await createPatient() : patient
           const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
           await byClass(owner)
             .put(name, id, change ?? {})
             .expect(200)
           const remove = (version: number) =>
             owner.call('DELETE', pathOf(name, place, id), undefined, { 'if-match': `"${version}"` })
-          refused(await remove(1), 412, 'precondition-failed')
-          ok(await remove(2), 204)
+          assertProblem(await remove(1), 412, 'precondition-failed')
+          assertStatus(await remove(2), 204)
           assertError(await byClass(owner).get(name, id), 101)
           assertError(await byClass(owner).put(name, id, change ?? {}), 101)
           assertError(await byClass(owner).delete(name, id), 101)
         })
 
-      it('a participant’s to read, and no more', async () => {
+      it('readable for a participant, and not changeable', async () => {
         const own: Partial<Record<string, string>> = { Ehr: place.ehrId, CarePlan: place.carePlanId }
         const id = own[name] ?? String((await createByPath(patient, name, place)).id)
         const { resource } = await readByPath(nurse, name, place, id)
         agree(name, resource, (await byClass(nurse).get(name, id).expect(200)).body)
         const method = change ? 'PUT' : 'DELETE'
-        refused(
+        assertProblem(
           await nurse.call(method, pathOf(name, place, id), change && expectedOf(name, id)),
           403,
           'forbidden',
@@ -75,26 +82,26 @@ describe('to both families', () => {
     })
   }
 
-  it('all that is in an EHR is gone, and comes back with it', async () => {
-    const [one, other] = [await newPatient(), await newPatient()]
-    const plan = await newPlan(one)
-    await newTask(one, plan, await newGoal(one, plan))
-    ok(await one.call('DELETE', `/med/ehr/${one.ehrId}`), 204)
+  it('all records in a deleted EHR are gone, and return with it', async () => {
+    const [one, other] = [await createPatient(), await createPatient()]
+    const plan = await createPlan(one)
+    await createTask(one, plan, await createGoal(one, plan))
+    assertStatus(await one.call('DELETE', `/med/ehr/${one.ehrId}`), 204)
     for (const name of ['CarePlan', 'Goal', 'Task'])
       assert.deepEqual((await byClass(one).list(name, {}).expect(200)).body.results, [])
     assertError(await byClass(one).post('Goal', { ehrId: one.ehrId, carePlanId: plan, name: 'x' }), 101)
-    const admin = await newAdmin()
-    ok(await admin.call('POST', `/med/ehr/${one.ehrId}/restore`))
+    const admin = await createAdmin()
+    assertStatus(await admin.call('POST', `/med/ehr/${one.ehrId}/restore`))
     await byClass(one).get('CarePlan', plan).expect(200)
     assert.equal((await byClass(one).list('Task', {}).expect(200)).body.results.length, 1)
 
-    const kept = await newPlan(other)
+    const kept = await createPlan(other)
     await byClass(other).delete('Ehr', other.ehrId).expect(200)
-    assert.deepEqual(ok(await other.call('GET', '/ehr')).items, [])
-    refused(await other.call('GET', `/ehr/${other.ehrId}/careplan`), 404, 'not-found')
-    assert.equal(ok(await admin.call('POST', `/med/ehr/${other.ehrId}/restore`)).version, 3)
-    ok(await other.call('POST', `careplan/${kept}/goal`, { name: 'x' }), 201)
+    assert.deepEqual(assertStatus(await other.call('GET', '/ehr')).items, [])
+    assertProblem(await other.call('GET', `/ehr/${other.ehrId}/careplan`), 404, 'not-found')
+    assert.equal(assertStatus(await admin.call('POST', `/med/ehr/${other.ehrId}/restore`)).version, 3)
+    assertStatus(await other.call('POST', `careplan/${kept}/goal`, { name: 'x' }), 201)
     await byClass(other).post('Goal', { ehrId: other.ehrId, carePlanId: kept, name: 'y' }).expect(201)
-    assert.equal(ok(await other.call('GET', `careplan/${kept}`)).goals.length, 2)
+    assert.equal(assertStatus(await other.call('GET', `careplan/${kept}`)).goals.length, 2)
   })
 })

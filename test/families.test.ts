@@ -16,9 +16,9 @@ import {
   readByPath,
   tellsVersion,
 } from './family-kinds.ts'
-import { newPatient, newPlan, type Patient } from './harness/care/patients.ts'
-import { assertError, moment } from './harness/clients/class-client.ts'
-import { ok, refused } from './harness/clients/path-client.ts'
+import { createPatient, createPlan, type Patient } from './harness/care/patients.ts'
+import { assertError, parseDate } from './harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
 import { service } from './harness/service/service.ts'
 
 describe('both families', () => {
@@ -26,7 +26,7 @@ describe('both families', () => {
   let place: Place
   let stranger: Patient
   before(async () => {
-    ;[{ patient, place }, stranger] = await Promise.all([newPlace(), newPatient()])
+    ;[{ patient, place }, stranger] = await Promise.all([newPlace(), createPatient()])
   })
 
   const changesOf = (name: string, ehrId: string, id: string): Promise<Document[]> => {
@@ -34,7 +34,7 @@ describe('both families', () => {
     return service.db.collection('history.changes').find(ofRecord).sort({ _id: 1 }).toArray()
   }
 
-  /** What is kept of the changes of a record: by whom which version, and how. */
+  /** The history of a record: user, version and action of each change. */
   const historyOf = async (name: string, ehrId: string, id: string): Promise<unknown[]> =>
     (await changesOf(name, ehrId, id)).map(
       ({ version, action, application }) => `${version} ${action} ${application}`,
@@ -68,7 +68,7 @@ describe('both families', () => {
       })
 
       if (change)
-        it('updated in turn: neither overwrites what it has not seen', async () => {
+        it('updated in turn: neither overwrites versions that it has not seen', async () => {
           const id = String((await createByPath(patient, name, place)).id)
           const { put, get } = byClass(patient)
           const stale = (await get(name, id).expect(200)).body
@@ -80,9 +80,9 @@ describe('both families', () => {
           const replace = (ifMatch: string) =>
             patient.call('PUT', pathOf(name, place, id), expectedOf(name, id), { 'if-match': ifMatch })
           const late = await replace(read.etag ?? '"1"')
-          refused(late, 412, 'precondition-failed')
+          assertProblem(late, 412, 'precondition-failed')
           assert.equal(late.etag, '"2"')
-          agree(name, ok(await replace(etag ?? '"2"')), (await get(name, id).expect(200)).body)
+          agree(name, assertStatus(await replace(etag ?? '"2"')), (await get(name, id).expect(200)).body)
           assertError(await put(name, id, { ...stale, ...change }), 142, /version may not be changed/)
           const { body: now } = await get(name, id).expect(200)
           assert.equal(now.version, 3)
@@ -97,11 +97,13 @@ describe('both families', () => {
         })
 
       if (change)
-        it('changed by several at the same instant, each of which stands in its history', async () => {
+        it('changed concurrently, with each change in its history', async () => {
           const id = String((await createByPath(patient, name, place)).id)
           const writers = Array.from({ length: 4 }, () => [
             byClass(patient).put(name, id, change).expect(200),
-            patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)).then((answer) => ok(answer)),
+            patient
+              .call('PUT', pathOf(name, place, id), expectedOf(name, id))
+              .then((answer) => assertStatus(answer)),
           ])
           await Promise.all(writers.flat())
           const rows = await changesOf(name, ehrOf(id), id)
@@ -123,10 +125,10 @@ describe('both families', () => {
           [byPath, 'path family'],
           [object, 'class family'],
         ] as const) {
-          if (change) ok(await patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)))
+          if (change) assertStatus(await patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)))
           assert.deepEqual(await historyOf(name, ehrOf(id), id), [`1 create ${first}`, ...changes])
           if (!history) continue
-          const { items } = ok(await patient.call('GET', `${pathOf(name, place, id)}/history`))
+          const { items } = assertStatus(await patient.call('GET', `${pathOf(name, place, id)}/history`))
           assert.deepEqual(
             items.map(({ version, changed, before }: Json) => [version, changed, (before as Json)?.version]),
             [
@@ -141,36 +143,36 @@ describe('both families', () => {
   }
 
   it('keep the time of day that only one of them shows', async () => {
-    const sent = { name: 'x', ehrId: patient.ehrId, actualStartDate: moment('2026-01-02T15:04:05.678Z') }
+    const sent = { name: 'x', ehrId: patient.ehrId, actualStartDate: parseDate('2026-01-02T15:04:05.678Z') }
     const { objectId } = (await byClass(patient).post('CarePlan', sent).expect(201)).body
-    const plan = ok(await patient.call('GET', `careplan/${objectId}`))
+    const plan = assertStatus(await patient.call('GET', `careplan/${objectId}`))
     assert.equal(plan.actualStartDate, '2026-01-02')
     const body = { name: 'y', actualStartDate: plan.actualStartDate }
-    ok(await patient.call('PUT', `careplan/${objectId}`, body))
+    assertStatus(await patient.call('PUT', `careplan/${objectId}`, body))
     const after = (await byClass(patient).get('CarePlan', objectId).expect(200)).body
     assert.deepEqual([after.name, after.actualStartDate], ['y', sent.actualStartDate])
   })
 
-  it('write into an EHR that the other one made', async () => {
+  it('write into an EHR that the other one created', async () => {
     const { id } = await createByPath(patient, 'Ehr', place)
     await byClass(patient).post('CarePlan', { ehrId: id, name: 'x' }).expect(201)
     const { objectId } = await createByClass(patient, 'Ehr', place)
-    ok(await patient.call('POST', `/ehr/${objectId}/careplan`, { name: 'x' }), 201)
+    assertStatus(await patient.call('POST', `/ehr/${objectId}/careplan`, { name: 'x' }), 201)
   })
 
   it('obey the same rules', async () => {
-    const closed = await newPlan(patient)
-    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+    const closed = await createPlan(patient)
+    assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
     const goal = { ehrId: patient.ehrId, carePlanId: closed, name: 'x' }
     assertError(await byClass(patient).post('Goal', goal), 142, 'carePlanId names a care plan that is closed')
-    refused(await patient.call('POST', `careplan/${closed}/goal`, { name: 'x' }), 422, 'rule-violated')
-    const plan = await newPlan(patient, { language: 'en' })
+    assertProblem(await patient.call('POST', `careplan/${closed}/goal`, { name: 'x' }), 422, 'rule-violated')
+    const plan = await createPlan(patient, { language: 'en' })
     assertError(
       await byClass(patient).put('CarePlan', plan, { language: 'nl' }),
       142,
       'language may not be changed',
     )
-    refused(
+    assertProblem(
       await patient.call('PUT', `careplan/${plan}`, { name: 'x', language: 'nl' }),
       422,
       'rule-violated',

@@ -1,115 +1,120 @@
 import assert from 'node:assert/strict'
-import { type ClassName, classes, classKind } from '../records/kinds.ts'
-import { fromPath, pathName } from '../schemas/forms/fields.ts'
-import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
+import { type ClassName, classKindOf, classKinds } from '../records/kinds.ts'
+import { fromPathNames, pathNameOf } from '../schemas/forms/fields.ts'
+import { createGoal, createPatient, createPlan, type Patient } from './harness/care/patients.ts'
 import {
-  addition,
+  createExampleChange,
   exampleBody,
-  exampleChange,
   exampleObject,
+  fillPath,
+  findAddOperation,
   isOffered,
-  pathIn,
-  pathOfOne,
-  placeOf,
-  SHARED,
-  unlike,
+  parentIdsOf,
+  recordPathOf,
+  SHARED_KINDS,
+  withOtherKey,
 } from './harness/care/samples/examples.ts'
 import { SAMPLED_KINDS } from './harness/care/samples/kinds-of-each-shape.ts'
-import { classesOf, moment } from './harness/clients/class-client.ts'
-import { type Answer, ok } from './harness/clients/path-client.ts'
+import { createClassClient, parseDate } from './harness/clients/class-client.ts'
+import { type Answer, assertStatus } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
-import { keys } from './harness/service/service.ts'
+import { apiKeys } from './harness/service/service.ts'
 
 export type Json = Record<string, unknown>
 
-/** The class family as the same person sees it. */
+/** The class family for the same person. */
 export const byClass = ({ sessionToken }: Person) =>
-  classesOf({ headers: { ...keys(), 'X-Parse-Session-Token': sessionToken } })
+  createClassClient({ headers: { ...apiKeys(), 'X-Parse-Session-Token': sessionToken } })
 
-export const day = (date: string) => moment(`${date}T00:00:00.000Z`)
+export const day = (date: string) => parseDate(`${date}T00:00:00.000Z`)
 
-/** Where a resource belongs. */
+/** The parents of a record. */
 export interface Place {
   ehrId: string
   carePlanId: string
   goalId: string
 }
 
-/** A resource that both families have: what each of them writes of it, and where the path family has it. */
+/** A kind in both families: their bodies, and its address in the path family. */
 interface Kind {
-  /** Where it is added, as which method. */
+  /** The path at which it is added, with `method`. */
   at(place: Place, body?: Json): string
   method: string
-  /** Whether its path is not made of its id. */
+  /** Whether its path contains another key instead of its id. */
   isNamed: boolean
-  /** What the path family's client writes. */
+  /** The body in the path family. */
   body: Json
-  /** The same as the class family's client writes it, with where it belongs. */
+  /** The same in the class family, with its parents. */
   object(place: Place): Json
-  /** Absent: nothing of it can change. */
+  /** A change of some fields; absent: the kind cannot change. */
   change: Json | undefined
-  /** What else the path family offers of one. */
+  /** Whether the path family shows single records. */
   shows: boolean
   history: boolean
   deletes: boolean
 }
 
 function kindOf(name: ClassName): Kind {
-  const operation = addition(name)
+  const operation = findAddOperation(name)
   assert.ok(operation)
   return {
-    at: (place, body) => pathIn(operation.path, { ...body, ...place }),
+    at: (place, body) => fillPath(operation.path, { ...body, ...place }),
     method: operation.method.toUpperCase(),
     isNamed: operation.path.endsWith('}'),
     body: exampleBody(name),
-    object: (place) => ({ ...placeOf(name, place), ...exampleObject(name) }),
-    change: exampleChange(name),
+    object: (place) => ({ ...parentIdsOf(name, place), ...exampleObject(name) }),
+    change: createExampleChange(name),
     shows: isOffered('get', operation),
     history: isOffered('get', operation, '/history'),
     deletes: isOffered('delete', operation),
   }
 }
 
-export const kinds = Object.fromEntries(SHARED.map((name) => [name, kindOf(name)])) as Record<ClassName, Kind>
+export const kinds = Object.fromEntries(SHARED_KINDS.map((name) => [name, kindOf(name)])) as Record<
+  ClassName,
+  Kind
+>
 
 export type KindName = ClassName
-export const KIND_NAMES = SHARED.filter((name) => SAMPLED_KINDS.includes(name))
-/** Those with a status. */
+export const KIND_NAMES = SHARED_KINDS.filter((name) => SAMPLED_KINDS.includes(name))
+/** The kinds with a status. */
 export const PARTS = ['CarePlan', 'Goal', 'Task'] as const
 
-/** Somebody's EHR with a plan and a goal in it. */
+/** An EHR with a plan and a goal. */
 export async function newPlace(): Promise<{ patient: Patient; place: Place }> {
-  const patient = await newPatient()
-  const carePlanId = await newPlan(patient)
+  const patient = await createPatient()
+  const carePlanId = await createPlan(patient)
   return {
     patient,
-    place: { ehrId: patient.ehrId, carePlanId, goalId: await newGoal(patient, carePlanId) },
+    place: { ehrId: patient.ehrId, carePlanId, goalId: await createGoal(patient, carePlanId) },
   }
 }
 
-/** What makes the records that were made here different ones. */
+/** The distinguishing fields of the records created here. */
 const made = new Map<string, Json>()
 export const differing = (id: string): Json => made.get(id) ?? {}
 
-/** What makes another one of a kind of which an EHR has each once. */
+/** Other values for a kind whose natural key an EHR has only once. */
 const another = (name: KindName): Json => {
-  const values = unlike(name, kinds[name].body)
-  return Object.fromEntries((classKind(name).known?.by ?? []).map((field) => [field, values[field]]))
+  const values = withOtherKey(name, kinds[name].body)
+  return Object.fromEntries(
+    (classKindOf(name).naturalKey?.fields ?? []).map((field) => [field, values[field]]),
+  )
 }
 
-/** What was written of a record, as the path family's client writes it. */
+/** The expected fields of a record in the path form. */
 export const expectedOf = (name: KindName, id: string): Json => ({ ...kinds[name].body, ...made.get(id) })
 
-/** The path of one record, except that an EHR has none to be shown at. */
+/** The path of one record; an EHR has no path of its own. */
 export const pathOf = (name: KindName, place: Place, id: string): string =>
-  pathOfOne(name, kinds[name].at(place, expectedOf(name, id)), id)
+  recordPathOf(name, kinds[name].at(place, expectedOf(name, id)), id)
 
 export async function createByPath(who: Person, name: KindName, place: Place): Promise<Json> {
   const { at, method } = kinds[name]
   const own = another(name)
   const body = { ...kinds[name].body, ...own }
-  const named = 'carePlanId' in classKind(name).body.properties && { carePlanId: place.carePlanId }
-  const created = ok(await who.call(method, at(place, body), { ...body, ...named }), 201)
+  const named = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
+  const created = assertStatus(await who.call(method, at(place, body), { ...body, ...named }), 201)
   made.set(String(created.id), own)
   return created
 }
@@ -122,7 +127,7 @@ export async function createByClass(who: Person, name: KindName, place: Place): 
   return body
 }
 
-/** The record as the path family shows it: a task stands in its goal, an EHR in the list. */
+/** Reads a record from the path family: a task from its goal, an EHR from the list. */
 export async function readByPath(
   who: Person,
   name: KindName,
@@ -131,31 +136,38 @@ export async function readByPath(
 ): Promise<{ resource: Json | undefined; etag?: string }> {
   const one = (within: Json[]) => ({ resource: within.find((one) => one.id === id) })
   const path = pathOf(name, place, id)
-  if (name === 'Ehr') return one(ok(await who.call('GET', '/med/ehr?limit=1000')).items)
+  if (name === 'Ehr') return one(assertStatus(await who.call('GET', '/med/ehr?limit=1000')).items)
   const answer: Answer = await who.call('GET', name === 'Task' ? path.replace(/\/task\/\w+$/, '') : path)
   if (answer.status === 404) return { resource: undefined }
-  return name === 'Task' ? one(ok(answer).tasks) : { resource: ok(answer), etag: answer.etag }
+  return name === 'Task'
+    ? one(assertStatus(answer).tasks)
+    : { resource: assertStatus(answer), etag: answer.etag }
 }
 
-/** Asserts that the resource of the path family and the object of the class family say the same. */
+/** Asserts that the path family's resource and the class family's object are equal. */
 export function agree(name: KindName, resource: Json | undefined, object: Json): void {
   assert.ok(resource, name)
   assert.equal(resource.id, object.objectId)
-  const fields = fromPath(classKind(name).fields, resource)
-  const common = Object.keys(classes[name].stored.properties).filter((field) => field in fields)
+  const fields = fromPathNames(classKindOf(name).fields, resource)
+  const common = Object.keys(classKinds[name].stored.properties).filter((field) => field in fields)
   assert.ok(common.includes('version') === tellsVersion(name) && common.length > 2, String(common))
-  // To the path family a measurement that no composition holds is one by itself.
+  // In the path family a manually entered measurement is its own composition.
   const said: Json = { compositionId: object.objectId, ...object }
   for (const field of common) assert.deepEqual(objectForm(field, fields[field]), said[field], field)
 }
 
-/** Whether its resource counts the writes, beside its ETag; the version of a questionnaire is another one. */
+/**
+ * Whether its resource shows the number of writes besides its ETag. The `version` of a questionnaire is a
+ * different one.
+ */
 export const tellsVersion = (name: KindName): boolean =>
-  !Object.keys(classKind(name).fields).some((field) => pathName(classKind(name).fields, field) === 'version')
+  !Object.keys(classKindOf(name).fields).some(
+    (field) => pathNameOf(classKindOf(name).fields, field) === 'version',
+  )
 
 function objectForm(field: string, value: unknown): unknown {
   if (value === null) return undefined
   if (typeof value !== 'string' || field === 'createdAt') return value
   if (/^\d{4}-\d\d-\d\d$/.test(value)) return day(value)
-  return /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? moment(value) : value
+  return /^\d{4}-\d\d-\d\dT.*Z$/.test(value) ? parseDate(value) : value
 }

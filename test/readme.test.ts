@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { type ServiceProcess, startProcess, stopProcess } from './harness/service/process.ts'
-import { isFullSize } from './harness/size.ts'
+import { type ServiceProcess, startProcess, stopProcess } from './harness/service/service-process.ts'
+import { isFullSize } from './harness/test-size.ts'
 
 const run = promisify(execFile)
 
-/** The commands of the README's tour in one language, one part after the other. */
+/** The commands of docs/tour.md in one language, joined. */
 function tour(language: string): string {
-  const readme = readFileSync('README.md', 'utf8')
-  const parts = [...readme.matchAll(new RegExp(`^\`\`\`${language} tour\\n([\\s\\S]*?)^\`\`\``, 'gm'))]
-  assert.ok(parts.length > 0, `the README has a tour in ${language}`)
+  const page = readFileSync('docs/tour.md', 'utf8')
+  const parts = [...page.matchAll(new RegExp(`^\`\`\`${language} tour\\n([\\s\\S]*?)^\`\`\``, 'gm'))]
+  assert.ok(parts.length > 0, `docs/tour.md has commands in ${language}`)
   return parts.map(([, commands]) => commands).join('\n')
 }
 
-describe('the tour of the README', function suite() {
+describe('the tour in docs/tour.md', function suite() {
   this.timeout(60_000)
   let service: ServiceProcess
   let env: NodeJS.ProcessEnv
@@ -54,13 +54,13 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"rows":\[\["\w{10}::hrs.local::1",185\],\s*\["[0-9a-f-]{36}::hrs.local::1",172\]\]/)
   })
 
-  it('can be taken again', async function again() {
+  it('can be repeated', async function again() {
     if (!isFullSize) return this.skip()
     await run('bash', ['-euo', 'pipefail', '-c', tour('sh')], { env })
   })
 
   it('works with the Parse JavaScript SDK', async () => {
-    // In the project's directory, so that the SDK is found.
+    // In the project's directory, so that Node finds the SDK.
     const script = `tour-${process.pid}.mjs`
     writeFileSync(script, tour('js'))
     try {

@@ -15,10 +15,10 @@ const ROOMS = [
 const MOST_FILES = 7
 const MOST_NAMESAKES = 2
 
-/** Folders whose files are all of one purpose: the next one is beside them because it is another of these. */
+/**
+ * Folders in which all files have the same purpose, so that a new file of this purpose belongs beside them.
+ */
 const OF_ONE_PURPOSE = [
-  'schemas',
-  'path-api/resources',
   'records/measurements/kinds',
   'packages/embedded-mongo/language/expressions/operators',
   'test/attack',
@@ -30,14 +30,14 @@ const files = ROOMS.flatMap((room) =>
     .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules)\//.test(path)),
 )
 
-/** The keys of groups that have more members than that, with how many. */
+/** The keys of groups with more members than that, with their numbers. */
 function larger(keys: readonly string[], most: number): string[] {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1)
   return [...counts].filter(([, count]) => count > most).map(([key, count]) => `${key}: ${count}`)
 }
 
-/** The lines of files below a folder that match, with their files. */
+/** The matching lines in files of a folder, with the names of the files. */
 const linesIn = (folder: RegExp, matches: (line: string) => boolean): string[] =>
   files
     .filter((path) => folder.test(path))
@@ -48,14 +48,14 @@ const linesIn = (folder: RegExp, matches: (line: string) => boolean): string[] =
         .map((line) => `${path}: ${line.trim()}`),
     )
 
-describe('the rooms of the house', () => {
-  it(`have at most ${MOST_FILES} files of different purpose beside each other`, () => {
+describe('the folders', () => {
+  it(`have at most ${MOST_FILES} files of different purpose`, () => {
     assert.ok(files.length > 400)
     const folders = files.map(dirname).filter((folder) => !OF_ONE_PURPOSE.includes(folder))
     assert.deepEqual(larger(folders, MOST_FILES), [])
   })
 
-  it('have no name of a file three times', () => {
+  it('have no file name three times', () => {
     assert.deepEqual(
       larger(
         files.map((path) => basename(path)),
@@ -65,7 +65,7 @@ describe('the rooms of the house', () => {
     )
   })
 
-  it('keep HTTP out of the records and of what they look like', () => {
+  it('keep HTTP out of records and schemas', () => {
     const words =
       /['"`](body|query|params|path)\.|\b(GET|POST|PUT|DELETE) \/|\bsetHeader\b|\breq(uest)?\.(body|headers)\b/
     const isCode = (line: string): boolean => !/^\s*(\/?\*|\/\/)/.test(line) && !line.includes('examples:')
@@ -75,14 +75,14 @@ describe('the rooms of the house', () => {
     )
   })
 
-  it('make clients of the database in one place, where each gets what the driver lacks', () => {
+  it('create database clients in one place, which adds what the driver lacks', () => {
     assert.deepEqual(
       linesIn(/^(server|records|cloud|path-api)\//, (line) => line.includes('new MongoClient(')).length,
       1,
     )
   })
 
-  it('keep no state in the modules of the records: two services in one process would share it', () => {
+  it('keep no state in modules of the records, which two services in one process would share', () => {
     const state =
       /^(export )?(let|var) |^(export )?const \w+(: (?!Readonly)[^=]+)? = (\[\]$|\{\}$|new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|new (LRUCache|AsyncLocalStorage)\b)/
     assert.deepEqual(

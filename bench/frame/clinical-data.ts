@@ -1,10 +1,10 @@
 import { type Db, MongoClient } from 'mongodb'
 import { ehrPermissions, planPermissions } from '../../records/ehrs/rights/access.ts'
 import { newId } from '../../records/store/documents/ids.ts'
-import { type ParseDocument, storedPermissions } from '../../records/store/documents/parse-format.ts'
+import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 
 /** What can be asked for; at most `SAMPLE` of each, spread over all that is there. */
-export interface Loaded {
+export interface LoadedIds {
   /** Of all EHRs. */
   ehrIds: string[]
   /** Of those with plans; each has 120 open tasks. */
@@ -13,46 +13,53 @@ export interface Loaded {
 }
 
 /** Of an EHR that is filled: 20 plans, each with a goal, the goal's six tasks and two blood pressures. */
-export const EHR_ITEMS = 200
+export const ITEMS_PER_EHR = 200
 const TASKS = 6
 const PRESSURES = 2
 const PLANS_PER_EHR = 20
 const EHRS = 10_000
-const SAMPLE = 2000
+const SAMPLE_SIZE = 2000
 /** Plans that are written at a time. */
-const STEP = 250
+const PLANS_PER_BATCH = 250
 
 const DAY_MS = 86_400_000
-const START = Date.UTC(2025, 0, 1)
+const START_TIME_MS = Date.UTC(2025, 0, 1)
 
 const COLLECTIONS = ['CarePlan', 'Goal', 'Task', 'BloodPressure'] as const
-type Registered = Record<(typeof COLLECTIONS)[number], ParseDocument[]>
+type PlanRecords = Record<(typeof COLLECTIONS)[number], ParseDocument[]>
 
 /**
  * Registers that many items in 10,000 EHRs of one subject, through the driver, in Parse's format: no history, roles
  * or audit comes with them. The EHRs are filled one after the other, 200 items each, so that a list of one EHR is as
  * long however many there are.
  */
-export async function load(uri: string, name: string, subjectId: string, items: number): Promise<Loaded> {
+export async function loadClinicalRecords(
+  uri: string,
+  name: string,
+  subjectId: string,
+  items: number,
+): Promise<LoadedIds> {
   const client = await MongoClient.connect(uri)
   const db = client.db()
   const ehrIds = Array.from({ length: EHRS }, newId)
-  await insert(
+  await insertDocuments(
     db,
     'Ehr',
-    ehrIds.map((id) => document(id, { subjectId }, ehrPermissions({ _id: id, subjectId }))),
+    ehrIds.map((id) => createDocument(id, { subjectId }, ehrPermissions({ _id: id, subjectId }))),
   )
-  const plans = Array.from({ length: (items / EHR_ITEMS) * PLANS_PER_EHR }, (_, i) => ({
+  const plans = Array.from({ length: (items / ITEMS_PER_EHR) * PLANS_PER_EHR }, (_, i) => ({
     id: newId(),
     ehrId: ehrIds[Math.floor(i / PLANS_PER_EHR)] ?? '',
   }))
-  for (let i = 0; i < plans.length; i += STEP) {
+  for (let i = 0; i < plans.length; i += PLANS_PER_BATCH) {
     const done = Math.round((i / plans.length) * items)
     process.stderr.write(`\r${name}: ${done} of ${items} items`)
-    const some = plans.slice(i, i + STEP).map(({ id, ehrId }) => registered(id, ehrId, subjectId))
+    const some = plans
+      .slice(i, i + PLANS_PER_BATCH)
+      .map(({ id, ehrId }) => createPlanRecords(id, ehrId, subjectId))
     await Promise.all(
       COLLECTIONS.map((of) =>
-        insert(
+        insertDocuments(
           db,
           of,
           some.flatMap((plan) => plan[of]),
@@ -63,26 +70,26 @@ export async function load(uri: string, name: string, subjectId: string, items: 
   process.stderr.write(`\r${name}: ${items} of ${items} items\n`)
   await client.close()
   const filledIds = ehrIds.slice(0, Math.floor(plans.length / PLANS_PER_EHR))
-  return { ehrIds: sample(ehrIds), filledIds: sample(filledIds), plans: sample(plans) }
+  return { ehrIds: takeSample(ehrIds), filledIds: takeSample(filledIds), plans: takeSample(plans) }
 }
 
-const insert = (db: Db, collection: string, documents: ParseDocument[]) =>
+const insertDocuments = (db: Db, collection: string, documents: ParseDocument[]) =>
   db.collection<ParseDocument>(collection).insertMany(documents, { ordered: false })
 
-function document(
+function createDocument(
   _id: string,
   fields: object,
-  permissions: Parameters<typeof storedPermissions>[0],
+  permissions: Parameters<typeof toStoredPermissions>[0],
 ): ParseDocument {
   const at = new Date()
-  return { _id, version: 1, _created_at: at, _updated_at: at, ...fields, ...storedPermissions(permissions) }
+  return { _id, version: 1, _created_at: at, _updated_at: at, ...fields, ...toStoredPermissions(permissions) }
 }
 
-function registered(carePlanId: string, ehrId: string, subjectId: string): Registered {
+function createPlanRecords(carePlanId: string, ehrId: string, subjectId: string): PlanRecords {
   const permissions = planPermissions({ _id: ehrId, subjectId }, carePlanId)
-  const add = (fields: object, id = newId()) => document(id, { ehrId, ...fields }, permissions)
+  const add = (fields: object, id = newId()) => createDocument(id, { ehrId, ...fields }, permissions)
   const open = { status: 'ACTIVE', description: 'Half an hour, five days a week' }
-  const anyDay = () => new Date(START + Math.floor(Math.random() * 365) * DAY_MS)
+  const anyDay = () => new Date(START_TIME_MS + Math.floor(Math.random() * 365) * DAY_MS)
   const goalId = newId()
   const task = (_: unknown, i: number) =>
     add({ ...open, carePlanId, goalId, name: `Walk ${i}`, dueDate: anyDay(), priority: 'HIGH' })
@@ -104,7 +111,7 @@ function registered(carePlanId: string, ehrId: string, subjectId: string): Regis
 }
 
 /** Some of them, evenly spread. */
-const sample = <T>(all: readonly T[]): T[] => {
-  const every = Math.max(1, all.length / SAMPLE)
-  return Array.from({ length: Math.min(SAMPLE, all.length) }, (_, i) => all[Math.floor(i * every)] as T)
+const takeSample = <T>(all: readonly T[]): T[] => {
+  const every = Math.max(1, all.length / SAMPLE_SIZE)
+  return Array.from({ length: Math.min(SAMPLE_SIZE, all.length) }, (_, i) => all[Math.floor(i * every)] as T)
 }

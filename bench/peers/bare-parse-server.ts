@@ -2,9 +2,9 @@
 
 import express from 'express'
 import { classDefinitions } from '../../cloud/class-definitions.ts'
-import { allowedRoutes } from '../../cloud/gate/routes.ts'
+import { allowedRoutes } from '../../cloud/http/class-family-routes.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
-import { parseOptions } from '../../cloud/parse-server/options.ts'
+import { createParseOptions } from '../../cloud/parse-server/options.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { createLog } from '../../server/telemetry/log.ts'
 
@@ -12,14 +12,14 @@ const { ParseServer, MongoStorageAdapter } = await loadParseServer()
 const config = readConfig(process.env, false)
 const uri = config.mongodbUri ?? ''
 const parse = ParseServer(
-  parseOptions(config, `http://${config.host}:${config.port}`, createLog(config), {
+  createParseOptions(config, `http://${config.host}:${config.port}`, createLog(config), {
     appName: 'bench',
     databaseAdapter: new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } }),
     emailAdapter: { sendMail: async () => {} },
     definitions: classDefinitions,
     cloud: () => {},
     routes: allowedRoutes,
-    gate: (_req, _res, next) => next(),
+    middleware: (_req, _res, next) => next(),
   }) as never,
 )
 await parse.start()

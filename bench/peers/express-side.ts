@@ -1,5 +1,5 @@
 import { newId } from '../../records/store/documents/ids.ts'
-import { databaseUri, post, type Side, startSide } from '../frame/compare.ts'
+import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
 import { account } from './parse-side.ts'
 
 /** A service written by hand, in the database `express`, and a user of it who is not logged in yet. */
@@ -15,9 +15,9 @@ export async function startExpressSide(
   const side = await launchExpressSide(engineUri)
   const { email, password } = account
   const userId = newId()
-  await post(side, '/users', { id: userId, email, password, person, ofPerson })
+  await postJson(side, '/users', { id: userId, email, password, person, ofPerson })
   return { ...side, userId }
 }
 
 export const launchExpressSide = (engineUri: string): Promise<Side> =>
-  startSide('A: Express', './peers/bare-express.js', { MONGODB_URI: databaseUri(engineUri, 'express') })
+  startSide('A: Express', './peers/bare-express.js', { MONGODB_URI: sideDatabaseUri(engineUri, 'express') })

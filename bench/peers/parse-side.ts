@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
-import { databaseUri, post, type Side, startSide } from '../frame/compare.ts'
+import { postJson, type Side, sideDatabaseUri, startSide } from '../frame/compare-sides.ts'
 
 const keys = {
   APPLICATION_ID: 'bench-application-id',
@@ -44,7 +44,12 @@ export async function launchParseSide(
   engineUri: string,
   database = name,
 ): Promise<Side> {
-  const environment = { ...keys, ...production, ...unlimited, MONGODB_URI: databaseUri(engineUri, database) }
+  const environment = {
+    ...keys,
+    ...production,
+    ...unlimited,
+    MONGODB_URI: sideDatabaseUri(engineUri, database),
+  }
   const side = await startSide(name, script, environment)
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
   side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
@@ -54,10 +59,13 @@ export async function launchParseSide(
 /** With a user who has an EHR and a care plan. */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
   const side = await launchParseSide(name, script, engineUri)
-  const signedIn = await signUp(side, databaseUri(engineUri, name), account.email)
+  const signedIn = await signUp(side, sideDatabaseUri(engineUri, name), account.email)
   const { userId } = signedIn
-  const { objectId: ehrId = '' } = await post(signedIn, '/1/classes/Ehr', { subjectId: userId })
-  const { objectId: carePlanId = '' } = await post(signedIn, '/1/classes/CarePlan', { ehrId, name: 'bench' })
+  const { objectId: ehrId = '' } = await postJson(signedIn, '/1/classes/Ehr', { subjectId: userId })
+  const { objectId: carePlanId = '' } = await postJson(signedIn, '/1/classes/CarePlan', {
+    ehrId,
+    name: 'bench',
+  })
   return { ...signedIn, ehrId, carePlanId }
 }
 
@@ -68,14 +76,14 @@ export async function signUp(
   email: string,
 ): Promise<Side & { userId: string }> {
   const as = { ...account, username: email, email }
-  const { objectId: userId = '' } = await post(side, '/1/users', as)
+  const { objectId: userId = '' } = await postJson(side, '/1/users', as)
   await confirmAddress(mongodbUri, email)
   return { ...(await logIn(side, email)), userId }
 }
 
 /** The same side with the requests of a user who has signed up. */
 export async function logIn(side: Side, email: string): Promise<Side> {
-  const { sessionToken = '' } = await post(side, '/1/login', { ...account, username: email, email })
+  const { sessionToken = '' } = await postJson(side, '/1/login', { ...account, username: email, email })
   return { ...side, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
 }
 

@@ -1,244 +1,275 @@
 import { randomUUID } from 'node:crypto'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
-import { unnamedFor } from '../../records/ehrs/rights/anonymity.ts'
-import type { Spend } from '../../records/limits/rate-limits.ts'
-import type { ChangedRecord, Happening } from '../../records/live/happenings.ts'
-import { type Noted, Notes } from '../../records/live/noted.ts'
-import type { Follower, Tail } from '../../records/live/tail.ts'
-import { type Loop, periodically } from '../../records/store/batching/periodically.ts'
+import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
+import type { RateLimiter } from '../../records/limits/rate-limiter.ts'
+import type { ChangeFeed, FeedSubscriber } from '../../records/live/change-feed.ts'
+import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
+import { SubscriptionAudit, type SubscriptionAuditLog } from '../../records/live/subscription-audit.ts'
+import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
-import type { Records } from '../../records/store/writing/transaction.ts'
-import { checkNames } from '../gate/audit/records-request.ts'
-import { searchedBy } from '../gate/audit/unanswered.ts'
-import { code, Refusal } from '../gate/request/parse-request.ts'
-import type { ParseForms } from '../parse-server/internals.ts'
-import { identityOf } from '../request/caller.ts'
-import { type Answering, CLOSE, type Connection } from './connection.ts'
-import { eventFor, isOfInterest, type LiveQuery, readLiveQuery } from './subscription.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { requireFewNamedIds } from '../http/audit/record-access.ts'
+import { findSearchAccesses } from '../http/audit/refused-accesses.ts'
+import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
+import type { ParseTransform } from '../parse-server/internals.ts'
+import { createCallerWithoutRoles } from '../request/caller.ts'
+import { CLOSE_CODES, type ConnectionHandler, type LiveConnection } from './live-connection.ts'
+import { isReadable, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
 
-export interface LiveQueryParts {
-  records: Records
-  tail: Tail
-  sessions: Pick<Sessions, 'facts' | 'ofToken'>
-  spend: Spend
-  forms: ParseForms
+export interface LiveQueryDependencies {
+  records: StoreContext
+  tail: ChangeFeed
+  sessions: Pick<Sessions, 'facts' | 'findByToken'>
+  spend: RateLimiter
+  forms: ParseTransform
   applicationId: string
-  /** Those of the SDKs. */
+  /** Client keys of the SDKs. */
   clientKeys: readonly string[]
   onFault: (fault: unknown) => void
 }
 
 interface Subscription {
-  connection: Connection
+  connection: LiveConnection
   requestId: number
   query: LiveQuery
   sid: string
   caller: Caller
-  noted: Noted
+  noted: SubscriptionAuditLog
 }
 
-const MOST_SUBSCRIPTIONS = 100
-/** Connections of one account on one instance. */
-const MOST_OF_ONE = 20
-const LOOK_MS = 1000
-const SESSION_ENDED = 'Invalid session token'
-/** What may wait to be told, of all changes. */
-const MOST_UNTOLD = 50_000
+const MAX_SUBSCRIPTIONS = 100
+/** Limit of connections per account and instance. */
+const MAX_CONNECTIONS_PER_ACCOUNT = 20
+const SESSION_CHECK_INTERVAL_MS = 1000
+const SESSION_ENDED_MESSAGE = 'Invalid session token'
+/** Limit of undelivered changes over all subscriptions. */
+const MAX_UNDELIVERED_CHANGES = 50_000
 
-/** Parse's live queries, told from the log of changes: of both families' writes, on whichever instance. */
-export class LiveQueries implements Follower, Answering {
-  readonly #parts: LiveQueryParts
-  readonly #notes: Notes
-  readonly #connections = new Map<Connection, Map<number, Subscription>>()
-  readonly #byClass = new Map<string, Set<Subscription>>()
-  readonly #loop: Loop
-  #following: Promise<unknown> | undefined
-  #told: Promise<void> = Promise.resolve()
-  #untold = 0
+/** Parse's live queries, fed by the change feed: changes of both families on all instances. */
+export class LiveQueries implements FeedSubscriber, ConnectionHandler {
+  readonly #dependencies: LiveQueryDependencies
+  readonly #subscriptionAudits: SubscriptionAudit
+  readonly #connections = new Map<LiveConnection, Map<number, Subscription>>()
+  readonly #subscriptionsByClass = new Map<string, Set<Subscription>>()
+  readonly #sessionCheck: PeriodicTask
+  #feedSubscription: Promise<unknown> | undefined
+  #lastDelivery: Promise<void> = Promise.resolve()
+  #undeliveredCount = 0
 
-  constructor(parts: LiveQueryParts) {
-    this.#parts = parts
-    this.#notes = new Notes(parts.records.audit, parts.onFault)
-    this.#loop = periodically(LOOK_MS, () => this.#look(), parts.onFault)
+  constructor(parts: LiveQueryDependencies) {
+    this.#dependencies = parts
+    this.#subscriptionAudits = new SubscriptionAudit(parts.records.audit, parts.onFault)
+    this.#sessionCheck = startPeriodicTask(
+      SESSION_CHECK_INTERVAL_MS,
+      () => this.#checkSessions(),
+      parts.onFault,
+    )
   }
 
-  async connect(connection: Connection, message: Record<string, unknown>): Promise<void> {
-    const { applicationId, clientKeys } = this.#parts
+  async connect(connection: LiveConnection, message: Record<string, unknown>): Promise<void> {
+    const { applicationId, clientKeys } = this.#dependencies
     const given = ['javascriptKey', 'clientKey', 'restAPIKey', 'windowsKey'].map((name) => message[name])
     if (message.applicationId !== applicationId || !given.some((key) => clientKeys.includes(key as string)))
-      throw new Refusal(403, code.forbidden, 'unauthorized')
-    connection.installationId = textOf(message.installationId)
-    connection.sessionToken = textOf(message.sessionToken)
-    if (connection.sessionToken !== undefined) await this.#sessionOf(connection, connection.sessionToken)
+      throw new Refusal(403, parseErrorCode.forbidden, 'unauthorized')
+    connection.installationId = nonEmptyText(message.installationId)
+    connection.sessionToken = nonEmptyText(message.sessionToken)
+    if (connection.sessionToken !== undefined) await this.#requireSession(connection, connection.sessionToken)
     if (!this.#connections.has(connection)) this.#connections.set(connection, new Map())
   }
 
   async subscribe(
-    connection: Connection,
+    connection: LiveConnection,
     requestId: number,
     message: Record<string, unknown>,
   ): Promise<void> {
-    const { records, spend, forms } = this.#parts
-    const session = await this.#sessionOf(connection, textOf(message.sessionToken) ?? connection.sessionToken)
+    const { records, spend, forms } = this.#dependencies
+    const session = await this.#requireSession(
+      connection,
+      nonEmptyText(message.sessionToken) ?? connection.sessionToken,
+    )
     await spend('account', session.mvUid)
     const own = this.#connections.get(connection)
-    if (!own || own.size >= MOST_SUBSCRIPTIONS)
-      throw new Refusal(400, code.forbidden, `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions`)
+    if (!own || own.size >= MAX_SUBSCRIPTIONS)
+      throw new Refusal(
+        400,
+        parseErrorCode.forbidden,
+        `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`,
+      )
     const query = await readLiveQuery((message.query ?? {}) as Record<string, unknown>, forms)
     const { className, where } = query
-    checkNames([{ className, where, id: undefined, action: 'query', distinct: false, subqueries: [] }])
-    const caller = { ...identityOf(false, session.mvUid, randomUUID()), roles: session.roles }
+    requireFewNamedIds([
+      { className, where, id: undefined, action: 'query', distinct: false, subqueries: [] },
+    ])
+    const caller = { ...createCallerWithoutRoles(false, session.mvUid, randomUUID()), roles: session.roles }
     const asking = { records, caller, roles: async () => [...session.roles] }
-    await records.audit.record(...(await searchedBy(asking, { className, where }, new Set())))
+    await records.audit.record(...(await findSearchAccesses(asking, { className, where }, new Set())))
     const { sid } = session
-    await this.#add({ connection, requestId, query, sid, caller, noted: this.#notes.begin() })
+    await this.#addSubscription({
+      connection,
+      requestId,
+      query,
+      sid,
+      caller,
+      noted: this.#subscriptionAudits.open(),
+    })
     connection.send({ op: 'subscribed', requestId })
   }
 
-  unsubscribe(connection: Connection, requestId: number): void {
+  unsubscribe(connection: LiveConnection, requestId: number): void {
     const subscription = this.#connections.get(connection)?.get(requestId)
-    if (subscription) this.#remove(subscription)
+    if (subscription) this.#removeSubscription(subscription)
   }
 
-  failed(fault: unknown): void {
-    this.#parts.onFault(fault)
+  onFailed(fault: unknown): void {
+    this.#dependencies.onFault(fault)
   }
 
-  closed(connection: Connection): void {
-    for (const subscription of this.#connections.get(connection)?.values() ?? []) this.#remove(subscription)
+  onClosed(connection: LiveConnection): void {
+    for (const subscription of this.#connections.get(connection)?.values() ?? [])
+      this.#removeSubscription(subscription)
     this.#connections.delete(connection)
   }
 
   concerns({ collection }: ChangedRecord): boolean {
-    return this.#byClass.has(collection)
+    return this.#subscriptionsByClass.has(collection)
   }
 
-  tell(happenings: readonly Happening[]): void {
+  deliver(happenings: readonly RecordChange[]): void {
     if (happenings.length === 0) return
-    this.#untold += happenings.length
-    if (this.#untold > MOST_UNTOLD) this.#closeAll(CLOSE.tryAgain)
-    this.#told = this.#told
-      .then(() => this.#tell(happenings))
+    this.#undeliveredCount += happenings.length
+    if (this.#undeliveredCount > MAX_UNDELIVERED_CHANGES) this.#closeAll(CLOSE_CODES.tryAgain)
+    this.#lastDelivery = this.#lastDelivery
+      .then(() => this.#deliver(happenings))
       .catch((fault) => {
-        // Nobody may believe to have heard all.
-        this.#parts.onFault(fault)
-        this.#closeAll(CLOSE.tryAgain)
+        // Clients must not assume that they received all changes.
+        this.#dependencies.onFault(fault)
+        this.#closeAll(CLOSE_CODES.tryAgain)
       })
       .finally(() => {
-        this.#untold -= happenings.length
+        this.#undeliveredCount -= happenings.length
       })
   }
 
-  /** When all connections have been closed. */
+  /** Resolves when all connections are closed. */
   async end(): Promise<void> {
-    await this.#loop.end()
-    await this.#notes.kept()
+    await this.#sessionCheck.stop()
+    await this.#subscriptionAudits.flush()
   }
 
-  /** @throws Refusal when it has ended */
-  async #sessionOf(connection: Connection, token: string | undefined) {
-    const session = token === undefined ? undefined : await this.#parts.sessions.ofToken(token)
-    const facts = session && (await this.#parts.sessions.facts(session.sid))
-    if (!session || !facts) throw new Refusal(401, code.invalidSession, SESSION_ENDED)
+  /** @throws Refusal when the session has ended */
+  async #requireSession(connection: LiveConnection, token: string | undefined) {
+    const session = token === undefined ? undefined : await this.#dependencies.sessions.findByToken(token)
+    const facts = session && (await this.#dependencies.sessions.facts(session.sid))
+    if (!session || !facts) throw new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE)
     const { mvUid } = facts
     const others = [...this.#connections.keys()].filter((one) => one !== connection && one.mvUid === mvUid)
-    if (others.length >= MOST_OF_ONE)
-      throw new Refusal(429, code.tooManyRequests, `An account has at most ${MOST_OF_ONE} connections`)
-    connection.known(mvUid)
+    if (others.length >= MAX_CONNECTIONS_PER_ACCOUNT)
+      throw new Refusal(
+        429,
+        parseErrorCode.tooManyRequests,
+        `An account has at most ${MAX_CONNECTIONS_PER_ACCOUNT} connections`,
+      )
+    connection.authenticate(mvUid)
     return { ...facts, sid: session.sid }
   }
 
-  /** When it resolves, everything is heard from then on. */
-  async #add(subscription: Subscription): Promise<void> {
+  /** Resolves when the subscription receives all further changes. */
+  async #addSubscription(subscription: Subscription): Promise<void> {
     const { connection, requestId, query } = subscription
     const own = this.#connections.get(connection)
     if (!own) return
     own.set(requestId, subscription)
-    this.#byClass.set(query.className, (this.#byClass.get(query.className) ?? new Set()).add(subscription))
-    this.#following ??= this.#parts.tail.follow(this)
+    this.#subscriptionsByClass.set(
+      query.className,
+      (this.#subscriptionsByClass.get(query.className) ?? new Set()).add(subscription),
+    )
+    this.#feedSubscription ??= this.#dependencies.tail.subscribe(this)
     try {
-      await this.#following
+      await this.#feedSubscription
     } catch (error) {
-      this.#following = undefined
-      this.#remove(subscription)
+      this.#feedSubscription = undefined
+      this.#removeSubscription(subscription)
       throw error
     }
-    this.#leaveIfAlone()
+    this.#leaveFeedIfUnused()
   }
 
-  #remove(subscription: Subscription): void {
+  #removeSubscription(subscription: Subscription): void {
     const { connection, requestId, query, noted } = subscription
     this.#connections.get(connection)?.delete(requestId)
-    const others = this.#byClass.get(query.className)
+    const others = this.#subscriptionsByClass.get(query.className)
     others?.delete(subscription)
-    if (others?.size === 0) this.#byClass.delete(query.className)
-    this.#notes.end(noted, this.#told)
-    this.#leaveIfAlone()
+    if (others?.size === 0) this.#subscriptionsByClass.delete(query.className)
+    this.#subscriptionAudits.close(noted, this.#lastDelivery)
+    this.#leaveFeedIfUnused()
   }
 
-  #leaveIfAlone(): void {
-    if (this.#byClass.size > 0) return
-    this.#parts.tail.leave(this)
-    this.#following = undefined
+  #leaveFeedIfUnused(): void {
+    if (this.#subscriptionsByClass.size > 0) return
+    this.#dependencies.tail.unsubscribe(this)
+    this.#feedSubscription = undefined
   }
 
-  /** Ends the subscriptions whose sessions have ended, and what the audit still has to hear. */
-  async #look(): Promise<void> {
+  /** Ends subscriptions of ended sessions, and writes pending audit entries. */
+  async #checkSessions(): Promise<void> {
     const all = [...this.#connections.values()].flatMap((own) => [...own.values()])
-    await this.#callersOf(all)
-    await Promise.all(all.map(({ noted }) => noted.close()))
+    await this.#loadCallers(all)
+    await Promise.all(all.map(({ noted }) => noted.flush()))
   }
 
-  /** Who listens, with the roles that they hold now; those whose session has ended hear nothing any more. */
-  async #callersOf(subscriptions: readonly Subscription[]): Promise<Map<Subscription, Caller>> {
+  /** Loads the subscribers with their current roles, and ends subscriptions of ended sessions. */
+  async #loadCallers(subscriptions: readonly Subscription[]): Promise<Map<Subscription, Caller>> {
     const sids = [...new Set(subscriptions.map(({ sid }) => sid))]
     const known = await Promise.all(
-      sids.map(async (sid) => [sid, await this.#parts.sessions.facts(sid)] as const),
+      sids.map(async (sid) => [sid, await this.#dependencies.sessions.facts(sid)] as const),
     )
     const facts = new Map(known)
     const callers = new Map<Subscription, Caller>()
     for (const one of subscriptions) {
       const roles = facts.get(one.sid)?.roles
       if (roles) callers.set(one, { ...one.caller, roles })
-      else this.#endOf(one)
+      else this.#endSubscription(one)
     }
     return callers
   }
 
-  #endOf(subscription: Subscription): void {
+  #endSubscription(subscription: Subscription): void {
     const { connection, requestId } = subscription
-    this.#remove(subscription)
-    connection.refuse(new Refusal(401, code.invalidSession, SESSION_ENDED), requestId)
-    if (this.#connections.get(connection)?.size === 0) connection.close(CLOSE.policy, SESSION_ENDED)
+    this.#removeSubscription(subscription)
+    connection.sendError(new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE), requestId)
+    if (this.#connections.get(connection)?.size === 0)
+      connection.close(CLOSE_CODES.policy, SESSION_ENDED_MESSAGE)
   }
 
-  async #tell(happenings: readonly Happening[]): Promise<void> {
+  async #deliver(happenings: readonly RecordChange[]): Promise<void> {
     const classes = new Set(happenings.map(({ collection }) => collection))
-    const listening = [...classes].flatMap((name) => [...(this.#byClass.get(name) ?? [])])
-    const callers = await this.#callersOf(listening)
-    const objects = await objectsOf(this.#parts.forms, happenings)
-    // Most have nothing to do with most of those who listen.
-    const readable = new Map<string, Happening[]>()
+    const listening = [...classes].flatMap((name) => [...(this.#subscriptionsByClass.get(name) ?? [])])
+    const callers = await this.#loadCallers(listening)
+    const objects = await toClientObjects(this.#dependencies.forms, happenings)
+    // Filters once per session, because most changes do not concern most subscribers.
+    const readable = new Map<string, RecordChange[]>()
     const tell = async (subscription: Subscription, caller: Caller) => {
       const { query, connection, requestId, noted, sid } = subscription
-      const ofSession = readable.get(sid) ?? happenings.filter((one) => isOfInterest(caller, one))
+      const ofSession = readable.get(sid) ?? happenings.filter((one) => isReadable(caller, one))
       readable.set(sid, ofSession)
       const own = ofSession.filter(({ collection }) => collection === query.className)
       const events = own.flatMap((happening) => {
-        const event = eventFor(query, caller, happening)
+        const event = toLiveEvent(query, caller, happening)
         return event ? [{ happening, ...event }] : []
       })
       if (events.length === 0) return
       const unnamed =
-        query.className === 'Ehr' ? await unnamedFor(this.#parts.records, caller) : new Set<string>()
-      const named = events.filter(({ happening }) => !unnamed.has(happening.id) || !asksForSubject(query))
-      await noted.note(
+        query.className === 'Ehr'
+          ? await findAnonymizedEhrs(this.#dependencies.records, caller)
+          : new Set<string>()
+      const named = events.filter(({ happening }) => !unnamed.has(happening.id) || !isQueryOnSubject(query))
+      await noted.record(
         caller,
         named.map(({ happening }) => happening),
       )
       const formOf = (document: ParseDocument) =>
-        partOf(objects.get(document) ?? {}, query, unnamed.has(document._id))
+        selectFields(objects.get(document) ?? {}, query, unnamed.has(document._id))
       for (const { op, object, original } of named)
         connection.send({
           ...{ op, requestId, object: formOf(object) },
@@ -247,9 +278,9 @@ export class LiveQueries implements Follower, Answering {
     }
     const telling = [...callers].map(([subscription, caller]) =>
       tell(subscription, caller).catch((fault) => {
-        // Whoever has not heard all begins anew, and no others for their sake.
-        this.#parts.onFault(fault)
-        subscription.connection.close(CLOSE.tryAgain)
+        // Only the connection that missed a change is closed; it must start again.
+        this.#dependencies.onFault(fault)
+        subscription.connection.close(CLOSE_CODES.tryAgain)
       }),
     )
     await Promise.all(telling)
@@ -260,34 +291,37 @@ export class LiveQueries implements Follower, Answering {
   }
 }
 
-const SUBJECT = 'subjectId'
+const SUBJECT_FIELD = 'subjectId'
 
-/** Who may not know whom an EHR is about does not learn it by asking either. */
-const asksForSubject = ({ where, watch }: LiveQuery): boolean =>
-  JSON.stringify([where, watch]).includes(SUBJECT)
+/**
+ * True if a query filters by the subject of EHRs. Callers who may not know the subject must not learn it that
+ * way.
+ */
+const isQueryOnSubject = ({ where, watch }: LiveQuery): boolean =>
+  JSON.stringify([where, watch]).includes(SUBJECT_FIELD)
 
-const ALWAYS = ['__type', 'className', 'objectId', 'createdAt', 'updatedAt', 'ACL']
+const ALWAYS_SENT_FIELDS = ['__type', 'className', 'objectId', 'createdAt', 'updatedAt', 'ACL']
 
-/** What of an object is sent to one who asked for some of its fields. */
-function partOf(object: object, { keys }: LiveQuery, isUnnamed: boolean): object {
-  const wanted = keys && new Set([...ALWAYS, ...keys.map((key) => key.split('.')[0])])
+/** Selects the requested fields of an object. */
+function selectFields(object: object, { keys }: LiveQuery, isUnnamed: boolean): object {
+  const wanted = keys && new Set([...ALWAYS_SENT_FIELDS, ...keys.map((key) => key.split('.')[0])])
   const fields = Object.entries(object).filter(
-    ([name]) => (!wanted || wanted.has(name)) && !(isUnnamed && name === SUBJECT),
+    ([name]) => (!wanted || wanted.has(name)) && !(isUnnamed && name === SUBJECT_FIELD),
   )
   return Object.fromEntries(fields)
 }
 
-/** The documents in the form in which the class family shows them. */
-async function objectsOf(
-  forms: ParseForms,
-  happenings: readonly Happening[],
+/** Converts documents to the class form. */
+async function toClientObjects(
+  forms: ParseTransform,
+  happenings: readonly RecordChange[],
 ): Promise<Map<ParseDocument, object>> {
   const objects = new Map<ParseDocument, object>()
   for (const { collection, before, after } of happenings)
     for (const document of [before, after])
-      if (document) objects.set(document, await forms.objectOf(collection, document))
+      if (document) objects.set(document, await forms.toObject(collection, document))
   return objects
 }
 
-const textOf = (value: unknown): string | undefined =>
+const nonEmptyText = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined

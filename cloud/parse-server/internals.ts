@@ -1,17 +1,17 @@
 import type Parse from 'parse/node'
-import { toClientJson, type WriteAnswers } from './adapter/full-responses.ts'
-import type { ToObject } from './adapter/read-once.ts'
+import { toClientJson, type WriteResponder } from './adapter/full-responses.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
-import { requireParseServer } from './not-loaded.ts'
-import type { Migration } from './schema-check.ts'
+import type { ToObject } from './adapter/trigger-read-cache.ts'
+import { requireParseServer } from './module-stubs.ts'
+import type { SchemaMigration } from './schema-check.ts'
 
 /**
- * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
- * service asks for them while the database starts. They depend on each other in circles, which only the package's own
- * entry goes through in the right order: another one that comes first leaves some of them without what they need.
+ * Loads Parse Server's modules, including internal ones. They take half a second, so the service loads them
+ * while the database starts. They depend on each other in cycles that only the package entry resolves in the
+ * right order; starting from another module leaves some of them incomplete.
  */
 export async function loadParseServer() {
-  // Read while they load: without it a folder `logs` appears in the working directory.
+  // Read during loading; prevents a folder `logs` in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
   const { ParseServer } = requireParseServer()
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
@@ -23,34 +23,37 @@ export async function loadParseServer() {
   const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
   const { default: Parse } = await import('parse/node')
   const toObject: ToObject = transform.mongoObjectToParseObject
-  const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
+  const routablePaths: BatchPathResolver = batch.makeBatchRoutingPathFunction
   return {
     ParseServer,
     MongoStorageAdapter: adapter.default,
-    rest: rest as Rest,
+    rest: rest as RestModule,
     routablePaths,
-    apps: cache.default as Apps,
+    apps: cache.default as AppCache,
     ParseError: Parse.Error,
     toObject,
-    writeAnswers: controller.prototype as WriteAnswers,
-    migration: schemas.DefinedSchemas.prototype as Migration,
+    writeAnswers: controller.prototype as WriteResponder,
+    migration: schemas.DefinedSchemas.prototype as SchemaMigration,
   }
 }
 
-/** The applications of this process, by their ids. */
-export interface Apps {
+/** Applications of this process by id. */
+export interface AppCache {
   get(id: unknown): unknown
 }
 
-/** The path by which a part of a batch is routed. @throws Parse.Error for one outside of the mount */
-type RoutablePaths = (
+/**
+ * Resolves the path of a request in a batch.
+ * @throws Parse.Error for a path outside of the mount
+ */
+type BatchPathResolver = (
   batchUrl: string,
   serverURL: string,
   publicServerURL: string,
 ) => (path: string) => string
 
-interface Rest {
-  /** A query with the caller's rights: permissions, ACLs and protected fields are enforced. */
+interface RestModule {
+  /** Queries with the rights of the caller: permissions, ACLs and protected fields apply. */
   find(
     config: unknown,
     auth: unknown,
@@ -61,7 +64,7 @@ interface Rest {
   ): Promise<{ results: unknown[] }>
 }
 
-/** What accounts use of Parse Server's own modules; they have no types. */
+/** Internal modules of Parse Server that accounts use; they have no types. */
 export interface AccountInternals {
   config: {
     cacheController: {
@@ -71,7 +74,7 @@ export interface AccountInternals {
     userController: {
       resendVerificationEmail(username: string, request: object): Promise<unknown>
       sendPasswordResetEmail(email: string): Promise<unknown>
-      /** Rejects with a sentence. */
+      /** Rejects with a string. */
       updatePassword(token: string, password: string): Promise<unknown>
     }
   }
@@ -97,7 +100,7 @@ export interface AccountInternals {
 }
 
 /** Parse Server must have started. */
-export async function accountInternals(appId: string): Promise<AccountInternals> {
+export async function loadAccountInternals(appId: string): Promise<AccountInternals> {
   const [{ default: Config }, { default: auth }, { default: rest }, { default: router }, { default: write }] =
     await Promise.all([
       import('parse-server/lib/Config.js'),
@@ -110,25 +113,25 @@ export async function accountInternals(appId: string): Promise<AccountInternals>
   return { config: Config.get(appId, '/1'), auth, rest, users: new router.UsersRouter(), createSession }
 }
 
-/** The ways between the class family's form and the database's; Parse Server must have started. */
-export interface ParseForms {
-  /** The filter of the database for the conditions of a query, which it changes. */
-  filterOf(className: string, where: object): Promise<object>
-  objectOf(className: string, document: object): Promise<object>
+/** Converts between class form and Parse format; Parse Server must have started. */
+export interface ParseTransform {
+  /** Returns the database filter for query conditions; modifies `where`. */
+  toFilter(className: string, where: object): Promise<object>
+  toObject(className: string, document: object): Promise<object>
 }
 
-interface SchemaOfAll {
+interface ClassSchemas {
   getOneSchema(className: string): Promise<object>
 }
 
-export async function parseForms(appId: string): Promise<ParseForms> {
+export async function createParseTransform(appId: string): Promise<ParseTransform> {
   const { default: Config } = await import('parse-server/lib/Config.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
-  const classes: SchemaOfAll = await Config.get(appId, '/1').database.loadSchema()
+  const classes: ClassSchemas = await Config.get(appId, '/1').database.loadSchema()
   return {
-    filterOf: async (className, where) =>
+    toFilter: async (className, where) =>
       transform.transformWhere(className, where, await classes.getOneSchema(className)),
-    async objectOf(className, document) {
+    async toObject(className, document) {
       const schema = await classes.getOneSchema(className)
       const object = transform.mongoObjectToParseObject(className, structuredClone(document), schema)
       return { __type: 'Object', className, ...toClientJson(object) }
@@ -140,8 +143,8 @@ interface AuthModule {
   Auth: new (of: { config: unknown; user: Parse.User }) => { getUserRoles(): Promise<string[]> }
 }
 
-/** The names of a user's roles; Parse has them in its cache when it needed them for this very request. */
-export async function rolesOfUser(config: unknown, user: Parse.User): Promise<string[]> {
+/** Names of a user's roles; Parse has them cached if it needed them for this request. */
+export async function loadUserRoles(config: unknown, user: Parse.User): Promise<string[]> {
   const { Auth } = (await import('parse-server/lib/Auth.js')).default as AuthModule
   const roles = await new Auth({ config, user }).getUserRoles()
   return roles.map((role) => role.replace(/^role:/, ''))

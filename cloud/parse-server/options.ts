@@ -1,11 +1,11 @@
 import type { RequestHandler } from 'express'
 import type Parse from 'parse/node'
 import type { Logger } from 'pino'
-import { sessionLengthSeconds } from '../../records/accounts/login/sessions.ts'
-import { lockoutSeconds } from '../../records/accounts/login/unknown-addresses.ts'
+import { SESSION_IDLE_TIMEOUT_SECONDS } from '../../records/accounts/login/sessions.ts'
+import { LOCKOUT_SECONDS } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { passwordViolations } from '../../records/accounts/user/password-policy.ts'
 
-/** What Parse Server needs to know of the service's configuration. */
+/** Configuration values for Parse Server. */
 export interface ParseConfig {
   open: boolean
   host: string
@@ -21,38 +21,43 @@ export interface ParseConfig {
   lockoutAttempts: number
 }
 
-/** What differs between the main service and the open test environment, or comes from outside. */
-export interface ParseParts {
-  /** The service's name, as people read it. */
+/** Values that differ between the main service and the open test environment, or come from outside. */
+export interface ParseDependencies {
+  /** Display name of the service. */
   appName: string
   databaseAdapter: unknown
   emailAdapter: unknown
   definitions: readonly object[]
-  /** Declares triggers and functions; the database is open by then. */
+  /** Registers triggers and functions; called after the database has been opened. */
   cloud: (parse: typeof Parse) => void | Promise<void>
-  gate: RequestHandler
-  /** The routes that are offered, as patterns. */
+  middleware: RequestHandler
+  /** Permitted routes as patterns. */
   routes: readonly string[]
 }
 
-const loopback = ['127.0.0.1', '::1']
+const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
 
 /**
- * The hardened option set. Every value either closes something that is open by default or names a default that
- * will change, so that the start is free of deprecation warnings.
+ * Hardened options of Parse Server. Each value closes a feature that is open by default, or sets a default
+ * that will change, so that startup logs no deprecation warnings.
  */
-export function parseOptions(config: ParseConfig, publicUrl: string, log: Logger, parts: ParseParts): object {
+export function createParseOptions(
+  config: ParseConfig,
+  publicUrl: string,
+  log: Logger,
+  parts: ParseDependencies,
+): object {
   return {
-    ...identity(config, publicUrl),
+    ...identityOptions(config, publicUrl),
     appName: parts.appName,
-    ...limits(),
-    ...accounts(config),
-    ...silence(log),
+    ...limitOptions(),
+    ...accountOptions(config),
+    ...loggingOptions(log),
     databaseAdapter: parts.databaseAdapter,
     emailAdapter: parts.emailAdapter,
     cloud: parts.cloud,
     directAccess: true,
-    requestContextMiddleware: parts.gate,
+    requestContextMiddleware: parts.middleware,
     schema: config.open
       ? undefined
       : {
@@ -66,7 +71,7 @@ export function parseOptions(config: ParseConfig, publicUrl: string, log: Logger
     allowClientClassCreation: config.open,
     allowCustomObjectId: false,
     routeAllowList: parts.routes,
-    filesAdapter: noFiles,
+    filesAdapter: disabledFilesAdapter,
     fileUpload: {
       enableForPublic: false,
       enableForAnonymousUser: false,
@@ -86,19 +91,19 @@ export function parseOptions(config: ParseConfig, publicUrl: string, log: Logger
   }
 }
 
-/** Parse demands a place for files; the class family has none. */
-const noFiles = {
-  createFile: refuseFile,
-  deleteFile: refuseFile,
-  getFileData: refuseFile,
+/** Parse requires a files adapter; the class family has no files. */
+const disabledFilesAdapter = {
+  createFile: rejectFileAccess,
+  deleteFile: rejectFileAccess,
+  getFileData: rejectFileAccess,
   getFileLocation: () => '',
 }
 
-function refuseFile(): Promise<never> {
+function rejectFileAccess(): Promise<never> {
   return Promise.reject(new Error('The class family does not store files'))
 }
 
-function identity(config: ParseConfig, publicUrl: string) {
+function identityOptions(config: ParseConfig, publicUrl: string) {
   return {
     appId: config.applicationId,
     masterKey: config.masterKey,
@@ -107,16 +112,16 @@ function identity(config: ParseConfig, publicUrl: string) {
     clientKey: config.clientKey,
     dotNetKey: config.dotnetKey,
     ...(config.readOnlyMasterKey === undefined ? {} : { readOnlyMasterKey: config.readOnlyMasterKey }),
-    masterKeyIps: loopback,
-    readOnlyMasterKeyIps: loopback,
-    maintenanceKeyIps: loopback,
+    masterKeyIps: LOOPBACK_ADDRESSES,
+    readOnlyMasterKeyIps: LOOPBACK_ADDRESSES,
+    maintenanceKeyIps: LOOPBACK_ADDRESSES,
     serverURL: `http://${config.host}:${config.port}/1`,
     publicServerURL: `${publicUrl}/1`,
     allowOrigin: [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])],
   }
 }
 
-function limits() {
+function limitOptions() {
   return {
     maxUploadSize: '1mb',
     defaultLimit: 100,
@@ -135,14 +140,14 @@ function limits() {
   }
 }
 
-/** In the open test environment an account works at once: its mails go nowhere. */
-function accounts(config: ParseConfig) {
+/** Accounts of the open test environment are active immediately and its mails are discarded. */
+function accountOptions(config: ParseConfig) {
   return {
     enforcePrivateUsers: true,
     enableAnonymousUsers: false,
     enableInsecureAuthAdapters: false,
     allowExpiredAuthDataToken: false,
-    sessionLength: sessionLengthSeconds,
+    sessionLength: SESSION_IDLE_TIMEOUT_SECONDS,
     expireInactiveSessions: true,
     revokeSessionOnPasswordReset: true,
     verifyUserEmails: !config.open,
@@ -157,7 +162,7 @@ function accounts(config: ParseConfig) {
       resetTokenValidityDuration: 3600,
     },
     accountLockout: {
-      duration: lockoutSeconds / 60,
+      duration: LOCKOUT_SECONDS / 60,
       threshold: config.lockoutAttempts,
       unlockOnPasswordReset: true,
     },
@@ -168,8 +173,8 @@ function accounts(config: ParseConfig) {
   }
 }
 
-/** Parse's own messages quote inputs, hence: faults of the server only, and of their texts the beginning. */
-function silence(log: Logger) {
+/** Parse's messages quote inputs. So only server errors are logged, truncated. */
+function loggingOptions(log: Logger) {
   const silent = 'silent'
   return {
     logLevel: 'warn',
@@ -194,7 +199,7 @@ function silence(log: Logger) {
   }
 }
 
-/** A refusal that the client may see, unlike code 1, "internal server error". */
+/** True for an error that the client may see, unlike code 1, "internal server error". */
 function isClientError(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'number' && code !== 1 && !(error as Error).name.startsWith('Mongo')

@@ -1,2 +1,2 @@
-/** Parse Server's own modules have no types; what we use of them is typed where it is used. */
+/** Parse Server's internal modules have no types; each use declares its own. */
 declare module 'parse-server/lib/*'

@@ -1,37 +1,40 @@
 import { isDeepStrictEqual } from 'node:util'
 
-interface Field {
+interface ClassField {
   type: string
   targetClass?: string
   defaultValue?: unknown
 }
 
-interface ClassShape {
+interface ClassSchema {
   className: string
-  fields?: Record<string, Field>
+  fields?: Record<string, ClassField>
   classLevelPermissions?: Record<string, unknown>
 }
 
-/** Parse Server's way to bring a class up to date. */
-export interface Migration {
-  updateSchema(wanted: ClassShape, found: ClassShape): Promise<void>
+/** Parse Server's schema migration. */
+export interface SchemaMigration {
+  updateSchema(wanted: ClassSchema, found: ClassSchema): Promise<void>
 }
 
 interface DatabaseController {
-  loadSchema(options: { clearCache: boolean }): Promise<{ getAllClasses(): Promise<ClassShape[]> }>
+  loadSchema(options: { clearCache: boolean }): Promise<{ getAllClasses(): Promise<ClassSchema[]> }>
 }
 
-/** For each class Parse writes, and then reads all classes again, though nothing has changed: most of a start's queries. */
-export function migrateChanged(migration: Migration): void {
+/**
+ * Parse writes each class and reads all classes again even without a change, which makes up most queries of a
+ * start.
+ */
+export function skipUnchangedClasses(migration: SchemaMigration): void {
   const { updateSchema } = migration
   migration.updateSchema = async function (wanted, found) {
-    if (differences(wanted, found).length > 0) await updateSchema.call(this, wanted, found)
+    if (describeDifferences(wanted, found).length > 0) await updateSchema.call(this, wanted, found)
   }
 }
 
 /**
- * Parse only logs a failed migration. A service whose classes lack a field or a permission must not run.
- * @throws Error naming what is not as defined
+ * Parse only logs a failed migration, but the service must not run with missing fields or permissions.
+ * @throws Error naming the differences
  */
 export async function verifySchema(
   database: DatabaseController,
@@ -39,19 +42,22 @@ export async function verifySchema(
 ): Promise<void> {
   const schema = await database.loadSchema({ clearCache: true })
   const classes = new Map((await schema.getAllClasses()).map((shape) => [shape.className, shape]))
-  const faults = (definitions as readonly ClassShape[]).flatMap((wanted) =>
-    differences(wanted, classes.get(wanted.className)),
+  const faults = (definitions as readonly ClassSchema[]).flatMap((wanted) =>
+    describeDifferences(wanted, classes.get(wanted.className)),
   )
   if (faults.length > 0)
     throw new Error(`The classes in the database could not be brought up to date: ${faults.join('; ')}`)
 }
 
-const traits = (field?: Field) => [field?.type, field?.targetClass, field?.defaultValue]
+const comparedProperties = (field?: ClassField) => [field?.type, field?.targetClass, field?.defaultValue]
 
-function differences(wanted: ClassShape, found: ClassShape | undefined): string[] {
+function describeDifferences(wanted: ClassSchema, found: ClassSchema | undefined): string[] {
   if (!found) return [`${wanted.className} is missing`]
   const fields = Object.entries(wanted.fields ?? {})
-    .filter(([name, field]) => !isDeepStrictEqual(traits(field), traits(found.fields?.[name])))
+    .filter(
+      ([name, field]) =>
+        !isDeepStrictEqual(comparedProperties(field), comparedProperties(found.fields?.[name])),
+    )
     .map(([name]) => `${wanted.className}.${name}`)
   const permissions = Object.entries(wanted.classLevelPermissions ?? {})
     .filter(

@@ -1,12 +1,12 @@
 import type Parse from 'parse/node'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import { rolesOfUser } from '../parse-server/internals.ts'
+import { loadUserRoles } from '../parse-server/internals.ts'
 
-/** What Parse tells a trigger about the one who asks. */
-type Request = Pick<Parse.Cloud.TriggerRequest, 'master' | 'user' | 'config' | 'headers'>
+/** The parts of a trigger request that concern the caller. */
+type TriggerRequest = Pick<Parse.Cloud.TriggerRequest, 'master' | 'user' | 'config' | 'headers'>
 
-/** Who asks through the class family, as the audit knows them; their roles are not looked up. */
-export function identityOf(
+/** Creates the caller for the audit, without looking up roles. */
+export function createCallerWithoutRoles(
   master: boolean,
   userId: string | undefined,
   requestId: string | undefined,
@@ -17,14 +17,14 @@ export function identityOf(
     : { ...origin, userId: userId ?? 'nobody' }
 }
 
-/** Who asks, with their roles; Parse has them in its cache, since it needed them for this very request. */
-export async function callerOf({ master, user, config, headers }: Request): Promise<Caller> {
-  const caller = identityOf(master === true, user?.id, headers?.['x-request-id'])
+/** Creates the caller with roles; Parse has them cached, because this request needed them. */
+export async function loadCaller({ master, user, config, headers }: TriggerRequest): Promise<Caller> {
+  const caller = createCallerWithoutRoles(master === true, user?.id, headers?.['x-request-id'])
   if (master || !user?.id) return caller
-  return { ...caller, roles: await rolesOfUser(config, user) }
+  return { ...caller, roles: await loadUserRoles(config, user) }
 }
 
-/** Lets a membership that was written past Parse count in the user's next request. */
-export async function forgetRoles({ config }: Request, userId: string): Promise<void> {
+/** Clears the cached roles of a user after a write that bypassed Parse. */
+export async function clearCachedRoles({ config }: TriggerRequest, userId: string): Promise<void> {
   await config.cacheController.role.del(userId)
 }

@@ -1,29 +1,29 @@
 import { Type } from '@sinclair/typebox'
-import { registered } from '../../path-api/operation/registered.ts'
-import { kind } from '../../records/registered/kind.ts'
-import { line, text } from '../../schemas/common.ts'
-import { date, fixed } from '../../schemas/forms/fields.ts'
-import { forms } from '../../schemas/forms/forms.ts'
+import { defineRecordOperations } from '../../path-api/operation/record-operations.ts'
+import { defineKind } from '../../records/ehr-records/kind.ts'
+import { longTextField, shortTextField } from '../../schemas/common.ts'
+import { dateField, fixedField } from '../../schemas/forms/fields.ts'
+import { defineForms } from '../../schemas/forms/forms.ts'
 
 // schemas/home-visit.ts
-const HomeVisitForms = forms({
+const HomeVisitForms = defineForms({
   name: 'HomeVisit',
   noun: 'home visit',
   description: 'A visit to the person at home',
   registeredIn: 'either', // a care plan when it names one, else the EHR as a whole
   example: 'h7TgBn42Lk',
   fields: {
-    day: date('When it took place'),
-    visitor: fixed(line('Who came', 'District nurse')),
-    findings: Type.Optional(text('What was found', 'Lives upstairs, no handrail')),
+    day: dateField('When it took place'),
+    visitor: fixedField(shortTextField('Who came', 'District nurse')),
+    findings: Type.Optional(longTextField('What was found', 'Lives upstairs, no handrail')),
   },
 })
 
-// records/home-visits/home-visit.ts, and a line in `classes` of records/kinds.ts
-export const HomeVisit = kind(HomeVisitForms, {
+// records/home-visits/home-visit.ts, and a line in `classKinds` of records/kinds.ts
+export const HomeVisit = defineKind(HomeVisitForms, {
   words: { en: 'home visits', nl: 'huisbezoeken' },
   rules: {
-    together: [],
+    dependentFields: [],
     violations: ({ findings }) =>
       findings === '' ? [{ path: 'findings', code: 'empty', message: 'must not be empty' }] : [],
   },
@@ -33,8 +33,8 @@ export const HomeVisit = kind(HomeVisitForms, {
   },
 })
 
-// path-api/resources/home-visit.ts, and a line in path-api/table.ts
-export const homeVisits = registered(HomeVisit, '/med/{ehrId}/homevisit', {
+// path-api/resources/home-visits.ts, and a line in path-api/operation-table.ts
+export const homeVisits = defineRecordOperations(HomeVisit, '/med/{ehrId}/homevisit', {
   source: 'EHR data',
   parameter: 'homeVisitId',
   extra: ['list', 'add', 'get', 'replace', 'delete'],

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { measurement } from '../../records/measurements/measurement.ts'
-import { rounded } from '../../records/measurements/quantities/units.ts'
-import { quantity } from '../../schemas/common.ts'
-import { derived } from '../../schemas/forms/fields.ts'
+import { defineMeasurement } from '../../records/measurements/measurement.ts'
+import { roundTo } from '../../records/measurements/quantities/units.ts'
+import { quantityField } from '../../schemas/common.ts'
+import { derivedField } from '../../schemas/forms/fields.ts'
 
-// records/measurements/kinds/peak-flow.ts, and a line in `classes` of records/kinds.ts
-export const PeakFlow = measurement({
+// records/measurements/kinds/peak-flow.ts, and a line in `classKinds` of records/kinds.ts
+export const PeakFlow = defineMeasurement({
   name: 'PeakFlow',
   path: 'peakflow',
   noun: 'peak-flow measurement',
@@ -22,12 +22,12 @@ export const PeakFlow = measurement({
     },
   },
   fields: {
-    peakFlow: quantity('Peak expiratory flow, in L/min', 420),
-    personalBest: Type.Optional(quantity('The best that the person ever reached, in L/min', 500)),
-    percentOfBest: derived(Type.Optional(Type.Number({ description: 'Of the personal best, in %' }))),
+    peakFlow: quantityField('Peak expiratory flow, in L/min', 420),
+    personalBest: Type.Optional(quantityField('The best that the person ever reached, in L/min', 500)),
+    percentOfBest: derivedField(Type.Optional(Type.Number({ description: 'Of the personal best, in %' }))),
   },
   rules: {
-    together: ['peakFlow', 'personalBest'],
+    dependentFields: ['peakFlow', 'personalBest'],
     violations: ({ peakFlow, personalBest }) =>
       Object.entries({ peakFlow, personalBest: personalBest ?? peakFlow }).flatMap(([path, value]) =>
         Number(value) > 0 && Number(value) <= 900
@@ -36,7 +36,7 @@ export const PeakFlow = measurement({
       ),
     derived: ({ peakFlow, personalBest }) =>
       typeof personalBest === 'number'
-        ? { percentOfBest: rounded((100 * Number(peakFlow)) / personalBest, 0) }
+        ? { percentOfBest: roundTo((100 * Number(peakFlow)) / personalBest, 0) }
         : {},
   },
 })

@@ -1,7 +1,8 @@
-/** Starts the engine in a process of its own. */
+/** Starts the engine as a process of its own. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { isCrash } from './storage/disk/data-directory.ts'
 
 export { restoreBackup } from './storage/disk/backup.ts'
 export { addressOf } from './storage/disk/data-directory.ts'
@@ -9,18 +10,18 @@ export { addressOf } from './storage/disk/data-directory.ts'
 export interface EmbeddedMongo {
   uri: string
   pid: number
-  /** Finishes what runs, closes the data and ends the process; kills it when that takes more than 10 seconds. */
+  /** Waits for running commands, closes the data and ends the process. Kills it after 10 seconds. */
   stop(): Promise<void>
-  /** The exit code, however it comes to end (-1: by a signal). */
+  /** The exit code; -1 if a signal ended the process. */
   exited: Promise<number>
 }
 
-/** What was acknowledged is on disk: a process that does not stop loses nothing when it is killed. */
+/** Acknowledged writes are on disk, so killing a process that does not stop loses nothing. */
 const PATIENCE_MS = 10_000
 
 type Message = { ready: true; uri: string } | { error: string }
 
-/** @throws the engine's own sentence when it cannot start */
+/** @throws the engine's own message if it cannot start */
 export const startEmbeddedMongo = async ({
   dataDir,
   port = 0,
@@ -33,12 +34,11 @@ export const startEmbeddedMongo = async ({
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: ['--enable-source-maps'],
   })
-  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const ended = once(child, 'exit') as Promise<[code: number | null, signal: string | null]>
+  const exited = ended.then(([code]) => code ?? -1)
   const message = await Promise.race([
     once(child, 'message').then(([first]) => first as Message),
-    exited.then(
-      (code): Message => ({ error: `the embedded engine ended with code ${code} before it was ready` }),
-    ),
+    ended.then(([code, signal]): Message => ({ error: unexpectedEnd(dataDir, code, signal) })),
   ])
   if ('error' in message) throw new Error(message.error)
   child.stderr?.pipe(process.stderr)
@@ -53,4 +53,12 @@ export const startEmbeddedMongo = async ({
       clearTimeout(killing)
     },
   }
+}
+
+const unexpectedEnd = (dataDir: string, code: number | null, signal: string | null): string => {
+  const how = signal ?? `code ${code}`
+  const sentence = `the embedded engine ended with ${how} before it was ready, on data directory ${dataDir}`
+  return isCrash(signal)
+    ? `${sentence}: its data.mdb is probably damaged. Restore a backup into an empty directory`
+    : sentence
 }

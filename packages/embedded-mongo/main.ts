@@ -4,13 +4,14 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { type DataDirectory, openDataDirectory, StartFault } from './storage/disk/data-directory.ts'
+import { spaceBounds } from './storage/collections/catalog.ts'
+import { type DataDirectory, damaged, isCrash, openDataDirectory } from './storage/disk/data-directory.ts'
+import { isSystemFault, StartFault } from './storage/disk/file-access.ts'
 import { Engine } from './storage/engine.ts'
 import { startTtlMonitor } from './storage/ttl.ts'
-import { verifyCounts } from './storage/verification.ts'
 import { MongoServer } from './wire/server.ts'
 
-/** How long what runs may take to end when the parent is gone. */
+/** The time limit for running commands after the parent has gone. */
 const PATIENCE_MS = 5_000
 
 const usage = `Usage: embedded-mongo --data DIR [--port N]
@@ -48,33 +49,37 @@ const readArguments = (): Arguments => {
 }
 
 const openEngine = ({ file, doubt, confirm }: DataDirectory, data: string): Engine => {
-  if (doubt === 'copied') verifyApart(file, data)
+  if (doubt) verifyApart(file, doubt, data)
   try {
     const engine = new Engine(file)
-    if (doubt === 'unclean') verifyCounts(engine.storage, engine.catalog)
     confirm()
     return engine
   } catch (error) {
-    throw new StartFault(`data directory ${data} is damaged: ${(error as Error).message}`)
+    const { message } = error as Error
+    if (isSystemFault(error)) throw new StartFault(`cannot open data directory ${data}: ${message}`)
+    throw damaged(data, `${file} does not fit together: ${message}`)
   }
 }
 
-/** In a process of its own, since lmdb dies of some of what it may find. */
-const verifyApart = (file: string, data: string): void => {
-  const { status, stderr } = spawnSync(process.execPath, [verifier, file], {
+/** Verifies in a separate process, since damaged data can crash lmdb. */
+const verifyApart = (file: string, doubt: string, data: string): void => {
+  const { status, signal, stderr, error } = spawnSync(process.execPath, [verifier, file, doubt], {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
   })
   if (status === 0) return
-  const why =
-    status === 1 && stderr ? stderr.split('\n', 1)[0] : 'it has been cut short or copied while it was in use'
-  throw new StartFault(`data directory ${data} is damaged: ${file} does not fit together: ${why}`)
+  const ended = `reading it ended with ${signal ?? `code ${status}`}`
+  const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || ended
+  if (status === 1 || isCrash(signal)) throw damaged(data, `${file} does not fit together: ${why}`)
+  throw new StartFault(`cannot verify data directory ${data}: ${why}`)
 }
 
 const verifier = fileURLToPath(new URL('./verify.js', import.meta.url))
 
 const start = async ({ data, port }: Arguments): Promise<void> => {
-  const directory = await openDataDirectory(data)
+  // The catalogue, and the counts and results in its space.
+  const [, endOfCatalog] = spaceBounds(0)
+  const directory = await openDataDirectory(data, endOfCatalog)
   const engine = openEngine(directory, data)
   const server = new MongoServer(engine)
   const bound = await server.listen(port).catch((error: Error) => {
@@ -93,9 +98,9 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
     directory.release()
     process.exit(0)
   }
-  // They reach the whole process group: a parent drains first.
+  // Signals reach the whole process group. A parent drains first and then ends the engine.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, process.send ? () => {} : stop)
-  // The parent has drained, or is gone, by kill -9 too: nothing stays behind.
+  // The parent has drained, or died, even by kill -9. The engine must not outlive it.
   process.on('disconnect', () => {
     setTimeout(() => process.exit(1), PATIENCE_MS).unref()
     stop()
@@ -108,7 +113,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
 }
 
-/** For an engine so busy that it does not hear of its parent's end: a thread of its own looks. */
+/** A busy engine may not notice that its parent has ended, so a separate thread watches. */
 const watchParent = (): void => {
   const watch = `const parent = process.ppid
     setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000)`
@@ -117,7 +122,7 @@ const watchParent = (): void => {
     .unref()
 }
 
-// What goes wrong outside of a command, as lmdb's promises on a full disk do, ends nobody's work.
+// Errors outside of commands, such as lmdb's rejected promises on a full disk, must not end the process.
 const note = (error: unknown): void => {
   const [, ...frames] = String((error as Error).stack).split('\n')
   process.stderr.write(`embedded-mongo: ${(error as Error).name}\n${frames.join('\n')}\n`)
@@ -125,7 +130,7 @@ const note = (error: unknown): void => {
 process.on('unhandledRejection', note)
 process.on('uncaughtException', note)
 
-// A parent that has died reads no output any more.
+// A dead parent no longer reads the output.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 

@@ -1,2 +1,2 @@
-/** The engine's judgement of filters, for those who have the documents at hand. */
+/** The engine's filters, for callers that already have the documents. */
 export { compileFilter } from './language/filters/matcher.ts'

@@ -1,2 +1,2 @@
-/** The engine's judgement of regular expressions, for those who must know it before they ask. */
+/** The engine's regular expressions, for callers that check a pattern before they send it. */
 export { compileRegex } from './language/expressions/regex.ts'

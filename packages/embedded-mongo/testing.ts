@@ -4,22 +4,22 @@ import { join } from 'node:path'
 import { type Collection, type Db, MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from './index.ts'
 
-/** The engine as its users meet it: a forked process on a directory, reached through the official driver. */
+/** The engine as users run it: a forked process on a directory, with the official driver. */
 export interface Engine {
   dataDir: string
   uri: string
   pid: number
   client: MongoClient
   db: Db
-  /** kill -9: nothing is flushed, nothing is closed. The directory stays. */
+  /** kill -9: flushes and closes nothing. The directory stays. */
   kill(): Promise<void>
-  /** Starts again on the same directory, after `kill` or after a clean stop. */
+  /** Starts again on the same directory, after `kill` or a clean stop. */
   restart(): Promise<void>
   /** Stops the process and removes the directory. */
   stop(): Promise<void>
 }
 
-/** One engine for the tests of a block; to be used in them and in their hooks. */
+/** One engine for the tests of a block; use it within these tests and their hooks. */
 export function engineOfBlock(): Engine {
   const engine = {} as Engine
   before(() => startEngine(engine))
@@ -53,7 +53,7 @@ export async function startEngine(engine = {} as Engine): Promise<Engine> {
   })
 }
 
-/** Three documents, and nothing else in the database. */
+/** Inserts three documents into an emptied database. */
 export async function threeThings({ db }: Engine): Promise<Collection> {
   await db.dropDatabase()
   const things = db.collection('things')
@@ -65,7 +65,7 @@ export async function threeThings({ db }: Engine): Promise<Collection> {
   return things
 }
 
-/** So many documents that a command on all of them takes a while, and nothing else in the database. */
+/** Inserts so many documents into an emptied database that a command on all of them takes a while. */
 export async function manyThings({ db }: Engine, count: number): Promise<Collection> {
   await db.dropDatabase()
   const things = db.collection('things')

@@ -1,6 +1,6 @@
 /**
- * Shows the Diabetes Self-Management Questionnaire on somebody's page, and stores the answers. One script without
- * parts: it works under `script-src 'self'`, makes no markup out of texts and takes its texts from the service.
+ * Shows the Diabetes Self-Management Questionnaire on a page and stores the answers. It is a single script.
+ * It works under `script-src 'self'`, builds no markup from texts and loads its texts from the service.
  *
  *     <div data-dsmq data-ehr-id="…" data-care-plan-id="…"></div>
  *     window.Dsmq.render(element, { ehrId, carePlanId, headers: { authorization: 'Bearer …' } })
@@ -19,7 +19,7 @@ interface DsmqItem {
   scale?: DsmqOption[] | null
 }
 
-/** What `dsmq.wizard.json` says, in so far as it is shown. */
+/** The parts of `dsmq.wizard.json` that are shown. */
 interface DsmqDefinition {
   language: string
   title: string
@@ -35,13 +35,13 @@ interface DsmqDefinition {
 interface DsmqOptions {
   ehrId: string
   carePlanId: string
-  /** The address of the service; by default the one that the script came from. */
+  /** Address of the service; default: the origin of the script. */
   baseUrl?: string | undefined
-  /** Two letters; by default the language of the page. */
+  /** Two letters; default: the language of the page. */
   language?: string | undefined
-  /** In place of the service's own. */
+  /** Replaces the definition of the service. */
   definition?: DsmqDefinition | undefined
-  /** For the requests that it makes, such as `authorization`. */
+  /** Sent with the requests of the script, such as `authorization`. */
   headers?: Record<string, string> | undefined
   onResult?: ((stored: unknown) => void) | undefined
   onError?: ((error: Error) => void) | undefined
@@ -82,7 +82,7 @@ interface DsmqOptions {
   }
   const wordsIn = (language: string) => (language === 'nl' ? words.nl : words.en)
 
-  /** A sheet that scripts adopt is allowed where a page forbids styles of its own. */
+  /** Uses an adopted style sheet, because the policy of the page may forbid inline styles. */
   const rules = `.dsmq{max-width:40rem;line-height:1.5;overflow-wrap:anywhere}
 .dsmq fieldset{min-width:0;margin:0 0 1rem;padding:.5rem .75rem;border:1px solid #767676;border-radius:.3rem}
 .dsmq legend{padding:0 .3rem;font-weight:600}
@@ -103,7 +103,7 @@ interface DsmqOptions {
 
   type Properties = Record<string, string | number | boolean>
 
-  /** An element with texts and elements in it; texts stay texts. */
+  /** Creates an element. Strings become text nodes, never markup. */
   function make<K extends keyof HTMLElementTagNameMap>(
     name: K,
     properties: Properties,
@@ -134,7 +134,10 @@ interface DsmqOptions {
     }
   }
 
-  /** Whether the same request would be answered the same again; otherwise it may have been carried out, or still be. */
+  /**
+   * True if a retry would get the same response. Otherwise the request may have been carried out, or still be
+   * running.
+   */
   function isFinal(thrown: unknown): boolean {
     if (!(thrown instanceof Refused) || thrown.status >= 500 || [408, 429].includes(thrown.status))
       return false
@@ -147,7 +150,7 @@ interface DsmqOptions {
     return body
   }
 
-  /** A questionnaire on a page: a part of it at a time. */
+  /** A questionnaire on a page, shown part by part. */
   class Questionnaire {
     readonly #element: HTMLElement
     readonly #options: DsmqOptions
@@ -164,7 +167,7 @@ interface DsmqOptions {
     readonly #next: HTMLButtonElement
     readonly #send: HTMLButtonElement
     #page = 0
-    /** The same answers are the same attempt: sent again, they are stored once. */
+    /** The same answers belong to the same attempt, so a retry stores them once. */
     #attempt: { content: string; key: string; timestamp: string } | undefined
 
     constructor(element: HTMLElement, options: DsmqOptions, definition: DsmqDefinition) {
@@ -254,7 +257,7 @@ interface DsmqOptions {
       this.#pages[page]?.querySelector('h3')?.focus()
     }
 
-    /** Sends what is complete; otherwise tells what is not, and leads there. */
+    /** Sends complete answers. Otherwise names the missing ones and moves the focus there. */
     #check(): void {
       const open = this.#items.filter(({ number }) => !this.#answers.has(number))
       if (this.#page < this.#pages.length - 1) this.#turnTo(this.#page + 1)
@@ -287,7 +290,7 @@ interface DsmqOptions {
       box.focus()
     }
 
-    /** Once at a time, and what is sent stays as it is until it is answered. */
+    /** Allows one request at a time and keeps the answers unchanged while it runs. */
     #lock(sending: boolean): void {
       for (const page of this.#pages) page.inert = sending
       for (const one of [this.#back, this.#send]) one.disabled = sending
@@ -339,7 +342,7 @@ interface DsmqOptions {
     }
   }
 
-  /** Anything that no other attempt has; crypto.randomUUID is for secure pages only. */
+  /** A unique key. crypto.randomUUID exists on secure pages only. */
   const keyOf = (): string =>
     [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 

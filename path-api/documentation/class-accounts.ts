@@ -1,71 +1,85 @@
 import { Type } from '@sinclair/typebox'
-import { closed } from '../../schemas/common.ts'
-import { UserFields } from '../../schemas/user.ts'
-import { byKeys, Created, type OperationObject, Removed, Updated } from './class-parts.ts'
+import { UserFields } from '../../schemas/accounts/user.ts'
+import { closedObject } from '../../schemas/common.ts'
+import {
+  API_KEY_SECURITY,
+  type DescribeOperation,
+  ObjectCreated,
+  ObjectRemoved,
+  ObjectUpdated,
+} from './class-operation.ts'
 import type { Json } from './schema-collector.ts'
 
 const email = Type.String({
   format: 'email',
-  description: 'Address; an activation mail goes there',
+  description: 'E-mail address, which receives an activation mail',
   examples: ['anna@example.org'],
 })
 const username = Type.String({ description: 'Name of the user', examples: ['anna@example.org'] })
 const password = Type.String({ description: 'Password', examples: ['correct horse battery 9'] })
 const sessionToken = Type.String({
-  description: 'For the header X-Parse-Session-Token',
+  description: 'Session token for the header X-Parse-Session-Token',
   examples: ['r:6a8f0c2e4b1d4e8f9a7c5b3d1f0e2c4a'],
 })
 const objectId = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
-const Credentials = closed('ClassLogin', 'A name and its password', { username, password })
-const SignUp = closed('ClassSignUp', 'A new user', {
+const Credentials = closedObject('ClassLogin', 'User name and password', { username, password })
+const SignUp = closedObject('ClassSignUp', 'A new user', {
   ...{ username, password, email },
   termsAccepted: Type.Optional(
     Type.Boolean({
-      description: 'Agreement to the terms of service; left out, the activation asks',
+      description: 'Acceptance of the terms of service; if omitted, the activation page asks for it',
       examples: [true],
     }),
   ),
 })
-const OpenSignUp = closed('OpenSignUp', 'A new user', {
+const OpenSignUp = closedObject('OpenSignUp', 'A new user', {
   ...{ username, password, email: Type.Optional(email) },
 })
 const currentPassword = Type.Optional(
   Type.String({
-    description: 'The current password; not needed within 10 minutes of the login',
+    description: 'Current password; not needed within 10 minutes of the login',
     examples: ['correct horse battery 9'],
   }),
 )
-const AccountChange = closed('ClassAccountChange', 'What is to change of the own account', {
+const AccountChange = closedObject('ClassAccountChange', 'Fields of your own account to change', {
   ...Type.Partial(Type.Object({ username, password, email })).properties,
   ...{ name: UserFields.properties.name, language: UserFields.properties.language, currentPassword },
 })
-const AccountProof = closed('ClassAccountProof', 'That it is the person', { currentPassword })
-const Done = closed('ClassDone', 'The same whether or not the address has an account', {})
-const Address = closed('ClassAddress', 'The address to mail to', { email })
+const AccountProof = closedObject(
+  'ClassAccountProof',
+  'Proof that the request comes from the account holder',
+  { currentPassword },
+)
+const NeutralResult = closedObject(
+  'ClassDone',
+  'The same response whether or not the address has an account',
+  {},
+)
+const AddressBody = closedObject('ClassAddress', 'Recipient of the mail', { email })
 const User = Type.Object(
   {
     ...{ objectId, username, email: Type.Optional(email) },
     emailVerified: Type.Optional(
-      Type.Boolean({ description: 'Whether the address is confirmed', examples: [true] }),
+      Type.Boolean({ description: 'True if the address is confirmed', examples: [true] }),
     ),
     ...UserFields.properties,
   },
-  { $id: 'ClassUser', description: 'A user; others see neither the address nor the rest' },
+  { $id: 'ClassUser', description: 'A user; only the user sees the address and the other properties' },
 )
 const LoggedIn = Type.Object(
   { ...User.properties, sessionToken },
-  { $id: 'ClassSession', description: 'The user, and a token for every later request' },
+  { $id: 'ClassSession', description: 'The user, with a session token for later requests' },
 )
 const OwnSession = Type.Object(
   {
     ...{ objectId: Type.String({ description: 'Session id', examples: ['s3DfGh12Jk'] }), sessionToken },
     createdAt: Type.String({ format: 'date-time', description: 'Time of the login' }),
   },
-  { $id: 'ClassOwnSession', description: 'The session of the token' },
+  { $id: 'ClassOwnSession', description: 'Session of the token' },
 )
 
-const parameter = {
+const OBJECT_ID_PARAMETER = {
   name: 'objectId',
   in: 'path',
   required: true,
@@ -73,43 +87,57 @@ const parameter = {
   schema: { type: 'string', examples: ['n4Fq2LxT0a'] },
 }
 
-/** Accounts and sessions; without terms and activation in the open test environment. */
-export const accountPaths = (operationObject: OperationObject, open: boolean): Record<string, Json> => ({
-  ...sessionPaths(operationObject),
+/** Paths of accounts and sessions. The open test environment has neither terms nor activation. */
+export const describeAccountPaths = (
+  operationObject: DescribeOperation,
+  open: boolean,
+): Record<string, Json> => ({
+  ...describeSessionPaths(operationObject),
   '/1/users': {
     post: operationObject({
       operationId: 'signUp',
       summary: 'Sign up',
       description: open
-        ? 'The account works at once.'
-        : 'A link to activate the account is mailed. The answer does not tell whether the address has an account already.',
+        ? 'The account is active immediately.'
+        : 'Mails a link that activates the account. The response does not reveal whether the address already has an account.',
+      source: 'What the service does, 2 and 3',
       takes: open ? OpenSignUp : SignUp,
-      answers: [201, Created],
-      security: byKeys,
+      answers: [201, ObjectCreated],
+      security: API_KEY_SECURITY,
     }),
   },
-  '/1/requestPasswordReset': mailing(operationObject, {
+  '/1/requestPasswordReset': describeMailOperation(operationObject, {
     operationId: 'requestPasswordReset',
-    summary: 'Mail a link to choose a new password',
+    summary: 'Mail a link for choosing a new password',
     description: 'The link works for one hour.',
+    source: 'resetting a password, as in the path family',
   }),
-  ...(open ? {} : ownAccountPaths(operationObject)),
+  ...(open ? {} : describeOwnAccountPaths(operationObject)),
 })
 
-const mailing = (
-  operationObject: OperationObject,
-  about: { operationId: string; summary: string; description: string },
-): Json => ({ post: operationObject({ ...about, takes: Address, answers: [200, Done], security: byKeys }) })
+const describeMailOperation = (
+  operationObject: DescribeOperation,
+  about: { operationId: string; summary: string; description: string; source: string },
+): Json => ({
+  post: operationObject({
+    ...about,
+    extra: true,
+    takes: AddressBody,
+    answers: [200, NeutralResult],
+    security: API_KEY_SECURITY,
+  }),
+})
 
-const sessionPaths = (operationObject: OperationObject): Record<string, Json> => ({
+const describeSessionPaths = (operationObject: DescribeOperation): Record<string, Json> => ({
   '/1/login': {
     post: operationObject({
       operationId: 'logIn',
       summary: 'Log in',
       description: 'A few wrong passwords lock the account for five minutes.',
+      source: 'Authentication, Class-based family',
       takes: Credentials,
       answers: [200, LoggedIn],
-      security: byKeys,
+      security: API_KEY_SECURITY,
     }),
   },
   '/1/logout': {
@@ -117,54 +145,66 @@ const sessionPaths = (operationObject: OperationObject): Record<string, Json> =>
       operationId: 'leaveSession',
       summary: 'Log out',
       description: 'Ends the session; its access and refresh tokens of the path family end with it.',
-      answers: [200, Removed],
+      source: 'sessions',
+      extra: true,
+      answers: [200, ObjectRemoved],
     }),
   },
   '/1/users/me': {
     get: operationObject({
       operationId: 'getOwnUser',
       summary: 'Get the user who is logged in',
-      description: 'With the address, which others do not see.',
+      description: 'Includes the address, which other users do not see.',
+      source: 'sessions',
+      extra: true,
       answers: [200, LoggedIn],
     }),
   },
 })
 
-function ownAccountPaths(operationObject: OperationObject): Record<string, Json> {
+const OWN_ACCOUNT_ORIGIN = { source: 'accounts, as in the path family', extra: true } as const
+
+function describeOwnAccountPaths(operationObject: DescribeOperation): Record<string, Json> {
   const changes = (verbs: { get: string; put: string; delete: string }): Json => ({
-    parameters: [parameter],
+    parameters: [OBJECT_ID_PARAMETER],
     get: operationObject({
       operationId: verbs.get,
       summary: 'Get a user',
-      description: 'Others than your own are found only where they have shared themselves.',
+      description: 'Other users are found only if their access control list permits it.',
+      ...OWN_ACCOUNT_ORIGIN,
       answers: [200, User],
     }),
     put: operationObject({
       operationId: verbs.put,
       summary: 'Update your own account; a new address takes effect once the link mailed to it is followed',
-      description: 'What is left out stays as it is.',
+      description: 'Omitted fields keep their values.',
+      ...OWN_ACCOUNT_ORIGIN,
       takes: AccountChange,
-      answers: [200, Updated],
+      answers: [200, ObjectUpdated],
     }),
     delete: operationObject({
       operationId: verbs.delete,
       summary: 'Delete your own account with all personal data; EHRs stay',
-      description: 'All sessions end.',
+      description: 'Ends all sessions.',
+      ...OWN_ACCOUNT_ORIGIN,
       takes: AccountProof,
-      answers: [200, Removed],
+      answers: [200, ObjectRemoved],
     }),
   })
   return {
-    '/1/verificationEmailRequest': mailing(operationObject, {
+    '/1/verificationEmailRequest': describeMailOperation(operationObject, {
       operationId: 'requestVerificationEmail',
       summary: 'Mail a new activation link',
-      description: 'The one before no longer works.',
+      description: 'The previous link stops working.',
+      source: 'activation of an account',
     }),
     '/1/sessions/me': {
       get: operationObject({
         operationId: 'getOwnSession',
         summary: 'Get the session of the token',
-        description: 'All sessions of a user are listed at `/auth/sessions`.',
+        description: 'To list all your sessions, use `/auth/sessions`.',
+        source: 'sessions',
+        extra: true,
         answers: [200, OwnSession],
       }),
     },

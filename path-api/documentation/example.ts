@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 
-const byFormat: Record<string, string> = {
+const EXAMPLE_BY_FORMAT: Record<string, string> = {
   date: '2026-03-01',
   'date-time': '2026-03-01T08:30:00Z',
   email: 'anna@example.org',
@@ -9,8 +9,8 @@ const byFormat: Record<string, string> = {
 }
 
 /**
- * A value that the schema accepts, for the documentation and the contract tests: the schema's own example where it
- * has one, otherwise made of its members' examples.
+ * Returns a value that the schema accepts, for the documentation and the contract tests. Uses the example of
+ * the schema, otherwise builds one from the examples of its members.
  */
 export function exampleOf(schema: TSchema): unknown {
   if (Array.isArray(schema.examples)) return schema.examples[0]
@@ -18,10 +18,10 @@ export function exampleOf(schema: TSchema): unknown {
   if (Array.isArray(schema.enum)) return schema.enum[0]
   const variants: unknown = schema.anyOf ?? schema.oneOf
   if (Array.isArray(variants)) return exampleOf(variants[0])
-  return byType(schema, [schema.type].flat()[0])
+  return exampleByType(schema, [schema.type].flat()[0])
 }
 
-function byType(schema: TSchema, type: string | undefined): unknown {
+function exampleByType(schema: TSchema, type: string | undefined): unknown {
   switch (type) {
     case 'object':
       return Object.fromEntries(
@@ -30,7 +30,7 @@ function byType(schema: TSchema, type: string | undefined): unknown {
     case 'array':
       return [exampleOf(schema.items)]
     case 'string':
-      return byFormat[schema.format] ?? 'text'.padEnd(schema.minLength ?? 0, '.')
+      return EXAMPLE_BY_FORMAT[schema.format] ?? 'text'.padEnd(schema.minLength ?? 0, '.')
     case 'integer':
     case 'number':
       return schema.minimum ?? (schema.exclusiveMinimum ?? 0) + 1

@@ -3,12 +3,12 @@ import type { TSchema } from '@sinclair/typebox'
 
 export type Json = Record<string, unknown>
 
-/** Turns schemas into what an OpenAPI document holds: each named one stands once and is referred to. */
+/** Collects schemas for an OpenAPI document. Each named schema appears once and is referenced elsewhere. */
 export class SchemaCollector {
   /** Schemas by name, for `components.schemas`. */
   readonly named: Record<string, unknown> = {}
 
-  /** @throws when two different schemas bear one name */
+  /** @throws Error when two different schemas have the same name */
   collect(schema: TSchema): unknown {
     return this.#walk(schema)
   }
@@ -16,7 +16,7 @@ export class SchemaCollector {
   #walk(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((member) => this.#walk(member))
     if (typeof value !== 'object' || value === null) return value
-    const { $id, sentence: _sentence, inWords: _words, ...members } = portable(value as Json)
+    const { $id, sentence: _sentence, inWords: _words, ...members } = toPortableSchema(value as Json)
     const plain = Object.fromEntries(
       Object.entries(members).map(([key, member]) => [key, this.#walk(member)]),
     )
@@ -30,11 +30,11 @@ export class SchemaCollector {
 }
 
 /**
- * What generators of clients understand: of a pattern that only some languages know its words, no optional defaults,
- * and enumerations of one type each.
+ * Adapts a schema to client generators: replaces patterns that some languages lack by words, drops defaults
+ * of optional properties, and gives each enumeration a single type.
  */
-function portable(schema: Json): Json {
-  const { pattern, inWords, description, properties, required, ...rest } = ofOneTypeEach(schema)
+function toPortableSchema(schema: Json): Json {
+  const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(schema)
   const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
   const told = known ? description : `${description}; ${inWords}`
   return {
@@ -46,7 +46,7 @@ function portable(schema: Json): Json {
   }
 }
 
-function ofOneTypeEach({ enum: values, ...schema }: Json): Json {
+function splitEnumByType({ enum: values, ...schema }: Json): Json {
   if (!Array.isArray(values)) return schema
   const numbers = values.filter((value) => typeof value === 'number')
   const texts = values.filter((value) => typeof value === 'string')
@@ -59,7 +59,7 @@ function ofOneTypeEach({ enum: values, ...schema }: Json): Json {
   return { ...schema, anyOf }
 }
 
-/** Some generators take a property with a default for one that must be there. */
+/** Some generators treat a property with a default as required. */
 function withoutDefaults(properties: Json, required: unknown): Json {
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
   return Object.fromEntries(
@@ -68,7 +68,7 @@ function withoutDefaults(properties: Json, required: unknown): Json {
       if (usual === undefined || isRequired(name) || typeof property !== 'object') return [name, property]
       return [
         name,
-        { ...rest, description: `${rest.description ?? name}. By default ${JSON.stringify(usual)}` },
+        { ...rest, description: `${rest.description ?? name}. Default: ${JSON.stringify(usual)}` },
       ]
     }),
   )

@@ -2,48 +2,52 @@ import { isAdmin } from '../../records/store/documents/caller.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Services } from './services.ts'
 
-/** Who asks, as the token said and `authenticate` verified. */
+/** The user of a verified token. */
 export interface Principal {
   mvUid: string
-  /** The session that the token belongs to; ending it ends the token. */
+  /** Session of the token; ending the session ends the token. */
   sessionId: string
-  /** Names of all roles that the user holds, inherited ones included. */
+  /** Names of all roles of the user, inherited ones included. */
   roles: readonly string[]
-  /** When the token ends. */
+  /** Expiry time of the token. */
   validUntil: Date
-  /** The application that the token was given to, as the audit shows it. */
+  /** Application of the token, as the audit shows it. */
   application: string
 }
 
-type Params = Readonly<Record<string, string>>
+type PathParameters = Readonly<Record<string, string>>
 
-/** Decides before anything is done. */
-interface Before {
-  /** False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. */
-  permits(principal: Principal, params: Params, services: Services): boolean | Promise<boolean>
+/** Decides from the principal, before the handler runs. */
+interface PrincipalRule {
+  /**
+   * Returns false to hide the resource (404). Throws `Forbidden` if the caller may read it but not do this.
+   */
+  permits(principal: Principal, params: PathParameters, services: Services): boolean | Promise<boolean>
 }
 
 /**
- * Leaves it to the permissions of each record. The frame answers with success only when they let the caller reach
- * something there, see {@link requireReached}: an operation that goes past the stores fails.
+ * Leaves the decision to the permissions of the records. A response succeeds only if a store let the caller
+ * reach a record there, see {@link requirePermissionChecked}. An operation that bypasses the stores fails.
  */
-interface ByRecords {
-  /** The parameter of the path that says where. */
+interface RecordRule {
+  /** Path parameter that names the EHR, user or topic. */
   place: 'ehrId' | 'mvUid' | 'id'
-  /** @param reached the EHRs of which a store let the caller reach something, and the users with whom they are connected */
+  /**
+   * @param reached EHRs in which a store let the caller reach a record, and users connected with the caller
+   */
   suffices(reached: ReadonlySet<string>, place: string | undefined, principal: Principal | undefined): boolean
 }
 
-/** `who` passes, for the documentation. */
-type Rule = { who: string } & (Before | ByRecords)
+/** `who` describes the permitted users in the documentation. */
+type AccessRule = { who: string } & (PrincipalRule | RecordRule)
 
-const inEhr: ByRecords = {
+const EHR_RULE: RecordRule = {
   place: 'ehrId',
   suffices: (reached, ehrId) => ehrId !== undefined && reached.has(ehrId),
 }
 
-/** The one list of who may do what; an operation names its row. */
-export const rules = {
+/** The access rules by name; each operation names one. */
+export const accessRules = {
   user: { who: 'anyone who is logged in', permits: () => true },
   self: {
     who: 'the user named in the path, and administrators',
@@ -75,29 +79,29 @@ export const rules = {
   },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
-    ...inEhr,
+    ...EHR_RULE,
   },
-  'ehr:write': { who: 'the subject of the EHR, and those who write it', ...inEhr },
+  'ehr:write': { who: 'the subject of the EHR, and those who write it', ...EHR_RULE },
   'ehr:subject': {
     who: 'the subject of the EHR, and administrators; its creator while the subject is not a user or has not accepted it',
-    ...inEhr,
+    ...EHR_RULE,
   },
   'ehr:remove': {
     who: 'those who may read its audit, and the subject who has not accepted it yet',
-    ...inEhr,
+    ...EHR_RULE,
   },
-  'ehr:agree': { who: 'the user whom the EHR is about', ...inEhr },
+  'ehr:agree': { who: 'the user whom the EHR is about', ...EHR_RULE },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',
-    ...inEhr,
+    ...EHR_RULE,
   },
   'plan:write': {
     who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
-    ...inEhr,
+    ...EHR_RULE,
   },
   'plan:manage': {
     who: 'the subject of the EHR, those who write it, and the participants who manage the care plan',
-    ...inEhr,
+    ...EHR_RULE,
   },
   admin: {
     who: 'administrators',
@@ -113,30 +117,33 @@ export const rules = {
       throw new ServiceError('Forbidden', { detail: 'Only accounts with the role modeller may do this.' })
     },
   },
-} satisfies Record<string, Rule>
+} satisfies Record<string, AccessRule>
 
-/** `public` looks at no token at all; `optional` needs none but honours one (and refuses a bad one). */
-export type Access = 'public' | 'optional' | keyof typeof rules
+/** `public` ignores tokens. `optional` needs no token but verifies one that is sent. */
+export type Access = 'public' | 'optional' | keyof typeof accessRules
 
-const ruleOf = (access: Access): Rule | undefined =>
-  access === 'public' || access === 'optional' ? undefined : rules[access]
+const accessRuleOf = (access: Access): AccessRule | undefined =>
+  access === 'public' || access === 'optional' ? undefined : accessRules[access]
 
-/** @returns whether the operation exists for this principal */
-export function permits(
+/** @returns true if the principal may know of the operation */
+export function isAccessPermitted(
   access: Access,
   principal: Principal | undefined,
-  params: Params,
+  params: PathParameters,
   services: Services,
 ): boolean | Promise<boolean> {
-  const rule = ruleOf(access)
+  const rule = accessRuleOf(access)
   if (rule === undefined) return true
   if (principal === undefined) return false
   return 'place' in rule || rule.permits(principal, params, services)
 }
 
-/** Whether an operation with these parameters may name this row: one on an EHR needs one that protects EHRs. */
-export function fits(access: Access, params: object): boolean {
-  const rule = ruleOf(access)
+/**
+ * True if an operation with these path parameters may use this rule. An operation on an EHR needs a rule that
+ * protects EHRs.
+ */
+export function isAccessApplicable(access: Access, params: object): boolean {
+  const rule = accessRuleOf(access)
   const place = rule && 'place' in rule ? rule.place : undefined
   return 'ehrId' in params
     ? access === 'admin' || place === 'ehrId'
@@ -144,16 +151,16 @@ export function fits(access: Access, params: object): boolean {
 }
 
 /**
- * A success for which no store let the caller reach anything would be unprotected.
- * @throws Error when the operation went past the stores
+ * Rejects a success if no store let the caller reach a record: the data would be unprotected.
+ * @throws Error when the operation bypassed the stores
  */
-export function requireReached(
+export function requirePermissionChecked(
   { id, access }: { id: string; access: Access },
-  params: Params,
+  params: PathParameters,
   principal: Principal | undefined,
   reached: ReadonlySet<string>,
 ): void {
-  const rule = ruleOf(access)
+  const rule = accessRuleOf(access)
   if (rule && 'place' in rule && !rule.suffices(reached, params[rule.place], principal))
     throw new Error(`${id} answers without asking whether the caller may reach what it is about`)
 }

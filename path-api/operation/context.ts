@@ -1,44 +1,48 @@
-import type { Expected } from '../../records/store/decisions.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { Language } from '../../schemas/code-lists.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import type { Access, Principal } from './access.ts'
 import type { Services } from './services.ts'
 
-/** Nobody, perhaps somebody, or surely somebody: as the operation's access says. */
-type Known<A extends Access, T> = A extends 'public' ? undefined : A extends 'optional' ? T | undefined : T
+/** The type depends on the access: absent (public), optional, or always present. */
+type ForAccess<A extends Access, T> = A extends 'public'
+  ? undefined
+  : A extends 'optional'
+    ? T | undefined
+    : T
 
-/** What a handler may know about the request besides its input. */
+/** Facts about the request that handlers get besides the input. */
 interface RequestFacts<A extends Access> {
-  principal: Known<A, Principal>
-  /** The same one as the records know them. */
-  caller: Known<A, Caller>
+  principal: ForAccess<A, Principal>
+  /** The principal in the form of the stores. */
+  caller: ForAccess<A, Caller>
   requestId: string
-  /** The client's address, as `trust proxy` sees it. */
+  /** Client address according to `trust proxy`. */
   address: string
   userAgent: string
-  /** Of the languages of the pages and mails the one that the client likes best. */
-  language: Language
-  /** Of the media types of the answer the one that the client likes best. */
+  /** Preferred language of the client among those of pages and mails. */
+  language: InterfaceLanguage
+  /** Preferred media type of the client among those of the response. */
   accepted: string
-  /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */
-  expected: Expected
-  /** The last event that a stream goes on behind: `Last-Event-ID`. */
+  /** Versions from `If-Match`; the store compares and sets. */
+  expected: ExpectedVersions
+  /** `Last-Event-ID`: the stream resumes after this event. */
   lastEventId: string | undefined
-  /** Whether the client wants to make something new only: `If-None-Match: *`. */
+  /** True for `If-None-Match: *`: create only. */
   createOnly: boolean
   /**
-   * An id for a document about to be created. Under an Idempotency-Key it is the same each time, so that a
-   * repetition after a crash finds the document of the first attempt instead of making a second one.
+   * Returns an id for a new document. Under an Idempotency-Key it is the same for each attempt, so that a
+   * retry after a crash finds the document of the first attempt.
    */
   newId(): string
-  /** The same as a UUID. */
+  /** Like newId, but a UUID. */
   newUuid(): string
   /**
-   * An earlier attempt under the same Idempotency-Key ended without an answer: the work may be done. What creates finds
-   * that out by the id; what else would be refused the second time has to look.
+   * True if an earlier attempt under this Idempotency-Key ended without a response and may have been carried
+   * out. Creations detect that by the id. Operations that would fail the second time must check it.
    */
   again: boolean
-  /** Whether the client has gone: nobody will read the answer. */
+  /** True if the client has disconnected, so that nobody reads the response. */
   isAbandoned(): boolean
 }
 

@@ -1,101 +1,103 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorName } from '../../schemas/errors.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import type { Reply, ReplySpec } from '../answer/answer.ts'
-import type { Form, Raw, RawContent } from '../answer/media.ts'
-import { type Access, fits } from './access.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { FormBody, RawBody, RawContent } from '../reply/body-media.ts'
+import type { Reply, ReplySpec } from '../reply/reply.ts'
+import { type Access, isAccessApplicable } from './access.ts'
 import type { Context } from './context.ts'
-import { parameters } from './parameters.ts'
+import { pathParameters } from './path-parameters.ts'
 
 export type Method = 'get' | 'post' | 'put' | 'delete'
 
-/** A JSON schema, a form's schema, or media types whose bytes reach the handler as they came. */
-export type BodySpec = TSchema | Form<TSchema> | Raw
+/** Schema of a JSON body, of a form, or media types whose bytes reach the handler unchanged. */
+export type BodySpec = TSchema | FormBody<TSchema> | RawBody
 
-type BodyOf<B> = B extends Raw
+type BodyValue<B> = B extends RawBody
   ? RawContent
-  : B extends Form<infer S>
+  : B extends FormBody<infer S>
     ? Static<S>
     : B extends TSchema
       ? Static<B>
       : undefined
 
-type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | NameIn<Rest>
+type PathParameterName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameterName<Rest>
   : never
 
-export interface Input<Path extends string, P extends TProperties, Q extends TProperties, B> {
-  params: { [Name in NameIn<Path>]: Name extends keyof P ? Static<P[Name]> : string }
+export interface OperationInput<Path extends string, P extends TProperties, Q extends TProperties, B> {
+  params: { [Name in PathParameterName<Path>]: Name extends keyof P ? Static<P[Name]> : string }
   query: Static<TObject<Q>>
-  body: BodyOf<B>
+  body: BodyValue<B>
 }
 
-/** What an operation says about itself, apart from the types of its input and its reply. */
-export interface About<A extends Access> {
-  /** verbNoun, unique. */
+/** Description of an operation without the types of input and reply. */
+export interface OperationDescription<A extends Access> {
+  /** `verbNoun`, unique. */
   id: string
   method: Method
   summary: string
-  /** More for the reader of the documentation, in Markdown. */
+  /** Details for the documentation, in Markdown. */
   description?: string
-  /** The clause of the specification that asks for it. */
+  /** Clause of the specification that requires the operation, or the reason for one that is `extra`. */
   source: string
-  /** The kind of record whose plain operation it is. */
+  /** Kind of record, if this is one of its record operations. */
   kind?: string
-  /** Beyond the specification's list. */
+  /** The specification does not list the operation. */
   extra?: true
-  /** Who may call it: a row of access.ts. */
+  /** Access rule, see access.ts. */
   access: A
-  /** What it may answer besides the errors that follow from its shape (see problem.ts). */
+  /** Errors besides those that follow from its shape (impliedErrors). */
   errors?: readonly ErrorName[]
-  /** `required`: without If-Match the answer is 428. */
+  /** `required`: a request without If-Match gets a 428. */
   ifMatch?: 'required'
-  /** A PUT that makes what is not there yet: then it answers 201, and `If-None-Match: *` lets it do nothing else. */
+  /**
+   * A PUT that creates the resource if it does not exist (201). `If-None-Match: *` restricts it to creation.
+   */
   creates?: true
-  /** A stream that goes on behind the event of `Last-Event-ID`. */
+  /** A stream that resumes after the event of `Last-Event-ID`. */
   resumes?: true
-  /** When a GET answers 204: what it shows has been there. */
+  /** Description of the 204 that a GET returns for a deleted resource. */
   gone?: string
-  /** The limits of the body; by default 1 MB, 32 levels and 20,000 values. */
+  /** Limits of the body; default 1 MB, 32 levels and 20,000 values. */
   limits?: Partial<BodyLimits>
-  /** How long a query may take; by default 5 s. */
+  /** Time limit of a query in milliseconds; default 5 s. */
   deadlineMs?: number
-  /** What the schemas of the query's parameters cannot say; some of them may not fit theirs. */
+  /** Rules that the schemas of the query parameters cannot express. The values may violate their schemas. */
   queryRules?(query: Readonly<Record<string, unknown>>): Violation[]
 }
 
-/** How large a body may be, inflated, and how deeply nested, with how many values, when it is JSON. */
+/** Limits of a body after decompression; depth and values apply to JSON. */
 export interface BodyLimits {
   bytes: number
   depth: number
   values: number
 }
 
-const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32, values: 20_000 }
+const DEFAULT_BODY_LIMITS: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32, values: 20_000 }
 
-interface Definition<
+interface OperationDefinition<
   Path extends string,
   P extends TProperties,
   Q extends TProperties,
   B extends BodySpec | undefined,
   R extends ReplySpec,
   A extends Access,
-> extends About<A> {
-  /** `/profile/{mvUid}`; the parameters' schemas stand in parameters.ts. */
+> extends OperationDescription<A> {
+  /** `/profile/{mvUid}`; path-parameters.ts has the schemas of common parameters. */
   path: Path
   params?: P
   query?: Q
   body?: B
-  /** Status, body, and `versioned` where the answer carries an ETag. */
+  /** Status, body, and `versioned` if the response carries an ETag. */
   reply: R
   /**
-   * Marks what invites guessing or mass mailing: it may be called but rarely from one address, and for one account,
-   * which this names (an e-mail address, say) when the input tells.
+   * Marks a guarded operation, which invites guessing or mass mailing. It is limited by address and by
+   * account. Returns the account (an e-mail address, say) if the input names one.
    */
-  guarded?(input: Input<Path, P, Q, B>): string | undefined
-  /** What else is wrong with a body that does not fit its schema, so that all of it is told at once. */
+  guarded?(input: OperationInput<Path, P, Q, B>): string | undefined
+  /** Further violations of a body that does not fit its schema, so that one response lists them all. */
   brokenBeside?(body: object, bySchema: readonly Violation[]): Violation[]
-  handle(input: Input<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
+  handle(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
 }
 
 interface AnyInput {
@@ -104,8 +106,8 @@ interface AnyInput {
   body: unknown
 }
 
-/** An operation as the router, the OpenAPI document and the contract tests see it. */
-export interface Operation extends About<Access> {
+/** An operation in the form for the router, the OpenAPI document and the contract tests. */
+export interface Operation extends OperationDescription<Access> {
   path: string
   limits: BodyLimits
   params: TObject
@@ -117,38 +119,40 @@ export interface Operation extends About<Access> {
   handle(input: AnyInput, context: Context): unknown
 }
 
-/** The names of the parameters in a path template, in their order. */
-export const namesIn = (path: string): string[] =>
+/** Names of the parameters of a path template, in order. */
+export const pathParameterNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
 
 /**
- * One operation of the path family as a value. The handler gets validated, typed input and returns a value.
+ * Defines an operation of the path family as a value. The handler gets validated, typed input and returns a
+ * value.
  *
- * @throws when a path parameter has no schema, or the access does not protect the EHR that the path names
+ * @throws Error when a path parameter has no schema, or the access rule does not protect the EHR in the path
  */
-export function operation<
+export function defineOperation<
   const Path extends string,
   const R extends ReplySpec,
   const A extends Access,
   P extends TProperties = Record<never, never>,
   Q extends TProperties = Record<never, never>,
   B extends BodySpec | undefined = undefined,
->(definition: Definition<Path, P, Q, B, R, A>): Operation {
+>(definition: OperationDefinition<Path, P, Q, B, R, A>): Operation {
   const { params: own = {}, query = {}, body, limits, path, id, access } = definition
   const params = Object.fromEntries(
-    namesIn(path).map((name) => {
-      const schema = (own as TProperties)[name] ?? parameters[name]
+    pathParameterNames(path).map((name) => {
+      const schema = (own as TProperties)[name] ?? pathParameters[name]
       if (schema === undefined) throw new Error(`${id}: the path parameter ${name} has no schema`)
       return [name, schema]
     }),
   )
-  if (!fits(access, params)) throw new Error(`${id}: the access ${access} does not fit the path`)
+  if (!isAccessApplicable(access, params))
+    throw new Error(`${id}: the access ${access} does not fit the path`)
   const closed = { additionalProperties: false }
   return {
     ...(definition as unknown as Operation),
     params: Type.Object(params, closed),
     query: Type.Object(query, closed),
     body,
-    limits: { ...usualLimits, ...limits },
+    limits: { ...DEFAULT_BODY_LIMITS, ...limits },
   }
 }

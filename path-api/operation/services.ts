@@ -1,3 +1,4 @@
+import type { AccountDeletion } from '../../records/accounts/account-deletion.ts'
 import type { Accounts } from '../../records/accounts/accounts.ts'
 import type { Administrators } from '../../records/accounts/administration/administrators.ts'
 import type { Invitations } from '../../records/accounts/administration/invitations.ts'
@@ -5,73 +6,72 @@ import type { IdentityProvider } from '../../records/accounts/login/identities.t
 import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../records/accounts/passwords.ts'
-import type { Registrations } from '../../records/accounts/registration.ts'
-import type { Removals } from '../../records/accounts/removals.ts'
+import type { Registrations } from '../../records/accounts/registrations.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
+import type { Aggregates } from '../../records/charts/aggregates/aggregates.ts'
 import type { Graphs } from '../../records/charts/graphs.ts'
-import type { Aggregates } from '../../records/charts/sums/aggregates.ts'
 import type { Timelines } from '../../records/charts/timeline.ts'
 import type { Chats } from '../../records/chat/chats.ts'
+import type { AdverseReaction } from '../../records/conditions/adverse-reaction.ts'
+import type { Device } from '../../records/conditions/device.ts'
+import type { NaturallyKeyedRecords } from '../../records/conditions/naturally-keyed-records.ts'
+import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
-import type { Followings } from '../../records/live/followings.ts'
-import type { ThresholdsOfPlans } from '../../records/measurements/alerts/thresholds-of-plans.ts'
-import type { Batches } from '../../records/measurements/batches.ts'
-import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
-import type { Device } from '../../records/of-ehr/device.ts'
-import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
+import type { Subscriptions } from '../../records/live/subscriptions.ts'
+import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
+import type { MeasurementBatches } from '../../records/measurements/measurement-batches.ts'
 import type { Queries } from '../../records/openehr/aql/queries.ts'
 import type { StoredQueries } from '../../records/openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../records/openehr/compositions/compositions.ts'
 import type { EhrStatuses } from '../../records/openehr/ehr-status/ehr-statuses.ts'
-import type { Archetypes } from '../../records/openehr/templates/kept-archetypes.ts'
-import type { Templates } from '../../records/openehr/templates/kept-templates.ts'
+import type { ArchetypeStore } from '../../records/openehr/templates/archetype-store.ts'
+import type { TemplateStore } from '../../records/openehr/templates/template-store.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
-import type { Key, Range, Writing } from '../../records/registered/registered.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { Page, PageOf } from '../../records/store/reading/listing.ts'
-import type { PastChange } from '../../records/store/store.ts'
-import type { TypeFamily } from '../../records/types/known-types.ts'
-import type { Types } from '../../records/types/types.ts'
-import type { UserData } from '../../records/user-data/data-of-users.ts'
-import type { JsonWebKey } from '../../schemas/login.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import type { RecordHistoryEntry } from '../../records/store/store.ts'
+import type { TypeDefinitions } from '../../records/types/type-definitions.ts'
+import type { TypeFamily } from '../../records/types/type-registry.ts'
+import type { UserData } from '../../records/user-data/user-data.ts'
+import type { JsonWebKey } from '../../schemas/accounts/login.ts'
 
 export interface SavedRecord {
   id: string
   version: number
-  /** Those of which it tells something, too. */
+  /** Versions of other records that the representation includes. */
   others?: readonly { id: string; version: number }[]
 }
 
-/** The records of a kind, whatever their fields. */
+/** Store of the records of a kind, independent of its fields. */
 export interface PlainRecords {
-  list(caller: Caller, ehrId: string, range: Range, page: PageOf): Promise<Page<SavedRecord>>
-  get(caller: Caller, key: Key): Promise<SavedRecord>
+  list(caller: Caller, ehrId: string, range: RecordFilter, page: PageRequest): Promise<Page<SavedRecord>>
+  get(caller: Caller, key: EhrRecordKey): Promise<SavedRecord>
   create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<SavedRecord>
-  replace(caller: Caller, key: Key, body: object, options: Writing): Promise<SavedRecord>
-  remove(caller: Caller, key: Key, options: Writing): Promise<void>
-  history(caller: Caller, key: Key, page: PageOf): Promise<Page<PastChange<object>>>
-  restore(caller: Caller, key: Key, version: number, options: Writing): Promise<SavedRecord>
+  replace(caller: Caller, key: EhrRecordKey, body: object, options: WriteOptions): Promise<SavedRecord>
+  remove(caller: Caller, key: EhrRecordKey, options: WriteOptions): Promise<void>
+  history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
+  restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<SavedRecord>
 }
 
-/** The terms of service that people agree to now. */
+/** Current terms of service. */
 export interface Terms {
   version: string
-  /** Where they can be read. */
+  /** Address of the text. */
   url: string
 }
 
-/** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
+/** Services for handlers and access rules. The composition root provides them; each subject adds a line. */
 export interface Services {
-  /** Where clients reach the service. */
+  /** Public address of the service. */
   publicUrl: string
-  /** Whether it is the open test environment. */
+  /** True in the open test environment. */
   open: boolean
-  /** Which of the things that the service stands on answer at the moment. */
+  /** Readiness by dependency, such as the database. */
   readiness(): Promise<Record<string, boolean>>
   accounts: Accounts
-  removals: Removals
+  removals: AccountDeletion
   invitations: Invitations
   administrators: Administrators
   registrations: Registrations
@@ -80,46 +80,46 @@ export interface Services {
   logins: Logins
   sessions: Sessions
   identityProvider: IdentityProvider
-  /** The public keys of the access tokens that may still be valid, the newest first. */
+  /** Public keys of the access tokens that may still be valid, newest first. */
   publicKeys(): Promise<JsonWebKey[]>
-  /** What is kept about the persons behind the accounts. */
+  /** Data of the persons behind the accounts. */
   profiles: Profiles
   ehrs: Ehrs
-  /** What openEHR says of EHRs. */
+  /** openEHR status of each EHR. */
   ehrStatuses: EhrStatuses
-  /** The care plans of the EHRs, with their goals and tasks. */
+  /** Care plans with their goals and tasks. */
   carePlans: CarePlans
   events: Events
   compositions: Compositions
-  /** What is asked of compositions and EHRs in AQL. */
+  /** Runs AQL queries. */
   queries: Queries
-  /** Those that are kept for everybody. */
+  /** AQL queries stored for all users. */
   storedQueries: StoredQueries
   /** The operational templates. */
-  templates: Templates
-  /** The archetypes that they are made of, and others in ADL. */
-  archetypes: Archetypes
-  /** The texts of the questionnaires. */
+  templates: TemplateStore
+  /** Archetypes of the templates, and archetypes stored in ADL. */
+  archetypes: ArchetypeStore
+  /** Texts of the questionnaires. */
   textPacks: TextPacks
-  reactions: KnownRecords<typeof AdverseReaction.schema, 'ofEhr'>
-  devices: KnownRecords<typeof Device.schema, 'ofEhr'>
-  /** Measurements of any kinds, stored together. */
-  batches: Batches
-  /** What modellers have said of measurements, occurrences and devices. */
-  types: Record<TypeFamily, Types>
-  /** Measurements and occurrences of those types, by user. */
+  reactions: NaturallyKeyedRecords<typeof AdverseReaction.schema, 'ofEhr'>
+  devices: NaturallyKeyedRecords<typeof Device.schema, 'ofEhr'>
+  /** Stores measurements of several kinds at once. */
+  batches: MeasurementBatches
+  /** Data types, event types and device types. */
+  types: Record<TypeFamily, TypeDefinitions>
+  /** Measurements and occurrences of these types by user. */
   userData: UserData
   aggregates: Aggregates
-  /** What people say to each other. */
+  /** Chat topics and messages. */
   chats: Chats
-  /** Those who follow what happens. */
-  changes: Followings
+  /** Subscriptions to changes. */
+  changes: Subscriptions
   timelines: Timelines
   graphs: Graphs
-  /** Where a record of a class can be shown by itself; undefined: nowhere. */
+  /** Path of a record of a class; undefined if it has none. */
   addressOf(className: string, record: object): string | undefined
-  /** The limits within which the measurements of care plans should be. */
-  thresholds: ThresholdsOfPlans
-  /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
+  /** Thresholds for the measurements of care plans. */
+  thresholds: PlanThresholdStore
+  /** Generic store of any kind of record that is registered in EHRs. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -1,72 +1,81 @@
 import { Type } from '@sinclair/typebox'
-import { emailAddress, linkToken } from '../../schemas/account.ts'
+import { emailField, linkTokenField } from '../../schemas/accounts/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { answer } from '../answer/answer.ts'
-import { form } from '../answer/media.ts'
-import { operation } from '../operation/operation.ts'
-import { html, lang, markup, page, type View, viewOf, words } from './page.ts'
+import { defineOperation } from '../operation/operation.ts'
+import { formBody } from '../reply/body-media.ts'
+import { replyWith } from '../reply/reply.ts'
+import {
+  createPageView,
+  htmlBody,
+  languageParameter,
+  markup,
+  type PageView,
+  renderPage,
+  translate,
+} from './page.ts'
 
-const FirstAdministrator = Type.Object(
-  { token: linkToken, lang, email: emailAddress() },
-  { additionalProperties: false, description: 'The form of the page' },
+const FirstAdministratorForm = Type.Object(
+  { token: linkTokenField, lang: languageParameter, email: emailField() },
+  { additionalProperties: false, description: 'Form of the page' },
 )
 
-const about = {
+const PAGE_DEFAULTS = {
   source: 'the page that the first start prints a link to',
   path: '/auth/administrator',
   extra: true,
   access: 'public',
 } as const
 
-/** How the first administrator is made, on the machine itself: elsewhere the pages are not there. */
+/** Creates the first administrator. The pages work on the machine of the service only. */
 export const administratorPage = [
-  operation({
-    ...about,
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'showFirstAdministrator',
     method: 'get',
-    summary: 'Show the page on which the first administrator is made',
-    description: 'The start of the service prints a link to it, valid for an hour, on this machine only.',
-    query: { token: linkToken, lang },
-    reply: [200, html],
+    summary: 'Show the page for creating the first administrator',
+    description:
+      'On startup the service prints a link to this page. The link is valid for an hour and works on this machine only.',
+    query: { token: linkTokenField, lang: languageParameter },
+    reply: [200, htmlBody],
     handle: async ({ query: { token, lang } }, context) => {
       requireLoopback(context.address)
-      const view = await viewOf(lang, context)
+      const view = await createPageView(lang, context)
       const { language } = view
-      if (!(await context.administrators.isOffered(token))) return expired(view)
-      return page(
+      if (!(await context.administrators.isValidOffer(token))) return renderExpiredPage(view)
+      return renderPage(
         view,
         'firstAdministrator',
-        markup`<p>${words(language, 'firstAdministratorHelp')}</p>
+        markup`<p>${translate(language, 'firstAdministratorHelp')}</p>
 <form method="post" action="administrator"><input type="hidden" name="token" value="${token}"><input
 type="hidden" name="lang" value="${language}">
-<label>${words(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
-<button>${words(language, 'goOn')}</button></form>`,
+<label>${translate(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
+<button>${translate(language, 'goOn')}</button></form>`,
       )
     },
   }),
-  operation({
-    ...about,
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'makeFirstAdministrator',
     method: 'post',
-    summary: 'Submit the page on which the first administrator is made',
-    body: form(FirstAdministrator),
+    summary: 'Submit the page for creating the first administrator',
+    body: formBody(FirstAdministratorForm),
     guarded: () => undefined,
     reply: [303],
     handle: async ({ body: { token, lang = 'en', email } }, { administrators, address }) => {
       requireLoopback(address)
       const back = { location: `administrator?${new URLSearchParams({ token, lang })}` }
-      if (!(await administrators.isOffered(token))) return answer(undefined, back)
+      if (!(await administrators.isValidOffer(token))) return replyWith(undefined, back)
       const made = await administrators.acceptOffer(email)
-      // Somebody who has a password logs in with it.
-      if (!made) return answer(undefined, { location: `../?${new URLSearchParams({ lang })}` })
+      // An account with a password logs in with it.
+      if (!made) return replyWith(undefined, { location: `../?${new URLSearchParams({ lang })}` })
       const query = { token: made.token, lang, ...(made.agreed ? {} : { terms: 'true' }) }
-      return answer(undefined, { location: `account/password/choice?${new URLSearchParams(query)}` })
+      return replyWith(undefined, { location: `account/password/choice?${new URLSearchParams(query)}` })
     },
   }),
 ]
 
-const expired = (view: View) =>
-  page(view, 'expired', markup`<p>${words(view.language, 'offerExpiredHelp')}</p>`)
+const renderExpiredPage = (view: PageView) =>
+  renderPage(view, 'expired', markup`<p>${translate(view.language, 'offerExpiredHelp')}</p>`)
 
 /** @throws NotFound */
 function requireLoopback(address: string): void {

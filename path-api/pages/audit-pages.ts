@@ -1,149 +1,158 @@
 import { Type } from '@sinclair/typebox'
 import { kinds } from '../../records/kinds.ts'
-import { type AuditEntry, scopeIn } from '../../records/store/audit/trail.ts'
-import type { Language } from '../../schemas/code-lists.ts'
-import { id } from '../../schemas/common.ts'
+import { type AuditEntry, accessScopeOf } from '../../records/store/audit/audit-log.ts'
+import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
+import { idField } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { answer } from '../answer/answer.ts'
-import { form } from '../answer/media.ts'
-import { operation } from '../operation/operation.ts'
+import { defineOperation } from '../operation/operation.ts'
+import { formBody } from '../reply/body-media.ts'
+import { replyWith } from '../reply/reply.ts'
 import {
-  html,
-  lang,
+  createPageView,
+  htmlBody,
+  languageParameter,
   markup,
-  moment,
   type PageText,
-  page,
-  type View,
-  viewOf,
-  words,
-  wordsFor,
+  type PageView,
+  renderMoment,
+  renderPage,
+  translate,
+  translateName,
 } from './page.ts'
 
-const about = { source: 'EHR data: every access is recorded, and the subject reads it', extra: true } as const
+const PAGE_DEFAULTS = {
+  source: 'EHR data: every access is recorded, and the subject reads it',
+  extra: true,
+} as const
 
-const flag = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
+const createFlag = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
 
-const Login = Type.Object(
+const LoginForm = Type.Object(
   {
     email: Type.String({ maxLength: 320, description: 'E-mail address', examples: ['ann@example.org'] }),
     password: Type.String({ maxLength: 1000, description: 'Password' }),
-    lang,
+    lang: languageParameter,
   },
-  { additionalProperties: false, description: 'The form of the page' },
+  { additionalProperties: false, description: 'Form of the page' },
 )
-const Leave = Type.Object({ lang }, { additionalProperties: false, description: 'The form of the logout' })
+const LogoutForm = Type.Object(
+  { lang: languageParameter },
+  { additionalProperties: false, description: 'Form of the logout' },
+)
 
-/** Goes with requests from our own pages only, and to no script. */
-const cookie = (token: string, seconds: number) => ({
+/** Sends the cookie with requests from our own pages only, and hides it from scripts. */
+const createSessionCookie = (token: string, seconds: number) => ({
   'set-cookie': `authToken=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Strict`,
 })
 
-/** The address of the page, seen from where its forms lead to. */
-const backTo = (lang: string | undefined, more: Record<string, string> = {}) =>
+/** Address of the audit page, relative to the targets of its forms. */
+const auditPageUrl = (lang: string | undefined, more: Record<string, string> = {}) =>
   `audit?${new URLSearchParams({ ...(lang && { lang }), ...more })}`
 
-/** Lines on a page. */
-const LINES = 100
-/** Most of them are the patient's own, as a rule. */
-const LOOKED_AT = 1000
+const LINES_PER_PAGE = 100
+/** Entries to read for a page without the patient's own accesses, which usually are most of them. */
+const MAX_ENTRIES_READ = 1000
 
-/** Shows patients without an app who looked at their record: works without scripts. */
+/** Pages on which patients see the accesses to their record, without an app and without scripts. */
 export const auditPages = [
-  operation({
-    ...about,
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'showAccesses',
     method: 'get',
     path: '/ehr/audit',
-    summary: 'Show the page on which patients see who viewed and changed their EHR',
-    description: 'Asks for a login first, unless the request carries a token.',
+    summary: 'Show the page that tells patients who viewed and changed their EHR',
+    description: 'Asks for a login unless the request contains a token.',
     query: {
-      lang,
-      ehrId: Type.Optional(
-        id('one of the EHRs about the caller; by default the one that came with the account'),
-      ),
-      own: flag('Whether to include what the caller did'),
-      cursor: Type.Optional(Type.String({ maxLength: 1000, description: 'Where to go on' })),
-      failed: flag('Whether a login has failed'),
+      lang: languageParameter,
+      ehrId: Type.Optional(idField('an EHR about the caller; default: the EHR that came with the account')),
+      own: createFlag('True to include accesses by the caller'),
+      cursor: Type.Optional(Type.String({ maxLength: 1000, description: 'Cursor of the next page' })),
+      failed: createFlag('True if a login has failed'),
     },
     access: 'optional',
-    reply: [200, html],
+    reply: [200, htmlBody],
     handle: async ({ query: { lang, ehrId, own = false, cursor, failed = false } }, context) => {
       const { caller, ehrs, profiles } = context
-      const view = await viewOf(lang, context)
+      const view = await createPageView(lang, context)
       const { language } = view
-      if (caller === undefined) return loginPage(view, failed)
-      const all = await ehrs.aboutThemselves(caller)
+      if (caller === undefined) return renderLoginPage(view, failed)
+      const all = await ehrs.listAboutCaller(caller)
       const chosen = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
       if (chosen === undefined)
-        return page(
+        return renderPage(
           view,
           'accesses',
-          leaveForm(lang, language),
-          markup`<p>${words(language, 'noRecord')}</p>`,
+          renderLogoutForm(lang, language),
+          markup`<p>${translate(language, 'noRecord')}</p>`,
         )
-      const found = await ehrs.accesses(caller, chosen, { limit: own ? LINES : LOOKED_AT, cursor })
+      const found = await ehrs.listAccesses(caller, chosen, {
+        limit: own ? LINES_PER_PAGE : MAX_ENTRIES_READ,
+        cursor,
+      })
       const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
-      names.set(caller.userId, words(language, 'you'))
+      names.set(caller.userId, translate(language, 'you'))
       const { next } = found
-      return accessPage(view, { items, next, cursor, names, own, ehrId: chosen, all, lang })
+      return renderAccessPage(view, { items, next, cursor, names, own, ehrId: chosen, all, lang })
     },
   }),
-  operation({
-    ...about,
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'logInForAccesses',
     method: 'post',
     path: '/ehr/audit',
-    summary: 'Log in on that page',
-    body: form(Login),
+    summary: 'Log in on the audit page',
+    body: formBody(LoginForm),
     access: 'public',
     guarded: ({ body }) => body.email,
     reply: [303],
     handle: async ({ body: { email, password, lang } }, { logins, userAgent }) => {
-      const grant = await logins.withPassword(email, password, userAgent).catch(refusal)
+      const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)
       return grant === undefined
-        ? answer(undefined, { location: backTo(lang, { failed: 'true' }) })
-        : answer(undefined, { location: backTo(lang), headers: cookie(grant.authToken, grant.expiresIn) })
+        ? replyWith(undefined, { location: auditPageUrl(lang, { failed: 'true' }) })
+        : replyWith(undefined, {
+            location: auditPageUrl(lang),
+            headers: createSessionCookie(grant.authToken, grant.expiresIn),
+          })
     },
   }),
-  operation({
-    ...about,
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'leaveAccesses',
     method: 'post',
     path: '/ehr/audit-leave',
-    summary: 'Log out on that page',
-    body: form(Leave),
+    summary: 'Log out on the audit page',
+    body: formBody(LogoutForm),
     access: 'optional',
     reply: [303],
     handle: async ({ body: { lang } }, { principal, sessions }) => {
       if (principal) await sessions.end(principal.mvUid, principal.sessionId)
-      return answer(undefined, { location: backTo(lang), headers: cookie('', 0) })
+      return replyWith(undefined, { location: auditPageUrl(lang), headers: createSessionCookie('', 0) })
     },
   }),
 ]
 
-/** @throws what is not about the address and the password */
-function refusal(error: unknown): undefined {
+/** @throws errors that do not concern the address or the password */
+function toLoginFailure(error: unknown): undefined {
   if (error instanceof ServiceError && error.status < 500 && error.error !== 'TooManyRequests') return
   throw error
 }
 
-/** Keeps the language that the address names. */
-const hidden = (lang: string | undefined) =>
+/** Keeps the language of the address in the form. */
+const renderHiddenLanguage = (lang: string | undefined) =>
   lang === undefined ? '' : markup`<input type="hidden" name="lang" value="${lang}">`
 
-const leaveForm = (lang: string | undefined, language: Language) =>
-  markup`<form class="top" method="post" action="audit-leave">${hidden(lang)}<button>${words(language, 'logOut')}</button></form>`
+const renderLogoutForm = (lang: string | undefined, language: InterfaceLanguage) =>
+  markup`<form class="top" method="post" action="audit-leave">${renderHiddenLanguage(lang)}<button>${translate(language, 'logOut')}</button></form>`
 
-function loginPage(view: View, failed: boolean) {
-  const say = (text: PageText) => words(view.language, text)
+function renderLoginPage(view: PageView, failed: boolean) {
+  const say = (text: PageText) => translate(view.language, text)
   const fault = failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''
-  return page(
+  return renderPage(
     view,
     'accesses',
     markup`<p>${say('accessesHelp')}</p>${fault}
-<form method="post" action="audit">${hidden(view.language)}
+<form method="post" action="audit">${renderHiddenLanguage(view.language)}
 <label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
 <label>${say('password')}
 <input type="password" name="password" autocomplete="current-password" required></label>
@@ -151,65 +160,65 @@ function loginPage(view: View, failed: boolean) {
   )
 }
 
-interface Accesses {
+interface AccessList {
   items: AuditEntry[]
-  /** Where this page begins, and where the next one does. */
+  /** Cursor of this page, and of the next one. */
   cursor: string | undefined
   next: string | null
   names: Map<string, string>
   own: boolean
   ehrId: string
-  /** All that are about the patient, their own first. */
+  /** EHRs about the patient, the account EHR first. */
   all: readonly { id: string; createdAt: string }[]
-  /** The language that the address names. */
+  /** Language named by the address. */
   lang: string | undefined
 }
 
-/** What a kind of record is called; a name that no kind has stands for itself. */
-const kindWords = (collection: string, language: Language): string =>
-  kinds.find((kind) => kind.collection === collection)?.words[language] ?? wordsFor(language, collection)
+/** Label of a kind of record; the collection name if there is none. */
+const kindLabel = (collection: string, language: InterfaceLanguage): string =>
+  kinds.find((kind) => kind.collection === collection)?.words[language] ?? translateName(language, collection)
 
-/** A person by name; else what can be said of who it was. */
-function whoWas(userId: string, names: Map<string, string>, language: Language): string {
+/** Name of the person, or a description of an unnamed user. */
+function personLabel(userId: string, names: Map<string, string>, language: InterfaceLanguage): string {
   const [kind = '', ...name] = userId.split(' ')
   const known = names.get(userId)
   if (known !== undefined) return known
-  if (kind === 'operator') return `${words(language, 'operator')} ${name.join(' ')}`.trim()
-  if (userId === 'service' || userId === 'nobody') return words(language, userId)
-  return `${words(language, 'unnamed')} (${userId})`
+  if (kind === 'operator') return `${translate(language, 'operator')} ${name.join(' ')}`.trim()
+  if (userId === 'service' || userId === 'nobody') return translate(language, userId)
+  return `${translate(language, 'unnamed')} (${userId})`
 }
 
-/** Which record is shown, where there are several, and the way to the others. */
-function records(language: Language, { all, ehrId: openId, lang }: Accesses) {
+/** Shows which EHR is open and links to the others, if there are several. */
+function renderEhrChooser(language: InterfaceLanguage, { all, ehrId: openId, lang }: AccessList) {
   if (all.length < 2) return ''
   const links = all.map(({ id, createdAt }) => {
-    const label = `${words(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
+    const label = `${translate(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
     return id === openId
       ? markup`<p><strong aria-current="page">${label}</strong></p>`
-      : markup`<p><a href="${backTo(lang, { ehrId: id })}">${label}</a></p>`
+      : markup`<p><a href="${auditPageUrl(lang, { ehrId: id })}">${label}</a></p>`
   })
-  return markup`<nav><p>${words(language, 'records')}</p>${links}</nav>`
+  return markup`<nav><p>${translate(language, 'records')}</p>${links}</nav>`
 }
 
-interface Line {
+interface AccessLine {
   who: string
   what: string
   through: string
-  /** The latest access, and the earliest one that is alike. */
+  /** Latest and earliest access of the line. */
   last: Date
   first: Date
   times: number
 }
 
-/** Accesses that say the same are one line, where the latest of them is. */
-function linesOf(language: Language, { items, names, ehrId }: Accesses): Line[] {
-  const lines = new Map<string, Line>()
+/** Groups equal accesses into one line at the position of the latest. */
+function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: AccessList): AccessLine[] {
+  const lines = new Map<string, AccessLine>()
   for (const { at, userId, action, type, outcome, application, ...about } of items) {
-    const did = [action, scopeIn(ehrId, about), outcome].map((name) => wordsFor(language, name))
+    const did = [action, accessScopeOf(ehrId, about), outcome].map((name) => translateName(language, name))
     const line = {
-      who: whoWas(userId, names, language),
-      what: `${kindWords(type, language)}: ${did.filter(Boolean).join(' ')}`,
-      through: wordsFor(language, application),
+      who: personLabel(userId, names, language),
+      what: `${kindLabel(type, language)}: ${did.filter(Boolean).join(' ')}`,
+      through: translateName(language, application),
     }
     const key = JSON.stringify(line)
     const alike = lines.get(key)
@@ -219,33 +228,33 @@ function linesOf(language: Language, { items, names, ehrId }: Accesses): Line[] 
   return [...lines.values()]
 }
 
-function row(view: View, { who, what, through, last, first, times }: Line) {
-  const say = (text: PageText) => words(view.language, text)
+function renderLine(view: PageView, { who, what, through, last, first, times }: AccessLine) {
+  const say = (text: PageText) => translate(view.language, text)
   const often =
     times === 1
       ? ''
-      : markup` <span>(${String(times)} ${say('times')}, ${say('since')} ${moment(first, view)})</span>`
-  return markup`<tr><td data-head="${say('when')}">${moment(last, view)}</td>
+      : markup` <span>(${String(times)} ${say('times')}, ${say('since')} ${renderMoment(first, view)})</span>`
+  return markup`<tr><td data-head="${say('when')}">${renderMoment(last, view)}</td>
 <th scope="row" data-head="${say('who')}">${who}</th>
 <td data-head="${say('what')}">${what}${often}</td><td data-head="${say('through')}">${through}</td></tr>`
 }
 
-function accessPage(view: View, accesses: Accesses) {
+function renderAccessPage(view: PageView, accesses: AccessList) {
   const { language } = view
   const { items, next, cursor, own, ehrId, lang } = accesses
-  const say = (name: PageText) => words(language, name)
+  const say = (name: PageText) => translate(language, name)
   const link = (text: PageText, more: Record<string, string>, rel = '') =>
-    markup`<a rel="${rel}" href="${backTo(lang, { ehrId, ...more })}">${say(text)}</a>`
+    markup`<a rel="${rel}" href="${auditPageUrl(lang, { ehrId, ...more })}">${say(text)}</a>`
   const place: Record<string, string> = cursor === undefined ? {} : { cursor }
   const heads = (['when', 'who', 'what', 'through'] as const).map(
     (name) => markup`<th scope="col">${say(name)}</th>`,
   )
-  const rows = linesOf(language, accesses).map((line) => row(view, line))
-  return page(
+  const rows = groupIntoLines(language, accesses).map((line) => renderLine(view, line))
+  return renderPage(
     view,
     'accesses',
-    leaveForm(lang, language),
-    markup`${records(language, accesses)}<p>${say(own ? 'all' : 'others')}
+    renderLogoutForm(lang, language),
+    markup`${renderEhrChooser(language, accesses)}<p>${say(own ? 'all' : 'others')}
 ${link(own ? 'showOthers' : 'showAll', { own: String(!own), ...place })}</p>
 ${items.length === 0 ? markup`<p>${say('noAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
 <p>${cursor === undefined ? '' : link('newest', { own: String(own) }, 'first')}

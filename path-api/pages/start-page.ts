@@ -1,9 +1,9 @@
-import { operation } from '../operation/operation.ts'
-import { html, lang, markup, page, viewOf, words } from './page.ts'
+import { defineOperation } from '../operation/operation.ts'
+import { createPageView, htmlBody, languageParameter, markup, renderPage, translate } from './page.ts'
 
-/** What somebody finds who opens the service's own address in a browser. */
+/** Page at the root address of the service. */
 export const startPage = [
-  operation({
+  defineOperation({
     id: 'showStart',
     method: 'get',
     path: '/',
@@ -11,16 +11,16 @@ export const startPage = [
     source: 'a page for browsers',
     extra: true,
     query: {
-      lang,
+      lang: languageParameter,
     },
     access: 'public',
-    reply: [200, html],
+    reply: [200, htmlBody],
     handle: async ({ query: { lang } }, context) => {
       const { publicUrl, open } = context
-      const view = await viewOf(lang, context)
+      const view = await createPageView(lang, context)
       const { language } = view
-      const say = (text: Parameters<typeof words>[1]) => words(language, text)
-      return page(
+      const say = (text: Parameters<typeof translate>[1]) => translate(language, text)
+      return renderPage(
         view,
         'start',
         markup`<p>${say(open ? 'openHelp' : 'startHelp')}</p>

@@ -1,36 +1,37 @@
 import { Type } from '@sinclair/typebox'
-import { closed } from '../../schemas/common.ts'
+import { closedObject } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { operation } from '../operation/operation.ts'
+import { defineOperation } from '../operation/operation.ts'
 
-const Health = closed('Health', 'The state of the service', {
-  status: Type.Literal('up', { description: 'It answers', examples: ['up'] }),
+const HealthStatus = closedObject('Health', 'The state of the service', {
+  status: Type.Literal('up', { description: 'True if it responds', examples: ['up'] }),
 })
 
-const source = 'probes for operators'
+const healthSource = 'probes for operators'
 
-export const health = [
-  operation({
+export const healthOperations = [
+  defineOperation({
     id: 'getLiveness',
     method: 'get',
     path: '/health/live',
     summary: 'Check that the process runs',
-    source,
+    source: healthSource,
     extra: true,
     access: 'public',
-    reply: [200, Health],
+    reply: [200, HealthStatus],
     handle: () => ({ status: 'up' as const }),
   }),
-  operation({
+  defineOperation({
     id: 'getReadiness',
     method: 'get',
     path: '/health/ready',
     summary: 'Check that requests can be served',
-    description: 'Answers 503 and names what is missing while the database or another part does not answer.',
-    source,
+    description:
+      'Returns 503 and names the failing dependency while the database or another part does not respond.',
+    source: healthSource,
     extra: true,
     access: 'public',
-    reply: [200, Health],
+    reply: [200, HealthStatus],
     handle: async (_, { readiness }) => {
       const missing = Object.entries(await readiness()).filter(([, ready]) => !ready)
       if (missing.length === 0) return { status: 'up' as const }

@@ -1,101 +1,117 @@
 import type { ClientSession } from 'mongodb'
-import type { Account, AccountUpdate } from '../../schemas/account.ts'
-import { ACCOUNT_ROLES, type AccountRole, type AccountState } from '../../schemas/enum.ts'
+import type { Account, AccountUpdate } from '../../schemas/accounts/account.ts'
+import { ACCOUNT_ROLES, type AccountRole, type AccountState } from '../../schemas/enums.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { directRoles, setRole } from '../ehrs/rights/roles.ts'
-import type { Expected } from '../store/decisions.ts'
+import { findDirectRoles, setRole } from '../ehrs/rights/roles.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
-import { type Database, isDuplicate, together } from '../store/documents/database.ts'
+import { type Database, isDuplicateKeyError, runTransaction } from '../store/documents/database.ts'
 import { decodeCursor } from '../store/reading/cursor.ts'
-import { type PageOf, paged } from '../store/reading/listing.ts'
+import { createPage, type PageRequest } from '../store/reading/pagination.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
 import type { EmailChanges } from './email-changes.ts'
 import type { Sessions } from './login/sessions.ts'
-import { noteChange, withoutSecrets } from './user/changes.ts'
-import type { Links, SendMail } from './user/mails.ts'
-import { accountOf, inState, requireVersion, type User, userByEmail, usersOf } from './user/user.ts'
+import { recordAccountChange, withoutSecrets } from './user/account-history.ts'
+import type { MailLinks, SendMail } from './user/mails.ts'
+import {
+  ACCOUNT_STATE_FILTERS,
+  findUserByEmail,
+  requireVersion,
+  toAccount,
+  type User,
+  usersOf,
+} from './user/user.ts'
 
-/** An account and its version. */
-export interface Versioned {
+export interface VersionedAccount {
   account: Account
   version: number
 }
 
-export interface AccountParts {
+export interface AccountDependencies {
   database: Database
   sessions: Sessions
   emailChanges: EmailChanges
   sendMail: SendMail
-  links: Links
+  links: MailLinks
   clock: () => Date
 }
 
-/** What may change; a username is the class family's alone. */
-export type Change = Omit<AccountUpdate, 'currentPassword'> & { username?: string }
+/** The fields of an account that may change; only the class family sets a username. */
+export type AccountEdit = Omit<AccountUpdate, 'currentPassword'> & { username?: string }
 
-const LIST = 'accounts'
+const ACCOUNT_LIST = 'accounts'
 
-/** Conditions on the id, if there are any: the query stays flat, so that an index serves it. */
-const onId = (conditions: { $eq?: string; $gt?: string }) =>
+/** Leaves out empty conditions on the id: the query stays flat, so that an index serves it. */
+const idFilter = (conditions: { $eq?: string; $gt?: string }) =>
   Object.keys(conditions).length === 0 ? {} : { _id: conditions }
 
 /** Accounts as their owners and administrators see and change them. */
 export class Accounts {
-  readonly #parts: AccountParts
+  readonly #parts: AccountDependencies
 
-  constructor(parts: AccountParts) {
+  constructor(parts: AccountDependencies) {
     this.#parts = parts
   }
 
   /** @throws NotFound */
-  async get(mvUid: string): Promise<Versioned> {
+  async get(mvUid: string): Promise<VersionedAccount> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')
-    const [account] = await this.#accountsOf([user])
+    const [account] = await this.#toAccounts([user])
     return { account: account as Account, version: user.version }
   }
 
-  /** All for an administrator, else the caller's own; by id. */
+  /** Lists all accounts for an administrator, otherwise only the caller's own; by id. */
   async list(
     caller: Caller,
     { email, state }: { email?: string | undefined; state?: AccountState | undefined },
-    { limit, cursor, count }: PageOf,
+    { limit, cursor, count }: PageRequest,
   ) {
     const visible = isAdmin(caller) ? {} : { $eq: caller.userId }
-    const beyond = cursor === undefined ? {} : { $gt: decodeCursor(LIST, cursor).id }
+    const beyond = cursor === undefined ? {} : { $gt: decodeCursor(ACCOUNT_LIST, cursor).id }
     const matching = {
       ...(email === undefined ? {} : { email: email.toLowerCase() }),
-      ...(state === undefined ? {} : inState[state]),
+      ...(state === undefined ? {} : ACCOUNT_STATE_FILTERS[state]),
     }
     const total = count
-      ? await usersOf(this.#db).countDocuments({ ...matching, ...onId(visible) })
+      ? await usersOf(this.#db).countDocuments({ ...matching, ...idFilter(visible) })
       : undefined
     const found = await usersOf(this.#db)
-      .find({ ...matching, ...onId({ ...visible, ...beyond }) })
+      .find({ ...matching, ...idFilter({ ...visible, ...beyond }) })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
-    const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
-    return { ...page, items: await this.#accountsOf(page.items) }
+    const page = createPage(ACCOUNT_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    return { ...page, items: await this.#toAccounts(page.items) }
   }
 
-  /** Those with these ids or addresses that the caller may see. */
-  async load(caller: Caller, mvUids: readonly string[], emails: readonly string[]): Promise<Account[]> {
+  /** Finds the accounts with these ids or addresses that the caller may see. */
+  async findVisible(
+    caller: Caller,
+    mvUids: readonly string[],
+    emails: readonly string[],
+  ): Promise<Account[]> {
     const addresses = emails.map((email) => email.toLowerCase())
     const wanted = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
     const visible = isAdmin(caller) ? wanted : { $and: [wanted, { _id: caller.userId }] }
-    return this.#accountsOf(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
+    return this.#toAccounts(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
   }
 
   /**
-   * Changes an account; a new address is only noted, and mailed a link.
-   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated; Conflict when another one has the username
+   * Changes an account. A new address stays pending until its owner follows the mailed link.
+   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated; Conflict when another account has the
+   * username
    */
-  async update(caller: Caller, mvUid: string, change: Change, expected: Expected): Promise<Versioned> {
-    requireAllowed(caller, mvUid, change)
+  async update(
+    caller: Caller,
+    mvUid: string,
+    change: AccountEdit,
+    expected: ExpectedVersions,
+  ): Promise<VersionedAccount> {
+    requireAllowedEdit(caller, mvUid, change)
     const email = change.email?.toLowerCase()
-    const user = await together(this.#parts.database, (session) =>
-      this.#write(session, caller, mvUid, change, expected),
-    ).catch(nameTaken)
+    const user = await runTransaction(this.#parts.database, (session) =>
+      this.#applyEdit(session, caller, mvUid, change, expected),
+    ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
@@ -105,40 +121,40 @@ export class Accounts {
     return this.#parts.database.db
   }
 
-  async #accountsOf(users: readonly User[]): Promise<Account[]> {
+  async #toAccounts(users: readonly User[]): Promise<Account[]> {
     const ids = users.map(({ _id }) => _id)
     const [roles, pending] = await Promise.all([
-      directRoles(this.#parts.database, ids, ACCOUNT_ROLES),
-      this.#parts.emailChanges.pending(ids),
+      findDirectRoles(this.#parts.database, ids, ACCOUNT_ROLES),
+      this.#parts.emailChanges.findPending(ids),
     ])
     return users.map((user) =>
-      accountOf(user, (roles.get(user._id) ?? []) as AccountRole[], pending.get(user._id) ?? null),
+      toAccount(user, (roles.get(user._id) ?? []) as AccountRole[], pending.get(user._id) ?? null),
     )
   }
 
-  async #found(session: ClientSession, mvUid: string, expected: Expected): Promise<User> {
+  async #requireUser(session: ClientSession, mvUid: string, expected: ExpectedVersions): Promise<User> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
     if (!user) throw new ServiceError('NotFound')
     requireVersion(user, expected)
     return user
   }
 
-  async #write(
+  async #applyEdit(
     session: ClientSession,
     caller: Caller,
     mvUid: string,
-    { name, language, chatMails, username, roles, disabled }: Change,
-    expected: Expected,
+    { name, language, chatMails, username, roles, disabled }: AccountEdit,
+    expected: ExpectedVersions,
   ): Promise<User> {
     const { database, clock } = this.#parts
-    const user = await this.#found(session, mvUid, expected)
+    const user = await this.#requireUser(session, mvUid, expected)
     const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
     const unset: Record<string, ''> = {}
     for (const [key, value] of Object.entries({ name, language, chatMails, username })) {
       if (value === null) unset[key] = ''
       else if (value !== undefined) set[key] = value
     }
-    if (disabled !== undefined) Object.assign(set, permissionsOf(mvUid, disabled))
+    if (disabled !== undefined) Object.assign(set, accountPermissions(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
     if (roles)
       for (const role of ACCOUNT_ROLES) await setRole(database, session, mvUid, role, roles.includes(role))
@@ -148,29 +164,32 @@ export class Accounts {
       ...(roles ? ['roles'] : []),
     ]
     const change = { action: 'update', user, before: withoutSecrets(user), changed } as const
-    await noteChange(this.#db, session, { caller, at: clock() }, change)
+    await recordAccountChange(this.#db, session, { caller, at: clock() }, change)
     return user
   }
 
-  /** An address that has an account is answered the same way; its owner gets a mail that says so. */
+  /** The response is the same if the address already has an account; its owner then gets a mail about it. */
   async #changeEmail(user: User, email: string): Promise<void> {
     const { emailChanges, sendMail, links } = this.#parts
     const { language } = user
     if (email === user.email) return emailChanges.cancel(user._id)
     const link = links.activation(await emailChanges.begin(user._id, email), language, true)
-    const taken = await userByEmail(this.#db, email)
+    const taken = await findUserByEmail(this.#db, email)
     if (taken) await sendMail({ to: email, template: 'account-exists', language: taken.language, data: {} })
     else await sendMail({ to: email, template: 'confirm-address', language, data: { link } })
   }
 }
 
-function nameTaken(error: unknown): never {
-  if (!isDuplicate(error)) throw error
+function throwUsernameConflict(error: unknown): never {
+  if (!isDuplicateKeyError(error)) throw error
   throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
 }
 
-/** @throws Forbidden for what only administrators may; RuleViolated for what they may not do to themselves */
-function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: AccountUpdate): void {
+/**
+ * @throws Forbidden for changes reserved to administrators; RuleViolated for those not allowed on one's own
+ * account
+ */
+function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: AccountUpdate): void {
   if (roles === undefined && disabled === undefined) return
   if (!isAdmin(caller)) {
     throw new ServiceError('Forbidden', { detail: 'Only administrators set roles and disabled.' })
@@ -184,8 +203,8 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }
 
-/** Nobody may read a disabled account: Parse Server then refuses its logins. */
-const permissionsOf = (mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> =>
+/** Nobody has read permission on a disabled account; Parse Server then refuses its logins. */
+const accountPermissions = (mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> =>
   disabled
     ? { _rperm: [], _wperm: [], _acl: {} }
     : { _rperm: [mvUid], _wperm: [mvUid], _acl: { [mvUid]: { r: true, w: true } } }

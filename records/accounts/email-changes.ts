@@ -1,22 +1,24 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import { isDuplicate } from '../store/documents/database.ts'
-import { makeIndexes } from '../store/documents/indexes.ts'
-import { hashOf, newSecret } from './user/secret.ts'
+import { isDuplicateKeyError } from '../store/documents/database.ts'
+import { syncIndexes } from '../store/documents/indexes.ts'
+import { hashSecret, newSecret } from './user/secret.ts'
 import { usersOf } from './user/user.ts'
 
-/** An address that takes the place of an account's once it is confirmed; one at a time for each account. */
+/**
+ * A pending address, which replaces the account's address once it is confirmed; at most one for each account.
+ */
 interface EmailChange {
-  /** The account. */
+  /** Id of the account. */
   _id: string
   email: string
   tokenHash: string
   expiresAt: Date
 }
 
-const validForMs = 24 * 3_600_000
+const EMAIL_CHANGE_TTL_MS = 24 * 3_600_000
 
-/** New addresses on their way: none counts before the link that was mailed to it is followed. */
+/** Pending addresses: a new address takes effect when its owner follows the link mailed to it. */
 export class EmailChanges {
   readonly #db: Db
   readonly #changes: Collection<EmailChange>
@@ -29,17 +31,17 @@ export class EmailChanges {
   }
 
   async prepare(): Promise<void> {
-    await makeIndexes(this.#changes, [
+    await syncIndexes(this.#changes, [
       { key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 },
       { key: { tokenHash: 1 }, name: 'token' },
     ])
   }
 
-  /** @returns the token for the link; the one before is void */
+  /** @returns the token for the link; voids the previous one */
   async begin(mvUid: string, email: string): Promise<string> {
     const token = newSecret()
-    const expiresAt = new Date(this.#clock().getTime() + validForMs)
-    const change = { email, tokenHash: hashOf(token), expiresAt }
+    const expiresAt = new Date(this.#clock().getTime() + EMAIL_CHANGE_TTL_MS)
+    const change = { email, tokenHash: hashSecret(token), expiresAt }
     await this.#changes.replaceOne({ _id: mvUid }, change, { upsert: true })
     return token
   }
@@ -48,35 +50,35 @@ export class EmailChanges {
     await this.#changes.deleteOne({ _id: mvUid }, session ? { session } : {})
   }
 
-  /** The addresses that wait, by account. */
-  async pending(mvUids: readonly string[]): Promise<Map<string, string>> {
+  /** The pending addresses by account. */
+  async findPending(mvUids: readonly string[]): Promise<Map<string, string>> {
     const found = await this.#changes
       .find({ _id: { $in: [...mvUids] }, expiresAt: { $gt: this.#clock() } })
       .toArray()
     return new Map(found.map(({ _id, email }) => [_id, email]))
   }
 
-  /** Whether a link still works. */
+  /** Whether the link is still valid. */
   async isValid(token: string): Promise<boolean> {
-    const valid = { tokenHash: hashOf(token), expiresAt: { $gt: this.#clock() } }
+    const valid = { tokenHash: hashSecret(token), expiresAt: { $gt: this.#clock() } }
     return (await this.#changes.findOne(valid)) !== null
   }
 
   /**
-   * Makes the new address the account's.
-   * @returns the account and the address it had; undefined when the token is expired, used or unknown
-   * @throws Conflict when somebody else has the address by now
+   * Makes the new address the account's address.
+   * @returns the account and its former address; undefined when the token is expired, used or unknown
+   * @throws Conflict when another account has the address by now
    */
   async confirm(token: string): Promise<{ mvUid: string; formerEmail: string } | undefined> {
     const now = this.#clock()
     const change = await this.#changes.findOneAndDelete({
-      tokenHash: hashOf(token),
+      tokenHash: hashSecret(token),
       expiresAt: { $gt: now },
     })
     const user = change && (await usersOf(this.#db).findOne({ _id: change._id }))
     if (!user) return undefined
     const { email } = change
-    // Who signed up in the class family may have a name of another kind, and keeps it.
+    // An account of the class family may have a username other than its address, and keeps it.
     const username = user.username === user.email ? email : user.username
     try {
       await usersOf(this.#db).updateOne(
@@ -84,12 +86,12 @@ export class EmailChanges {
         {
           $set: { email, username, emailVerified: true, _updated_at: now },
           $inc: { version: 1 },
-          // What was mailed to the former address opens nothing any more.
+          // Voids the links that were mailed to the former address.
           $unset: { _perishable_token: '', _perishable_token_expires_at: '' },
         },
       )
     } catch (error) {
-      if (!isDuplicate(error)) throw error
+      if (!isDuplicateKeyError(error)) throw error
       throw new ServiceError('Conflict', { detail: 'The address now belongs to another account.' })
     }
     return { mvUid: user._id, formerEmail: user.email }

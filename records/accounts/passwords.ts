@@ -1,36 +1,35 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Background } from '../store/batching/background.ts'
+import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
 import type { Sessions } from './login/sessions.ts'
-import { activate, termsViolations } from './user/activation.ts'
+import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
-import { passwordViolations, requireNone } from './user/password-policy.ts'
+import { passwordViolations, requireNoViolations } from './user/password-policy.ts'
 import { type User, usersOf } from './user/user.ts'
 
-export interface PasswordParts {
+export interface PasswordDependencies {
   db: Db
   credentials: Credentials
   sessions: Sessions
-  background: Background
+  background: BackgroundTasks
   termsVersion: string
   clock: () => Date
 }
 
-/** How a person gets another password. */
 export class Passwords {
-  readonly #parts: PasswordParts
+  readonly #parts: PasswordDependencies
 
-  constructor(parts: PasswordParts) {
+  constructor(parts: PasswordDependencies) {
     this.#parts = parts
   }
 
-  /** Mails a link, if there is such an account; the answer does not tell. */
-  reset(email: string): void {
+  /** Mails a link if the account exists; the response is the same if it does not. */
+  requestReset(email: string): void {
     const { background, credentials } = this.#parts
-    background.run(() => credentials.sendReset(email.toLowerCase()))
+    background.run(() => credentials.sendPasswordReset(email.toLowerCase()))
   }
 
-  /** Whether the token of a mailed link still works. */
+  /** Whether the token of a mailed link is still valid. */
   async isValid(token: string): Promise<boolean> {
     const { db, clock } = this.#parts
     const valid = { _perishable_token: token, _perishable_token_expires_at: { $gt: clock() } }
@@ -38,51 +37,64 @@ export class Passwords {
   }
 
   /**
-   * Sets a password by the token of a mailed link; all sessions end. Who could read the mail has shown that the
-   * address is theirs: an account that waited for that is activated.
-   * @throws LinkExpired; RuleViolated by the password, or when the terms have not been agreed to
+   * Sets a password by the token of a mailed link and ends all sessions. The token proves access to the
+   * mailbox, so an account that waited for its activation is activated.
+   * @throws LinkExpired; RuleViolated for the password, or when the terms have not been agreed to
    */
   async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
     const { credentials, termsVersion, clock, db } = this.#parts
     const user = await usersOf(db).findOne({ _perishable_token: token } as object)
     if (!user) throw new ServiceError('LinkExpired')
-    requireNone([
+    requireNoViolations([
       ...passwordViolations(newPassword, 'newPassword', user.email),
       ...(user.termsVersion === undefined ? termsViolations(termsAccepted) : []),
     ])
     await credentials.resetPassword(token, newPassword).catch(async (fault: unknown) => {
       const isRefused = fault instanceof ServiceError && fault.error === 'RuleViolated'
-      // Of two who use it at once, one has just chosen this very password.
+      // If two requests use the token at once, the first has just set this password, so Parse refuses it as a
+      // recent one.
       throw isRefused && !(await this.isValid(token)) ? new ServiceError('LinkExpired') : fault
     })
-    await activate(db, user, { termsVersion, now: clock() })
-  }
-
-  /** Sets a password by the present one; all sessions but this one end. @throws WrongPassword, RuleViolated */
-  async change(mvUid: string, sid: string, currentPassword: string, newPassword: string): Promise<void> {
-    await this.confirm(mvUid, currentPassword)
-    await this.set(mvUid, sid, newPassword)
-  }
-
-  /** The same for somebody whose proof has been seen. @throws RuleViolated */
-  async set(mvUid: string, sid: string, newPassword: string): Promise<void> {
-    const { credentials, sessions, db } = this.#parts
-    const user = await usersOf(db).findOne({ _id: mvUid })
-    requireNone(passwordViolations(newPassword, 'newPassword', user?.email))
-    await sessions.sparing(sid, () => credentials.changePassword(mvUid, newPassword))
+    await activateAccount(db, user, { termsVersion, now: clock() })
   }
 
   /**
-   * Makes sure that it is the person, not somebody at their device: by the present password, or by a login of the last
-   * minutes. @throws PasswordRequired, WrongPassword, AccountLocked
+   * Sets a password by the current one; ends all sessions but this one.
+   * @throws WrongPassword, RuleViolated
+   */
+  async changePassword(
+    mvUid: string,
+    sid: string,
+    currentPassword: string,
+    newPassword: string,
+  ): Promise<void> {
+    await this.verifyPassword(mvUid, currentPassword)
+    await this.setPassword(mvUid, sid, newPassword)
+  }
+
+  /**
+   * Sets a password of a user who has given proof of their identity; ends all other sessions. @throws
+   * RuleViolated
+   */
+  async setPassword(mvUid: string, sid: string, newPassword: string): Promise<void> {
+    const { credentials, sessions, db } = this.#parts
+    const user = await usersOf(db).findOne({ _id: mvUid })
+    requireNoViolations(passwordViolations(newPassword, 'newPassword', user?.email))
+    await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
+  }
+
+  /**
+   * Requires proof that the caller is the person, not somebody at their device: the current password, or a
+   * login within the last minutes.
+   * @throws PasswordRequired, WrongPassword, AccountLocked
    */
   async requireProof(mvUid: string, sid: string, currentPassword: string | undefined): Promise<void> {
-    if (currentPassword !== undefined) await this.confirm(mvUid, currentPassword)
+    if (currentPassword !== undefined) await this.verifyPassword(mvUid, currentPassword)
     else if (!(await this.#parts.sessions.isFresh(sid))) throw new ServiceError('PasswordRequired')
   }
 
-  /** Makes sure that it is the person. @throws WrongPassword, AccountLocked */
-  async confirm(mvUid: string, password: string): Promise<User> {
+  /** Requires the right password. @throws WrongPassword, AccountLocked */
+  async verifyPassword(mvUid: string, password: string): Promise<User> {
     const { credentials, db } = this.#parts
     const user = await usersOf(db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')

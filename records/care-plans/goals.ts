@@ -1,92 +1,101 @@
-import type { ClosingWithContents } from '../../schemas/care-plan-resource.ts'
-import type { GoalReplacement } from '../../schemas/goal.ts'
-import { type ClosingStatus, unlessClosed } from '../registered/closable.ts'
-import { inTurn, type Place, replaceInTurn } from '../registered/into.ts'
-import type { Key, Writing } from '../registered/registered.ts'
+import type { ClosingRequestWithContents } from '../../schemas/care-plans/care-plan-resource.ts'
+import type { GoalReplacement } from '../../schemas/care-plans/goal.ts'
+import { type ClosedStatus, closeOrFindClosed } from '../ehr-records/closable-records.ts'
+import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
+import { type ParentIds, replaceWithEhrLock, runWithEhrLock } from '../ehr-records/parents.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import type { PageOf } from '../store/reading/listing.ts'
-import { type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
-import type { PlanRecords, StoredGoal } from './contents/stores.ts'
-import { type GoalWithTasks, goalWithTasks, withTasks } from './contents/with-contents.ts'
+import type { PageRequest } from '../store/reading/pagination.ts'
+import { runAuditedReads, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import type { PlanStores, StoredGoal } from './contents/plan-stores.ts'
+import { attachTasks, type GoalWithTasks, readGoalWithTasks } from './contents/plan-with-goals.ts'
 
-/** The goals of the care plans. */
 export class Goals {
-  readonly #records: Records
-  readonly #of: PlanRecords
+  readonly #records: StoreContext
+  readonly #stores: PlanStores
 
-  constructor(records: Records, of: PlanRecords) {
+  constructor(records: StoreContext, of: PlanStores) {
     this.#records = records
-    this.#of = of
+    this.#stores = of
   }
 
   /** @throws NotFound */
-  get(caller: Caller, key: Key): Promise<GoalWithTasks> {
-    return readTogether(this.#records, async (tx) =>
-      goalWithTasks(this.#of, caller, await this.#of.goals.store.get(caller, key, { tx }), tx),
+  get(caller: Caller, key: EhrRecordKey): Promise<GoalWithTasks> {
+    return runAuditedReads(this.#records, async (tx) =>
+      readGoalWithTasks(this.#stores, caller, await this.#stores.goals.store.get(caller, key, { tx }), tx),
     )
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when the plan is closed or full */
-  create(caller: Caller, place: Place, body: object, id: string): Promise<StoredGoal> {
-    return this.#of.goals.create(caller, place, body, id)
+  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<StoredGoal> {
+    return this.#stores.goals.create(caller, place, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
   async replace(
     caller: Caller,
-    key: Key,
+    key: EhrRecordKey,
     body: Omit<GoalReplacement, 'id'>,
-    { expected }: Writing,
+    { expected }: WriteOptions,
   ): Promise<GoalWithTasks> {
-    const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
-      this.#of.goals.replace(caller, key, body, { tx, expected }),
+    const replaced = await replaceWithEhrLock(this.#records, key.ehrId, body, (tx) =>
+      this.#stores.goals.replace(caller, key, body, { tx, expected }),
     )
-    return this.#withContents(caller, replaced)
+    return this.#readWithTasks(caller, replaced)
   }
 
   /**
-   * Closes a goal, and with `closeOpen` its open tasks; else they stay open.
+   * Closes a goal, and with `closeOpen` its open tasks; otherwise these stay open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<GoalWithTasks> {
+  close(
+    caller: Caller,
+    key: EhrRecordKey,
+    closing: ClosingRequestWithContents,
+    options: WriteOptions,
+  ): Promise<GoalWithTasks> {
     const { expected } = options
     const close = () =>
-      inTurn(this.#records, key.ehrId, async (tx) => {
-        const goal = await this.#of.goals.close(caller, key, closing, { tx, expected })
-        const read = await goalWithTasks(this.#of, caller, goal, tx)
+      runWithEhrLock(this.#records, key.ehrId, async (tx) => {
+        const goal = await this.#stores.goals.close(caller, key, closing, { tx, expected })
+        const read = await readGoalWithTasks(this.#stores, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
         if (!closeOpen) return read
         const [closed] = await this.closeAll(caller, [read], status, tx)
         return closed ?? read
       })
-    return unlessClosed(options, closing, () => this.get(caller, key), close)
+    return closeOrFindClosed(options, closing, () => this.get(caller, key), close)
   }
 
-  /** Closes what is open of these goals and of their tasks. */
+  /** Closes those of these goals that are open, and their open tasks. */
   async closeAll(
     caller: Caller,
     goals: readonly GoalWithTasks[],
-    status: ClosingStatus,
+    status: ClosedStatus,
     tx: Transaction,
   ): Promise<GoalWithTasks[]> {
     const alone = goals.map(({ tasks: _, ...goal }) => goal)
     const tasks = goals.flatMap(({ tasks }) => tasks)
-    return withTasks(
-      await this.#of.goals.closeAll(caller, alone, status, tx),
-      await this.#of.tasks.closeAll(caller, tasks, status, tx),
+    return attachTasks(
+      await this.#stores.goals.closeAll(caller, alone, status, tx),
+      await this.#stores.tasks.closeAll(caller, tasks, status, tx),
     )
   }
 
-  history(caller: Caller, key: Key, page: PageOf) {
-    return this.#of.goals.history(caller, key, page)
+  history(caller: Caller, key: EhrRecordKey, page: PageRequest) {
+    return this.#stores.goals.history(caller, key, page)
   }
 
-  /** @throws as replace; NotFound for a version that is not known */
-  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<GoalWithTasks> {
-    return this.#withContents(caller, await this.#of.goals.restore(caller, key, version, options))
+  /** @throws as replace; NotFound for an unknown version */
+  async restore(
+    caller: Caller,
+    key: EhrRecordKey,
+    version: number,
+    options: WriteOptions,
+  ): Promise<GoalWithTasks> {
+    return this.#readWithTasks(caller, await this.#stores.goals.restore(caller, key, version, options))
   }
 
-  #withContents(caller: Caller, goal: StoredGoal): Promise<GoalWithTasks> {
-    return readTogether(this.#records, (tx) => goalWithTasks(this.#of, caller, goal, tx))
+  #readWithTasks(caller: Caller, goal: StoredGoal): Promise<GoalWithTasks> {
+    return runAuditedReads(this.#records, (tx) => readGoalWithTasks(this.#stores, caller, goal, tx))
   }
 }

@@ -1,68 +1,68 @@
-import type { Closing } from '../../schemas/care-plan-resource.ts'
-import type { TaskReplacement } from '../../schemas/task.ts'
+import type { ClosingRequest } from '../../schemas/care-plans/care-plan-resource.ts'
+import type { TaskReplacement } from '../../schemas/care-plans/task.ts'
+import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
+import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
+import type { ParentIds } from '../ehr-records/parents.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
-import { unlessClosed } from '../registered/closable.ts'
-import type { Place } from '../registered/into.ts'
-import type { Key, Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { decodeCursor, listName } from '../store/reading/cursor.ts'
-import { type Page, type PageOf, paged } from '../store/reading/listing.ts'
-import { type Reading, type Records, readTogether } from '../store/writing/transaction.ts'
-import type { PlanRecords, StoredTask } from './contents/stores.ts'
+import { decodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
+import { createPage, type Page, type PageRequest } from '../store/reading/pagination.ts'
+import { type AuditedReads, runAuditedReads, type StoreContext } from '../store/writing/transaction.ts'
+import type { PlanStores, StoredTask } from './contents/plan-stores.ts'
 
-/** What the open tasks can be narrowed by. */
+/** Filters of a list of open tasks. */
 export interface TodoFilter {
   assignee?: string | undefined
   carePlanId?: string | undefined
-  /** YYYY-MM-DD, exclusive; tasks without a due date are then left out. */
+  /** YYYY-MM-DD, exclusive; leaves out tasks without a due date. */
   dueBefore?: string | undefined
 }
 
-const TODO = 'byDueDate'
-const TODO_CURSOR = listName('Task', TODO)
-const EARLIEST = '0001-01-01'
+const TODO_LIST = 'byDueDate'
+const TODO_CURSOR_LIST = qualifiedListName('Task', TODO_LIST)
+const EARLIEST_DATE = '0001-01-01'
 
-/** The tasks of the goals. */
 export class Tasks {
-  readonly #records: Records
-  readonly #tasks: PlanRecords['tasks']
+  readonly #records: StoreContext
+  readonly #tasks: PlanStores['tasks']
   readonly #ehrs: Ehrs
 
-  constructor(records: Records, { tasks }: PlanRecords, ehrs: Ehrs) {
+  constructor(records: StoreContext, { tasks }: PlanStores, ehrs: Ehrs) {
     this.#records = records
     this.#tasks = tasks
     this.#ehrs = ehrs
   }
 
   /**
-   * The open tasks of an EHR that the caller may read: the longest overdue first, those without a due date last.
+   * Lists the open tasks of an EHR that the caller may read: longest overdue first, those without a due date
+   * last.
    * @throws NotFound when the caller may not read the EHR
    */
-  todo(caller: Caller, ehrId: string, filter: TodoFilter, page: PageOf): Promise<Page<StoredTask>> {
-    return readTogether(this.#records, (tx) => this.#todo(caller, ehrId, filter, page, tx))
+  listTodo(caller: Caller, ehrId: string, filter: TodoFilter, page: PageRequest): Promise<Page<StoredTask>> {
+    return runAuditedReads(this.#records, (tx) => this.#listTodo(caller, ehrId, filter, page, tx))
   }
 
-  async #todo(
+  async #listTodo(
     caller: Caller,
     ehrId: string,
     { dueBefore, ...filter }: TodoFilter,
-    { limit, cursor, count }: PageOf,
-    tx: Reading,
+    { limit, cursor, count }: PageRequest,
+    tx: AuditedReads,
   ): Promise<Page<StoredTask>> {
     const where = { ehrId, status: 'ACTIVE', ...filter } as const
     const list = (dueDate: { from: string; to: string | undefined } | null, from: string | undefined) =>
-      this.#tasks.store.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
-    const dates = { from: EARLIEST, to: dueBefore }
-    const amongUndated = cursor !== undefined && decodeCursor(TODO_CURSOR, cursor).value === null
-    const dated = amongUndated ? NONE : await list(dates, cursor)
+      this.#tasks.store.list(caller, TODO_LIST, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
+    const dates = { from: EARLIEST_DATE, to: dueBefore }
+    const amongUndated = cursor !== undefined && decodeCursor(TODO_CURSOR_LIST, cursor).value === null
+    const dated = amongUndated ? EMPTY_PAGE : await list(dates, cursor)
     const more = dated.next === null && dueBefore === undefined
-    const undated = more ? await list(null, amongUndated ? cursor : undefined) : NONE
-    const found = joined(dated, undated, limit)
+    const undated = more ? await list(null, amongUndated ? cursor : undefined) : EMPTY_PAGE
+    const found = joinPages(dated, undated, limit)
     if (count) {
       const dueThen = { ...where, ...(dueBefore && { dueDate: dates }) }
       const { total } = await this.#tasks.store.list(
         caller,
-        TODO,
+        TODO_LIST,
         { where: dueThen, limit: 1, count },
         { tx },
       )
@@ -72,24 +72,29 @@ export class Tasks {
     return found
   }
 
-  /** @throws NotFound; Forbidden; RuleViolated, also when plan or goal is closed, or the goal full */
-  create(caller: Caller, place: Place, body: object, id: string): Promise<StoredTask> {
+  /** @throws NotFound; Forbidden; RuleViolated, also when plan or goal is closed or the goal is full */
+  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<StoredTask> {
     return this.#tasks.create(caller, place, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
   replace(
     caller: Caller,
-    key: Key,
+    key: EhrRecordKey,
     body: Omit<TaskReplacement, 'id'>,
-    options: Writing,
+    options: WriteOptions,
   ): Promise<StoredTask> {
     return this.#tasks.replace(caller, key, body, options)
   }
 
   /** @throws as replace; RuleViolated when it is closed already */
-  close(caller: Caller, key: Key, closing: Closing, options: Writing): Promise<StoredTask> {
-    return unlessClosed(
+  close(
+    caller: Caller,
+    key: EhrRecordKey,
+    closing: ClosingRequest,
+    options: WriteOptions,
+  ): Promise<StoredTask> {
+    return closeOrFindClosed(
       options,
       closing,
       () => this.#tasks.get(caller, key),
@@ -97,21 +102,21 @@ export class Tasks {
     )
   }
 
-  history(caller: Caller, key: Key, page: PageOf) {
+  history(caller: Caller, key: EhrRecordKey, page: PageRequest) {
     return this.#tasks.history(caller, key, page)
   }
 
-  /** @throws as replace; NotFound for a version that is not known */
-  restore(caller: Caller, key: Key, version: number, options: Writing): Promise<StoredTask> {
+  /** @throws as replace; NotFound for an unknown version */
+  restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<StoredTask> {
     return this.#tasks.restore(caller, key, version, options)
   }
 }
 
-const NONE: Page<StoredTask> = { items: [], next: null }
+const EMPTY_PAGE: Page<StoredTask> = { items: [], next: null }
 
-/** The end of one list and the beginning of the other as one page. */
-function joined(dated: Page<StoredTask>, undated: Page<StoredTask>, limit: number): Page<StoredTask> {
+/** Joins the end of the first list and the beginning of the second to one page. */
+function joinPages(dated: Page<StoredTask>, undated: Page<StoredTask>, limit: number): Page<StoredTask> {
   const positionOf = ({ id, dueDate }: StoredTask) => ({ value: null, id: dueDate === undefined ? id : '' })
-  const page = paged(TODO_CURSOR, [...dated.items, ...undated.items], limit, positionOf, undefined)
+  const page = createPage(TODO_CURSOR_LIST, [...dated.items, ...undated.items], limit, positionOf, undefined)
   return { ...page, next: page.next ?? dated.next ?? undated.next }
 }

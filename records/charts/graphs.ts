@@ -1,41 +1,40 @@
 import type { Filter } from 'mongodb'
 import type { Coding } from '../../schemas/coding.ts'
-import { readablePlans } from '../ehrs/rights/readable.ts'
-import { thresholdsIn } from '../measurements/alerts/alerts.ts'
+import { findReadablePlans } from '../ehrs/rights/read-scope.ts'
+import { findAlertBands } from '../measurements/alerts/alerts.ts'
 import { PlanThresholds } from '../measurements/alerts/plan-thresholds.ts'
-import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
+import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
 import type { MeasurementKind } from '../measurements/measurement.ts'
-import { rounded } from '../measurements/quantities/units.ts'
-import { loinc, type Series, unitLabel } from '../measurements/series.ts'
-import { whileRecorded } from '../store/audit/trail.ts'
-import { type Caller, permitted } from '../store/documents/caller.ts'
-import { documentsOf } from '../store/documents/database.ts'
+import { roundTo } from '../measurements/quantities/units.ts'
+import { loincCoding, type Series, unitLabel } from '../measurements/series.ts'
+import { runWhileRecording } from '../store/audit/audit-log.ts'
+import { type Caller, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
-import type { Records } from '../store/writing/transaction.ts'
-import { measuredTypes, type Plotted } from '../user-data/measured-types.ts'
-import { bandsOf, type GraphBand } from './bands.ts'
-import { type Columns, readColumns } from './columns.ts'
-import { collectionsHolding } from './holding.ts'
-import { type Points, sampled } from './lttb.ts'
-import type { Line, Timelines } from './timeline.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+import { findGraphSources, type GraphSource } from '../user-data/graph-sources.ts'
+import { type GraphBand, graphBandsOf } from './graph-bands.ts'
+import { type Points, samplePoints } from './lttb.ts'
+import { findNonemptyCollections } from './nonempty-collections.ts'
+import { readTimeColumns, type TimeColumns } from './time-columns.ts'
+import type { TimelineEntry, Timelines } from './timeline.ts'
 
-/** What is asked of a graph. */
 export interface GraphQuery {
   from?: string | undefined
   to?: string | undefined
-  /** By the kinds' names, or of single series: `bloodpressure`, `bloodpressure.systolic`; undefined: all there are. */
+  /** Names of kinds or of single series: `bloodpressure`, `bloodpressure.systolic`; undefined: all. */
   measures?: readonly string[] | undefined
-  /** How many points of a series at most; 0: all, up to {@link MOST_POINTS}. */
+  /** Maximum number of points of a series; 0: {@link MAX_POINTS}. */
   points: number
 }
 
-/** Where a graph is no longer drawn point by point. */
-export const MOST_POINTS = 5000
+/** Maximum number of points of a series; a chart cannot show more. */
+export const MAX_POINTS = 5000
 
-/** How many of the newest alerts and events come with a graph. */
-const MOST_ANNOTATIONS = 200
+/** Maximum number of alerts and events in a graph; the newest ones. */
+const MAX_ANNOTATIONS = 200
 
-interface Stats {
+interface SeriesStats {
   min: number
   max: number
   mean: number
@@ -51,17 +50,17 @@ interface GraphSeries {
   unitLabel: string
   axis: string
   kind: 'line'
-  /** How many points there are, and how many are returned. */
+  /** Number of points in the period, and in the response. */
   total: number
   returned: number
   sampling: { algorithm: 'lttb' | 'none'; points: number }
-  /** Of all points. */
-  stats: Stats | null
+  /** Computed from all points of the period, not only the returned ones. */
+  stats: SeriesStats | null
   points: Array<{ x: number; y: number }>
   bands: GraphBand[]
 }
 
-interface Axis {
+interface GraphAxis {
   id: string
   label: string
   unit: string
@@ -71,36 +70,36 @@ interface Axis {
 }
 
 interface Graph {
-  axes: Axis[]
+  axes: GraphAxis[]
   series: GraphSeries[]
-  annotations: Line[]
+  annotations: TimelineEntry[]
 }
 
-/** Measured values of an EHR as lines that a chart draws as they are. */
+/** Measured values of an EHR as lines, ready for a chart. */
 export class Graphs {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly #kinds: readonly MeasurementKind[]
   readonly #timelines: Timelines
 
-  constructor(records: Records, kinds: readonly MeasurementKind[], timelines: Timelines) {
+  constructor(records: StoreContext, kinds: readonly MeasurementKind[], timelines: Timelines) {
     this.#records = records
     this.#kinds = kinds
     this.#timelines = timelines
   }
 
-  /** What the caller may see. @throws NotFound when nothing of the EHR is */
+  /** Reads the graph that the caller may see. @throws NotFound when the caller may see nothing of the EHR */
   async read(caller: Caller, ehrId: string, query: GraphQuery): Promise<Graph> {
     const { from, to, measures } = query
-    const kinds = readingsOf(this.#kinds, measures)
+    const kinds = selectSeries(this.#kinds, measures)
     const collections = kinds.map(({ kind }) => kind.collection)
     const [plans, holding] = await Promise.all([
-      readablePlans(this.#records, caller, ehrId),
-      collectionsHolding(this.#records, ehrId, collections),
+      findReadablePlans(this.#records, caller, ehrId),
+      findNonemptyCollections(this.#records, ehrId, collections),
     ])
-    const types = await measuredTypes(this.#records, plans, measures)
-    const readings = [...kinds, ...readingsOf(types, measures)]
+    const types = await findGraphSources(this.#records, plans, measures)
+    const readings = [...kinds, ...selectSeries(types, measures)]
     const ofPlans = { carePlanId: plans.length === 1 ? plans[0] : { $in: plans } }
-    const ofEhr = { ehrId, ...HELD_IN_EHR, ...permitted('_rperm', caller) }
+    const ofEhr = { ehrId, ...IN_EHR_COMPOSITION_FILTER, ...permissionFilter('_rperm', caller) }
     const [thresholds, annotations, ...columns] = await Promise.all([
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
@@ -110,55 +109,55 @@ export class Graphs {
       }),
     ])
     const looked = new Set(readings.map(({ kind }) => kind.collection))
-    const series = await whileRecorded(this.#report(caller, ehrId, [...looked]), () =>
+    const series = await runWhileRecording(this.#report(caller, ehrId, [...looked]), () =>
       readings.flatMap(({ kind, series }, i) =>
         series.map((one, at) => {
-          const { times, values } = columns[i] as Columns
+          const { times, values } = columns[i] as TimeColumns
           const ofPlan = thresholds.flatMap(
-            (found) => thresholdsIn(kind.thresholded, kind.path, found) ?? [],
+            (found) => findAlertBands(kind.thresholded, kind.path, found) ?? [],
           )[0]
-          return graphSeries(
+          return buildGraphSeries(
             kind,
             one,
-            present(times, values[at] as Float64Array),
-            bandsOf(kind, one, ofPlan),
+            dropMissing(times, values[at] as Float64Array),
+            graphBandsOf(kind, one, ofPlan),
             query,
           )
         }),
       ),
     )
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    return { axes: axesOf([...this.#kinds, ...types], told), series: told, annotations }
+    return { axes: buildAxes([...this.#kinds, ...types], told), series: told, annotations }
   }
 
-  /** Those of the plan that was thought about last come first. */
+  /** The thresholds of these plans, most recently changed first. */
   async #thresholdsOf(plans: readonly string[]): Promise<ParseDocument[]> {
     const ofPlans = { carePlanId: { $in: plans } } as Filter<ParseDocument>
-    const found = await documentsOf(this.#records, PlanThresholds.collection).find(ofPlans).toArray()
+    const found = await documentCollection(this.#records, PlanThresholds.collection).find(ofPlans).toArray()
     return found.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
   }
 
-  /** Whether the caller sees anything of the EHR at all, the timeline finds out. */
+  /** The timeline also checks that the caller may see the EHR at all. */
   async #annotations(
     caller: Caller,
     ehrId: string,
     window: Pick<GraphQuery, 'from' | 'to'>,
-  ): Promise<Line[]> {
+  ): Promise<TimelineEntry[]> {
     const kinds = ['alert', 'event', 'diagnosis']
-    const { lines } = await this.#timelines.read(caller, ehrId, { ...window, kinds, limit: MOST_ANNOTATIONS })
+    const { lines } = await this.#timelines.read(caller, ehrId, { ...window, kinds, limit: MAX_ANNOTATIONS })
     return lines.reverse()
   }
 
   #columns(
     places: readonly object[],
-    { collection, where }: Plotted,
+    { collection, where }: GraphSource,
     series: ReadonlyArray<readonly [string, Series]>,
     { from, to }: GraphQuery,
-  ): Promise<Columns> {
+  ): Promise<TimeColumns> {
     const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
     const within = { ...where, ...(Object.keys(timestamp).length > 0 && { timestamp }) }
     const fields = series.map(([, { field }]) => field)
-    return readColumns(
+    return readTimeColumns(
       this.#records,
       collection,
       places.map((place) => ({ ...place, ...within })),
@@ -166,7 +165,7 @@ export class Graphs {
     )
   }
 
-  /** Which records were looked at is told by their kind: there may be a hundred thousand. */
+  /** The audit entry names kinds instead of records, because there may be a hundred thousand records. */
   async #report(caller: Caller, ehrId: string, collections: readonly string[]): Promise<void> {
     const { requestId, userId, application } = caller
     const about = { requestId, userId, application, action: 'query', asked: 'medgraph', ehrId } as const
@@ -175,8 +174,8 @@ export class Graphs {
   }
 }
 
-/** Those of which lines are asked for, with their series. */
-function readingsOf<K extends Plotted>(kinds: readonly K[], measures: readonly string[] | undefined) {
+/** The kinds with the requested series. */
+function selectSeries<K extends GraphSource>(kinds: readonly K[], measures: readonly string[] | undefined) {
   return kinds.flatMap((kind) => {
     const series = Object.entries(kind.series).filter(
       ([name]) =>
@@ -186,8 +185,8 @@ function readingsOf<K extends Plotted>(kinds: readonly K[], measures: readonly s
   })
 }
 
-/** Without the records that have no value in the series. */
-function present(times: Float64Array, values: Float64Array): Points {
+/** Removes records without a value in the series. */
+function dropMissing(times: Float64Array, values: Float64Array): Points {
   let all = true
   for (let i = 0; i < values.length && all; i++) all = !Number.isNaN(values[i])
   if (all) return { x: times, y: values }
@@ -197,23 +196,23 @@ function present(times: Float64Array, values: Float64Array): Points {
   }
 }
 
-function graphSeries(
-  { path }: Plotted,
+function buildGraphSeries(
+  { path }: GraphSource,
   [name, { label, unit, axis, code }]: readonly [string, Series],
   points: Points,
   bands: GraphBand[],
   query: GraphQuery,
 ): GraphSeries {
   const { x, y } = points
-  const found = statsOf(points)
+  const found = calculateStats(points)
   const total = x.length
-  const most = query.points === 0 ? MOST_POINTS : query.points
-  const chosen = found ? sampled(points, most, found.at) : []
+  const most = query.points === 0 ? MAX_POINTS : query.points
+  const chosen = found ? samplePoints(points, most, found.at) : []
   return {
     id: `${path}.${name}`,
     measure: path,
     label,
-    code: code === undefined ? null : loinc(code),
+    code: code === undefined ? null : loincCoding(code),
     unit,
     unitLabel: unitLabel(unit),
     axis,
@@ -227,8 +226,11 @@ function graphSeries(
   }
 }
 
-/** Also where the lowest and the highest value are. */
-function statsOf({ x, y: values }: Points): { stats: Stats; at: [min: number, max: number] } | undefined {
+/** The statistics, and the positions of the lowest and highest value. */
+function calculateStats({
+  x,
+  y: values,
+}: Points): { stats: SeriesStats; at: [min: number, max: number] } | undefined {
   if (values.length === 0) return undefined
   let [min, max, sum] = [0, 0, 0]
   for (let i = 0; i < values.length; i++) {
@@ -240,13 +242,13 @@ function statsOf({ x, y: values }: Points): { stats: Stats; at: [min: number, ma
   const [least, most] = [values[min], values[max]] as [number, number]
   const last = { x: x.at(-1) as number, y: values.at(-1) as number }
   return {
-    stats: { min: least, max: most, mean: rounded(sum / values.length, 4), last },
+    stats: { min: least, max: most, mean: roundTo(sum / values.length, 4), last },
     at: [min, max],
   }
 }
 
-/** The axes of the returned series, each wide enough for all of them. */
-function axesOf(kinds: readonly Plotted[], told: readonly GraphSeries[]): Axis[] {
+/** The axes of the returned series; each covers all series on it. */
+function buildAxes(kinds: readonly GraphSource[], told: readonly GraphSeries[]): GraphAxis[] {
   return [...new Set(told.map(({ axis }) => axis))].map((id) => {
     const those = told.filter(({ axis }) => axis === id)
     const { unit, unitLabel, measure } = those[0] as GraphSeries
@@ -258,13 +260,13 @@ function axesOf(kinds: readonly Plotted[], told: readonly GraphSeries[]): Axis[]
         ? [Math.min(...stats.map((one) => one.min)), Math.max(...stats.map((one) => one.max))]
         : [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))]
     const label = (kind?.words.en ?? id).replace(/^./, (first) => first.toUpperCase())
-    return { id, label, unit, unitLabel, ...roomFor(min, max) }
+    return { id, label, unit, unitLabel, ...roundRange(min, max) }
   })
 }
 
-/** Round numbers a little beyond both ends. */
-function roomFor(min: number, max: number): { min: number; max: number } {
+/** Extends a range to round numbers. */
+function roundRange(min: number, max: number): { min: number; max: number } {
   const step = 10 ** Math.floor(Math.log10(Math.max(max - min, Math.abs(max) / 10, 1e-6) / 5))
   const [low, high] = [Math.floor((min - step / 2) / step), Math.ceil((max + step / 2) / step)]
-  return { min: rounded(low * step, 6), max: rounded(high * step, 6) }
+  return { min: roundTo(low * step, 6), max: roundTo(high * step, 6) }
 }

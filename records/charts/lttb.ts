@@ -1,13 +1,13 @@
-/** Points in the order of their times; both arrays are of the same length. */
+/** Points sorted by time; both arrays have the same length. */
 export interface Points {
   x: Float64Array
   y: Float64Array
 }
 
 /**
- * Largest Triangle Three Buckets (Steinarsson, 2013): of each bucket the point that makes the largest triangle with the
- * one chosen before and the mean of the next bucket.
- * @returns the indexes of at most `most` points, the first and the last one among them
+ * Largest Triangle Three Buckets (Steinarsson, 2013): from each bucket it selects the point that forms the
+ * largest triangle with the previously selected point and the mean of the next bucket.
+ * @returns the indexes of at most `most` points, including the first and the last one
  */
 export function lttb({ x, y }: Points, most: number): number[] {
   const total = x.length
@@ -18,14 +18,14 @@ export function lttb({ x, y }: Points, most: number): number[] {
   const chosen = [0]
   for (let bucket = 0; bucket < most - 2; bucket++) {
     const [from, to] = [edge(bucket), edge(bucket + 1)]
-    const next = meanOf(x, y, to, Math.min(edge(bucket + 2), total))
-    chosen.push(farthest(x, y, from, to, chosen.at(-1) as number, next))
+    const next = meanPointOf(x, y, to, Math.min(edge(bucket + 2), total))
+    chosen.push(findLargestTriangle(x, y, from, to, chosen.at(-1) as number, next))
   }
   chosen.push(total - 1)
   return chosen
 }
 
-function meanOf(x: Float64Array, y: Float64Array, from: number, to: number): [x: number, y: number] {
+function meanPointOf(x: Float64Array, y: Float64Array, from: number, to: number): [x: number, y: number] {
   let [sumX, sumY] = [0, 0]
   for (let i = from; i < to; i++) {
     sumX += x[i] as number
@@ -34,8 +34,8 @@ function meanOf(x: Float64Array, y: Float64Array, from: number, to: number): [x:
   return [sumX / (to - from), sumY / (to - from)]
 }
 
-/** The point of a bucket that makes the largest triangle. */
-function farthest(
+/** Index of the point in a bucket that forms the largest triangle. */
+function findLargestTriangle(
   x: Float64Array,
   y: Float64Array,
   from: number,
@@ -55,10 +55,11 @@ function farthest(
 }
 
 /**
- * The same with the lowest and the highest value kept, where there is room: an outlier is what a clinician looks for.
- * One that was not chosen takes the place of the nearest point that none of them needs, nor is the first or the last one.
+ * Samples like {@link lttb}, but keeps the lowest and the highest value if there is room: clinicians look for
+ * outliers. A missing extreme replaces the nearest selected point other than the extremes and the first and
+ * last point.
  */
-export function sampled(points: Points, most: number, extremes: readonly number[]): number[] {
+export function samplePoints(points: Points, most: number, extremes: readonly number[]): number[] {
   const { y } = points
   const chosen = lttb(points, most)
   const values = new Set(chosen.map((i) => y[i]))

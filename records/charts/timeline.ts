@@ -1,156 +1,170 @@
 import type { Collection, Filter } from 'mongodb'
-import { plansOfParticipant } from '../ehrs/rights/readable.ts'
-import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
-import type { ClassKind } from '../registered/kind.ts'
-import type { Holders } from '../registered/registered.ts'
-import type { Group, Said, TimelineLine } from '../registered/timeline-line.ts'
-import { whileRecorded } from '../store/audit/trail.ts'
-import { type Caller, permitted } from '../store/documents/caller.ts'
-import { documentsOf } from '../store/documents/database.ts'
+import type { ParentChecks } from '../ehr-records/ehr-records.ts'
+import type { ClassKind } from '../ehr-records/kind.ts'
+import type {
+  TimelineContent,
+  TimelineDefinition,
+  TimelineGroup,
+} from '../ehr-records/timeline-definition.ts'
+import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
+import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
+import { runWhileRecording } from '../store/audit/audit-log.ts'
+import { type Caller, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
 import {
+  createParseFormat,
   type ParseDocument,
   type ParseFormat,
-  parseFormat,
-  type Saved,
+  type SavedRecord,
 } from '../store/documents/parse-format.ts'
-import { decodeCursor, encodeCursor, foreignCursor, type Position } from '../store/reading/cursor.ts'
-import { toQuery } from '../store/reading/filter.ts'
-import type { Order } from '../store/reading/listing.ts'
-import { accessesOf } from '../store/resource.ts'
-import type { Records } from '../store/writing/transaction.ts'
-import { collectionsHolding } from './holding.ts'
+import {
+  type CursorPosition,
+  decodeCursor,
+  encodeCursor,
+  invalidCursorError,
+} from '../store/reading/cursor.ts'
+import { toMongoFilter } from '../store/reading/filter.ts'
+import type { SortOrder } from '../store/reading/pagination.ts'
+import { accessesByEhr } from '../store/resource.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+import { findNonemptyCollections } from './nonempty-collections.ts'
 
-/** What is asked of a timeline: what overlaps the time between `from` and `to`. */
+/** Parameters of a timeline; it contains everything that overlaps the time between `from` and `to`. */
 export interface TimelineQuery {
   from?: string | undefined
   to?: string | undefined
-  /** Of which kinds; undefined: of all. */
+  /** Names of kinds; undefined: all. */
   kinds?: readonly string[] | undefined
   limit: number
   cursor?: string | undefined
-  order?: Order | undefined
+  order?: SortOrder | undefined
 }
 
-/** One line of a timeline; times as ISO texts. */
-export interface Line extends Said {
-  /** Unique in the timeline. */
+/** One entry of a timeline; times as ISO texts. */
+export interface TimelineEntry extends TimelineContent {
+  /** Unique within the timeline. */
   id: string
   kind: string
-  group: Group
+  group: TimelineGroup
   start: string
-  /** null: it is a moment, or goes on. */
+  /** null: a moment, or ongoing. */
   end: string | null
   ongoing: boolean
-  /** The name of the class, and what the record says of itself. */
+  /** The class name, and the description of the record. */
   className: string
-  record: Saved<Record<string, unknown>>
+  record: SavedRecord<Record<string, unknown>>
 }
 
-type Fields = Record<string, unknown>
+type FieldValues = Record<string, unknown>
 
-/** A kind whose records stand in the timeline. */
+/** A kind whose records appear in the timeline. */
 interface TimelineKind {
-  kind: ClassKind & { timeline: TimelineLine }
-  format: ParseFormat<Fields>
+  kind: ClassKind & { timeline: TimelineDefinition }
+  format: ParseFormat<FieldValues>
   documents: Collection<ParseDocument>
 }
 
-/** Records of a kind that begin by the same field: they come from one index, in the timeline's order. */
-interface Stream {
+/** Records of a kind that share a start field: one index returns them in the timeline's order. */
+interface TimelineStream {
   source: TimelineKind
-  /** The stored field of their start. */
+  /** The stored start field. */
   key: string
-  filter: Fields
+  filter: FieldValues
 }
 
-interface Found {
+interface TimelineMatch {
   source: TimelineKind
   start: Date
   id: string
   document: ParseDocument
 }
 
-const LIST = 'timeline'
+const TIMELINE_LIST = 'timeline'
 
-/** The kinds that can be requested. */
-export const kindsOf = ({ kind, parts = [] }: TimelineLine): string[] => [
+/** The names of kinds that a request may list. */
+export const timelineKindsOf = ({ kind, parts = [] }: TimelineDefinition): string[] => [
   kind,
   ...parts.map((part) => part.kind),
 ]
 
-/** What happened in an EHR, of all kinds, in the order of time. */
+/** All events in an EHR, of every kind, sorted by time. */
 export class Timelines {
-  readonly #records: Records
-  readonly #holders: Pick<Holders, 'ehr'>
-  readonly #sources: readonly TimelineKind[]
+  readonly #records: StoreContext
+  readonly #parentChecks: Pick<ParentChecks, 'requireEhr'>
+  readonly #kinds: readonly TimelineKind[]
 
-  constructor(records: Records, holders: Pick<Holders, 'ehr'>, kinds: readonly ClassKind[]) {
+  constructor(records: StoreContext, holders: Pick<ParentChecks, 'requireEhr'>, kinds: readonly ClassKind[]) {
     this.#records = records
-    this.#holders = holders
-    this.#sources = kinds.filter(hasTimelineLine).map((kind) => ({
+    this.#parentChecks = holders
+    this.#kinds = kinds.filter(hasTimelineLine).map((kind) => ({
       kind,
-      format: parseFormat(kind.schema) as ParseFormat<Fields>,
-      documents: documentsOf(records, kind.collection),
+      format: createParseFormat(kind.schema) as ParseFormat<FieldValues>,
+      documents: documentCollection(records, kind.collection),
     }))
   }
 
-  /** The lines that the caller may see. @throws NotFound when nothing of the EHR is; MalformedRequest for a foreign cursor */
+  /**
+   * Reads the entries that the caller may see.
+   * @throws NotFound when the caller may see nothing of the EHR; MalformedRequest for a cursor of another
+   * list
+   */
   async read(
     caller: Caller,
     ehrId: string,
     query: TimelineQuery,
-  ): Promise<{ lines: Line[]; next: string | null; prev: string | null }> {
+  ): Promise<{ lines: TimelineEntry[]; next: string | null; prev: string | null }> {
     const { limit, cursor, order = 'desc' } = query
-    const after = cursor === undefined ? undefined : positionIn(order, cursor)
-    const direction = (order === 'asc') === !after?.back ? 1 : -1
+    const after = cursor === undefined ? undefined : decodePosition(order, cursor)
+    const direction = (order === 'asc') === !after?.isBackward ? 1 : -1
     const ofEhr = { ehrId }
-    const streams = this.#sources.flatMap((source) => streamsOf(source, query))
+    const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
     const collections = [...new Set(streams.map(({ source }) => source.kind.collection))]
     const [holding, inPlans = [ofEhr]] = await Promise.all([
-      collectionsHolding(this.#records, ehrId, collections),
-      this.#inPlans(caller, ehrId),
+      findNonemptyCollections(this.#records, ehrId, collections),
+      this.#planScopes(caller, ehrId),
     ])
     const held = streams.filter(({ source }) => holding.has(source.kind.collection))
     const parts = await Promise.all(
       held.flatMap((stream) =>
         (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) => {
-          const readable = { ...place, ...permitted('_rperm', caller) }
+          const readable = { ...place, ...permissionFilter('_rperm', caller) }
           return readStream(stream, readable, { direction, after, limit: limit + 1 })
         }),
       ),
     )
-    const all = parts.flat().sort((a, b) => direction * compare(a, b))
+    const all = parts.flat().sort((a, b) => direction * compareMatches(a, b))
     const page = all.slice(0, limit)
-    if (after?.back) page.reverse()
-    if (page.length === 0) await this.#holders.ehr(caller, ehrId)
-    const lines = await whileRecorded(this.#report(caller, page), () => page.map(lineOf))
-    const around = neighbours(page, all.length > limit, after)
-    const cursorOf = (place: Position | undefined) => (place ? encodeCursor(listIn(order), place) : null)
+    if (after?.isBackward) page.reverse()
+    if (page.length === 0) await this.#parentChecks.requireEhr(caller, ehrId)
+    const lines = await runWhileRecording(this.#report(caller, page), () => page.map(toTimelineEntry))
+    const around = neighbouringPositions(page, all.length > limit, after)
+    const cursorOf = (place: CursorPosition | undefined) =>
+      place ? encodeCursor(cursorListOf(order), place) : null
     return { lines, next: cursorOf(around.next), prev: cursorOf(around.prev) }
   }
 
-  /** Where the measurements are that a caller may see who only takes part in plans. */
-  async #inPlans(caller: Caller, ehrId: string): Promise<Fields[] | undefined> {
-    const ids = await plansOfParticipant(this.#records, caller, ehrId)
+  /** Filters for the measurements that a caller may see who only takes part in plans. */
+  async #planScopes(caller: Caller, ehrId: string): Promise<FieldValues[] | undefined> {
+    const ids = await findParticipantPlans(this.#records, caller, ehrId)
     const plans = ids?.length === 1 ? ids[0] : { $in: ids }
-    return ids && [{ carePlanId: plans }, { ehrId, ...HELD_IN_EHR }]
+    return ids && [{ carePlanId: plans }, { ehrId, ...IN_EHR_COMPOSITION_FILTER }]
   }
 
-  #report(caller: Caller, page: readonly Found[]): Promise<void> {
+  #report(caller: Caller, page: readonly TimelineMatch[]): Promise<void> {
     const collections = [...new Set(page.map(({ source }) => source.kind.collection))]
-    const what = { action: 'query', asked: LIST } as const
+    const what = { action: 'query', asked: TIMELINE_LIST } as const
     const accesses = collections.flatMap((collection) => {
       const records = page.flatMap(({ source, document: { _id: id, ehrId } }) =>
         source.kind.collection === collection ? [{ id, ehrId }] : [],
       )
-      return accessesOf({ collection, ehr: 'ehrId' }, caller, what, records)
+      return accessesByEhr({ collection, ehr: 'ehrId' }, caller, what, records)
     })
     return this.#records.audit.record(...accesses)
   }
 }
 
-/** Whether the records of a stream are listed plan by plan in the timeline's order. */
-const isOfPlans = ({ source: { kind, format }, key }: Stream): boolean =>
+/** Whether an index lists the records of a stream plan by plan, in the timeline's order. */
+const isOfPlans = ({ source: { kind, format }, key }: TimelineStream): boolean =>
   kind.registeredIn === 'plan' &&
   Object.values(kind.lists).some(
     ({ by, sort }) => by.join() === 'carePlanId' && format.field(sort as string).key === key,
@@ -158,47 +172,53 @@ const isOfPlans = ({ source: { kind, format }, key }: Stream): boolean =>
 
 const hasTimelineLine = (kind: ClassKind): kind is TimelineKind['kind'] => kind.timeline !== undefined
 
-/** A cursor goes on in the order that it was given in. */
-const listIn = (order: Order): string => `${LIST}.${order}`
+/** A cursor is only valid for the order in which it was issued. */
+const cursorListOf = (order: SortOrder): string => `${TIMELINE_LIST}.${order}`
 
 /** @throws MalformedRequest */
-function positionIn(order: Order, cursor: string): Position & { value: Date } {
-  const { value, ...position } = decodeCursor(listIn(order), cursor)
-  if (!(value instanceof Date)) throw foreignCursor()
+function decodePosition(order: SortOrder, cursor: string): CursorPosition & { value: Date } {
+  const { value, ...position } = decodeCursor(cursorListOf(order), cursor)
+  if (!(value instanceof Date)) throw invalidCursorError()
   return { value, ...position }
 }
 
-/** Where the pages on either side of one begin, as far as there are any. */
-function neighbours(
-  page: readonly Found[],
+/** The cursor positions of the next and the previous page, if there are any. */
+function neighbouringPositions(
+  page: readonly TimelineMatch[],
   more: boolean,
-  from: Position | undefined,
-): { next: Position | undefined; prev: Position | undefined } {
+  from: CursorPosition | undefined,
+): { next: CursorPosition | undefined; prev: CursorPosition | undefined } {
   const [first, last] = [page[0], page.at(-1)]
   return {
-    next: last && (from?.back || more) ? { value: last.start, id: last.id } : undefined,
-    prev: first && (from?.back ? more : from) ? { value: first.start, id: first.id, back: true } : undefined,
+    next: last && (from?.isBackward || more) ? { value: last.start, id: last.id } : undefined,
+    prev:
+      first && (from?.isBackward ? more : from)
+        ? { value: first.start, id: first.id, isBackward: true }
+        : undefined,
   }
 }
 
-/** By start, then by id: the same start in several kinds is in the order of their names. */
-function compare(a: Pick<Found, 'start' | 'id'>, b: Pick<Found, 'start' | 'id'>): number {
+/** Sorts by start, then by collection and id. */
+function compareMatches(
+  a: Pick<TimelineMatch, 'start' | 'id'>,
+  b: Pick<TimelineMatch, 'start' | 'id'>,
+): number {
   return a.start.getTime() - b.start.getTime() || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
-function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): Stream[] {
+function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): TimelineStream[] {
   const { kind, format } = source
-  const { start, parts = [], reaching } = kind.timeline
-  const wanted = kinds ?? kindsOf(kind.timeline)
-  if (!kindsOf(kind.timeline).some((one) => wanted.includes(one))) return []
-  const ofParts = typeOf(kind.timeline, wanted)
-  const overlapping = reaching?.(from).map((where) => toQuery(format, where as never)) ?? [
-    overlap(source, from && new Date(from)),
+  const { start, parts = [], overlapFilters: reaching } = kind.timeline
+  const wanted = kinds ?? timelineKindsOf(kind.timeline)
+  if (!timelineKindsOf(kind.timeline).some((one) => wanted.includes(one))) return []
+  const ofParts = partFilter(kind.timeline, wanted)
+  const overlapping = reaching?.(from).map((where) => toMongoFilter(format, where as never)) ?? [
+    overlapFilter(source, from && new Date(from)),
   ]
   return start.flatMap((name, i) => {
     const key = format.field(name).key
     const unset = start.slice(0, i).map((other) => [format.field(other).key, null])
-    // Also where nothing is asked: what has no such start is no part of this stream.
+    // Needed without `from` and `to`, too: a record without this start field is not part of the stream.
     const bounds = {
       ...(from && !kind.timeline.end && { $gte: new Date(from) }),
       ...(to && { $lt: new Date(to) }),
@@ -210,17 +230,17 @@ function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): St
         ...(parts.length > 0 ? ofParts : {}),
         ...Object.fromEntries(unset),
         ...one,
-        [key]: { $gt: BEGINNING, ...bounds, ...(one[key] as object | undefined) },
+        [key]: { $gt: MIN_DATE, ...bounds, ...(one[key] as object | undefined) },
       },
     }))
   })
 }
 
-/** Before all that can be written in an ISO text. */
-const BEGINNING = new Date(-8.64e15)
+/** Before any time that an ISO text can express. */
+const MIN_DATE = new Date(-8.64e15)
 
-/** The condition that admits only the requested parts. */
-function typeOf({ kind, parts = [] }: TimelineLine, wanted: readonly string[]): Fields {
+/** The filter that selects only the requested parts. */
+function partFilter({ kind, parts = [] }: TimelineDefinition, wanted: readonly string[]): FieldValues {
   const types = (those: boolean) =>
     parts.flatMap((part) => (wanted.includes(part.kind) === those ? [part.type] : []))
   if (!wanted.includes(kind)) return { type: { $in: types(true) } }
@@ -228,8 +248,8 @@ function typeOf({ kind, parts = [] }: TimelineLine, wanted: readonly string[]): 
   return unwanted.length > 0 ? { type: { $nin: unwanted } } : {}
 }
 
-/** What is not over before `from`. */
-function overlap({ kind, format }: TimelineKind, from: Date | undefined | ''): Fields {
+/** Selects records that are not over before `from`. */
+function overlapFilter({ kind, format }: TimelineKind, from: Date | undefined | ''): FieldValues {
   const { end, open, start } = kind.timeline
   if (!end || !from) return {}
   const key = format.field(end).key
@@ -239,18 +259,23 @@ function overlap({ kind, format }: TimelineKind, from: Date | undefined | ''): F
 }
 
 async function readStream(
-  { source, key, filter }: Stream,
-  readable: Fields,
+  { source, key, filter }: TimelineStream,
+  readable: FieldValues,
   {
     direction,
     after,
     limit,
-  }: { direction: 1 | -1; after: (Position & { value: Date }) | undefined; limit: number },
-): Promise<Found[]> {
+  }: { direction: 1 | -1; after: (CursorPosition & { value: Date }) | undefined; limit: number },
+): Promise<TimelineMatch[]> {
   const { documents, kind } = source
-  const reached = after ? beyond(kind.collection, key, direction, after) : {}
-  const bounds = narrowed(filter[key] as Bounds, reached[key] as Bounds | undefined)
-  const conditions = { ...readable, ...filter, ...(reached.$or ? both(filter, reached) : {}), [key]: bounds }
+  const reached = after ? afterPositionFilter(kind.collection, key, direction, after) : {}
+  const bounds = narrowBounds(filter[key] as DateBounds, reached[key] as DateBounds | undefined)
+  const conditions = {
+    ...readable,
+    ...filter,
+    ...(reached.$or ? combineFilters(filter, reached) : {}),
+    [key]: bounds,
+  }
   const found = await documents
     .find(conditions as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
     .sort({ [key]: direction, _id: direction })
@@ -264,10 +289,10 @@ async function readStream(
   }))
 }
 
-type Bounds = Record<string, Date>
+type DateBounds = Record<string, Date>
 
-/** Of two bounds of one sort the one that leaves less: a cursor may come from another period. */
-function narrowed(bounds: Bounds, others: Bounds = {}): Bounds {
+/** Keeps the tighter of two bounds with the same operator: a cursor may come from another period. */
+function narrowBounds(bounds: DateBounds, others: DateBounds = {}): DateBounds {
   const tighter = Object.entries(others).filter(([operator, value]) => {
     const { [operator]: bound = value } = bounds
     return operator.startsWith('$lt') ? value <= bound : value >= bound
@@ -275,11 +300,19 @@ function narrowed(bounds: Bounds, others: Bounds = {}): Bounds {
   return { ...bounds, ...Object.fromEntries(tighter) }
 }
 
-const both = (filter: Fields, { $or }: Fields): Fields =>
+const combineFilters = (filter: FieldValues, { $or }: FieldValues): FieldValues =>
   filter.$or ? { $or: filter.$or, $and: [{ $or }] } : { $or }
 
-/** What of a kind comes after a position: of those with the same start those whose name and id do. */
-function beyond(collection: string, key: string, direction: 1 | -1, { value, id }: Position): Fields {
+/**
+ * Selects the records of a kind after a position; records with the same start are ordered by collection and
+ * id.
+ */
+function afterPositionFilter(
+  collection: string,
+  key: string,
+  direction: 1 | -1,
+  { value, id }: CursorPosition,
+): FieldValues {
   const [later, notEarlier] = direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte']
   const slash = id.indexOf('/')
   const of = id.slice(0, slash)
@@ -291,7 +324,7 @@ function beyond(collection: string, key: string, direction: 1 | -1, { value, id 
   return { [key]: { [notEarlier]: value }, $or: [{ [key]: { [later]: value } }, same] }
 }
 
-function lineOf({ source: { kind, format }, start, id, document }: Found): Line {
+function toTimelineEntry({ source: { kind, format }, start, id, document }: TimelineMatch): TimelineEntry {
   const { timeline } = kind
   const record = format.fromStored(document)
   const variety = timeline.parts?.find(({ type }) => type === record.type)
@@ -299,8 +332,8 @@ function lineOf({ source: { kind, format }, start, id, document }: Found): Line 
   const isOpen = Object.entries(timeline.open ?? {}).every(([name, value]) => record[name] === value)
   const ongoing = timeline.open !== undefined && !(over instanceof Date) && isOpen
   const lasts = over instanceof Date ? over : timeline.open && !ongoing ? document._updated_at : undefined
-  // One by one: an object that begins with what another one has takes many times as long to make.
-  const { content, summary, severity, code, values } = timeline.says(record)
+  // Copies fields one by one: an object literal that begins with a spread is many times slower.
+  const { content, summary, severity, code, values } = timeline.describe(record)
   return {
     id,
     kind: variety?.kind ?? timeline.kind,

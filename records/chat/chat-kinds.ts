@@ -1,11 +1,19 @@
-import { GOES_WITH, ChatMessage as messageForms, ChatTopic as topicForms } from '../../schemas/chat.ts'
-import { kind } from '../registered/kind.ts'
+import {
+  ChatMessage as messageForms,
+  RELATED_RECORD_FIELD_NAMES,
+  ChatTopic as topicForms,
+} from '../../schemas/chat/chat.ts'
+import { defineKind } from '../ehr-records/kind.ts'
 
-/** By these it is found when that is removed. */
-const goesWith = GOES_WITH.map((name) => ({ name, key: { [name]: 1 as const }, sparse: true }))
+/** Finds the topics and messages of a container when the container is deleted. */
+const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
+  name,
+  key: { [name]: 1 as const },
+  sparse: true,
+}))
 
-/** Topics; the class family reads them, and the service writes them. */
-export const ChatTopic = kind(topicForms, {
+/** Topics; clients of the class family may only read them. */
+export const ChatTopic = defineKind(topicForms, {
   words: { en: 'chat topics', nl: 'gespreksonderwerpen' },
   readOnly: true,
   lists: {
@@ -13,10 +21,10 @@ export const ChatTopic = kind(topicForms, {
     ofEhr: { by: ['ehrId'], sort: 'lastMessageAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'lastMessageAt', order: 'desc' },
   },
-  indexes: [{ name: 'reminders', key: { remindAt: 1 }, sparse: true }, ...goesWith],
+  indexes: [{ name: 'reminders', key: { remindAt: 1 }, sparse: true }, ...containerIndexes],
 })
 
-export const ChatMessage = kind(messageForms, {
+export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },
   readOnly: true,
   lists: {
@@ -24,5 +32,5 @@ export const ChatMessage = kind(messageForms, {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
   },
-  indexes: goesWith,
+  indexes: containerIndexes,
 })

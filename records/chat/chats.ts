@@ -1,75 +1,74 @@
 import type { Static } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
-import type { About, Attachment } from '../../schemas/chat.ts'
+import type { Attachment, ChatSubjectType } from '../../schemas/chat/chat.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import type { Happening } from '../live/happenings.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
+import type { RecordChange } from '../live/changes.ts'
 import type { Connections } from '../profiles/connections.ts'
-import { refuseViolations } from '../registered/refusals/refusals.ts'
-import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { canRead, documentsOf } from '../store/documents/database.ts'
-import { parseFormat, type Saved } from '../store/documents/parse-format.ts'
-import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
+import { canRead, documentCollection } from '../store/documents/database.ts'
+import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
+import type { Page, PageQuery, PageRequest } from '../store/reading/pagination.ts'
 import { Store } from '../store/store.ts'
-import { unlessMade } from '../store/writing/once.ts'
-import { inTransaction, type Records, readTogether } from '../store/writing/transaction.ts'
-import { takeAlone } from '../store/writing/turns.ts'
-import type { Into } from '../store/writing/writer.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import type { RecordParent } from '../store/writing/batch-writer.ts'
+import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
+import { lockExclusive } from '../store/writing/ehr-locks.ts'
+import { runAuditedReads, runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
-import { EDITABLE_MS, textViolations } from './chat-rules.ts'
+import { EDIT_PERIOD_MS, plainTextViolations } from './chat-rules.ts'
+import { type ChatSubject, findChatSubject } from './chat-subjects.ts'
 import { ReadMarks } from './read-marks.ts'
-import { type Subject, subjectFor } from './subjects.ts'
 
-export type StoredTopic = Saved<Static<typeof ChatTopic.schema>>
-export type StoredMessage = Saved<Static<typeof ChatMessage.schema>>
+export type StoredTopic = SavedRecord<Static<typeof ChatTopic.schema>>
+export type StoredMessage = SavedRecord<Static<typeof ChatMessage.schema>>
 
-/** What is said of people where they are shown: their names, where they have one. */
-type Names = ReadonlyMap<string, string>
+/** Display names by user id; users without a name are missing. */
+type NamesById = ReadonlyMap<string, string>
 
-/** A topic as somebody sees it. */
-export interface SeenTopic {
+/** A topic as one user sees it. */
+export interface TopicView {
   topic: StoredTopic
   unread: number
-  names: Names
+  names: NamesById
 }
 
-/** What somebody writes. */
-interface Written {
+interface NewMessage {
   text: string
   attachments?: readonly Attachment[] | undefined
   replyTo?: string | null | undefined
 }
 
-/** Where something is talked about: the kind of thing, and its id. */
-export interface Place {
-  about: About
+/** The key of a chat subject. */
+export interface ChatSubjectKey {
+  about: ChatSubjectType
   id: string
 }
 
-interface Others {
+interface ChatDependencies {
   connections: Pick<Connections, 'areConnected' | 'letTalk'>
-  persons: { namesOf(mvUids: readonly string[]): Promise<Names> }
-  /** The collection of what a reference of this type names; undefined: it may not name any. */
+  persons: { namesOf(mvUids: readonly string[]): Promise<NamesById> }
+  /** The collection of an attachment's type; undefined if attachments of this type are not allowed. */
   collectionOf(type: string): string | undefined
 }
 
-const NOBODY: ReadonlyMap<string, string> = new Map()
+const NO_NAMES: ReadonlyMap<string, string> = new Map()
 
-/** For how long nobody is mailed about a message: most are read by then. */
-export const PATIENCE_MS = 3_600_000
+/** No reminder is mailed for a message before this time; most messages have been read by then. */
+export const REMINDER_DELAY_MS = 3_600_000
 
-/** What people say to each other who may see the same. */
+/** Conversations between users who may see the same subject. */
 export class Chats {
-  readonly records: Records
-  readonly #others: Others
+  readonly records: StoreContext
+  readonly #dependencies: ChatDependencies
   readonly #topics
   readonly #messages
   readonly marks: ReadMarks
 
-  constructor(records: Records, others: Others) {
+  constructor(records: StoreContext, others: ChatDependencies) {
     this.records = records
-    this.#others = others
+    this.#dependencies = others
     this.#topics = new Store(records, ChatTopic)
     this.#messages = new Store(records, ChatMessage)
     this.marks = new ReadMarks(records)
@@ -79,41 +78,41 @@ export class Chats {
     return [this.#topics.indexes(), this.#messages.indexes(), this.marks.indexes()]
   }
 
-  /** Those in which somebody wrote last come first. @throws NotFound for what the caller may not see */
-  async list(caller: Caller, place: Place, page: PageOf): Promise<Page<SeenTopic>> {
+  /** Lists topics, most recent message first. @throws NotFound if the caller may not see the subject */
+  async list(caller: Caller, place: ChatSubjectKey, page: PageRequest): Promise<Page<TopicView>> {
     const subject = await this.#subject(caller, place)
     const { about, aboutId, ehrId } = subject
     const where = { about, aboutId, ehrId } as PageQuery<Static<typeof ChatTopic.schema>>['where']
     const found = await this.#topics.list(caller, 'ofObject', { where, ...page })
-    return { ...found, items: await this.#seen(caller, subject, found.items) }
+    return { ...found, items: await this.#toViews(caller, subject, found.items) }
   }
 
   /**
    * Starts a topic with its first message.
-   * @param ids of both
+   * @param ids the ids of topic and message
    * @throws NotFound; RuleViolated
    */
   async start(
     caller: Caller,
-    place: Place,
-    { title, ...content }: Written & { title: string },
+    place: ChatSubjectKey,
+    { title, ...content }: NewMessage & { title: string },
     ids: { topicId: string; messageId: string },
-  ): Promise<SeenTopic> {
+  ): Promise<TopicView> {
     const subject = await this.#subject(caller, place)
-    refuseViolations(textViolations('title', title))
+    requireNoViolations(plainTextViolations('title', title))
     await this.#requireWritable(caller, subject, content)
     const { topicId, messageId } = ids
-    const topic = await unlessMade(
+    const topic = await createOrFindExisting(
       () =>
-        inTransaction(this.records, async (tx) => {
-          // Nothing is talked about that is removed at the same instant.
-          if (subject.ehrId !== undefined) await takeAlone(this.records, tx, [subject.ehrId])
-          else await this.#others.connections.letTalk(tx, caller.userId, place.id)
+        runStoreTransaction(this.records, async (tx) => {
+          // The lock prevents that the subject is deleted at the same time.
+          if (subject.ehrId !== undefined) await lockExclusive(this.records, tx, [subject.ehrId])
+          else await this.#dependencies.connections.letTalk(tx, caller.userId, place.id)
           const { permissions } = await this.#subject(caller, place)
           const write = [...new Set([...permissions.write, caller.userId])]
           const at = this.records.clock().toISOString()
           const told = {
-            ...placeOf(subject),
+            ...parentFieldsOf(subject),
             title,
             createdBy: caller.userId,
             lastMessageAt: at,
@@ -128,18 +127,18 @@ export class Chats {
           const message = { ...this.#message(caller, subject, topicId, content), id: messageId }
           const readers = { read: permissions.read, write: [caller.userId] }
           await this.#messages.create(caller, message as never, readers, { tx, id: messageId })
-          await this.#remindLater(topicId, tx.session)
+          await this.#scheduleReminder(topicId, tx.session)
           return made
         }),
       () => this.#topic(caller, subject, topicId),
     )
-    return (await this.#seen(caller, subject, [topic]))[0] as SeenTopic
+    return (await this.#toViews(caller, subject, [topic]))[0] as TopicView
   }
 
-  /** A topic with its messages, the newest last; pages go back from them. @throws NotFound */
-  async show(caller: Caller, place: Place, topicId: string, { limit, cursor }: PageOf) {
+  /** A topic with its messages, newest last; pages go backwards. @throws NotFound */
+  async show(caller: Caller, place: ChatSubjectKey, topicId: string, { limit, cursor }: PageRequest) {
     const subject = await this.#subject(caller, place)
-    const [topic, page] = await readTogether(this.records, (tx) =>
+    const [topic, page] = await runAuditedReads(this.records, (tx) =>
       Promise.all([
         this.#topic(caller, subject, topicId, tx),
         this.#messages.list(caller, 'ofTopic', { where: { topicId }, order: 'desc', limit, cursor }, { tx }),
@@ -148,7 +147,7 @@ export class Chats {
     const messages = page.items.reverse()
     const authors = messages.map(({ createdBy }) => createdBy)
     const [unread, names] = await Promise.all([
-      this.marks.unread(caller.userId, [topicId]),
+      this.marks.countUnread(caller.userId, [topicId]),
       this.#namesOf(subject, [topic.createdBy, ...authors]),
     ])
     const seen = { topic, unread: unread.get(topicId) ?? 0, names }
@@ -158,29 +157,38 @@ export class Chats {
   /** @throws NotFound; RuleViolated, also when the topic is closed */
   async post(
     caller: Caller,
-    place: Place,
+    place: ChatSubjectKey,
     topicId: string,
-    content: Written,
+    content: NewMessage,
     id: string,
-  ): Promise<{ message: StoredMessage; names: Names }> {
+  ): Promise<{ message: StoredMessage; names: NamesById }> {
     const subject = await this.#subject(caller, place)
     await this.#requireWritable(caller, subject, content, topicId)
     const message = this.#message(caller, subject, topicId, content)
     const created = await this.#messages.create(
       caller,
       message as never,
-      intoTopic(caller, subject, topicId),
+      topicInsertTarget(caller, subject, topicId),
       { id },
     )
     return { message: created, names: await this.#namesOf(subject, [caller.userId]) }
   }
 
-  /** @throws NotFound; Forbidden for another's; PreconditionFailed; RuleViolated when it is too late */
-  async edit(caller: Caller, place: Place, key: MessageKey, text: string, expected: Expected) {
+  /**
+   * @throws NotFound; Forbidden for another author's message; PreconditionFailed; RuleViolated after the edit
+   * period
+   */
+  async edit(
+    caller: Caller,
+    place: ChatSubjectKey,
+    key: MessageKey,
+    text: string,
+    expected: ExpectedVersions,
+  ) {
     const change = (now: StoredMessage): StoredMessage => {
-      const late = this.records.clock().getTime() - Date.parse(now.createdAt) > EDITABLE_MS
-      refuseViolations([
-        ...textViolations('text', text),
+      const late = this.records.clock().getTime() - Date.parse(now.createdAt) > EDIT_PERIOD_MS
+      requireNoViolations([
+        ...plainTextViolations('text', text),
         ...(now.deleted
           ? [{ path: 'text', code: 'deleted', message: 'cannot be changed: it was deleted' }]
           : []),
@@ -191,8 +199,16 @@ export class Chats {
     return this.#change(caller, place, key, change, expected)
   }
 
-  /** Leaves a stone where it was. @throws NotFound; Forbidden for another's; PreconditionFailed */
-  async erase(caller: Caller, place: Place, key: MessageKey, expected: Expected): Promise<void> {
+  /**
+   * Replaces a message by a tombstone.
+   * @throws NotFound; Forbidden for another author's message; PreconditionFailed
+   */
+  async erase(
+    caller: Caller,
+    place: ChatSubjectKey,
+    key: MessageKey,
+    expected: ExpectedVersions,
+  ): Promise<void> {
     const stone = (now: StoredMessage): StoredMessage => ({
       ...now,
       text: '',
@@ -202,37 +218,45 @@ export class Chats {
     await this.#change(caller, place, key, stone, expected)
   }
 
-  /** Whoever has read a message has read those before it. @throws NotFound; RuleViolated for no message of the topic */
-  async markRead(caller: Caller, place: Place, topicId: string, messageId?: string | null): Promise<void> {
+  /**
+   * Marks a message and all earlier ones as read.
+   * @throws NotFound; RuleViolated for a message of another topic
+   */
+  async markRead(
+    caller: Caller,
+    place: ChatSubjectKey,
+    topicId: string,
+    messageId?: string | null,
+  ): Promise<void> {
     const subject = await this.#subject(caller, place)
     await this.#topic(caller, subject, topicId)
-    const messages = documentsOf(this.records, ChatMessage.collection)
+    const messages = documentCollection(this.records, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
     const found = await messages.findOne(which, { sort: { _created_at: -1 }, projection: { _created_at: 1 } })
-    if (found) return this.marks.read(topicId, caller.userId, found._created_at)
-    if (messageId) refuseViolations([noMessage('messageId')])
+    if (found) return this.marks.markRead(topicId, caller.userId, found._created_at)
+    if (messageId) requireNoViolations([unknownMessageViolation('messageId')])
   }
 
-  /** What can be followed of a topic. @throws NotFound */
-  async followed(caller: Caller, place: Place, topicId: string) {
+  /** The topic of a subscription to a chat topic. @throws NotFound */
+  async subscriptionTopicOf(caller: Caller, place: ChatSubjectKey, topicId: string) {
     const subject = await this.#subject(caller, place)
     await this.#topic(caller, subject, topicId)
     const { ehrId = null } = subject
     return {
-      concerns: (change: Pick<Happening, 'collection' | 'id' | 'ehrId'>) =>
+      concerns: (change: Pick<RecordChange, 'collection' | 'id' | 'ehrId'>) =>
         change.ehrId === ehrId &&
         (change.collection === ChatMessage.collection ||
           (change.collection === ChatTopic.collection && change.id === topicId)),
-      includes: ({ collection, before, after }: Happening) =>
+      includes: ({ collection, before, after }: RecordChange) =>
         collection === ChatTopic.collection || (after ?? before)?.topicId === topicId,
       isReachable: async (caller: Caller) =>
         (await canRead(this.records, caller, ChatTopic.collection, { _id: topicId })) &&
-        (await this.#isThere(caller, place)),
+        (await this.#isSubjectReachable(caller, place)),
     }
   }
 
-  /** The message that somebody has heard of; undefined: it was no message. */
-  async messageHeard(caller: Caller, place: Place, { collection, before, after }: Happening) {
+  /** The message of a change; undefined if the change is not about a message. */
+  async messageOfChange(caller: Caller, place: ChatSubjectKey, { collection, before, after }: RecordChange) {
     const document = after ?? before
     if (collection !== ChatMessage.collection || !document) return undefined
     const subject = await this.#subject(caller, place)
@@ -240,20 +264,25 @@ export class Chats {
     return { message, names: await this.#namesOf(subject, [message.createdBy]) }
   }
 
-  /** Nothing more is written in it. @throws NotFound; Forbidden; PreconditionFailed */
-  async close(caller: Caller, place: Place, topicId: string, expected: Expected): Promise<SeenTopic> {
+  /** Closes a topic for further messages. @throws NotFound; Forbidden; PreconditionFailed */
+  async close(
+    caller: Caller,
+    place: ChatSubjectKey,
+    topicId: string,
+    expected: ExpectedVersions,
+  ): Promise<TopicView> {
     const subject = await this.#subject(caller, place)
     const { about, aboutId } = subject
     const key = { id: topicId, about, aboutId }
     const topic = await this.#topics.update(caller, key, (now) => ({ ...now, closed: true }), { expected })
-    return (await this.#seen(caller, subject, [topic]))[0] as SeenTopic
+    return (await this.#toViews(caller, subject, [topic]))[0] as TopicView
   }
 
-  #subject(caller: Caller, { about, id }: Place): Promise<Subject> {
-    return subjectFor(this.records, this.#others.connections, caller, about, id)
+  #subject(caller: Caller, { about, id }: ChatSubjectKey): Promise<ChatSubject> {
+    return findChatSubject(this.records, this.#dependencies.connections, caller, about, id)
   }
 
-  #isThere(caller: Caller, place: Place): Promise<boolean> {
+  #isSubjectReachable(caller: Caller, place: ChatSubjectKey): Promise<boolean> {
     return this.#subject(caller, place).then(
       () => true,
       (error: unknown) => {
@@ -263,17 +292,17 @@ export class Chats {
     )
   }
 
-  #topic(caller: Caller, { about, aboutId, ehrId }: Subject, id: string, tx?: never | object) {
+  #topic(caller: Caller, { about, aboutId, ehrId }: ChatSubject, id: string, tx?: never | object) {
     const key = { id, about, aboutId, ehrId }
     return this.#topics.get(caller, key, tx ? { tx: tx as never } : {})
   }
 
   async #change(
     caller: Caller,
-    place: Place,
+    place: ChatSubjectKey,
     { topicId, messageId }: MessageKey,
     change: (now: StoredMessage) => StoredMessage,
-    expected: Expected,
+    expected: ExpectedVersions,
   ) {
     const subject = await this.#subject(caller, place)
     await this.#topic(caller, subject, topicId)
@@ -285,23 +314,28 @@ export class Chats {
     return { message, names: await this.#namesOf(subject, [message.createdBy]) }
   }
 
-  async #seen(caller: Caller, subject: Subject, topics: readonly StoredTopic[]): Promise<SeenTopic[]> {
+  async #toViews(caller: Caller, subject: ChatSubject, topics: readonly StoredTopic[]): Promise<TopicView[]> {
     const ids = topics.map(({ id }) => id)
     const authors = topics.map(({ createdBy }) => createdBy)
     const [unread, names] = await Promise.all([
-      this.marks.unread(caller.userId, ids),
+      this.marks.countUnread(caller.userId, ids),
       this.#namesOf(subject, authors),
     ])
     return topics.map((topic) => ({ topic, unread: unread.get(topic.id) ?? 0, names }))
   }
 
-  #namesOf({ unnamed }: Subject, mvUids: readonly string[]): Promise<Names> | Names {
-    return unnamed ? NOBODY : this.#others.persons.namesOf(mvUids)
+  #namesOf({ unnamed }: ChatSubject, mvUids: readonly string[]): Promise<NamesById> | NamesById {
+    return unnamed ? NO_NAMES : this.#dependencies.persons.namesOf(mvUids)
   }
 
-  #message({ userId }: Caller, subject: Subject, topicId: string, { text, attachments, replyTo }: Written) {
+  #message(
+    { userId }: Caller,
+    subject: ChatSubject,
+    topicId: string,
+    { text, attachments, replyTo }: NewMessage,
+  ) {
     return {
-      ...{ ...placeOf(subject, false), topicId, text, createdBy: userId, deleted: false },
+      ...{ ...parentFieldsOf(subject, false), topicId, text, createdBy: userId, deleted: false },
       attachments: [...(attachments ?? [])],
       ...(replyTo && { replyTo }),
     }
@@ -310,63 +344,67 @@ export class Chats {
   /** @throws RuleViolated */
   async #requireWritable(
     caller: Caller,
-    { ehrId }: Subject,
-    { text, attachments = [], replyTo }: Written,
+    { ehrId }: ChatSubject,
+    { text, attachments = [], replyTo }: NewMessage,
     topicId?: string,
   ): Promise<void> {
-    const found: Violation[] = textViolations('text', text)
-    const messages = documentsOf(this.records, ChatMessage.collection)
+    const found: Violation[] = plainTextViolations('text', text)
+    const messages = documentCollection(this.records, ChatMessage.collection)
     if (replyTo && !(await messages.findOne({ _id: replyTo, topicId: topicId ?? '' })))
-      found.push(noMessage('replyTo'))
+      found.push(unknownMessageViolation('replyTo'))
     for (const [i, { type, id }] of attachments.entries()) {
-      const collection = ehrId === undefined ? undefined : this.#others.collectionOf(type)
+      const collection = ehrId === undefined ? undefined : this.#dependencies.collectionOf(type)
       const isThere =
         collection !== undefined && (await canRead(this.records, caller, collection, { _id: id, ehrId }))
-      if (!isThere) found.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD })
+      if (!isThere) found.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD_MESSAGE })
     }
-    refuseViolations(found)
+    requireNoViolations(found)
   }
 
-  async #remindLater(topicId: string, session: ClientSession): Promise<void> {
-    const topics = documentsOf(this.records, ChatTopic.collection)
-    await topics.updateOne({ _id: topicId }, remindingAt(this.records.clock()), { session })
+  async #scheduleReminder(topicId: string, session: ClientSession): Promise<void> {
+    const topics = documentCollection(this.records, ChatTopic.collection)
+    await topics.updateOne({ _id: topicId }, reminderUpdate(this.records.clock()), { session })
   }
 }
 
-const messageFormat = parseFormat(ChatMessage.schema)
+const messageFormat = createParseFormat(ChatMessage.schema)
 
 interface MessageKey {
   topicId: string
   messageId: string
 }
 
-const NO_RECORD = 'names no measurement, event or composition of this EHR that the author may see'
-const noMessage = (path: string): Violation => ({
+const NO_RECORD_MESSAGE = 'names no measurement, event or composition of this EHR that the author may see'
+const unknownMessageViolation = (path: string): Violation => ({
   ...{ path, code: 'reference' },
   message: 'names no message of this topic',
 })
 
-/** Where a topic is registered; a message has it from its topic. */
-const placeOf = ({ about, aboutId, ehrId, carePlanId, goesWith }: Subject, ofTopic = true) => ({
+/** The parent fields of a topic; a message has the same ones without `about` and `aboutId`. */
+const parentFieldsOf = ({ about, aboutId, ehrId, carePlanId, goesWith }: ChatSubject, ofTopic = true) => ({
   ...(ofTopic && { about, aboutId }),
   ...(ehrId !== undefined && { ehrId }),
   ...(carePlanId !== undefined && { carePlanId }),
   ...goesWith,
 })
 
-/** The first message that nobody has read yet is what somebody is reminded of. */
-const remindingAt = (at: Date) => ({ $min: { remindAt: new Date(at.getTime() + PATIENCE_MS) } })
+/** Only the first unread message sets the time of the reminder. */
+const reminderUpdate = (at: Date) => ({ $min: { remindAt: new Date(at.getTime() + REMINDER_DELAY_MS) } })
 
-/** Whoever reads a topic writes in it, until it is closed. */
-const intoTopic = ({ userId }: Caller, { about, aboutId, ehrId }: Subject, topicId: string): Into => ({
+/** Everyone who may read a topic may write in it until it is closed. */
+const topicInsertTarget = (
+  { userId }: Caller,
+  { about, aboutId, ehrId }: ChatSubject,
+  topicId: string,
+): RecordParent => ({
   collection: 'ChatTopic',
   key: { _id: topicId, about, aboutId },
   ehrId,
-  byReaders: true,
-  touched: (at) => ({ $max: { lastMessageAt: at }, ...remindingAt(at) }),
+  allowsReaders: true,
+  updateOnInsert: (at) => ({ $max: { lastMessageAt: at }, ...reminderUpdate(at) }),
   permissions: ({ closed, _rperm }) => {
     if (closed === true)
-      refuseViolations([{ path: '', code: 'closed', message: 'is in a topic that is closed' }])
+      requireNoViolations([{ path: '', code: 'closed', message: 'is in a topic that is closed' }])
     return { read: _rperm, write: [userId] }
   },
 })

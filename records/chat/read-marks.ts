@@ -1,81 +1,81 @@
 import type { ClientSession, Collection, IndexDescription } from 'mongodb'
-import { documentsOf } from '../store/documents/database.ts'
-import type { Records } from '../store/writing/transaction.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage } from './chat-kinds.ts'
 
-/** How far somebody has read a topic, and when they were last mailed about it. */
+/** How far a user has read a topic, and when the last reminder was mailed. */
 interface ReadMark {
   _id: string
   topicId: string
   userId: string
-  /** When the last message was written that they have read. */
+  /** Creation time of the last message that the user has read. */
   readTo?: Date
   mailedAt?: Date
 }
 
-/** Nobody counts further. */
-const MOST_UNREAD = 100
+/** Counting stops here. */
+const MAX_UNREAD_COUNT = 100
 
-const NEVER = new Date(0)
+const EPOCH = new Date(0)
 
-/** Who has read which topic how far. */
+/** How far each user has read each topic. */
 export class ReadMarks {
-  readonly #records: Pick<Records, 'db'>
+  readonly #records: Pick<StoreContext, 'db'>
 
-  constructor(records: Pick<Records, 'db'>) {
+  constructor(records: Pick<StoreContext, 'db'>) {
     this.#records = records
   }
 
   indexes(): [collection: string, IndexDescription[]] {
-    return [COLLECTION, [{ key: { topicId: 1 } }, { key: { userId: 1 } }]]
+    return [READ_MARKS_COLLECTION, [{ key: { topicId: 1 } }, { key: { userId: 1 } }]]
   }
 
-  /** How many messages of others somebody has not read, by topic. */
-  async unread(userId: string, topicIds: readonly string[]): Promise<Map<string, number>> {
-    const ids = topicIds.map((topicId) => idOf(topicId, userId))
+  /** Counts a user's unread messages by others, by topic. */
+  async countUnread(userId: string, topicIds: readonly string[]): Promise<Map<string, number>> {
+    const ids = topicIds.map((topicId) => readMarkIdOf(topicId, userId))
     const marks = await this.#marks.find({ _id: { $in: ids } }).toArray()
     const readTo = new Map(marks.map((mark) => [mark.topicId, mark.readTo]))
     const counts = topicIds.map(async (topicId): Promise<[string, number]> => {
       const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
-      const since = { topicId, _created_at: { $gt: readTo.get(topicId) ?? NEVER }, ...others }
-      const messages = documentsOf(this.#records, ChatMessage.collection)
-      return [topicId, await messages.countDocuments(since, { limit: MOST_UNREAD })]
+      const since = { topicId, _created_at: { $gt: readTo.get(topicId) ?? EPOCH }, ...others }
+      const messages = documentCollection(this.#records, ChatMessage.collection)
+      return [topicId, await messages.countDocuments(since, { limit: MAX_UNREAD_COUNT })]
     })
     return new Map(await Promise.all(counts))
   }
 
-  /** It never goes back: two devices may say so in any order. */
-  async read(topicId: string, userId: string, readTo: Date): Promise<void> {
+  /** A mark never moves back: the requests of two devices may arrive in any order. */
+  async markRead(topicId: string, userId: string, readTo: Date): Promise<void> {
     const change = { $max: { readTo }, $setOnInsert: { topicId, userId } }
-    await this.#marks.updateOne({ _id: idOf(topicId, userId) }, change, { upsert: true })
+    await this.#marks.updateOne({ _id: readMarkIdOf(topicId, userId) }, change, { upsert: true })
   }
 
-  async of(
+  async findForUsers(
     topicId: string,
     userIds: readonly string[],
     session: ClientSession,
   ): Promise<Map<string, ReadMark>> {
-    const ids = userIds.map((userId) => idOf(topicId, userId))
+    const ids = userIds.map((userId) => readMarkIdOf(topicId, userId))
     const found = await this.#marks.find({ _id: { $in: ids } }, { session }).toArray()
     return new Map(found.map((mark) => [mark.userId, mark]))
   }
 
-  async mailed(topicId: string, userId: string, mailedAt: Date, session: ClientSession): Promise<void> {
+  async recordMail(topicId: string, userId: string, mailedAt: Date, session: ClientSession): Promise<void> {
     const change = { $set: { mailedAt }, $setOnInsert: { topicId, userId } }
-    await this.#marks.updateOne({ _id: idOf(topicId, userId) }, change, { upsert: true, session })
+    await this.#marks.updateOne({ _id: readMarkIdOf(topicId, userId) }, change, { upsert: true, session })
   }
 
-  /** What is kept of somebody whose account ends. */
+  /** Deletes the marks of a user whose account is deleted. */
   async forget(session: ClientSession, userId: string): Promise<void> {
     await this.#marks.deleteMany({ userId }, { session })
   }
 
   get #marks(): Collection<ReadMark> {
-    return this.#records.db.collection<ReadMark>(COLLECTION)
+    return this.#records.db.collection<ReadMark>(READ_MARKS_COLLECTION)
   }
 }
 
-/** A name that no class can have: the class family never reaches it. */
-const COLLECTION = 'chat.read'
+/** Contains a dot, so no class can have this name and the class family never reaches the collection. */
+const READ_MARKS_COLLECTION = 'chat.read'
 
-const idOf = (topicId: string, userId: string): string => `${topicId}/${userId}`
+const readMarkIdOf = (topicId: string, userId: string): string => `${topicId}/${userId}`

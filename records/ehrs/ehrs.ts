@@ -1,85 +1,85 @@
 import type { Static } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
-import { Ehr } from '../../schemas/ehr.ts'
+import { Ehr } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
-import type { Expected } from '../store/decisions.ts'
+import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
 import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
-import { canRead, isDuplicate } from '../store/documents/database.ts'
-import type { Saved } from '../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../store/reading/listing.ts'
-import { accessesOf, attemptOf } from '../store/resource.ts'
-import { untilDone } from '../store/steps/under-way.ts'
+import { canRead, isDuplicateKeyError } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import { waitForJob } from '../store/jobs/background-jobs.ts'
+import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import { accessesByEhr, accessWithoutRecords } from '../store/resource.ts'
 import { Store } from '../store/store.ts'
-import { unlessMade } from '../store/writing/once.ts'
-import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { admitSubject, waitsFor } from './agreement.ts'
-import { beginEhr, makersOf } from './beginning/beginning.ts'
-import { governsEhr } from './beginning/of-account.ts'
-import { ownEhrId, ownFirst } from './own-first.ts'
-import { removeSoftly, restoreRemoved, untilMarked } from './removal/removed.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import { grantSubjectAccess, isPendingFor } from './acceptance.ts'
+import { canManageEhr } from './creation/account-ehr.ts'
+import { ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
+import { restoreDeletedEhr, softDeleteEhrContents, waitUntilHidden } from './deletion/deleted-ehrs.ts'
+import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
 import { ehrPermissions } from './rights/access.ts'
-import { unnamedFor } from './rights/anonymity.ts'
+import { findAnonymizedEhrs } from './rights/anonymity.ts'
 
-export type StoredEhr = Saved<Static<typeof Ehr.record>>
+export type StoredEhr = SavedRecord<Static<typeof Ehr.record>>
 
-/** As those see it who may not know whom it is about, too. */
-export type SeenEhr = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null }
+/** An EHR as the API shows it; `subjectId` is null for callers who may not know the subject. */
+export type EhrView = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null }
 
-/** For what a rule of its own allows, whatever the permissions say. */
-const unrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
+/** For accesses that a rule of their own allows, regardless of the permissions. */
+const asUnrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
-/** How they are listed. */
 export const ehrLists = {
   newest: { by: [], sort: 'createdAt', order: 'desc' },
   pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
 } as const
 
-const AUDITED = { collection: 'Ehr', ehr: 'id' } as const
+const EHR_RESOURCE = { collection: 'Ehr', ehr: 'id' } as const
 
-/** The electronic health records: the documents of the class Ehr. */
+/** The EHRs: the documents of the class Ehr. */
 export class Ehrs {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly store
 
-  constructor(records: Records) {
+  constructor(records: StoreContext) {
     this.#records = records
     this.store = new Store(records, {
-      ...AUDITED,
+      ...EHR_RESOURCE,
       schema: Ehr.record,
       lists: ehrLists,
     })
   }
 
-  /** The collections and the indexes that they need: server start creates them. */
+  /** The collections and their indexes, which the service creates on startup. */
   indexes(): [collection: string, IndexDescription[]][] {
     return [this.store.indexes()]
   }
 
   /**
-   * Those whose subject or creator the caller is, and those in whose care plans they take part: first the one that came
-   * with the caller's account, then the newest first. Participants of anonymous plans do not see the subject.
+   * Lists the EHRs of which the caller is subject or creator, or in whose care plans they take part. The EHR
+   * of the caller's account comes first, then the newest. Participants of anonymous plans do not see the
+   * subject.
    */
-  async list(caller: Caller, page: PageOf, where: { subjectId?: string } = {}): Promise<Page<SeenEhr>> {
+  async list(caller: Caller, page: PageRequest, where: { subjectId?: string } = {}): Promise<Page<EhrView>> {
     const [{ items, ...rest }, unnamed] = await Promise.all([
       this.#list(caller, page, where),
-      unnamedFor(this.#records, caller),
+      findAnonymizedEhrs(this.#records, caller),
     ])
     return { ...rest, items: items.map((ehr) => (unnamed.has(ehr.id) ? { ...ehr, subjectId: null } : ehr)) }
   }
 
-  async #list(caller: Caller, page: PageOf, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
-    const own = await ownEhrId(this.#records, caller)
+  async #list(caller: Caller, page: PageRequest, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
+    const own = await findOwnEhrId(this.#records, caller)
     if (own === undefined) return this.store.list(caller, 'newest', { where, ...page })
-    return ownFirst(
+    return listOwnFirst(
       page,
       () => this.store.list(caller, 'newest', { where: { ...where, id: own }, limit: 1 }),
       (others) => this.store.list(caller, 'newest', { where: { ...where, id: { not: own } }, ...others }),
     )
   }
 
-  /** Those whose subject the caller is, in the same order. */
-  async aboutThemselves(caller: Caller): Promise<SeenEhr[]> {
+  /** Lists the EHRs about the caller, in the same order. */
+  async listAboutCaller(caller: Caller): Promise<EhrView[]> {
     return (await this.list(caller, { limit: 1000 }, { subjectId: caller.userId })).items
   }
 
@@ -88,21 +88,21 @@ export class Ehrs {
     return this.store.get(caller, { id })
   }
 
-  /** Whether the caller may still read it, without a trace in its audit. */
+  /** Tells whether the caller may read the EHR; not audited. */
   isReadable(caller: Caller, id: string): Promise<boolean> {
     return canRead(this.#records, caller, 'Ehr', { _id: id })
   }
 
-  /** Those that wait for the caller to agree, the newest first, without their contents. */
-  listPending(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
+  /** Lists the EHRs that await the caller's acceptance, newest first, without their contents. */
+  listPending(caller: Caller, page: PageRequest): Promise<Page<StoredEhr>> {
     const where = { subjectId: caller.userId, pending: true }
-    return this.store.list(unrestricted(caller), 'pending', { where, ...page })
+    return this.store.list(asUnrestricted(caller), 'pending', { where, ...page })
   }
 
   /**
-   * Makes an EHR, as {@link beginEhr} has it.
-   * @param keep what belongs to it from the beginning
-   * @throws RuleViolated for one too many
+   * Creates an EHR by the rules of {@link prepareEhrCreation}.
+   * @param keep writes further records in the same transaction
+   * @throws RuleViolated when the caller has created too many EHRs
    */
   create(
     caller: Caller,
@@ -110,36 +110,36 @@ export class Ehrs {
     id: string,
     keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
   ): Promise<StoredEhr> {
-    return unlessMade(
+    return createOrFindExisting(
       () =>
-        inTransaction(this.#records, async (tx) => {
-          const { permissions, ...kept } = await beginEhr(this.#records, tx, caller, {
+        runStoreTransaction(this.#records, async (tx) => {
+          const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, {
             _id: id,
             subjectId,
           })
           await keep?.(tx, permissions)
           return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
         }).catch((error) => {
-          throw isDuplicate(error) ? new ServiceError('Conflict', { cause: error }) : error
+          throw isDuplicateKeyError(error) ? new ServiceError('Conflict', { cause: error }) : error
         }),
-      // An administrator may not see what they made for somebody else.
-      () => this.get(isAdmin(caller) ? unrestricted(caller) : caller, id),
+      // An administrator may lack access to an EHR that they created for somebody else.
+      () => this.get(isAdmin(caller) ? asUnrestricted(caller) : caller, id),
     )
   }
 
   /**
-   * The subject agrees to an EHR that somebody else made about them, and from then on reads and writes it and all that is
-   * registered in it, its history and audit included. To do so once more changes nothing.
-   * @throws NotFound; Forbidden for one who may read it and is not its subject
+   * Accepts an EHR that somebody else created about the caller. From then on the caller reads and writes it
+   * and all its records, including history and audit. Repeating it changes nothing.
+   * @throws NotFound; Forbidden for a reader who is not its subject
    */
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
-    const accepted = await inTransaction(this.#records, async (tx) => {
-      if (!(await waitsFor(this.#records, caller.userId, id, tx.session))) return
+    const accepted = await runStoreTransaction(this.#records, async (tx) => {
+      if (!(await isPendingFor(this.#records, caller.userId, id, tx.session))) return
       const permissions = ehrPermissions({ _id: id, subjectId })
       const agreed = (now: StoredEhr) => ({ ...now, pending: false })
-      const ehr = await this.store.update(unrestricted(caller), { id }, agreed, { tx, permissions })
-      await admitSubject(this.#records, tx, { ehrId: id, subjectId })
+      const ehr = await this.store.update(asUnrestricted(caller), { id }, agreed, { tx, permissions })
+      await grantSubjectAccess(this.#records, tx, { ehrId: id, subjectId })
       return ehr
     })
     if (accepted) return accepted
@@ -149,65 +149,65 @@ export class Ehrs {
   }
 
   /**
-   * Removes an EHR with all that hangs on it, for everyone and at once; an administrator can bring it back for 30 days.
-   * So does a subject who does not agree to it.
-   * @throws NotFound; Forbidden for one who does not govern it; PreconditionFailed
+   * Soft-deletes an EHR with all its records, immediately and for everyone. An administrator can restore it
+   * for 30 days. A subject who declines a pending EHR deletes it in the same way.
+   * @throws NotFound; Forbidden for a caller who does not manage it; PreconditionFailed
    */
-  async remove(caller: Caller, id: string, expected: Expected): Promise<void> {
-    const removal = inTransaction(this.#records, async (tx) => {
-      const declines = isAdmin(caller) || (await waitsFor(this.#records, caller.userId, id, tx.session))
-      const by = declines ? unrestricted(caller) : caller
+  async remove(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
+    const removal = runStoreTransaction(this.#records, async (tx) => {
+      const declines = isAdmin(caller) || (await isPendingFor(this.#records, caller.userId, id, tx.session))
+      const by = declines ? asUnrestricted(caller) : caller
       const ehr = await this.store.get(by, { id }, { tx })
-      await this.#requireGoverning(by, ehr, 'delete')
-      await removeSoftly(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
+      await this.#requireManager(by, ehr, 'delete')
+      await softDeleteEhrContents(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.remove(by, { id }, { tx, expected })
     })
-    await this.#records.recentRemovals.remember(id, removal)
-    await untilMarked(this.#records, id)
+    await this.#records.recentRemovals.trackRemoval(id, removal)
+    await waitUntilHidden(this.#records, id)
   }
 
   /**
-   * Who saw and changed what of an EHR, the newest first. Its own reader is in it too. An administrator reads it also
-   * when the EHR is gone.
-   * @throws NotFound; Forbidden for one who does not govern it
+   * Lists the accesses to an EHR, newest first, including those of the caller. Administrators can also list
+   * those of a deleted EHR.
+   * @throws NotFound; Forbidden for a caller who does not manage it
    */
-  async accesses(caller: Caller, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
+  async listAccesses(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
     const { db, audit } = this.#records
-    if (!isAdmin(caller)) await this.#requireGoverning(caller, await this.get(caller, ehrId), 'query')
-    else if ((await listAccess(db, ehrId, { limit: 1 })).items.length > 0) {
-      await audit.record(...accessesOf(AUDITED, caller, { action: 'query' }, [{ id: ehrId }]))
-    } else await this.get(unrestricted(caller), ehrId)
-    return listAccess(db, ehrId, page)
+    if (!isAdmin(caller)) await this.#requireManager(caller, await this.get(caller, ehrId), 'query')
+    else if ((await listAccesses(db, ehrId, { limit: 1 })).items.length > 0) {
+      await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
+    } else await this.get(asUnrestricted(caller), ehrId)
+    return listAccesses(db, ehrId, page)
   }
 
   /**
-   * Brings back an EHR that was removed less than 30 days ago.
-   * @param again whether an earlier attempt of the same request may have done so
+   * Restores an EHR that was deleted less than 30 days ago.
+   * @param again an earlier attempt of the same request may have restored it
    * @throws NotFound
    */
   async restore(caller: Caller, id: string, again: boolean): Promise<StoredEhr> {
-    const by = unrestricted(caller)
-    const restored = inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
+    const by = asUnrestricted(caller)
+    const restored = runStoreTransaction(this.#records, (tx) => restoreDeletedEhr(this.#records, tx, by, id))
     await restored.catch((error) => {
       if (!(again && error instanceof ServiceError)) throw error
     })
-    await untilDone(this.#records, { field: 'ehrId', id })
+    await waitForJob(this.#records, { field: 'ehrId', id })
     return this.get(by, id)
   }
 
-  /** Forgets what somebody made whose account ends; the EHRs themselves stay. */
-  async leave(session: ClientSession, userId: string): Promise<void> {
-    await makersOf(this.#records).deleteOne({ _id: userId }, { session })
+  /** Deletes the list of created EHRs of an account that ends; the EHRs stay. */
+  async forgetCreator(session: ClientSession, userId: string): Promise<void> {
+    await ehrCreatorsOf(this.#records).deleteOne({ _id: userId }, { session })
   }
 
-  /** @throws Forbidden, which is audited */
-  async #requireGoverning(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
-    if (!governsEhr(caller, ehr)) await this.#refuse(caller, ehr, action)
+  /** @throws Forbidden, after auditing the refusal */
+  async #requireManager(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
+    if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehr, action)
   }
 
   async #refuse(caller: Caller, ehr: StoredEhr, action: 'query' | 'update' | 'delete'): Promise<never> {
     const refused = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...attemptOf(AUDITED, caller, refused, { id: ehr.id }))
+    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, refused, { id: ehr.id }))
     throw new ServiceError('Forbidden')
   }
 }

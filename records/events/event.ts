@@ -1,29 +1,29 @@
-import { SeverityEnum } from '../../schemas/enum.ts'
-import { Event as forms } from '../../schemas/event.ts'
-import { kind } from '../registered/kind.ts'
-import { severityIn, type TimelineValue } from '../registered/timeline-line.ts'
-import { ALERT, eventRules, reaching, untouched } from './event-rules.ts'
+import { SeverityEnum } from '../../schemas/enums.ts'
+import { Event as forms } from '../../schemas/events/event.ts'
+import { defineKind } from '../ehr-records/kind.ts'
+import { severityRank, type TimelineValue } from '../ehr-records/timeline-definition.ts'
+import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } from './event-rules.ts'
 
-const byTime = { sort: 'start', order: 'asc' } as const
+const byStart = { sort: 'start', order: 'asc' } as const
 
-export const Event = kind(forms, {
+export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   rules: eventRules,
-  reserved: untouched,
+  reservedViolations: alertChangeViolations,
   lists: {
-    ofEhr: { by: ['ehrId', 'long'], ...byTime },
-    ofType: { by: ['ehrId', 'type', 'long'], ...byTime },
-    ofPlan: { by: ['carePlanId', 'long'], ...byTime },
-    ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byTime },
+    ofEhr: { by: ['ehrId', 'long'], ...byStart },
+    ofType: { by: ['ehrId', 'type', 'long'], ...byStart },
+    ofPlan: { by: ['carePlanId', 'long'], ...byStart },
+    ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
   timeline: {
     ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
-    reaching: (from) => reaching(from).map((one) => ({ ...one, last: { from } })),
-    parts: [{ kind: 'alert', group: 'alerts', type: ALERT }],
-    says: ({ title, description, severity, data }) => ({
+    overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),
+    parts: [{ kind: 'alert', group: 'alerts', type: ALERT_TYPE }],
+    describe: ({ title, description, severity, data }) => ({
       content: String(title),
       summary: description as string | undefined,
-      severity: severityIn(SeverityEnum.enum, severity),
+      severity: severityRank(SeverityEnum.enum, severity),
       values: (data as { values?: TimelineValue[] } | undefined)?.values ?? [],
     }),
   },

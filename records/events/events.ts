@@ -1,36 +1,39 @@
-import type { EventRecord } from '../../schemas/event.ts'
-import { type Holders, Registered } from '../registered/registered.ts'
+import type { EventRecord } from '../../schemas/events/event.ts'
+import { EhrRecords, type ParentChecks } from '../ehr-records/ehr-records.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import type { Saved } from '../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../store/reading/listing.ts'
-import type { Records } from '../store/writing/transaction.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
 import { Event } from './event.ts'
-import { reaching } from './event-rules.ts'
+import { overlapAlternatives } from './event-rules.ts'
 
-export type StoredEvent = Saved<EventRecord>
+export type StoredEvent = SavedRecord<EventRecord>
 
-/** What a list of events can be narrowed by. Those that overlap the time between `from` and `to` are in it. */
+/** Filters of a list of events, which contains the events that overlap the time between `from` and `to`. */
 export interface EventFilter {
   from?: string | undefined
   to?: string | undefined
   type?: string | undefined
   carePlanId?: string | undefined
-  /** The user who takes part. */
+  /** A participating user. */
   participant?: string | undefined
 }
 
 /** The events of the EHRs: the documents of the class Event. */
-export class Events extends Registered<typeof Event.schema, keyof typeof Event.lists> {
-  constructor(records: Records, holders: Holders) {
+export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
+  constructor(records: StoreContext, holders: ParentChecks) {
     super(records, Event, holders)
   }
 
-  /** Those that the caller may read, by their start. @throws NotFound when the EHR, or the plan, is none of theirs */
+  /**
+   * Lists the events that the caller may read, by start.
+   * @throws NotFound when the caller may not see the EHR or the plan
+   */
   override list(
     caller: Caller,
     ehrId: string,
     filter: EventFilter,
-    page: PageOf,
+    page: PageRequest,
   ): Promise<Page<StoredEvent>> {
     const { from, to, type, carePlanId, participant } = filter
     const where = {
@@ -38,14 +41,14 @@ export class Events extends Registered<typeof Event.schema, keyof typeof Event.l
       start: { to },
       last: { from },
     }
-    const either = reaching(from, to)
-    return this.listed(caller, { ehrId, carePlanId }, () =>
-      this.store.list(caller, listFor(filter), { where, either, ...page }),
+    const either = overlapAlternatives(from, to)
+    return this.requireParentIfEmpty(caller, { ehrId, carePlanId }, () =>
+      this.store.list(caller, listNameFor(filter), { where, either, ...page }),
     )
   }
 }
 
-function listFor({ type, carePlanId, participant }: EventFilter) {
+function listNameFor({ type, carePlanId, participant }: EventFilter) {
   if (participant !== undefined) return 'ofParticipant'
   if (carePlanId !== undefined) return 'ofPlan'
   return type === undefined ? 'ofEhr' : 'ofType'

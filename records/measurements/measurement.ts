@@ -1,58 +1,63 @@
 import { type TObject, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox'
-import { closed, Links, text } from '../../schemas/common.ts'
-import { SourceEnum } from '../../schemas/enum.ts'
-import { derived, internal, time } from '../../schemas/forms/fields.ts'
-import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
+import { closedObject, longTextField, RecordLinks } from '../../schemas/common.ts'
+import { SourceEnum } from '../../schemas/enums.ts'
+import { dateTimeField, derivedField, internalField } from '../../schemas/forms/fields.ts'
+import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
+import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
-import { nullable } from '../../schemas/nullable.ts'
-import type { Band } from '../../schemas/thresholds.ts'
-import type { Violation } from '../../schemas/violation.ts'
+import type { Band } from '../../schemas/measurements/thresholds.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type ClassKind,
   type Comparison,
-  kind,
+  defineKind,
   type PlainOperation,
   type Rules,
   type Values,
-} from '../registered/kind.ts'
-import type { Group, Said } from '../registered/timeline-line.ts'
-import { alertsOf } from './alerts/alerts.ts'
-import { bandOf, type Thresholded } from './calculations/thresholds.ts'
-import { compositionId, heldIndexes, OUTSIDE_PLANS, refuseChange } from './compositions/held.ts'
+} from '../ehr-records/kind.ts'
+import type { TimelineContent, TimelineGroup } from '../ehr-records/timeline-definition.ts'
+import { deriveAlerts } from './alerts/alerts.ts'
+import { findBand, type ThresholdTarget } from './calculations/thresholds.ts'
+import {
+  compositionId,
+  compositionIndexes,
+  IN_EHR_COMPOSITION_WHERE,
+  refuseChangeOfMember,
+} from './compositions/composition-membership.ts'
+import { missingDependentFields } from './dependent-fields.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import {
-  inOwnUnit,
-  ownUnits,
   type Quantity,
   quantityFields,
   quantityViolations,
   quantityWarnings,
+  toOwnUnit,
+  valuesInOwnUnits,
 } from './quantities/quantity.ts'
-import { rounded } from './quantities/units.ts'
-import { loinc, type Series, seriesOf, unitLabel, valueIn } from './series.ts'
-import { allOrNone } from './together.ts'
+import { roundTo } from './quantities/units.ts'
+import { loincCoding, type Series, seriesOf, seriesValueOf, unitLabel } from './series.ts'
 
-/** What every measurement has. */
-const common = {
-  timestamp: time('When it was measured'),
+/** The fields of every measurement. */
+const commonFields = {
+  timestamp: dateTimeField('When it was measured'),
   deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Device that measured' })),
-  comment: Type.Optional(text('A remark on the measurement')),
+  comment: Type.Optional(longTextField('A remark on the measurement')),
   source: Type.Optional(SourceEnum),
 }
 
-const fingerprint = internal(
+const fingerprintField = internalField(
   Type.Optional(Type.String({ description: 'Of device, time and values as they were first stored' })),
 )
 
 const HOUR_MS = 3_600_000
-const EARLIEST = Date.parse('1900-01-01T00:00:00Z')
+const EARLIEST_TIME_MS = Date.parse('1900-01-01T00:00:00Z')
 
-/** A clock that is wrong by some hours is borne, not one that is wrong by days. */
-export function momentViolations({ timestamp }: Values): Violation[] {
+/** Tolerates a clock that is wrong by some hours, but not by days. */
+export function timestampViolations({ timestamp }: Values): Violation[] {
   const at = Date.parse(String(timestamp))
   const message =
-    at < EARLIEST
+    at < EARLIEST_TIME_MS
       ? 'must not be before 1900'
       : at > Date.now() + 24 * HOUR_MS
         ? 'must not be more than 24 hours ahead'
@@ -60,7 +65,7 @@ export function momentViolations({ timestamp }: Values): Violation[] {
   return message === undefined ? [] : [{ path: 'timestamp', code: 'range', message }]
 }
 
-const warning = Type.Object(
+const warningSchema = Type.Object(
   {
     path: Type.String({ description: 'The field', examples: ['systolic'] }),
     code: Type.String({ description: 'A name for programs', examples: ['unusual'] }),
@@ -69,51 +74,56 @@ const warning = Type.Object(
   { additionalProperties: false, description: 'What is unusual about a value' },
 )
 
-const warnings = derived(
-  Type.Array(warning, { default: [], description: 'What is unusual about it; it is stored nevertheless' }),
+const warningsField = derivedField(
+  Type.Array(warningSchema, {
+    default: [],
+    description: 'What is unusual about it; it is stored nevertheless',
+  }),
 )
 
-const byTime = { sort: 'timestamp', order: 'desc' } as const
+const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 
-type Specified = readonly (PlainOperation | 'omh')[]
+type SpecifiedOperations = readonly (PlainOperation | 'omh')[]
 
-interface Measurement {
+interface MeasurementDefinition {
   name: string
-  /** What the path family calls it: below `/ehr/{ehrId}/procedure/`, in thresholds, timeline and graph. */
+  /** The name in the path family: below `/ehr/{ehrId}/procedure/`, in thresholds, timeline and graph. */
   path: string
   noun: string
   description: string
   words: ClassKind['words']
-  /** What the specification has of it. */
-  specified?: Specified
-  /** What is measured; each has a field for its unit, and one for the value in its own unit. */
+  /** The operations that the specification has for it. */
+  specified?: SpecifiedOperations
+  /** The measured quantities; each has a field for its unit and one for the value in its own unit. */
   quantities?: Record<string, Quantity>
-  /** Those quantities that the class family's clients may leave out. */
+  /** The quantities that clients of the class family may omit. */
   optional?: readonly string[]
-  /** Its other fields. */
+  /** All other fields. */
   fields?: TProperties
-  /** Its lines in the graph, by name, which a plan's thresholds bound, too; by default its quantities. */
+  /** The lines in the graph by name, which a plan's thresholds limit, too; by default the quantities. */
   series?: Readonly<Record<string, Series>>
-  /** Published conditions of its series, by name, which a plan may take for its thresholds; the usual one first. */
-  presets?: Thresholded['presets']
-  /** Of the whole record in LOINC, when that is not its only series'. */
+  /**
+   * Published presets of the series by name, which a plan may choose as its thresholds; the usual one first.
+   */
+  presets?: ThresholdTarget['presets']
+  /** LOINC code of the whole record, unless that is the code of its only series. */
   code?: string
-  /** Its group in the timeline, by default `measurements`. */
-  group?: Group
-  /** Those series' values that are kept rounded, not rounded: they decide what calls for an alert. */
-  unrounded?(record: Values): Record<string, number | undefined>
-  /** The derived field that says in a word what it means. */
+  /** The group in the timeline, by default `measurements`. */
+  group?: TimelineGroup
+  /** Unrounded values of series that are stored rounded: alerts depend on the unrounded ones. */
+  unroundedValues?(record: Values): Record<string, number | undefined>
+  /** The derived field that contains the code of the record's meaning. */
   summary?: string
-  /** What quantities and fields cannot say. */
+  /** The rules that quantities and fields cannot express. */
   rules?: Partial<Rules>
-  /** What it is for other programs; without one it has no such list. */
+  /** The record in Open mHealth; without it the kind has no list of data points. */
   omh?: OmhBody
-  /** What is unusual about it, beside its quantities. */
+  /** The warnings about values that are valid but unusual, in addition to those of the quantities. */
   warnings?(values: Values): Violation[]
   comparison?: Comparison
-  /** Of the optional ones those that the path family demands. */
+  /** The optional quantities that the path family requires. */
   requiredInPath?: readonly string[]
-  /** Needed when the examples of the fields do not fit together. */
+  /** Needed if the examples of the fields do not fit together. */
   examples?: readonly object[]
 }
 
@@ -121,75 +131,92 @@ type MeasurementForms = Omit<AnyForms, 'record'> & {
   record: TObject<{ ehrId: TString; carePlanId: TString; timestamp: TString; fingerprint: TString }>
 }
 
-/** A kind of measurement in the table of kinds. */
 export interface MeasurementKind extends ClassKind {
   path: string
-  specified: Specified
+  specified: SpecifiedOperations
   series: Readonly<Record<string, Series>>
-  /** What a plan's thresholds of it can be. */
-  thresholded: Thresholded
+  /** The values that a plan's thresholds can limit. */
+  thresholded: ThresholdTarget
   quantities: Record<string, Quantity>
   omh: OmhBody | undefined
 }
 
-export const isMeasurement = (kind: ClassKind): kind is MeasurementKind => 'series' in kind
+export const isMeasurementKind = (kind: ClassKind): kind is MeasurementKind => 'series' in kind
 
-/** The fields of its own are any: a type made of them would have no end. */
-const formsOf = forms as unknown as (about: object) => MeasurementForms
+/** Its own fields have the type any: a type built from them would be infinite. */
+const measurementForms = defineForms as unknown as (about: object) => MeasurementForms
 
-/** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
-export function measurement(told: Measurement) {
+/** Defines a kind of measurement: registered in a care plan and sorted by the time of measuring. */
+export function defineMeasurement(told: MeasurementDefinition) {
   const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = told
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
-  const series = definition.series ?? seriesOfAll(quantities)
+  const series = definition.series ?? seriesOfQuantities(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
   const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
-  const thresholded: Thresholded = { names: Object.keys(series), unit, ranges, presets }
-  const says = saying({ ...definition, words, series, thresholded })
+  const thresholded: ThresholdTarget = { names: Object.keys(series), unit, ranges, presets }
+  const says = createDescriber({ ...definition, words, series, thresholded })
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
   const values = Object.values(series).map(({ field }) => field)
-  const made = formsOf({
+  const measured = defineKind(
+    formsOfMeasurement(about, Object.assign({}, ...ofQuantities, fields), comparison),
+    {
+      words,
+      comparison,
+      rules: measurementRules(definition),
+      lists: {
+        ofEhr: { by: ['ehrId'], ...newestFirst },
+        // The graph reads only times and values of a plan, so the index contains both.
+        ofPlan: { by: ['carePlanId'], ...newestFirst, values },
+        same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
+      },
+      searchableFields: Object.keys(quantities),
+      indexes: compositionIndexes(values),
+      outsidePlans: IN_EHR_COMPOSITION_WHERE,
+      timeline: {
+        kind: path,
+        group: definition.group ?? 'measurements',
+        start: ['timestamp'],
+        describe: says,
+      },
+    },
+  )
+  const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
+  const companion = deriveAlerts(() => ({ path, thresholded, describe: says, exactValues: exact }))
+  const ofKind = { path, specified, series, thresholded, companion, quantities, omh }
+  return { ...measured, ...ofKind, refuseChange: refuseChangeOfMember }
+}
+
+/** The forms of a kind, with the fields of every measurement. */
+function formsOfMeasurement(
+  about: Pick<MeasurementDefinition, 'description'>,
+  fields: TProperties,
+  comparison: MeasurementDefinition['comparison'],
+) {
+  const made = measurementForms({
     ...about,
     registeredIn: 'plan',
     namesPlan: true,
     ehrFollows: true,
     example: 'm4RtYu78Io',
-    fields: Object.assign({ ...common }, ...ofQuantities, fields, { compositionId, warnings, fingerprint }),
+    fields: {
+      ...commonFields,
+      ...fields,
+      ...{ compositionId, warnings: warningsField, fingerprint: fingerprintField },
+    },
   })
   const { properties, $id = '' } = made.resource
-  const answered = { ...shownOf(properties), ...responseForm(comparison?.fields ?? {}), links: Links }
-  const measured = kind(
-    { ...made, resource: closed($id, about.description, answered) },
-    {
-      words,
-      comparison,
-      rules: rulesOf(definition),
-      lists: {
-        ofEhr: { by: ['ehrId'], ...byTime },
-        // The graph reads times and values of a plan, and nothing else.
-        ofPlan: { by: ['carePlanId'], ...byTime, values },
-        same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
-      },
-      foundBy: Object.keys(quantities),
-      indexes: heldIndexes(values),
-      outsidePlans: OUTSIDE_PLANS,
-      timeline: {
-        kind: path,
-        group: definition.group ?? 'measurements',
-        start: ['timestamp'],
-        says,
-      },
-    },
-  )
-  const exact = (record: Values) => exactValues({ series, quantities, ...definition }, record)
-  const companion = alertsOf(() => ({ path, thresholded, says, exact }))
-  return { ...measured, path, specified, series, thresholded, companion, refuseChange, quantities, omh }
+  const answered = {
+    ...responsePropertiesOf(properties),
+    ...responseForm(comparison?.fields ?? {}),
+    links: RecordLinks,
+  }
+  return { ...made, resource: closedObject($id, about.description, answered) }
 }
 
-/** What a composition holds may be in no plan; what none holds is a composition of its own. */
-const shownOf = (properties: TProperties): TProperties => ({
+/** A measurement from a composition may be in no plan; a manually entered one is a composition of its own. */
+const responsePropertiesOf = (properties: TProperties): TProperties => ({
   ...properties,
   carePlanId: nullable(properties.carePlanId as TSchema),
   compositionId: {
@@ -198,95 +225,112 @@ const shownOf = (properties: TProperties): TProperties => ({
   } as TSchema,
 })
 
-const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>
+const seriesOfQuantities = (quantities: Record<string, Quantity>): Record<string, Series> =>
   Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, seriesOf(quantity)]))
 
-/** The values of all series; those in their own units as they convert, not as they are kept. */
-function exactValues(
+/** The values of all series. Those with a quantity are converted from the sent value, not read rounded. */
+function exactValuesOf(
   {
     series,
     quantities,
-    unrounded,
-  }: Required<Pick<Measurement, 'series' | 'quantities'>> & Pick<Measurement, 'unrounded'>,
+    unroundedValues: unrounded,
+  }: Required<Pick<MeasurementDefinition, 'series' | 'quantities'>> &
+    Pick<MeasurementDefinition, 'unroundedValues'>,
   record: Values,
 ): Record<string, number> {
   const told = unrounded?.(record)
   const values = Object.entries(series).flatMap(([name, one]) => {
     const quantity = quantities[name]
-    const converted = quantity && inOwnUnit(quantity, record[name], record[`${name}Unit`])
-    const value = told?.[name] ?? converted ?? valueIn(one, record)
+    const converted = quantity && toOwnUnit(quantity, record[name], record[`${name}Unit`])
+    const value = told?.[name] ?? converted ?? seriesValueOf(one, record)
     return value === undefined ? [] : [[name, value]]
   })
   return Object.fromEntries(values)
 }
 
-type Saying = Pick<Measurement, 'words' | 'code' | 'summary'> &
+type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'> &
   Pick<MeasurementKind, 'series' | 'thresholded'>
 
-/** Says of a record `Blood pressure 128/82 mmHg`: values that share a unit are joined. */
-function saying({ words, series, thresholded, summary, ...about }: Saying): (record: Values) => Said {
+/**
+ * Creates the function that describes a record, e.g. `Blood pressure 128/82 mmHg`; joins values that share a
+ * unit.
+ */
+function createDescriber({
+  words,
+  series,
+  thresholded,
+  summary,
+  ...about
+}: DescriptionParts): (record: Values) => TimelineContent {
   const lines = Object.entries(series)
   const units = [...new Set(lines.map(([, { unit }]) => unit))]
   const title = words.en.replace(/^./, (first) => first.toUpperCase())
   const [first, second] = Object.values(series)
   const known = about.code ?? (second ? undefined : first?.code)
-  const code = known === undefined ? undefined : loinc(known)
+  const code = known === undefined ? undefined : loincCoding(known)
   return (record) => {
     const values = lines.flatMap(([name, one]) => {
-      const value = valueIn(one, record)
+      const value = seriesValueOf(one, record)
       return value === undefined ? [] : [{ name, value, unit: one.unit }]
     })
     const told = units.flatMap((unit) => {
-      const numbers = values.flatMap((one) => (one.unit === unit ? rounded(one.value, 2) : []))
+      const numbers = values.flatMap((one) => (one.unit === unit ? roundTo(one.value, 2) : []))
       return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
     })
     const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
-    const severity = usualBand(thresholded, summary === undefined ? values : meaning)?.severity
+    const severity = findUsualBand(thresholded, summary === undefined ? values : meaning)?.severity
     return { content: [title, ...told].join(' '), summary: meaning, severity, code, values }
   }
 }
 
-/** The band of the usual preset, by its code where the record tells it, since that knows more than the values: an age. */
-function usualBand(thresholded: Thresholded, told: Said['values'] | string): Band | undefined {
+/**
+ * The band of the usual preset. The record's own code takes precedence, since it may consider more, e.g. the
+ * age.
+ */
+function findUsualBand(
+  thresholded: ThresholdTarget,
+  told: TimelineContent['values'] | string,
+): Band | undefined {
   const [usual] = Object.values(thresholded.presets)
   if (!usual) return undefined
   if (typeof told === 'string') return usual.bands.find(({ code }) => code === told)
-  return bandOf(
+  return findBand(
     usual,
     thresholded.names,
     Object.fromEntries((told ?? []).map(({ name, value }) => [name, value])),
   )
 }
 
-function rulesOf({
+function measurementRules({
   quantities = {},
   rules = {},
   warnings,
-}: Pick<Measurement, 'quantities' | 'rules' | 'warnings'>): Rules {
+}: Pick<MeasurementDefinition, 'quantities' | 'rules' | 'warnings'>): Rules {
   const all = Object.entries(quantities)
   const each = (check: typeof quantityWarnings, values: Values) =>
     all.flatMap(([name, quantity]) => check(quantity, name, values[name], values[`${name}Unit`]))
   return {
-    together: [...all.flatMap(([name]) => [name, `${name}Unit`]), ...(rules.together ?? [])],
+    dependentFields: [...all.flatMap(([name]) => [name, `${name}Unit`]), ...(rules.dependentFields ?? [])],
     missing: (values) => [
-      ...all.flatMap(([name]) => allOrNone(values, [name, `${name}Unit`])),
+      ...all.flatMap(([name]) => missingDependentFields(values, [name, `${name}Unit`])),
       ...(rules.missing?.(values) ?? []),
     ],
     violations: (values, changed) => [
-      ...momentViolations(values),
+      ...timestampViolations(values),
       ...each(quantityViolations, values),
       ...(rules.violations?.(values, changed) ?? []),
     ],
-    once: ['fingerprint'],
+    fixedDerived: ['fingerprint', 'compositionId'],
+    derivationVersion: rules.derivationVersion,
     derived: (values) => ({
-      ...ownUnits(quantities, values),
-      ...known(rules.derived?.(values)),
+      ...valuesInOwnUnits(quantities, values),
+      ...withoutNulls(rules.derived?.(values)),
       fingerprint: fingerprintOf(quantities, values),
       warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
     }),
   }
 }
 
-/** What is null is not kept. */
-const known = (values: Values = {}): Values =>
+/** Removes the fields that are null. */
+const withoutNulls = (values: Values = {}): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

@@ -1,47 +1,48 @@
 import { Type } from '@sinclair/typebox'
 
-const schema = Type.Object({
+const compositionSchema = Type.Object({
   ehrId: Type.String(),
   carePlanId: Type.Optional(Type.String()),
   /** The id of the template's record. */
   template: Type.String(),
   templateId: Type.String(),
   name: Type.String(),
-  /** The archetypes that it is made of. */
+  /** The archetypes that occur in it. */
   archetypes: Type.Array(Type.String()),
-  /** The ids that its links name. */
+  /** The ids in its links. */
   links: Type.Array(Type.String()),
-  /** Where which numbers stand in it, see `compositions/facts.ts`. */
+  /** The numbers in it with their places, see `compositions/facts.ts`. */
   facts: Type.Array(Type.String()),
-  /** When its context began, in milliseconds. */
+  /** Start time of its context, in milliseconds. */
   start: Type.Optional(Type.Number()),
   /**
-   * Canonical JSON without its uid, kept as text: no database nests as deeply as a composition may. Missing in a version
-   * that says that it is deleted.
+   * Canonical JSON without its uid, as text, because no database nests as deeply as a composition may.
+   * Missing in a version that marks the composition as deleted.
    */
   json: Type.Optional(Type.String()),
 })
 
-/** Where an archetype is, one EHR after the other. */
+/** Finds compositions by archetype, sorted by EHR. */
 export const ARCHETYPES_INDEX = 'archetypes'
 
-/** Which composition has a fact. */
+/** Finds compositions by fact. */
 export const FACTS_INDEX = 'facts'
 
-/** Which composition began when. */
+/** Finds compositions by the start of their context. */
 export const START_INDEX = 'start'
 
-/** A name that no class can have: the class family never reaches it. */
+/** Contains a dot, so no class can have this name and the class family never reaches the collection. */
 export const Composition = {
   collection: 'openehr.compositions',
-  schema,
+  schema: compositionSchema,
   ehr: 'ehrId',
   registeredIn: 'either',
   words: { en: 'compositions', nl: 'composities' },
   lists: {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
-    // By what is linked alone, which few compositions have: the others, in the order of time, share a page of the index.
+    // Sorted by link alone: most compositions have no links, and in the order of time these share a page of
+    // the index.
     linked: { by: ['links'], sort: 'createdAt', order: 'desc' },
   },
   indexes: [
@@ -52,15 +53,15 @@ export const Composition = {
   ],
 } as const
 
-/** What names this service in the uids of versions. */
+/** The system id in the uids of versions. */
 export const SYSTEM_ID = 'hrs.local'
 
-/** The id of one version: `8849182c-…::hrs.local::1`. */
-export const versionUid = ({ id, version }: { id: string; version: number }): string =>
+/** The uid of one version: `8849182c-…::hrs.local::1`. */
+export const versionUidOf = ({ id, version }: { id: string; version: number }): string =>
   `${id}::${SYSTEM_ID}::${version}`
 
-/** A composition in a path or in a query, perhaps with its version. */
-export function uidIn(text: string): { id: string; version?: number } {
+/** Parses the uid in a path or in a query, with or without a version. */
+export function parseVersionUid(text: string): { id: string; version?: number } {
   const [id = '', , version] = text.split('::')
   return { id, ...(version !== undefined && { version: Number(version) }) }
 }

@@ -1,17 +1,17 @@
 import { Type } from '@sinclair/typebox'
 
-const schema = Type.Object({
+const ehrStatusSchema = Type.Object({
   ehrId: Type.String(),
-  /** Whether the EHR takes part in queries over all EHRs. */
+  /** Whether queries over all EHRs include the EHR. */
   isQueryable: Type.Boolean(),
-  /** Canonical JSON of an EHR_STATUS without its uid, kept as text as compositions are. */
+  /** Canonical JSON of an EHR_STATUS without its uid, as text for the same reason as in compositions. */
   json: Type.String(),
 })
 
-/** A name that no class can have: the class family never reaches it. */
+/** Contains a dot, so no class can have this name and the class family never reaches the collection. */
 export const EhrStatus = {
   collection: 'openehr.ehr_statuses',
-  schema,
+  schema: ehrStatusSchema,
   ehr: 'ehrId',
   registeredIn: 'EHR',
   words: { en: 'status', nl: 'status' },

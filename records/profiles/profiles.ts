@@ -1,24 +1,24 @@
 import type { ClientSession, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { changeOf } from '../store/writing/history.ts'
-import { inTransaction, type Records } from '../store/writing/transaction.ts'
-import { Connections, isUser } from './connections.ts'
-import { exportPerson } from './leaving/export.ts'
-import { forgetPerson } from './leaving/forget.ts'
-import { collections } from './owner/collections.ts'
-import { closeLedger, noteRemoval, takeTurn } from './owner/ledger.ts'
-import { connectionRole } from './owner/owner.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { createHistoryEntry } from '../store/writing/history.ts'
+import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
+import { erasePerson } from './account-data/erasure.ts'
+import { exportPerson } from './account-data/export.ts'
+import { Connections, isExistingUser } from './connections.ts'
 import { Persons } from './person/persons.ts'
 import { Pictures } from './person/pictures.ts'
 import { Addresses } from './relations/addresses.ts'
 import { Contacts } from './relations/contacts.ts'
 import { Relations } from './relations/relations.ts'
+import { connectionRole } from './storage/owner.ts'
+import { PROFILE_COLLECTIONS } from './storage/profile-collections.ts'
+import { forgetProfileState, lockProfile, recordProfileDeletion } from './storage/profile-lock.ts'
 
-/** All that is kept about the persons behind the accounts. */
+/** The stores of all data about the persons behind the accounts. */
 export class Profiles {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly persons: Persons
   readonly pictures: Pictures
   readonly relations: Relations
@@ -26,7 +26,7 @@ export class Profiles {
   readonly contacts: Contacts
   readonly connections: Connections
 
-  constructor(records: Records) {
+  constructor(records: StoreContext) {
     this.#records = records
     this.persons = new Persons(records)
     this.pictures = new Pictures(records, this.persons)
@@ -36,7 +36,7 @@ export class Profiles {
     this.connections = new Connections(records)
   }
 
-  /** The collections and the indexes that they need: server start creates them. */
+  /** The collections and their indexes, which the server creates on startup. */
   indexes(): [collection: string, IndexDescription[]][] {
     const { persons, pictures, relations, addresses, contacts, connections } = this
     return [persons, pictures, relations, addresses, contacts, connections].map(({ store }) =>
@@ -44,20 +44,25 @@ export class Profiles {
     )
   }
 
-  /** Whether there is a user with this id, whether or not anything is kept about the person. */
+  /** Whether a user has this id, even without a profile. */
   isUser(mvUid: string): Promise<boolean> {
-    return isUser(this.#records, mvUid)
+    return isExistingUser(this.#records, mvUid)
   }
 
-  /** All that is kept about a person, one line of JSON each; see exportPerson. */
+  /** Exports everything stored about a person, as one line of JSON for each document; see exportPerson. */
   export(caller: Caller, mvUid: string): AsyncGenerator<string> {
     return exportPerson(this.#records, caller, mvUid)
   }
 
-  /** Removes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
-  removeRelation(caller: Caller, mvUid: string, relationId: number, expected: Expected): Promise<void> {
-    return inTransaction(this.#records, async (tx) => {
-      await takeTurn(this.#records, tx, mvUid)
+  /** Deletes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
+  removeRelation(
+    caller: Caller,
+    mvUid: string,
+    relationId: number,
+    expected: ExpectedVersions,
+  ): Promise<void> {
+    return runStoreTransaction(this.#records, async (tx) => {
+      await lockProfile(this.#records, tx, mvUid)
       const { id } = await this.relations.get(caller, mvUid, relationId, tx)
       await this.relations.store.remove(caller, { id }, { tx, expected })
       for (const belongings of [this.addresses, this.contacts])
@@ -65,29 +70,32 @@ export class Profiles {
     })
   }
 
-  /** Removes a person with everything that is kept about them; the account stays. @throws NotFound; PreconditionFailed */
-  async remove(caller: Caller, mvUid: string, expected: Expected): Promise<void> {
+  /**
+   * Deletes a person with everything stored about them; the account stays.
+   * @throws NotFound; PreconditionFailed
+   */
+  async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
     await this.persons.get(caller, mvUid)
-    return inTransaction(this.#records, async (tx) => {
+    return runStoreTransaction(this.#records, async (tx) => {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
       if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
-      await forgetPerson(this.#records, mvUid, tx.session)
-      await noteRemoval(this.#records, tx, mvUid)
+      await erasePerson(this.#records, mvUid, tx.session)
+      await recordProfileDeletion(this.#records, tx, mvUid)
       const by = { caller, at: this.#records.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
-      tx.changes.push(changeOf({ collection: collections.person, id: mvUid }, by, removal))
+      tx.changes.push(createHistoryEntry({ collection: PROFILE_COLLECTIONS.person, id: mvUid }, by, removal))
     })
   }
 
-  /** Removes everything that is kept about the person of an account that goes, in its transaction. */
-  async forget(session: ClientSession, mvUid: string): Promise<void> {
-    await forgetPerson(this.#records, mvUid, session)
-    await closeLedger(this.#records, mvUid, session)
+  /** Erases everything stored about a person in the transaction that deletes the account. */
+  async eraseWithAccount(session: ClientSession, mvUid: string): Promise<void> {
+    await erasePerson(this.#records, mvUid, session)
+    await forgetProfileState(this.#records, mvUid, session)
   }
 }
 
-/** The caller as one who is connected with this user. The access rule has to have found that out. */
+/** The caller with the rights of a connected user. The access rule must have checked the connection. */
 export const asConnection = (caller: Caller, mvUid: string): Caller => ({
   ...caller,
   roles: [...caller.roles, connectionRole(mvUid)],

@@ -1,26 +1,26 @@
-import type { InstrumentName } from '../../schemas/questionnaire.ts'
+import type { InstrumentName } from '../../schemas/questionnaires/questionnaire.ts'
 
 interface Instrument {
   items: number
-  /** What an answer counts at most; the least is 0. */
+  /** The highest value of an answer; the lowest is 0. */
   highest: number
-  /** ISO 8601. */
+  /** ISO 8601 duration. */
   recallPeriod: string
-  /** Those without which there is no score. */
+  /** Items without which there is no score. */
   required: readonly number[]
-  /** Whether an answer can be that the treatment does not require it. */
+  /** Whether an item can be answered with "not required by my treatment". */
   takesNotRequired?: true
-  /** What is sent besides the answers. */
+  /** Fields to send in addition to the answers. */
   sends?: readonly string[]
 }
 
-/** What is public about the questionnaires; their texts are their owners'. */
-export const instruments: Readonly<Record<InstrumentName, Instrument>> = {
+/** The public facts about the questionnaires; their texts belong to their owners. */
+export const INSTRUMENTS: Readonly<Record<InstrumentName, Instrument>> = {
   ACQ: {
     items: 7,
     highest: 6,
     recallPeriod: 'P1W',
-    // Versions 6 and 7 have an item more each.
+    // Version 6 has item 6, version 7 also item 7.
     required: [1, 2, 3, 4, 5],
     sends: ['version'],
   },

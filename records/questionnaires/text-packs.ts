@@ -1,8 +1,8 @@
-import type { JsonFile } from '../../schemas/json-file.ts'
-import { type InstrumentName, TextPack } from '../../schemas/questionnaire.ts'
-import { checkOf } from '../../schemas/registry.ts'
-import { inOneLine } from '../../schemas/violation.ts'
-import { instruments } from './instruments.ts'
+import type { JsonFile } from '../../schemas/json/json-file.ts'
+import { type InstrumentName, TextPack } from '../../schemas/questionnaires/questionnaire.ts'
+import { createValidator } from '../../schemas/validation/validators.ts'
+import { formatViolations } from '../../schemas/validation/violations.ts'
+import { INSTRUMENTS } from './instruments.ts'
 import acqEn from './neutral/acq.en.json' with { type: 'json' }
 import acqNl from './neutral/acq.nl.json' with { type: 'json' }
 import dsmqEn from './neutral/dsmq.en.json' with { type: 'json' }
@@ -10,31 +10,36 @@ import dsmqNl from './neutral/dsmq.nl.json' with { type: 'json' }
 import hadsEn from './neutral/hads.en.json' with { type: 'json' }
 import hadsNl from './neutral/hads.nl.json' with { type: 'json' }
 
-/** What comes with the service: labels of our own that name the topic of an item and are nobody's texts. */
-const neutral: JsonFile[] = [acqEn, acqNl, dsmqEn, dsmqNl, hadsEn, hadsNl].map((content) => ({
+/** The built-in packs: our own labels name the topic of an item, without anybody's licensed texts. */
+const neutralPacks: JsonFile[] = [acqEn, acqNl, dsmqEn, dsmqNl, hadsEn, hadsNl].map((content) => ({
   name: `${content.instrument}.${content.language}`,
   content,
 }))
 
-const check = checkOf(TextPack)
+const checkTextPack = createValidator(TextPack)
 
-/** The texts of the questionnaires: the operator's, and neutral ones. */
+/** The texts of the questionnaires: the operator's packs and the neutral built-in ones. */
 export class TextPacks {
-  /** The operator's first, English before other languages. */
+  /** The operator's packs first, English before other languages. */
   readonly #packs: readonly TextPack[]
 
-  /** @throws Error naming everything that is wrong with the packs */
+  /** @throws Error naming all faults of the packs */
   constructor(files: readonly JsonFile[] = []) {
     const faults = [
-      ...[...files, ...neutral].flatMap((file) => faultsOf(file).map((fault) => `${file.name}: ${fault}`)),
-      ...repeated(files),
+      ...[...files, ...neutralPacks].flatMap((file) =>
+        textPackFaults(file).map((fault) => `${file.name}: ${fault}`),
+      ),
+      ...duplicatePackFaults(files),
     ]
     if (faults.length > 0) throw new Error(`Text packs have faults:\n  - ${faults.join('\n  - ')}`)
-    this.#packs = [...files, ...neutral].map(({ content }) => content as TextPack)
+    this.#packs = [...files, ...neutralPacks].map(({ content }) => content as TextPack)
   }
 
-  /** The texts in that language, the operator's before neutral ones; in another one when there are none in it. */
-  of(instrument: InstrumentName, language: string | undefined): TextPack {
+  /**
+   * The texts in this language, the operator's before neutral ones; if there are none, those in another
+   * language.
+   */
+  find(instrument: InstrumentName, language: string | undefined): TextPack {
     const packs = this.#packs.filter((pack) => pack.instrument === instrument)
     const found = packs.find((pack) => pack.language === language) ?? packs[0]
     if (!found) throw new Error(`There are no texts of the ${instrument}.`)
@@ -42,25 +47,25 @@ export class TextPacks {
   }
 }
 
-/** The label of an item of ours, in English. */
+/** The English label of an item in the built-in pack. */
 export function neutralLabel(instrument: InstrumentName, item: number): string {
-  const ours = neutral.find(({ name }) => name === `${instrument}.en`)?.content as TextPack
-  return itemsOf(ours).find(({ number }) => number === item)?.label ?? ''
+  const ours = neutralPacks.find(({ name }) => name === `${instrument}.en`)?.content as TextPack
+  return itemsOfPack(ours).find(({ number }) => number === item)?.label ?? ''
 }
 
-const itemsOf = ({ pages }: TextPack) => pages.flatMap(({ items }) => items)
+const itemsOfPack = ({ pages }: TextPack) => pages.flatMap(({ items }) => items)
 
-function faultsOf({ content, fault }: JsonFile): string[] {
+function textPackFaults({ content, fault }: JsonFile): string[] {
   if (fault !== undefined) return [fault]
-  const violations = check(content)
+  const violations = checkTextPack(content)
   return violations.length > 0
-    ? violations.map((violation) => inOneLine([violation]))
-    : incompleteness(content as TextPack)
+    ? violations.map((violation) => formatViolations([violation]))
+    : completenessFaults(content as TextPack)
 }
 
-/** What its schema cannot say: every item and every option once. */
-function incompleteness(pack: TextPack): string[] {
-  const { items, highest, takesNotRequired = false } = instruments[pack.instrument]
+/** The faults that the schema cannot find: each item and each option must occur once. */
+function completenessFaults(pack: TextPack): string[] {
+  const { items, highest, takesNotRequired = false } = INSTRUMENTS[pack.instrument]
   const options = Array.from({ length: highest + 1 }, (_, value) => value)
   const placed = pack.pages.flatMap((page, i) =>
     page.items.map((item, j) => ({ ...item, path: `pages.${i}.items.${j}` })),
@@ -79,14 +84,14 @@ function incompleteness(pack: TextPack): string[] {
         ...offered.map(({ path }) => `${path}.notRequired`),
       ].map((path) => `${path} must be absent: the ${pack.instrument} has no such answer`)
   return [
-    ...blankTexts(pack),
-    ...each(
+    ...blankTextFaults(pack),
+    ...coverageFaults(
       Array.from({ length: items }, (_, i) => i + 1),
       placed.map(({ path, number }) => ({ path: `${path}.number`, value: number })),
       { within: 'pages', noun: 'item' },
     ),
     ...scales.flatMap(({ path, scale }) =>
-      each(
+      coverageFaults(
         options,
         scale.map(({ value }, i) => ({ path: `${path}.${i}.value`, value })),
         { within: path, noun: 'option' },
@@ -96,16 +101,18 @@ function incompleteness(pack: TextPack): string[] {
   ]
 }
 
-/** Where nobody could read anything. */
-const blankTexts = (value: unknown, path = ''): string[] =>
+/** The paths of blank texts. */
+const blankTextFaults = (value: unknown, path = ''): string[] =>
   typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, inner]) => blankTexts(inner, path ? `${path}.${name}` : name))
+    ? Object.entries(value).flatMap(([name, inner]) =>
+        blankTextFaults(inner, path ? `${path}.${name}` : name),
+      )
     : typeof value === 'string' && value.trim() === ''
       ? [`${path} must not be blank`]
       : []
 
-/** What is not there, is there twice, or does not belong there. */
-function each(
+/** The numbers that are missing, duplicate or unknown. */
+function coverageFaults(
   wanted: readonly number[],
   found: readonly { path: string; value: number }[],
   { within, noun }: { within: string; noun: string },
@@ -122,8 +129,8 @@ function each(
   ]
 }
 
-/** Two of the operator's for the same questionnaire and language: nobody could say which one is shown. */
-function repeated(files: readonly JsonFile[]): string[] {
+/** Two packs of the operator for one questionnaire and language: it would be unclear which one to show. */
+function duplicatePackFaults(files: readonly JsonFile[]): string[] {
   const first = new Map<string, string>()
   return files.flatMap(({ name, content }) => {
     const { instrument, language } = Object(content) as Partial<TextPack>

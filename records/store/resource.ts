@@ -1,55 +1,55 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import type { Access } from './audit/trail.ts'
+import type { AuditedAccess } from './audit/audit-log.ts'
 import type { Caller } from './documents/caller.ts'
-import type { Saved } from './documents/parse-format.ts'
-import type { ListShape } from './reading/listing.ts'
-import type { Companion } from './writing/companions.ts'
-import type { RecordKey } from './writing/history.ts'
+import type { SavedRecord } from './documents/parse-format.ts'
+import type { ListDefinition } from './reading/pagination.ts'
+import type { RecordDerivation } from './writing/derived-records.ts'
+import type { HistoryKey } from './writing/history.ts'
 
-/** One resource: its collection, its schema and its lists. */
+/** Description of a resource, from which the store is built. */
 export interface Resource<S extends TObject, L extends string> {
   collection: string
   schema: S
-  /** The field that names the EHR whose data this is; every access is then audited. Absent: it is no EHR's data. */
-  ehr?: keyof Saved<Static<S>> & string
-  /** Every list there is, each served by an index of its own. */
-  lists: Record<L, ListShape<Static<S>>>
-  /** Further indexes, by the names of the stored fields; what a unique one holds already is a Conflict. */
+  /** The field with the EHR's id; every access is then audited. Absent: the data belongs to no EHR. */
+  ehr?: keyof SavedRecord<Static<S>> & string
+  /** All lists of the resource; each has an index of its own. */
+  lists: Record<L, ListDefinition<Static<S>>>
+  /** Further indexes, by the names of the stored fields. A violation of a unique one becomes a Conflict. */
   indexes?: readonly IndexDescription[]
-  /** What follows from its records. */
-  companion?: Companion | undefined
-  /** @throws ServiceError when a record is only changed with what it follows from */
-  refuseChange?: ((record: Saved<Static<S>>) => void) | undefined
+  /** Derives records of other collections. */
+  companion?: RecordDerivation | undefined
+  /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
+  refuseChange?: ((record: SavedRecord<Static<S>>) => void) | undefined
 }
 
-/** The record's id, and what else must be true of it: `{ id, ehrId }`. undefined asks nothing. */
-export type Key<T> = { id: string } & {
+/** The record's id and further fields that must match: `{ id, ehrId }`. undefined matches any value. */
+export type RecordSelector<T> = { id: string } & {
   [K in keyof T as NonNullable<T[K]> extends string | number | boolean ? K : never]?: T[K] | undefined
 }
 
-type Audited = Pick<Resource<TObject, string>, 'collection' | 'ehr'>
-type What = Pick<Access, 'action' | 'asked'>
+type AuditedResource = Pick<Resource<TObject, string>, 'collection' | 'ehr'>
+type AccessDescription = Pick<AuditedAccess, 'action' | 'asked'>
 
-/** The audit entries of an access to records: one for each EHR that they belong to. */
-export function accessesOf(
-  audited: Audited,
+/** Creates the audit entries of an access to records: one for each EHR. */
+export function accessesByEhr(
+  audited: AuditedResource,
   caller: Caller,
-  what: What,
+  what: AccessDescription,
   records: readonly object[],
-): Access[] {
+): AuditedAccess[] {
   const { collection, ehr } = audited
   if (ehr === undefined) return []
   const byEhr = new Map<string | null, string[]>()
   for (const record of records as Array<Record<string, unknown>>) {
-    const ehrId = textOrNull(record[ehr])
+    const ehrId = stringOrNull(record[ehr])
     const ids = byEhr.get(ehrId) ?? []
     ids.push(record.id as string)
     byEhr.set(ehrId, ids)
     if (ehrId !== null) caller.onAccess?.(ehrId)
   }
   return [...byEhr].map(([ehrId, ids]) => ({
-    ...who(caller),
+    ...requesterOf(caller),
     ...what,
     ehrId,
     type: collection,
@@ -58,24 +58,32 @@ export function accessesOf(
   }))
 }
 
-/** The audit entry of an access that showed and changed nothing; the EHR is the one that was asked for. */
-export function attemptOf(
-  audited: Audited,
+/** Creates the audit entry of an access that showed and changed no record. Its EHR is the requested one. */
+export function accessWithoutRecords(
+  audited: AuditedResource,
   caller: Caller,
-  what: What & Pick<Access, 'outcome'>,
+  what: AccessDescription & Pick<AuditedAccess, 'outcome'>,
   wanted: Record<string, unknown>,
-): Access[] {
+): AuditedAccess[] {
   if (audited.ehr === undefined) return []
   const ids = typeof wanted.id === 'string' && wanted.id !== '' ? [wanted.id] : []
-  return [{ ...who(caller), ...what, ehrId: textOrNull(wanted[audited.ehr]), type: audited.collection, ids }]
+  return [
+    {
+      ...requesterOf(caller),
+      ...what,
+      ehrId: stringOrNull(wanted[audited.ehr]),
+      type: audited.collection,
+      ids,
+    },
+  ]
 }
 
-/** The record as its history knows it. */
-export function recordKeyOf({ collection, ehr }: Audited, record: { id: string }): RecordKey {
+/** The key of a record in the history. */
+export function historyKeyOf({ collection, ehr }: AuditedResource, record: { id: string }): HistoryKey {
   const { id, ...fields }: Record<string, unknown> & { id: string } = record
-  return { collection, id, ehrId: ehr === 'id' ? id : textOrNull(fields[ehr ?? '']) }
+  return { collection, id, ehrId: ehr === 'id' ? id : stringOrNull(fields[ehr ?? '']) }
 }
 
-const who = ({ requestId, userId, application }: Caller) => ({ requestId, userId, application })
+const requesterOf = ({ requestId, userId, application }: Caller) => ({ requestId, userId, application })
 
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)

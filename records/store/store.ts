@@ -1,54 +1,69 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Access } from './audit/trail.ts'
-import { Decisions, type Expected } from './decisions.ts'
-import { type Caller, type Permissions, permitted } from './documents/caller.ts'
-import { isDuplicate, isDuplicateId } from './documents/database.ts'
+import type { AuditedAccess } from './audit/audit-log.ts'
+import { type Caller, type Permissions, permissionFilter } from './documents/caller.ts'
+import { isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
-import { type ParseDocument, type ParseFormat, parseFormat, type Saved } from './documents/parse-format.ts'
-import { listName } from './reading/cursor.ts'
-import { described, toQuery, type Where } from './reading/filter.ts'
 import {
-  type ListShape,
-  listIndex,
+  createParseFormat,
+  type ParseDocument,
+  type ParseFormat,
+  type SavedRecord,
+} from './documents/parse-format.ts'
+import { qualifiedListName } from './reading/cursor.ts'
+import { describeWhere, toMongoFilter, type Where } from './reading/filter.ts'
+import {
+  indexOfList,
+  type ListDefinition,
   type Page,
-  type PageOf,
   type PageQuery,
+  type PageRequest,
   readPage,
-} from './reading/listing.ts'
-import { accessesOf, attemptOf, type Key, type Resource, recordKeyOf } from './resource.ts'
-import { type Change, documentAt, listChanges } from './writing/history.ts'
-import type { Reading, Records, Transaction } from './writing/transaction.ts'
-import { type Into, type Write, Writer } from './writing/writer.ts'
+} from './reading/pagination.ts'
+import {
+  accessesByEhr,
+  accessWithoutRecords,
+  historyKeyOf,
+  type RecordSelector,
+  type Resource,
+} from './resource.ts'
+import { type ExpectedVersions, WriteDecider } from './write-decider.ts'
+import { BatchWriter, type RecordParent, type WriteRequest } from './writing/batch-writer.ts'
+import { findVersion, type HistoryEntry, listHistory } from './writing/history.ts'
+import type { AuditedReads, StoreContext, Transaction } from './writing/transaction.ts'
 
-interface Joined {
-  /** The transaction to take part in; without one the operation is a transaction of its own. */
+interface WriteOptions {
+  /** The transaction to join; without it, the operation runs in a transaction of its own. */
   tx?: Transaction | undefined
 }
 
-interface Read {
-  /** The transaction, or the other reads, to take part in. */
-  tx?: Reading | undefined
+interface ReadOptions {
+  /** The transaction, or the group of audited reads, to join. */
+  tx?: AuditedReads | undefined
 }
 
-interface Conditional extends Joined {
-  expected?: Expected
+interface ConditionalWriteOptions extends WriteOptions {
+  expected?: ExpectedVersions
 }
 
-interface Changing {
+interface UpdateOptions {
   permissions?: Permissions
-  /** What the change is for those who look at it: it may leave a version that says that there is nothing any more. */
+  /** The action that the history shows. A 'delete' may keep the record, emptied. */
   action?: 'update' | 'delete'
 }
 
-/** A change as the families see it. */
-export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string; before: Saved<T> | null }
+/** A history entry in API form: the time as text, the record with its API fields. */
+export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before'> & {
+  at: string
+  before: SavedRecord<T> | null
+}
 
 /**
- * The records of one resource, in Parse's format, for both families. Reads see what `_rperm` lets the caller see,
- * writes need `_wperm`; what a caller may not see does not exist for them. Every write leaves a history entry, and
- * every access to an EHR's data an audit entry: in the write's transaction, or on disk before a read returns.
+ * Stores the records of one resource in Parse's format, for both API families. Reads are filtered by
+ * `_rperm`, writes require `_wperm`. A record that the caller may not read counts as not found. Every write
+ * adds a history entry. Every access to an EHR's data adds an audit entry: within the transaction of a write,
+ * or on disk before a read returns.
  *
  *     const plans = new Store(records, {
  *       collection: 'CarePlan', schema: CarePlan, ehr: 'ehrId',
@@ -61,39 +76,40 @@ export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string
  *     await plans.remove(caller, { id: plan.id, ehrId })
  */
 export class Store<S extends TObject, L extends string> {
-  readonly #records: Records
+  readonly #context: StoreContext
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
-  readonly #decisions: Decisions<S>
-  readonly #writer: Writer
+  readonly #decider: WriteDecider<S>
+  readonly #writer: BatchWriter
 
-  constructor(records: Records, resource: Resource<S, L>) {
-    this.#records = records
+  constructor(records: StoreContext, resource: Resource<S, L>) {
+    this.#context = records
     this.#resource = resource
-    this.#format = parseFormat(resource.schema)
+    this.#format = createParseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
-    this.#decisions = new Decisions(resource, this.#format, records.clock)
-    this.#writer = new Writer(records, this.#documents, resource.companion)
+    this.#decider = new WriteDecider(resource, this.#format, records.clock)
+    this.#writer = new BatchWriter(records, this.#documents, resource.companion)
   }
 
-  /** The collection and the indexes that it needs: server start creates them. */
+  /** The collection and its indexes, which the service creates on startup. */
   indexes(): [collection: string, IndexDescription[]] {
-    const lists = Object.entries<ListShape<Static<S>>>(this.#resource.lists)
-    const ofLists = lists.map(([name, shape]) => listIndex(this.#format, name, shape))
+    const lists = Object.entries<ListDefinition<Static<S>>>(this.#resource.lists)
+    const ofLists = lists.map(([name, shape]) => indexOfList(this.#format, name, shape))
     return [this.#resource.collection, [...ofLists, ...(this.#resource.indexes ?? [])]]
   }
 
   /**
-   * Saves a new record. When `id` is given and there is one with it already, an earlier attempt made it, and that one
-   * is returned. @throws Conflict when a unique index holds its value already
+   * Saves a new record. If a record with the given `id` exists, an earlier attempt created it, and it is
+   * returned.
+   * @throws Conflict when the record violates a unique index
    */
   async create(
     caller: Caller,
     input: Static<S>,
-    permissions: Permissions | Into,
-    { tx, id = newId() }: Joined & { id?: string } = {},
-  ): Promise<Saved<Static<S>>> {
+    permissions: Permissions | RecordParent,
+    { tx, id = newId() }: WriteOptions & { id?: string } = {},
+  ): Promise<SavedRecord<Static<S>>> {
     try {
       const [created] = await this.createAll(
         caller,
@@ -101,114 +117,132 @@ export class Store<S extends TObject, L extends string> {
         permissions,
         { tx },
       )
-      return created as Saved<Static<S>>
+      return created as SavedRecord<Static<S>>
     } catch (error) {
-      if (!tx && isDuplicateId(error)) return this.get(caller, { id } as Key<Static<S>>)
-      throw asConflict(error)
+      if (!tx && isDuplicateIdError(error)) return this.get(caller, { id } as RecordSelector<Static<S>>)
+      throw toConflictError(error)
     }
   }
 
-  /** Saves new records under the same permissions, together or not at all. An `id` among the input is taken over. */
+  /** Saves new records with the same permissions, all or none. An `id` in an input becomes the record's. */
   async createAll(
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
-    permissions: Permissions | Into,
-    { tx }: Joined = {},
-  ): Promise<Saved<Static<S>>[]> {
+    permissions: Permissions | RecordParent,
+    { tx }: WriteOptions = {},
+  ): Promise<SavedRecord<Static<S>>[]> {
     if (inputs.length === 0) return []
     const into = 'permissions' in permissions ? permissions : undefined
-    const decide: Write<Saved<Static<S>>[]>['decide'] = (_, holder) =>
-      this.#decisions.created(caller, inputs, permissions, holder)
-    return this.#writer.write({ id: null, into, decide }, tx)
+    const decide: WriteRequest<SavedRecord<Static<S>>[]>['decide'] = (_, holder) =>
+      this.#decider.decideCreate(caller, inputs, permissions, holder)
+    return this.#writer.write({ id: null, parent: into, decide }, tx)
   }
 
-  /** @throws NotFound, also for what the caller may not read */
-  async get(caller: Caller, key: Key<Static<S>>, { tx }: Read = {}): Promise<Saved<Static<S>>> {
-    const filter = { ...toQuery(this.#format, key as Where<Static<S>>), ...permitted('_rperm', caller) }
+  /** @throws NotFound, also for a record that the caller may not read */
+  async get(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    { tx }: ReadOptions = {},
+  ): Promise<SavedRecord<Static<S>>> {
+    const filter = {
+      ...toMongoFilter(this.#format, key as Where<Static<S>>),
+      ...permissionFilter('_rperm', caller),
+    }
     const document = await this.#documents.findOne(filter, tx?.session ? { session: tx.session } : {})
     if (!document) {
-      await this.#report(
+      await this.#reportAccesses(
         undefined,
-        attemptOf(this.#resource, caller, { action: 'read', outcome: 'denied' }, key),
+        accessWithoutRecords(this.#resource, caller, { action: 'read', outcome: 'denied' }, key),
       )
       throw new ServiceError('NotFound')
     }
     const record = this.#format.fromStored(document)
-    await this.#report(tx, accessesOf(this.#resource, caller, { action: 'read' }, [record]))
+    await this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
     return record
   }
 
-  /** One page of a list that the resource declares. @throws MalformedRequest for a cursor of another list */
+  /**
+   * Reads one page of a list that the resource declares.
+   * @throws MalformedRequest for a cursor of another list
+   */
   async list(
     caller: Caller,
     name: L,
     query: PageQuery<Static<S>>,
-    { tx }: Read = {},
-  ): Promise<Page<Saved<Static<S>>>> {
-    const list = { name: listName(this.#resource.collection, name), ...this.#resource.lists[name] }
+    { tx }: ReadOptions = {},
+  ): Promise<Page<SavedRecord<Static<S>>>> {
+    const list = { name: qualifiedListName(this.#resource.collection, name), ...this.#resource.lists[name] }
     const page = await readPage(
       this.#documents,
       this.#format,
       list,
-      permitted('_rperm', caller),
+      permissionFilter('_rperm', caller),
       query,
       tx?.session,
     )
     const items = page.items.map((document) => this.#format.fromStored(document))
-    const what = { action: 'query', asked: `${name}: ${described(query.where)}` } as const
-    const seen = accessesOf(this.#resource, caller, what, items)
-    const nothing = attemptOf(this.#resource, caller, { ...what, outcome: 'done' }, query.where)
-    await this.#report(tx, items.length > 0 ? seen : nothing)
+    const what = { action: 'query', asked: `${name}: ${describeWhere(query.where)}` } as const
+    const seen = accessesByEhr(this.#resource, caller, what, items)
+    const nothing = accessWithoutRecords(this.#resource, caller, { ...what, outcome: 'done' }, query.where)
+    await this.#reportAccesses(tx, items.length > 0 ? seen : nothing)
     return { ...page, items }
   }
 
   /**
-   * Replaces a record by what `change` makes of it; a field that is left out is removed. When another write comes in
-   * between, `change` is asked again about what that one left, unless `expected` names versions.
-   * @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version
+   * Replaces a record by the result of `change`; fields missing from the result are removed. After a
+   * concurrent write, `change` runs again on the newer version, unless `expected` names versions.
+   * @throws NotFound; Forbidden without write access; PreconditionFailed with the current version
    */
   async update(
     caller: Caller,
-    key: Key<Static<S>>,
-    change: (now: Saved<Static<S>>) => Static<S>,
-    { tx, expected, permissions, action = 'update' }: Conditional & Changing = {},
-  ): Promise<Saved<Static<S>>> {
+    key: RecordSelector<Static<S>>,
+    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    { tx, expected, permissions, action = 'update' }: ConditionalWriteOptions & UpdateOptions = {},
+  ): Promise<SavedRecord<Static<S>>> {
     return this.#write(caller, action, key, tx, (found) =>
-      this.#decisions.updated(caller, key, found, change, { expected, permissions, action }),
+      this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action }),
     )
   }
 
-  /** Updates several records as a part of a transaction, with an audit entry for all. @throws as update */
+  /** Updates several records within a transaction and audits them together. @throws as update */
   async updateAll(
     caller: Caller,
     ids: readonly string[],
-    change: (now: Saved<Static<S>>) => Static<S>,
+    change: (now: SavedRecord<Static<S>>) => Static<S>,
     tx: Transaction,
-  ): Promise<Saved<Static<S>>[]> {
+  ): Promise<SavedRecord<Static<S>>[]> {
     const free = { expected: undefined, permissions: undefined, action: 'update' as const }
     const writes = ids.map((id) => ({
       id,
       decide: (found: ParseDocument | null) => ({
-        ...this.#decisions.updated(caller, { id } as Key<Static<S>>, found, change, free),
+        ...this.#decider.decideUpdate(caller, { id } as RecordSelector<Static<S>>, found, change, free),
         accesses: [],
       }),
     }))
     const updated = await this.#writer.writeAll(writes, tx)
-    tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'update' }, updated))
+    tx.accesses.push(...accessesByEhr(this.#resource, caller, { action: 'update' }, updated))
     return updated
   }
 
   /** @throws as update */
-  async remove(caller: Caller, key: Key<Static<S>>, { tx, expected }: Conditional = {}): Promise<void> {
+  async remove(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    { tx, expected }: ConditionalWriteOptions = {},
+  ): Promise<void> {
     await this.#write(caller, 'delete', key, tx, (found) =>
-      this.#decisions.removed(caller, key, found, expected),
+      this.#decider.decideRemoval(caller, key, found, expected),
     )
   }
 
-  /** Who changed the record, when and what, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
-  async history(caller: Caller, key: Key<Static<S>>, page: PageOf): Promise<Page<PastChange<Static<S>>>> {
-    const record = recordKeyOf(this.#resource, await this.get(caller, key))
-    const { items, ...rest } = await listChanges(this.#records.db, record, page)
+  /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
+  async history(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    page: PageRequest,
+  ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
+    const record = historyKeyOf(this.#resource, await this.get(caller, key))
+    const { items, ...rest } = await listHistory(this.#context.db, record, page)
     return {
       ...rest,
       items: items.map(({ _id, at, before, ...change }) => ({
@@ -219,62 +253,65 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  /** A record that was read as a former version had it; undefined: that version is not known. */
-  async versionOf(
+  /** Returns a former version of a record that the caller has read; undefined when the version is unknown. */
+  async findFormerVersion(
     caller: Caller,
-    now: Saved<Static<S>>,
+    now: SavedRecord<Static<S>>,
     version: number,
-  ): Promise<Saved<Static<S>> | undefined> {
-    const former = await documentAt(this.#records.db, recordKeyOf(this.#resource, now), version)
+  ): Promise<SavedRecord<Static<S>> | undefined> {
+    const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former) return undefined
-    await this.#report(undefined, accessesOf(this.#resource, caller, { action: 'read' }, [now]))
+    await this.#reportAccesses(undefined, accessesByEhr(this.#resource, caller, { action: 'read' }, [now]))
     return this.#format.fromStored(former)
   }
 
   /**
-   * Makes a former version the newest one. `rule` sees both, and gives what is to be saved.
-   * @throws as update; NotFound too when that version is not known
+   * Restores a former version as the newest one. `rule` gets both versions and returns the record to save.
+   * @throws as update; NotFound also for an unknown version
    */
   async restore(
     caller: Caller,
-    key: Key<Static<S>>,
+    key: RecordSelector<Static<S>>,
     version: number,
-    rule: (now: Saved<Static<S>>, former: Saved<Static<S>>) => Static<S>,
-    options: Conditional = {},
-  ): Promise<Saved<Static<S>>> {
-    const record = recordKeyOf(this.#resource, await this.get(caller, key, options))
-    const former = await documentAt(this.#records.db, record, version)
+    rule: (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) => Static<S>,
+    options: ConditionalWriteOptions = {},
+  ): Promise<SavedRecord<Static<S>>> {
+    const record = historyKeyOf(this.#resource, await this.get(caller, key, options))
+    const former = await findVersion(this.#context.db, record, version)
     if (!former) throw new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 
-  /** Does a write, and leaves an audit entry of it also when it is refused. */
+  /** Runs a write. A refused write is audited, too. */
   async #write<R>(
     caller: Caller,
     action: 'update' | 'delete',
-    key: Key<Static<S>>,
+    key: RecordSelector<Static<S>>,
     tx: Transaction | undefined,
-    decide: Write<R>['decide'],
+    decide: WriteRequest<R>['decide'],
   ): Promise<R> {
     try {
       return await this.#writer.write({ id: key.id, decide }, tx)
     } catch (fault) {
-      const error = asConflict(fault)
+      const error = toConflictError(fault)
       if (!(error instanceof ServiceError)) throw error
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-      await this.#report(undefined, attemptOf(this.#resource, caller, { action, outcome }, key))
+      await this.#reportAccesses(
+        undefined,
+        accessWithoutRecords(this.#resource, caller, { action, outcome }, key),
+      )
       throw error
     }
   }
 
-  async #report(tx: Reading | undefined, accesses: Access[]): Promise<void> {
+  async #reportAccesses(tx: AuditedReads | undefined, accesses: AuditedAccess[]): Promise<void> {
     if (tx) tx.accesses.push(...accesses)
-    else await this.#records.audit.record(...accesses)
+    else await this.#context.audit.record(...accesses)
   }
 }
 
-/** What a unique index holds already is a conflict. */
-const asConflict = (fault: unknown): unknown =>
-  isDuplicate(fault)
+/** Turns a violation of a unique index into a Conflict. */
+const toConflictError = (fault: unknown): unknown =>
+  isDuplicateKeyError(fault)
     ? new ServiceError('Conflict', { detail: 'A record with these values already exists.', cause: fault })
     : fault

@@ -1,108 +1,135 @@
 import { compileRegex } from '@health-record-service/embedded-mongo/regex'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { type JsonLimits, walkJson } from '../../schemas/json-values.ts'
-import type { Check } from '../../schemas/registry.ts'
-import { type Violation, violationsOf } from '../../schemas/violation.ts'
+import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
+import type { Validator } from '../../schemas/validation/validators.ts'
+import { type Violation, violationsFromAjv } from '../../schemas/validation/violations.ts'
 
-/** JSON Schema 2020-12 of modellers: what it says is bounded, so that no value takes long to be checked. */
-type Schema = Readonly<Record<string, unknown>>
+/** A modeller's JSON Schema 2020-12; its size is limited, so that every check is fast. */
+type ValueSchema = Readonly<Record<string, unknown>>
 
-const MOST_BYTES = 64 * 1024
-const MOST_SUBSCHEMAS = 100
-const MOST_CHOICES = 1000
-const LONGEST_PATTERN = 1000
+const MAX_SCHEMA_BYTES = 64 * 1024
+const MAX_SUBSCHEMAS = 100
+const MAX_CHOICES = 1000
+const MAX_PATTERN_LENGTH = 1000
 
-/** What a value may be at most, whatever its schema says. */
-const VALUE: JsonLimits = { depth: 16, values: 1000 }
-/** Of one value; what is wrong with more of its parts is wrong in the same way. */
-const MOST_VIOLATIONS = 100
+/** The limits for any value, whatever its schema permits. */
+const VALUE_LIMITS: JsonLimits = { depth: 16, values: 1000 }
+/** Limit for one value; further violations would hardly tell anything new. */
+const MAX_VIOLATIONS = 100
 
-const ONE = ['not', 'if', 'then', 'else', 'items', 'contains', 'additionalProperties', 'propertyNames']
-const REST = ['unevaluatedItems', 'unevaluatedProperties']
-const SEVERAL = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
-const NAMED = ['properties', 'patternProperties', 'dependentSchemas', '$defs']
-const PLAIN = [
+const SUBSCHEMA_KEYWORDS = [
+  'not',
+  'if',
+  'then',
+  'else',
+  'items',
+  'contains',
+  'additionalProperties',
+  'propertyNames',
+]
+const UNEVALUATED_KEYWORDS = ['unevaluatedItems', 'unevaluatedProperties']
+const SUBSCHEMA_LIST_KEYWORDS = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const SUBSCHEMA_MAP_KEYWORDS = ['properties', 'patternProperties', 'dependentSchemas', '$defs']
+const PLAIN_KEYWORDS = [
   ...['type', 'enum', 'const', 'multipleOf', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
   ...['minLength', 'maxLength', 'pattern', 'format', 'minItems', 'maxItems', 'uniqueItems'],
   ...['minContains', 'maxContains', 'minProperties', 'maxProperties', 'required', 'dependentRequired'],
   ...['title', 'description', 'default', 'examples', 'deprecated', '$comment', '$ref', '$schema'],
 ]
-const KEYWORDS = new Set([...ONE, ...REST, ...SEVERAL, ...NAMED, ...PLAIN])
+const KEYWORDS = new Set([
+  ...SUBSCHEMA_KEYWORDS,
+  ...UNEVALUATED_KEYWORDS,
+  ...SUBSCHEMA_LIST_KEYWORDS,
+  ...SUBSCHEMA_MAP_KEYWORDS,
+  ...PLAIN_KEYWORDS,
+])
 const FORMATS = ['date', 'time', 'date-time', 'duration', 'uuid'] as const
-const REFERENCE = /^#\/\$defs\/([A-Za-z0-9_-]{1,64})$/
+const REFERENCE_PATTERN = /^#\/\$defs\/([A-Za-z0-9_-]{1,64})$/
 
-/** ECMAScript's `$` is the end of the text; else it would be the end of its last line, too. */
-const asWritten = (pattern: string): string =>
+/**
+ * In ECMAScript `$` matches only the end of the text; the engine's `$` would also match before a final line
+ * break.
+ */
+const toEcmaScriptDollar = (pattern: string): string =>
   pattern.replaceAll(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\$/g, (token) => (token === '$' ? '\\z' : token))
 
-/** Run in time that grows with the text alone. */
-const regExp = Object.assign((pattern: string) => compileRegex(asWritten(pattern), 's'), {
-  code: 'linear',
-})
+/** Compiles to an expression whose running time is linear in the text. */
+const compileLinearRegExp = Object.assign(
+  (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's'),
+  {
+    code: 'linear',
+  },
+)
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true, code: { regExp: regExp as never } })
+const ajv = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  verbose: true,
+  code: { regExp: compileLinearRegExp as never },
+})
 addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
 
-/** Whether the values that fit it are numbers. */
-export const isNumeric = (schema: Schema): boolean => schema.type === 'number' || schema.type === 'integer'
+/** Whether the values that match the schema are numbers. */
+export const isNumeric = (schema: ValueSchema): boolean =>
+  schema.type === 'number' || schema.type === 'integer'
 
-/** What is wrong with a schema, or with how much it says. */
-export function schemaViolations(schema: Schema): Violation[] {
+/** The violations of a schema, its size limits included. */
+export function schemaViolations(schema: ValueSchema): Violation[] {
   const found = boundsViolations(schema)
   if (found.length > 0) return found
   try {
-    if (ajv.validateSchema(schema) !== true) return violationsOf(ajv.errors).slice(0, MOST_VIOLATIONS)
-    checkOfSchema(schema)
+    if (ajv.validateSchema(schema) !== true) return violationsFromAjv(ajv.errors).slice(0, MAX_VIOLATIONS)
+    compileCheck(schema)
     return []
   } catch (error) {
     return [{ path: '', code: 'schema', message: `is no schema: ${(error as Error).message}`.slice(0, 300) }]
   }
 }
 
-/** What checks a value by a schema that has no violations; all violations at once. */
-export function checkOfSchema(schema: Schema): Check {
+/** Compiles a schema without violations to a check that returns all violations at once. */
+export function compileCheck(schema: ValueSchema): Validator {
   const validate = ajv.compile(schema)
-  // It would be kept for ever.
+  // Otherwise Ajv would keep it forever.
   ajv.removeSchema(schema)
   return (value) => {
-    const large = tooLarge(value)
+    const large = sizeViolation(value)
     if (large) return [large]
-    return validate(value) ? [] : violationsOf(validate.errors).slice(0, MOST_VIOLATIONS)
+    return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
   }
 }
 
-function tooLarge(value: unknown): Violation | undefined {
+function sizeViolation(value: unknown): Violation | undefined {
   let finite = true
-  const exceeded = walkJson(value, VALUE, (one) => {
+  const exceeded = walkJson(value, VALUE_LIMITS, (one) => {
     if (typeof one === 'number' && !Number.isFinite(one)) finite = false
   })
-  if (exceeded) return { path: '', code: exceeded, message: LARGE[exceeded] }
+  if (exceeded) return { path: '', code: exceeded, message: SIZE_MESSAGES[exceeded] }
   return finite ? undefined : { path: '', code: 'type', message: 'must contain finite numbers only' }
 }
 
-const LARGE = {
-  depth: `must not be nested deeper than ${VALUE.depth} levels`,
-  values: `must not hold more than ${VALUE.values} values`,
+const SIZE_MESSAGES = {
+  depth: `must not be nested deeper than ${VALUE_LIMITS.depth} levels`,
+  values: `must not hold more than ${VALUE_LIMITS.values} values`,
 }
 
-function boundsViolations(schema: Schema): Violation[] {
-  if (Buffer.byteLength(JSON.stringify(schema)) > MOST_BYTES)
-    return [{ path: '', code: 'size', message: `must have at most ${MOST_BYTES / 1024} KB` }]
+function boundsViolations(schema: ValueSchema): Violation[] {
+  if (Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES)
+    return [{ path: '', code: 'size', message: `must have at most ${MAX_SCHEMA_BYTES / 1024} KB` }]
   const found: Violation[] = []
   const definitions = isObject(schema.$defs) ? schema.$defs : {}
-  for (const [path, one] of subschemas(schema)) found.push(...ownViolations(path, one, definitions))
-  if (found.length > 0) return found.slice(0, MOST_VIOLATIONS)
-  const count = counted(schema, definitions)
+  for (const [path, one] of walkSubschemas(schema)) found.push(...subschemaViolations(path, one, definitions))
+  if (found.length > 0) return found.slice(0, MAX_VIOLATIONS)
+  const count = countSubschemas(schema, definitions)
   if (count === undefined)
     return [{ path: '$defs', code: 'recursion', message: 'must not refer to what refers to it' }]
-  if (count <= MOST_SUBSCHEMAS) return []
-  const message = `must have at most ${MOST_SUBSCHEMAS} subschemas, each counted as often as it is referred to`
+  if (count <= MAX_SUBSCHEMAS) return []
+  const message = `must have at most ${MAX_SUBSCHEMAS} subschemas, each counted as often as it is referred to`
   return [{ path: '', code: 'subschemas', message }]
 }
 
-/** What is wrong with a subschema, apart from those inside it. */
-function ownViolations(path: string, schema: Schema, definitions: object): Violation[] {
+/** The violations of a subschema, without those of its own subschemas. */
+function subschemaViolations(path: string, schema: ValueSchema, definitions: object): Violation[] {
   const found: Violation[] = []
   const fault = (keyword: string, code: string, message: string) =>
     found.push({ path: path === '' ? keyword : `${path}.${keyword}`, code, message })
@@ -111,13 +138,13 @@ function ownViolations(path: string, schema: Schema, definitions: object): Viola
   const { $ref, $schema, $defs, pattern, patternProperties, format } = schema
   if ($schema !== undefined && $schema !== DIALECT) fault('$schema', 'const', `must be ${DIALECT}`)
   if ($defs !== undefined && path !== '') fault('$defs', 'place', 'must stand at the root')
-  if ($ref !== undefined && !Object.hasOwn(definitions, REFERENCE.exec(String($ref))?.[1] ?? ''))
+  if ($ref !== undefined && !Object.hasOwn(definitions, REFERENCE_PATTERN.exec(String($ref))?.[1] ?? ''))
     fault('$ref', 'reference', 'must name one of the definitions of this schema: #/$defs/<name>')
   if (format !== undefined && !FORMATS.includes(format as never))
     fault('format', 'enum', `must be one of ${FORMATS.join(', ')}`)
   for (const keyword of ['enum', 'examples'])
-    if (Array.isArray(schema[keyword]) && schema[keyword].length > MOST_CHOICES)
-      fault(keyword, 'maxItems', `must have at most ${MOST_CHOICES} items`)
+    if (Array.isArray(schema[keyword]) && schema[keyword].length > MAX_CHOICES)
+      fault(keyword, 'maxItems', `must have at most ${MAX_CHOICES} items`)
   if (pattern !== undefined && !isLinear(pattern)) fault('pattern', 'pattern', NOT_LINEAR)
   for (const name of isObject(patternProperties) ? Object.keys(patternProperties) : [])
     if (!isLinear(name)) fault('patternProperties', 'pattern', NOT_LINEAR)
@@ -126,12 +153,12 @@ function ownViolations(path: string, schema: Schema, definitions: object): Viola
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-const NOT_LINEAR = `must be a regular expression of at most ${LONGEST_PATTERN} characters without look-around and back-reference`
+const NOT_LINEAR = `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters without look-around and back-reference`
 
 function isLinear(pattern: unknown): boolean {
-  if (typeof pattern !== 'string' || pattern.length > LONGEST_PATTERN) return false
+  if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN_LENGTH) return false
   try {
-    regExp(pattern)
+    compileLinearRegExp(pattern)
     return true
   } catch {
     return false
@@ -141,33 +168,34 @@ function isLinear(pattern: unknown): boolean {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The subschemas of one, with the keywords that lead to them. */
-function members(schema: Schema): [path: string, member: unknown][] {
+/** The direct subschemas, with their paths. */
+function membersOf(schema: ValueSchema): [path: string, member: unknown][] {
   return Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
-    if (ONE.includes(keyword) || REST.includes(keyword)) return [[keyword, value]]
-    const several = SEVERAL.includes(keyword) && Array.isArray(value)
-    if (!several && !(NAMED.includes(keyword) && isObject(value))) return []
+    if (SUBSCHEMA_KEYWORDS.includes(keyword) || UNEVALUATED_KEYWORDS.includes(keyword))
+      return [[keyword, value]]
+    const several = SUBSCHEMA_LIST_KEYWORDS.includes(keyword) && Array.isArray(value)
+    if (!several && !(SUBSCHEMA_MAP_KEYWORDS.includes(keyword) && isObject(value))) return []
     return Object.entries(value as object).map(([name, member]) => [`${keyword}.${name}`, member])
   })
 }
 
-/** A schema and all inside it; the depth of a request's body bounds theirs. */
-function* subschemas(schema: Schema, path = ''): Generator<[path: string, schema: Schema]> {
+/** A schema and all subschemas in it; their depth is limited by the depth of a request body. */
+function* walkSubschemas(schema: ValueSchema, path = ''): Generator<[path: string, schema: ValueSchema]> {
   yield [path, schema]
-  for (const [name, member] of members(schema))
-    if (isObject(member)) yield* subschemas(member, path === '' ? name : `${path}.${name}`)
+  for (const [name, member] of membersOf(schema))
+    if (isObject(member)) yield* walkSubschemas(member, path === '' ? name : `${path}.${name}`)
 }
 
-/** How many subschemas a value may be checked by, those referred to each time; undefined: without an end. */
-function counted(root: Schema, definitions: Record<string, unknown>): number | undefined {
+/** The number of subschemas that may check one value, references counted each time; undefined: unlimited. */
+function countSubschemas(root: ValueSchema, definitions: Record<string, unknown>): number | undefined {
   const counts = new Map<unknown, number | undefined>()
   const count = (schema: unknown): number | undefined => {
     if (!isObject(schema)) return 1
-    // One that is being counted refers to itself.
+    // A subschema that is still being counted refers to itself.
     if (counts.has(schema)) return counts.get(schema)
     counts.set(schema, undefined)
-    const referred = REFERENCE.exec(String(schema.$ref ?? ''))?.[1]
-    const inside = members(schema).map(([, member]) => member)
+    const referred = REFERENCE_PATTERN.exec(String(schema.$ref ?? ''))?.[1]
+    const inside = membersOf(schema).map(([, member]) => member)
     let sum: number | undefined = 1
     for (const one of referred === undefined ? inside : [...inside, definitions[referred]]) {
       const more = count(one)

@@ -1,28 +1,28 @@
-import { SeverityEnum } from '../../schemas/enum.ts'
-import { Occurrence as forms } from '../../schemas/user-data.ts'
-import { momentViolations } from '../measurements/measurement.ts'
-import { kind, type Rules } from '../registered/kind.ts'
-import { payloadViolations } from '../registered/refusals/payload.ts'
-import { severityIn } from '../registered/timeline-line.ts'
-import type { KnownType } from '../types/known-types.ts'
-import { daily } from './admission.ts'
-import { below, typedRules } from './typed-rules.ts'
+import { SeverityEnum } from '../../schemas/enums.ts'
+import { Occurrence as forms } from '../../schemas/user-data/user-data.ts'
+import { defineKind, type Rules } from '../ehr-records/kind.ts'
+import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
+import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { timestampViolations } from '../measurements/measurement.ts'
+import type { ResolvedType } from '../types/type-registry.ts'
+import { createDailyQuota } from './daily-quota.ts'
+import { createRulesResolver, prefixPaths } from './typed-rules.ts'
 
-/** What holds whatever the type says. */
-const untyped: Rules = {
-  together: ['data', 'timestamp'],
+/** The rules that apply to every type. */
+const baseRules: Rules = {
+  dependentFields: ['data', 'timestamp'],
   violations: (values) => [
-    ...momentViolations(values),
+    ...timestampViolations(values),
     ...(values.data === undefined ? [] : payloadViolations(values.data, 'data')),
   ],
-  once: ['typeVersion'],
+  fixedDerived: ['typeVersion'],
 }
 
-const rules = (type: KnownType): Rules => ({
-  ...untyped,
+const rulesOfType = (type: ResolvedType): Rules => ({
+  ...baseRules,
   violations: (values, changed) => [
-    ...untyped.violations(values, changed),
-    ...below('data', type.check(values.data ?? {})),
+    ...baseRules.violations(values, changed),
+    ...prefixPaths('data', type.check(values.data ?? {})),
   ],
   derived: () => ({
     name: type.name,
@@ -31,28 +31,28 @@ const rules = (type: KnownType): Rules => ({
   }),
 })
 
-const byTime = { sort: 'timestamp', order: 'desc' } as const
+const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 
-/** Occurrences of the event types that modellers make. */
-export const Occurrence = kind(forms, {
+/** Occurrences of the event types that modellers define. */
+export const Occurrence = defineKind(forms, {
   words: { en: 'occurrences', nl: 'voorvallen' },
-  rules: untyped,
-  rulesFor: typedRules('event', 'eventType', { rules, untyped }),
-  admission: daily({ collection: forms.name, family: 'event', by: 'eventType' }),
+  rules: baseRules,
+  rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
+  quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),
   lists: {
-    ofEhr: { by: ['ehrId'], ...byTime },
-    ofType: { by: ['ehrId', 'eventType'], ...byTime },
-    ofPlan: { by: ['carePlanId'], ...byTime },
+    ofEhr: { by: ['ehrId'], ...newestFirst },
+    ofType: { by: ['ehrId', 'eventType'], ...newestFirst },
+    ofPlan: { by: ['carePlanId'], ...newestFirst },
   },
   filters: {
     eventType: { schema: forms.fields.eventType, where: (eventType) => ({ eventType }) },
   },
   timeline: {
     ...{ kind: 'occurrence', group: 'events', start: ['timestamp'] },
-    says: ({ name, eventType, comment, severity }) => ({
+    describe: ({ name, eventType, comment, severity }) => ({
       content: String(name ?? eventType),
       summary: comment as string | undefined,
-      severity: severityIn(SeverityEnum.enum, severity),
+      severity: severityRank(SeverityEnum.enum, severity),
     }),
   },
 })

@@ -1,78 +1,85 @@
 import { createHash } from 'node:crypto'
-import { Measurement as forms, VALUES } from '../../schemas/user-data.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import { alertsOf } from '../measurements/alerts/alerts.ts'
-import type { Thresholded } from '../measurements/calculations/thresholds.ts'
-import { momentViolations } from '../measurements/measurement.ts'
-import { convert, isConvertible, namesOfUnit, rounded } from '../measurements/quantities/units.ts'
+import { Measurement as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { defineKind, type Rules, type Values } from '../ehr-records/kind.ts'
+import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
+import type { TimelineContent } from '../ehr-records/timeline-definition.ts'
+import { deriveAlerts } from '../measurements/alerts/alerts.ts'
+import type { ThresholdTarget } from '../measurements/calculations/thresholds.ts'
+import { timestampViolations } from '../measurements/measurement.ts'
+import {
+  convertibleUnitNames,
+  convertUnit,
+  isConvertible,
+  roundTo,
+} from '../measurements/quantities/units.ts'
 import { unitLabel } from '../measurements/series.ts'
-import { kind, type Rules, type Values } from '../registered/kind.ts'
-import { payloadViolations } from '../registered/refusals/payload.ts'
-import type { Said } from '../registered/timeline-line.ts'
-import type { KnownType } from '../types/known-types.ts'
-import { daily } from './admission.ts'
-import { below, typedRules } from './typed-rules.ts'
+import type { ResolvedType } from '../types/type-registry.ts'
+import { createDailyQuota } from './daily-quota.ts'
+import { createRulesResolver, prefixPaths } from './typed-rules.ts'
 
-const given = (values: Values): unknown[] =>
-  VALUES.flatMap((name) => (values[name] === undefined || values[name] === null ? [] : [values[name]]))
+const givenValues = (values: Values): unknown[] =>
+  VALUE_FIELD_NAMES.flatMap((name) =>
+    values[name] === undefined || values[name] === null ? [] : [values[name]],
+  )
 
-const TOGETHER = [...VALUES, 'unit', 'timestamp', 'device']
+const DEPENDENT_FIELDS = [...VALUE_FIELD_NAMES, 'unit', 'timestamp', 'device']
 
-/** What holds whatever the type says. */
-const untyped: Rules = {
-  together: TOGETHER,
-  missing: (values) => (given(values).length === 0 ? ['value'] : []),
+/** The rules that apply to every type. */
+const baseRules: Rules = {
+  dependentFields: DEPENDENT_FIELDS,
+  missing: (values) => (givenValues(values).length === 0 ? ['value'] : []),
   violations: (values) => [
-    ...momentViolations(values),
-    ...(given(values).length > 1
+    ...timestampViolations(values),
+    ...(givenValues(values).length > 1
       ? [{ path: 'value', code: 'one', message: 'must be given in one field, that of its type' }]
       : []),
-    ...given(values).flatMap((value) => payloadViolations(value, 'value')),
+    ...givenValues(values).flatMap((value) => payloadViolations(value, 'value')),
   ],
-  once: ['fingerprint', 'typeVersion'],
+  fixedDerived: ['fingerprint', 'typeVersion'],
 }
 
-/** A numeric value in the unit of its type; undefined for any other, and in a unit that is none of its. */
-function amountOf({ numeric, unit: own }: KnownType, { value, unit }: Values): number | undefined {
+/** A numeric value in the unit of its type; undefined if it is not numeric or its unit does not convert. */
+function amountOf({ numeric, unit: own }: ResolvedType, { value, unit }: Values): number | undefined {
   if (!numeric || typeof value !== 'number') return undefined
   if (typeof unit !== 'string' || own === undefined || unit === own) return value
-  return isConvertible(unit, own) ? rounded(convert(value, unit, own), 4) : undefined
+  return isConvertible(unit, own) ? roundTo(convertUnit(value, unit, own), 4) : undefined
 }
 
-function unitViolations({ unit: own }: KnownType, { unit }: Values): Violation[] {
+function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violation[] {
   if (unit === undefined || unit === null) return []
   const message =
     own === undefined
       ? 'must be left out: the data type has none'
-      : `must be one of ${namesOfUnit(own).join(', ')}`
+      : `must be one of ${convertibleUnitNames(own).join(', ')}`
   return typeof unit === 'string' && own !== undefined && isConvertible(unit, own)
     ? []
     : [{ path: 'unit', code: 'unit', message }]
 }
 
-const outside = (amount: number, { min, max }: { min?: number; max?: number }): boolean =>
+const isOutside = (amount: number, { min, max }: { min?: number; max?: number }): boolean =>
   amount < (min ?? Number.NEGATIVE_INFINITY) || amount > (max ?? Number.POSITIVE_INFINITY)
 
-/** `0 to 24 h`, `from 0`, `up to 24 h`. */
-function inWords({ min, max }: { min?: number; max?: number }, unit = ''): string {
+/** Formats a range: `0 to 24 h`, `from 0`, `up to 24 h`. */
+function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): string {
   const ends = min === undefined ? `up to ${max}` : max === undefined ? `from ${min}` : `${min} to ${max}`
   return `${ends} ${unit}`.trim()
 }
 
-function rangeViolations({ ranges, unit }: KnownType, amount: number | undefined): Violation[] {
+function rangeViolations({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
   const hard = ranges?.hard
-  if (!hard || amount === undefined || !outside(amount, hard)) return []
-  return [{ path: 'value', code: 'range', message: `must lie within ${inWords(hard, unit)}` }]
+  if (!hard || amount === undefined || !isOutside(amount, hard)) return []
+  return [{ path: 'value', code: 'range', message: `must lie within ${formatRange(hard, unit)}` }]
 }
 
-function warningsOf({ ranges, unit }: KnownType, amount: number | undefined): Violation[] {
+function rangeWarnings({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
   const warn = ranges?.warn
-  if (!warn || amount === undefined || !outside(amount, warn)) return []
-  return [{ path: 'value', code: 'unusual', message: `lies outside of ${inWords(warn, unit)}` }]
+  if (!warn || amount === undefined || !isOutside(amount, warn)) return []
+  return [{ path: 'value', code: 'unusual', message: `lies outside of ${formatRange(warn, unit)}` }]
 }
 
 function deviceViolations(
-  { deviceTypes = [] }: KnownType,
+  { deviceTypes = [] }: ResolvedType,
   { device }: Values,
   isKnown: boolean,
 ): Violation[] {
@@ -83,23 +90,28 @@ function deviceViolations(
   return [{ path: 'device.type', code: 'enum', message: `must be one of ${deviceTypes.join(', ')}` }]
 }
 
-const serialOf = ({ device }: Values) => {
+const deviceSerialOf = ({ device }: Values) => {
   const { serial } = (device ?? {}) as { serial?: string }
   return serial === undefined ? {} : { deviceSerial: serial }
 }
 
-/** What tells a measurement that is sent again, as the fingerprints of other kinds do. */
-function fingerprintOf(values: Values, amount: number | undefined): string {
+/** Recognises a measurement that is sent again, like the fingerprints of other kinds. */
+function typedFingerprintOf(values: Values, amount: number | undefined): string {
   const { dataType, timestamp, device } = values
-  const text = JSON.stringify([Date.parse(String(timestamp)), dataType, device, amount ?? given(values)])
+  const text = JSON.stringify([
+    Date.parse(String(timestamp)),
+    dataType,
+    device,
+    amount ?? givenValues(values),
+  ])
   return createHash('sha256').update(text).digest('base64url').slice(0, 20)
 }
 
-const rules = (type: KnownType, deviceIsKnown: boolean): Rules => ({
-  ...untyped,
+const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
+  ...baseRules,
   violations: (values, changed) => [
-    ...untyped.violations(values, changed),
-    ...below('value', given(values).slice(0, 1).flatMap(type.check)),
+    ...baseRules.violations(values, changed),
+    ...prefixPaths('value', givenValues(values).slice(0, 1).flatMap(type.check)),
     ...unitViolations(type, values),
     ...rangeViolations(type, amountOf(type, values)),
     ...deviceViolations(type, values, deviceIsKnown),
@@ -111,64 +123,70 @@ const rules = (type: KnownType, deviceIsKnown: boolean): Rules => ({
       typeVersion: type.version,
       ...(amount !== undefined && { amount }),
       ...(amount !== undefined && type.unit !== undefined && { amountUnit: type.unit }),
-      warnings: warningsOf(type, amount),
-      fingerprint: fingerprintOf(values, amount),
-      ...serialOf(values),
+      warnings: rangeWarnings(type, amount),
+      fingerprint: typedFingerprintOf(values, amount),
+      ...deviceSerialOf(values),
     }
   },
 })
 
-/** The one series of a data type that is numeric: its line in the graph, what thresholds bound. */
-export const SERIES = 'value'
+/** The only series of a numeric data type: its line in the graph, which thresholds limit. */
+export const VALUE_SERIES = 'value'
 
-/** Of what stands without a unit. */
-const NO_UNIT = '1'
+/** UCUM code for values without a unit. */
+const UNITLESS = '1'
 
-export const thresholdedOf = ({ unit }: { unit?: string | undefined }): Thresholded => ({
-  names: [SERIES],
-  unit: unit ?? NO_UNIT,
+export const thresholdTargetOf = ({ unit }: { unit?: string | undefined }): ThresholdTarget => ({
+  names: [VALUE_SERIES],
+  unit: unit ?? UNITLESS,
   presets: {},
 })
 
-function says(record: Values): Said {
+function describeMeasurement(record: Values): TimelineContent {
   const { name, dataType, amount, amountUnit } = record
   const title = String(name ?? dataType)
   if (typeof amount !== 'number') {
-    const [value] = given(record)
+    const [value] = givenValues(record)
     return { content: ['string', 'boolean'].includes(typeof value) ? `${title} ${value}` : title }
   }
-  const unit = typeof amountUnit === 'string' ? amountUnit : NO_UNIT
-  const unitText = unit === NO_UNIT ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
+  const unit = typeof amountUnit === 'string' ? amountUnit : UNITLESS
+  const unitText = unit === UNITLESS ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
   return {
-    content: `${title} ${rounded(amount, 2)}${unitText}`.slice(0, 300),
-    values: [{ name: SERIES, value: amount, unit }],
+    content: `${title} ${roundTo(amount, 2)}${unitText}`.slice(0, 300),
+    values: [{ name: VALUE_SERIES, value: amount, unit }],
   }
 }
 
-const byTime = { sort: 'timestamp', order: 'desc' } as const
+const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 
-/** Measurements of the data types that modellers make. */
-export const Measurement = kind(forms, {
+/** Measurements of the data types that modellers define. */
+export const Measurement = defineKind(forms, {
   words: { en: 'measurements of data types', nl: 'metingen van datatypes' },
-  rules: untyped,
-  rulesFor: typedRules('data', 'dataType', { rules, untyped }),
-  admission: daily({ collection: forms.name, family: 'data', by: 'dataType' }),
+  rules: baseRules,
+  rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
+  quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),
   lists: {
-    ofEhr: { by: ['ehrId'], ...byTime },
-    ofType: { by: ['ehrId', 'dataType'], ...byTime },
-    ofPlan: { by: ['carePlanId'], ...byTime },
-    // Graphs and sums read times and values of a plan, and nothing else.
-    ofPlanType: { by: ['carePlanId', 'dataType'], ...byTime, values: ['amount'] },
+    ofEhr: { by: ['ehrId'], ...newestFirst },
+    ofType: { by: ['ehrId', 'dataType'], ...newestFirst },
+    ofPlan: { by: ['carePlanId'], ...newestFirst },
+    // Graphs and aggregates read only times and values of a plan, so the index contains both.
+    ofPlanType: { by: ['carePlanId', 'dataType'], ...newestFirst, values: ['amount'] },
     same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
   },
   filters: {
     dataType: { schema: forms.fields.dataType, where: (dataType) => ({ dataType }) },
   },
-  timeline: { kind: 'measurement', group: 'measurements', start: ['timestamp'], says },
-  companion: alertsOf((record) => ({
+  timeline: {
+    kind: 'measurement',
+    group: 'measurements',
+    start: ['timestamp'],
+    describe: describeMeasurement,
+  },
+  companion: deriveAlerts((record) => ({
     path: String(record.dataType),
-    thresholded: thresholdedOf({ unit: record.amountUnit as string }),
-    says,
-    exact: ({ amount }) => (typeof amount === 'number' ? { [SERIES]: amount } : {}) as Record<string, number>,
+    thresholded: thresholdTargetOf({ unit: record.amountUnit as string }),
+    describe: describeMeasurement,
+    exactValues: ({ amount }) =>
+      (typeof amount === 'number' ? { [VALUE_SERIES]: amount } : {}) as Record<string, number>,
   })),
 })

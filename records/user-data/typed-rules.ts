@@ -1,29 +1,29 @@
-import type { Violation } from '../../schemas/violation.ts'
-import type { Definitions, Rules, Values } from '../registered/kind.ts'
-import { type KnownType, knownType, type TypeFamily } from '../types/known-types.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { DefinitionLookup, Rules, Values } from '../ehr-records/kind.ts'
+import { type ResolvedType, resolveType, type TypeFamily } from '../types/type-registry.ts'
 
-/** What a type's version demands of the values that name it, and what follows from it. */
-export interface Typed {
-  rules(type: KnownType, deviceIsKnown: boolean): Rules
-  /** Without a type. */
+/** The rules that follow from a version of a type, for the values that name it. */
+export interface RulesOfType {
+  rules(type: ResolvedType, deviceIsKnown: boolean): Rules
+  /** The rules for values without a known type. */
   untyped: Rules
 }
 
 /**
- * The rules of data that name a type: new ones are checked by its newest version, others by the one that they were
- * checked by before.
+ * The rules for data that names a type. New data is checked by the type's newest version, stored data by the
+ * version that checked it first.
  */
-export const typedRules =
-  (family: TypeFamily, by: 'dataType' | 'eventType', { rules, untyped }: Typed) =>
-  async (records: Definitions, values: Values): Promise<Rules> => {
+export const createRulesResolver =
+  (family: TypeFamily, by: 'dataType' | 'eventType', { rules, untyped }: RulesOfType) =>
+  async (records: DefinitionLookup, values: Values): Promise<Rules> => {
     const { [by]: name, typeVersion, device } = values
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
-    const type = typeof name === 'string' ? await knownType(records, family, name, version) : undefined
+    const type = typeof name === 'string' ? await resolveType(records, family, name, version) : undefined
     if (!type)
       return withViolation(untyped, { path: by, code: 'unknown', message: `names no ${family} type` })
     const deviceType = (device as { type?: unknown } | null | undefined)?.type
     const deviceIsKnown =
-      typeof deviceType !== 'string' || (await knownType(records, 'device', deviceType)) !== undefined
+      typeof deviceType !== 'string' || (await resolveType(records, 'device', deviceType)) !== undefined
     const bound = rules(type, deviceIsKnown)
     if (!type.retired || version !== undefined) return bound
     return withViolation(bound, {
@@ -38,6 +38,6 @@ const withViolation = (rules: Rules, violation: Violation): Rules => ({
   violations: (values, changed) => [...rules.violations(values, changed), violation],
 })
 
-/** What is wrong with a value, below a path. */
-export const below = (path: string, violations: readonly Violation[]): Violation[] =>
+/** Puts the violations of a value below the value's path. */
+export const prefixPaths = (path: string, violations: readonly Violation[]): Violation[] =>
   violations.map((one) => ({ ...one, path: one.path === '' ? path : `${path}.${one.path}` }))

@@ -1,96 +1,115 @@
 import { OptionalKind, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { closed, kept, moment } from '../common.ts'
-import { ClosingStatusEnum } from '../enum.ts'
-import { isMoment, namesOf, without } from './fields.ts'
+import { closedObject, dateObjectField, systemFields } from '../common.ts'
+import { ClosingStatusEnum } from '../enums.ts'
+import { isDateOrDateTime, markedFieldNames, omitMarkedFields } from './fields.ts'
 
-/** A record as the class family's clients write and read it: days and moments are Parse's Dates. */
+/** Class forms of a record; days and times are Parse Dates. */
 export interface ClassForms {
-  /** What is kept: decides the Parse fields, and what an updated object must still fulfil. */
+  /** Stored form: defines the Parse fields, and an updated object must fit it. */
   stored: TObject
-  /** What a client may send on creation. */
+  /** Body of a creation. */
   create: TObject
-  /** Which properties an update may change. */
+  /** Properties that an update may change. */
   update: TObject
 }
 
-interface About {
+interface ClassFormsOptions {
   name: string
   description: string
-  /** Where it is registered: the ids, in the class family's names. */
+  /** Ids of the parents, with the names of the class family. */
   place: TProperties
   fields: TProperties
-  /** Whole examples, in the form of the fields; without one each field's own example stands. */
+  /** Complete examples in the form of the fields; default: the examples of the fields. */
   examples?: readonly object[] | undefined
 }
 
-export function classForms({ name, description, place, fields, examples }: About): ClassForms {
-  const dated = mapped(fields, (schema) => (isMoment(schema) ? asMoment(schema) : schema))
-  const follows = namesOf(fields, 'derived', 'internal')
-  const stored = mapped(dated, (schema, field) => (follows.includes(field) ? Type.Optional(schema) : schema))
-  const create = { ...place, ...without(dated, 'closing', 'status', 'derived', 'internal') }
+export function createClassForms({
+  name,
+  description,
+  place,
+  fields,
+  examples,
+}: ClassFormsOptions): ClassForms {
+  const dated = mapMarkedFields(fields, (schema) =>
+    isDateOrDateTime(schema) ? toDateObjectField(schema) : schema,
+  )
+  const follows = markedFieldNames(fields, 'derived', 'internal')
+  const stored = mapMarkedFields(dated, (schema, field) =>
+    follows.includes(field) ? Type.Optional(schema) : schema,
+  )
+  const create = { ...place, ...omitMarkedFields(dated, 'closing', 'status', 'derived', 'internal') }
   const update = {
-    ...Type.Partial(Type.Object(without(dated, 'fixed', 'status', 'derived', 'internal'))).properties,
+    ...Type.Partial(Type.Object(omitMarkedFields(dated, 'fixed', 'status', 'derived', 'internal')))
+      .properties,
     ...Object.fromEntries(
-      namesOf(fields, 'status').map((field) => [field, Type.Optional(ClosingStatusEnum)]),
+      markedFieldNames(fields, 'status').map((field) => [field, Type.Optional(ClosingStatusEnum)]),
     ),
   }
   const placed = Object.fromEntries(Object.entries(place).map(([id, { examples }]) => [id, examples?.[0]]))
-  const exampleBodies = (examples ?? []).map((example) => classForm(fields, example))
+  const exampleBodies = (examples ?? []).map((example) => toClassForm(fields, example))
   return {
-    stored: closed(name, description, { ...kept, ...place, ...stored }),
+    stored: closedObject(name, description, { ...systemFields, ...place, ...stored }),
     create: Type.Object(create, {
-      ...options(`${name}Create`, description),
+      ...schemaOptions(`${name}Create`, description),
       ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => ({ ...placed, ...one })) }),
     }),
     update: Type.Object(update, {
-      ...options(`${name}Update`, `What may change: ${description}`),
-      ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => within(update, one)) }),
+      ...schemaOptions(`${name}Update`, `Changes of this object: ${description}`),
+      ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => pickDeclared(update, one)) }),
     }),
   }
 }
 
-const within = (properties: TProperties, values: object) =>
+const pickDeclared = (properties: TProperties, values: object) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => name in properties))
 
-const options = ($id: string, description: string) => ({ $id, description, additionalProperties: false })
+const schemaOptions = ($id: string, description: string) => ({
+  $id,
+  description,
+  additionalProperties: false,
+})
 
-function asMoment(schema: TSchema): TSchema {
+function toDateObjectField(schema: TSchema): TSchema {
   const { description = '', examples } = schema
-  const as = { ...moment(description), ...(examples && { examples: examples.map(momentOf) }) }
+  const as = { ...dateObjectField(description), ...(examples && { examples: examples.map(toDateObject) }) }
   return OptionalKind in schema ? Type.Optional(as) : as
 }
 
-const mapped = (fields: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
+const mapMarkedFields = (fields: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
   Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [name, marksKept(schema, map(schema, name))]),
+    Object.entries(fields).map(([name, schema]) => [name, copyMarks(schema, map(schema, name))]),
   )
 
-/** What a field is marked as, it is in every form. */
-const marksKept = (from: TSchema, to: TSchema): TSchema => {
+/** Copies the marks of a field, which apply to every form. */
+const copyMarks = (from: TSchema, to: TSchema): TSchema => {
   const marks = Object.getOwnPropertySymbols(from).filter((symbol) => !(symbol in to))
   return Object.assign({ ...to }, ...marks.map((symbol) => ({ [symbol]: from[symbol as never] })))
 }
 
-/** A day or a moment as the class family writes it. */
-const momentOf = (text: unknown) => ({
+/** Converts a day or time to a Parse Date. */
+const toDateObject = (text: unknown) => ({
   __type: 'Date',
   iso: typeof text === 'string' && text.length === 10 ? `${text}T00:00:00.000Z` : text,
 })
 
-/** Values in the form of the fields as the class family writes them; what is not set is left out. */
-export const classForm = (fields: TProperties, values: object): Record<string, unknown> =>
+/** Converts values to class form; unset values are omitted. */
+export const toClassForm = (fields: TProperties, values: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(values)
       .filter(([name, value]) => name in fields && value !== undefined && value !== null)
-      .map(([name, value]) => [name, isMoment(fields[name] as TSchema) ? momentOf(value) : value]),
+      .map(([name, value]) => [
+        name,
+        isDateOrDateTime(fields[name] as TSchema) ? toDateObject(value) : value,
+      ]),
   )
 
-/** The class family's values in the form of the fields: what is a well-formed Date there is an ISO text here. */
-export const fieldForm = (fields: TProperties, values: object): Record<string, unknown> =>
+/** Converts values from class form: each valid Parse Date becomes ISO text. */
+export const fromClassForm = (fields: TProperties, values: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const field = Object.hasOwn(fields, name) ? fields[name] : undefined
-      const iso: unknown = field && isMoment(field) ? (value as { iso?: unknown } | null)?.iso : undefined
+      const iso: unknown =
+        field && isDateOrDateTime(field) ? (value as { iso?: unknown } | null)?.iso : undefined
       return [name, typeof iso === 'string' ? iso : value]
     }),
   )

@@ -1,81 +1,86 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 /**
- * Who says a field's value, and when. A field without a mark is the client's: given on creation, changed at any time.
- * - fixed: given on creation; it stays.
- * - closing: said when the record ends; not on creation.
+ * Field marks: they tell who sets a field, and when. A client sets an unmarked field on creation and may
+ * change it.
+ * - fixed: set on creation, then constant.
+ * - closing: set when the record is closed, not on creation.
  * - status: ACTIVE on creation; a client may close it.
- * - derived: follows from the others, and is shown.
- * - internal: follows from the others, for lists; the path family does not show it.
+ * - derived: computed from other fields, and shown.
+ * - internal: computed from other fields for lists; the path family does not show it.
  */
-type Mark = 'fixed' | 'closing' | 'status' | 'derived' | 'internal'
+type FieldMark = 'fixed' | 'closing' | 'status' | 'derived' | 'internal'
 
-const MARK = Symbol('mark')
+const FIELD_MARK = Symbol('mark')
 
-export type Marked<M extends Mark> = { [MARK]: M }
+export type MarkedField<M extends FieldMark> = { [FIELD_MARK]: M }
 
-const marked =
-  <M extends Mark>(mark: M) =>
+const createMarker =
+  <M extends FieldMark>(mark: M) =>
   <S extends TSchema>(schema: S) =>
-    ({ ...schema, [MARK]: mark }) as S & Marked<M>
+    ({ ...schema, [FIELD_MARK]: mark }) as S & MarkedField<M>
 
-export const fixed = marked('fixed')
-export const closing = marked('closing')
-export const status = marked('status')
-export const derived = marked('derived')
-export const internal = marked('internal')
+export const fixedField = createMarker('fixed')
+export const closingField = createMarker('closing')
+export const statusField = createMarker('status')
+export const derivedField = createMarker('derived')
+export const internalField = createMarker('internal')
 
-const markOf = (schema: TSchema): Mark | undefined => (schema as Partial<Marked<Mark>>)[MARK]
+const markOf = (schema: TSchema): FieldMark | undefined =>
+  (schema as Partial<MarkedField<FieldMark>>)[FIELD_MARK]
 
-/** The fields without those that bear one of the marks. */
-export type Without<P extends TProperties, M extends Mark> = {
-  [K in keyof P as P[K] extends Marked<M> ? never : K]: P[K]
+/** The fields without those that have one of the marks. */
+export type FieldsWithoutMarks<P extends TProperties, M extends FieldMark> = {
+  [K in keyof P as P[K] extends MarkedField<M> ? never : K]: P[K]
 }
 
-export const without = <P extends TProperties, M extends Mark>(fields: P, ...marks: M[]) =>
+export const omitMarkedFields = <P extends TProperties, M extends FieldMark>(fields: P, ...marks: M[]) =>
   Object.fromEntries(
-    Object.entries(fields).filter(([, schema]) => !(marks as (Mark | undefined)[]).includes(markOf(schema))),
-  ) as Without<P, M>
+    Object.entries(fields).filter(
+      ([, schema]) => !(marks as (FieldMark | undefined)[]).includes(markOf(schema)),
+    ),
+  ) as FieldsWithoutMarks<P, M>
 
-/** The names of the fields that bear one of the marks. */
-export const namesOf = (fields: TProperties, ...marks: Mark[]): string[] =>
+/** Names of the fields that have one of the marks. */
+export const markedFieldNames = (fields: TProperties, ...marks: FieldMark[]): string[] =>
   Object.keys(fields).filter((name) => marks.some((mark) => mark === markOf(fields[name] as TSchema)))
 
-/** A day. The class family sees the moment at which it begins, in UTC. */
-export const date = (description: string, example = '2026-03-01') =>
+/** A day; in the class family the time 00:00 UTC of this day. */
+export const dateField = (description: string, example = '2026-03-01') =>
   Type.String({ format: 'date', description, examples: [example] })
 
-/** A moment, to the millisecond. */
-export const time = (description: string, example = '2026-03-01T08:30:00Z') =>
+/** A time with millisecond precision. */
+export const dateTimeField = (description: string, example = '2026-03-01T08:30:00Z') =>
   Type.String({ format: 'date-time', description, examples: [example] })
 
-/** A string derived from other fields, where they yield one. */
-export const derivedText = (description: string, example: string) =>
-  derived(Type.Optional(Type.String({ description, examples: [example] })))
+/** A string derived from other fields, if they allow it. */
+export const derivedTextField = (description: string, example: string) =>
+  derivedField(Type.Optional(Type.String({ description, examples: [example] })))
 
-/** A number derived from other fields, where they yield one. */
-export const derivedNumber = (description: string, example: number) =>
-  derived(Type.Optional(Type.Number({ description, examples: [example] })))
+/** A number derived from other fields, if they allow it. */
+export const derivedNumberField = (description: string, example: number) =>
+  derivedField(Type.Optional(Type.Number({ description, examples: [example] })))
 
-/** Whether a field holds a day or a moment. */
-export const isMoment = ({ format }: TSchema): boolean => format === 'date' || format === 'date-time'
+export const isDateOrDateTime = ({ format }: TSchema): boolean => format === 'date' || format === 'date-time'
 
-const IN_PATH = Symbol('its name in the path family')
+const PATH_NAME = Symbol('its name in the path family')
 
 /**
- * A field that the path family calls otherwise: every record has something else under that name; or the name is that of
- * several fields, since a class has one for each type that a value may be of, of which a record has one.
+ * Gives a field another name in the path family. Either every record uses the stored name for something else,
+ * or several stored fields share the path name: one per type of value, of which a record has one.
  */
-export const inPathAs = <S extends TSchema>(name: string, schema: S): S => ({ ...schema, [IN_PATH]: name })
+export const withPathName = <S extends TSchema>(name: string, schema: S): S => ({
+  ...schema,
+  [PATH_NAME]: name,
+})
 
-/** What the path family calls a field. */
-export const pathName = (fields: TProperties, name: string): string =>
-  (fields[name] as { [IN_PATH]?: string } | undefined)?.[IN_PATH] ?? name
+export const pathNameOf = (fields: TProperties, name: string): string =>
+  (fields[name] as { [PATH_NAME]?: string } | undefined)?.[PATH_NAME] ?? name
 
-/** What gives values, or anything else, of fields the names that the path family has for them. */
-export function toPath(fields: TProperties): <V extends object>(values: V) => V {
+/** Returns a function that renames the keys of an object from stored names to path names. */
+export function createPathNamer(fields: TProperties): <V extends object>(values: V) => V {
   const renamed = Object.keys(fields).flatMap((name): [string, string][] => {
-    const inPath = pathName(fields, name)
+    const inPath = pathNameOf(fields, name)
     return inPath === name ? [] : [[name, inPath]]
   })
   if (renamed.length === 0) return (values) => values
@@ -89,17 +94,17 @@ export function toPath(fields: TProperties): <V extends object>(values: V) => V 
   }
 }
 
-const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+const TYPE_GUARDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   number: (value) => typeof value === 'number',
   string: (value) => typeof value === 'string',
   boolean: (value) => typeof value === 'boolean',
   array: Array.isArray,
 }
 
-const isOfType = ({ type }: TSchema, value: unknown): boolean => TYPES[type]?.(value) ?? false
+const hasSchemaType = ({ type }: TSchema, value: unknown): boolean => TYPE_GUARDS[type]?.(value) ?? false
 
-/** What follows from a kind's fields, which stay as they are: made when it is first asked for. */
-export function ofFields<R>(make: (fields: TProperties) => R): (fields: TProperties) => R {
+/** Caches a value computed from the fields of a kind, which never change. */
+export function memoizeByFields<R>(make: (fields: TProperties) => R): (fields: TProperties) => R {
   const known = new WeakMap<TProperties, R>()
   return (fields) => {
     const made = known.get(fields) ?? make(fields)
@@ -108,23 +113,26 @@ export function ofFields<R>(make: (fields: TProperties) => R): (fields: TPropert
   }
 }
 
-/** The names of the fields, by those that the path family has for them. */
-export const namesByPath = ofFields((fields) => {
+/** Stored field names by path name. */
+export const fieldNamesByPathName = memoizeByFields((fields) => {
   const byPath = new Map<string, string[]>()
   for (const name of Object.keys(fields)) {
-    const inPath = pathName(fields, name)
+    const inPath = pathNameOf(fields, name)
     byPath.set(inPath, [...(byPath.get(inPath) ?? []), name])
   }
   return byPath
 })
 
-/** The way back: of several fields that share a name the one whose type the value has, else the last one. */
-export function fromPath(fields: TProperties, values: object): Record<string, unknown> {
-  const byPath = namesByPath(fields)
+/**
+ * Converts path names to stored names. If several fields share a name, it takes the one whose type matches,
+ * otherwise the last one.
+ */
+export function fromPathNames(fields: TProperties, values: object): Record<string, unknown> {
+  const byPath = fieldNamesByPathName(fields)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const named = byPath.get(name) ?? [name]
-      const field = named.length > 1 && named.find((one) => isOfType(fields[one] as TSchema, value))
+      const field = named.length > 1 && named.find((one) => hasSchemaType(fields[one] as TSchema, value))
       return [field || (named.at(-1) as string), value]
     }),
   )

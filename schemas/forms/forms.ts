@@ -1,79 +1,85 @@
 import { type TObject, type TOptional, type TProperties, Type } from '@sinclair/typebox'
-import { id } from '../common.ts'
-import { type ClassForms, classForms } from './class-form.ts'
-import { fixed, type Marked } from './fields.ts'
-import { type PathForms, pathForms } from './path-form.ts'
+import { idField } from '../common.ts'
+import { type ClassForms, createClassForms } from './class-form.ts'
+import { fixedField, type MarkedField } from './fields.ts'
+import { createPathForms, type PathForms } from './path-form.ts'
 
-/** What a record is registered in; `either` is a care plan when it names one, else the EHR as a whole. */
-export type RegisteredIn = 'EHR' | 'plan' | 'either' | 'goal' | 'none'
+/** Parent of a record. `either`: the care plan if the record names one, otherwise the EHR. */
+export type ParentType = 'EHR' | 'plan' | 'either' | 'goal' | 'none'
 
-type Id = ReturnType<typeof id>
+type IdSchema = ReturnType<typeof idField>
 
-/** The ids of what a record is registered in, from the outside inwards. */
-type PlaceIn<R extends RegisteredIn> = R extends 'none'
+/** Ids of the parents, outermost first. */
+type ParentIds<R extends ParentType> = R extends 'none'
   ? Record<never, never>
   : R extends 'EHR'
-    ? { ehrId: Id }
+    ? { ehrId: IdSchema }
     : R extends 'plan'
-      ? { ehrId: Id; carePlanId: Id }
+      ? { ehrId: IdSchema; carePlanId: IdSchema }
       : R extends 'either'
-        ? { ehrId: Id; carePlanId: TOptional<Id> & Marked<'fixed'> }
-        : { ehrId: Id; carePlanId: Id; goalId: Id }
+        ? { ehrId: IdSchema; carePlanId: TOptional<IdSchema> & MarkedField<'fixed'> }
+        : { ehrId: IdSchema; carePlanId: IdSchema; goalId: IdSchema }
 
-const ehrId = id('the EHR', 'e5RtGb81Xz')
-const carePlanId = id('the care plan', 'p0LmNb72Qw')
+const parentEhrIdField = idField('the EHR', 'e5RtGb81Xz')
+const parentCarePlanIdField = idField('the care plan', 'p0LmNb72Qw')
 
-const PLACES: { [R in RegisteredIn]: PlaceIn<R> } = {
+const PARENT_IDS: { [R in ParentType]: ParentIds<R> } = {
   none: {},
-  EHR: { ehrId },
-  plan: { ehrId, carePlanId },
+  EHR: { ehrId: parentEhrIdField },
+  plan: { ehrId: parentEhrIdField, carePlanId: parentCarePlanIdField },
   either: {
-    ehrId,
-    carePlanId: fixed(
+    ehrId: parentEhrIdField,
+    carePlanId: fixedField(
       Type.Optional({
-        ...carePlanId,
-        description: 'Id of the care plan; without one it belongs to the EHR as a whole',
+        ...parentCarePlanIdField,
+        description: 'Id of the care plan; without one the record belongs to the EHR as a whole',
       }),
     ),
   },
-  goal: { ehrId, carePlanId, goalId: id('the goal that it serves', 'g3HjKl56Ty') },
+  goal: {
+    ehrId: parentEhrIdField,
+    carePlanId: parentCarePlanIdField,
+    goalId: idField('the goal of the task', 'g3HjKl56Ty'),
+  },
 }
 
-/** Whether the path family's body names the care plan: it does when the paths do not. */
-type NamesPlan<R extends RegisteredIn> = R extends 'either' ? true : boolean
+/** Bodies of the path family name the care plan if the path does not. */
+type BodyNamesPlan<R extends ParentType> = R extends 'either' ? true : boolean
 
-/** The fields that the path family's body and reply have beside the ids in the path. */
-type Own<R extends RegisteredIn, N, P extends TProperties> = R extends 'either'
-  ? Pick<PlaceIn<'either'>, 'carePlanId'> & P
+/** Fields in bodies and replies of the path family besides the ids in the path. */
+type OwnFields<R extends ParentType, N, P extends TProperties> = R extends 'either'
+  ? Pick<ParentIds<'either'>, 'carePlanId'> & P
   : N extends true
-    ? { carePlanId: Id & Marked<'fixed'> } & P
+    ? { carePlanId: IdSchema & MarkedField<'fixed'> } & P
     : P
 
-export interface About<R extends RegisteredIn, N extends NamesPlan<R>, P extends TProperties> {
-  /** In Pascal case: the class, and the name of its schemas. */
+export interface FormsOptions<R extends ParentType, N extends BodyNamesPlan<R>, P extends TProperties> {
+  /** Name of the class and prefix of its schemas, in Pascal case. */
   name: string
-  /** In a sentence: `care plan`. */
+  /** For sentences: `care plan`. */
   noun: string
   description: string
   registeredIn: R
   fields: P
-  /** Of an id. */
+  /** Example of an id. */
   example: string
   namesPlan?: N
-  /** Whether the class family's clients may leave out the EHR, since the care plan tells it. */
+  /** True if clients of the class family may omit the EHR, which follows from the care plan. */
   ehrFollows?: boolean
-  /** Fields that may be absent from older records and the class family, but not from the path family's body. */
+  /**
+   * Fields that bodies of the path family require, although older records and the class family may lack them.
+   */
   requiredInPath?: readonly string[]
-  /** Whole examples without the place; needed when the examples of the fields do not fit together. */
+  /** Complete examples without the parent ids; needed if the examples of the fields do not fit together. */
   examples?: readonly object[]
 }
 
-/** The forms of some record. */
+/** The forms of any record. */
 export interface AnyForms extends ClassForms {
   name: string
   noun: string
   example: string
-  registeredIn: RegisteredIn
+  registeredIn: ParentType
   place: TProperties
   fields: TProperties
   record: TObject
@@ -82,38 +88,38 @@ export interface AnyForms extends ClassForms {
   replacement: TObject
 }
 
-/** All forms of a record, made of its fields: written once, they serve storage, triggers, routes and documentation. */
-export interface Forms<R extends RegisteredIn, N, P extends TProperties>
+/** All forms of a record, generated from its fields. Storage, triggers, routes and documentation use them. */
+export interface Forms<R extends ParentType, N, P extends TProperties>
   extends ClassForms,
-    PathForms<Omit<PlaceIn<R>, keyof Own<R, N, P>>, Own<R, N, P>> {
+    PathForms<Omit<ParentIds<R>, keyof OwnFields<R, N, P>>, OwnFields<R, N, P>> {
   name: string
   noun: string
   example: string
   registeredIn: R
-  place: PlaceIn<R>
+  place: ParentIds<R>
   fields: P
-  /** As the records keep it. */
-  record: TObject<PlaceIn<R> & P>
+  /** Stored form. */
+  record: TObject<ParentIds<R> & P>
 }
 
 /**
- *     const task = forms({
+ *     const Task = defineForms({
  *       name: 'Task', noun: 'task', description: 'A task of a goal', registeredIn: 'goal', example: 't6YhNm34Rs',
- *       fields: { name: line('What is to be done'), dueDate: Type.Optional(date('When it should be done')), … },
+ *       fields: { name: shortTextField('Name of the task'), dueDate: Type.Optional(dateField('Due date')), … },
  *     })
  */
-export function forms<
-  const R extends RegisteredIn,
+export function defineForms<
+  const R extends ParentType,
   P extends TProperties,
-  const N extends NamesPlan<R> = false & NamesPlan<R>,
->(about: About<R, N, P>): Forms<R, N, P> {
+  const N extends BodyNamesPlan<R> = false & BodyNamesPlan<R>,
+>(about: FormsOptions<R, N, P>): Forms<R, N, P> {
   const { registeredIn, fields, namesPlan = registeredIn === 'either', ehrFollows = false } = about
-  const place: TProperties = PLACES[registeredIn]
+  const place: TProperties = PARENT_IDS[registeredIn]
   const { carePlanId, ...unnamed } = place
-  const named: TProperties = carePlanId && namesPlan ? { carePlanId: fixed(carePlanId) } : {}
-  const follows = 'Id of the EHR; the one of the care plan when absent'
+  const named: TProperties = carePlanId && namesPlan ? { carePlanId: fixedField(carePlanId) } : {}
+  const follows = 'Id of the EHR; default: the EHR of the care plan'
   const classPlace = ehrFollows
-    ? { ...place, ehrId: Type.Optional({ ...ehrId, description: follows }) }
+    ? { ...place, ehrId: Type.Optional({ ...parentEhrIdField, description: follows }) }
     : place
   return {
     name: about.name,
@@ -123,7 +129,7 @@ export function forms<
     place,
     fields,
     record: Type.Object({ ...place, ...fields }),
-    ...classForms({ ...about, place: classPlace }),
-    ...pathForms({ ...about, place: namesPlan ? unnamed : place, fields: { ...named, ...fields } }),
+    ...createClassForms({ ...about, place: classPlace }),
+    ...createPathForms({ ...about, place: namesPlan ? unnamed : place, fields: { ...named, ...fields } }),
   } as unknown as Forms<R, N, P>
 }

@@ -8,78 +8,91 @@ import {
   type TUnsafe,
   Type,
 } from '@sinclair/typebox'
-import { closed, id } from '../common.ts'
-import { nullable } from '../nullable.ts'
-import { type Marked, pathName, toPath, type Without, without } from './fields.ts'
+import { closedObject, idField } from '../common.ts'
+import {
+  createPathNamer,
+  type FieldsWithoutMarks,
+  type MarkedField,
+  omitMarkedFields,
+  pathNameOf,
+} from './fields.ts'
+import { nullable } from './nullable.ts'
 
-type OrNull<P> = {
+type NullableFields<P> = {
   [K in keyof P]: P[K] extends TOptional<infer S extends TSchema> ? TUnsafe<Static<S> | null> : P[K]
 }
 
-/** As a reply shows them: all are there, null for what is not set. */
+/** Reply form: all properties are present, unset ones are null. */
 export const responseForm = <P extends TProperties>(properties: P) =>
-  mapOptional(properties, nullable) as OrNull<P>
+  mapOptionalSchemas(properties, nullable) as NullableFields<P>
 
-type MayBeNull<P extends TProperties> = {
+type OptionalNullableFields<P extends TProperties> = {
   [K in keyof P]: P[K] extends TOptional<TSchema> ? TOptional<TUnsafe<Static<P[K]> | null>> : P[K]
 }
 
-/** As a body gives them: null stands for what is left out. */
+/** Body form: optional properties may be omitted or null. */
 export const bodyForm = <P extends TProperties>(properties: P) =>
-  mapOptional(properties, (schema) => Type.Optional(nullable(schema))) as MayBeNull<P>
+  mapOptionalSchemas(properties, (schema) => Type.Optional(nullable(schema))) as OptionalNullableFields<P>
 
-const required = (schema: TSchema): TSchema => {
+const withoutOptional = (schema: TSchema): TSchema => {
   const { [OptionalKind]: _, ...rest } = schema as TSchema & { [OptionalKind]?: string }
   return rest as TSchema
 }
 
-const mapped = (properties: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
+const mapSchemas = (properties: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, map(schema, name)]))
 
-const mapOptional = (properties: TProperties, map: (schema: TSchema) => TSchema): TProperties =>
-  mapped(properties, (schema) => {
-    const plain = required(schema)
+const mapOptionalSchemas = (properties: TProperties, map: (schema: TSchema) => TSchema): TProperties =>
+  mapSchemas(properties, (schema) => {
+    const plain = withoutOptional(schema)
     return OptionalKind in schema ? map(plain) : schema
   })
 
-type InResponses<P extends TProperties> = OrNull<Without<P, 'internal'>>
-type Given<P extends TProperties> = MayBeNull<Without<P, 'closing' | 'status' | 'derived' | 'internal'>>
-type Replaced<P extends TProperties> = {
-  [K in keyof Without<P, 'derived' | 'internal'>]: P[K] extends Marked<'fixed' | 'status'>
+type ResponseFields<P extends TProperties> = NullableFields<FieldsWithoutMarks<P, 'internal'>>
+type CreationFields<P extends TProperties> = OptionalNullableFields<
+  FieldsWithoutMarks<P, 'closing' | 'status' | 'derived' | 'internal'>
+>
+type ReplacementFields<P extends TProperties> = {
+  [K in keyof FieldsWithoutMarks<P, 'derived' | 'internal'>]: P[K] extends MarkedField<'fixed' | 'status'>
     ? TOptional<TUnsafe<Static<P[K]> | null>>
-    : MayBeNull<P>[K]
-} & { id: TOptional<ReturnType<typeof id>> }
+    : OptionalNullableFields<P>[K]
+} & { id: TOptional<ReturnType<typeof idField>> }
 
-/** A record as the path family's clients write and read it. */
+/** Path forms of a record. */
 export interface PathForms<L, P extends TProperties> {
-  /** As a reply shows it: what is not set is null. */
+  /** Reply form: unset fields are null. */
   resource: TObject<
-    { id: ReturnType<typeof id>; version: ReturnType<typeof version> } & OrNull<L> & InResponses<P>
+    { id: ReturnType<typeof idField>; version: ReturnType<typeof resourceVersionField> } & NullableFields<L> &
+      ResponseFields<P>
   >
-  /** What creates it. */
-  body: TObject<Given<P>>
-  /** What replaces it: what is left out is removed. */
-  replacement: TObject<Replaced<P>>
+  /** Body of a creation. */
+  body: TObject<CreationFields<P>>
+  /** Body of a replacement: omitted fields are removed. */
+  replacement: TObject<ReplacementFields<P>>
 }
 
-const version = () => Type.Integer({ minimum: 1, description: 'Counts the writes; in quotes it is the ETag' })
+const resourceVersionField = () =>
+  Type.Integer({
+    minimum: 1,
+    description: 'Version number, incremented by every write; the ETag is this number in quotes',
+  })
 
-interface About<L extends TProperties, P extends TProperties> {
+interface PathFormsOptions<L extends TProperties, P extends TProperties> {
   name: string
-  /** In a sentence: `care plan`. */
+  /** For sentences: `care plan`. */
   noun: string
   description: string
-  /** Where it is registered. */
+  /** Ids of the parents. */
   place: L
-  /** What a client may write of it and the service adds; of the place, what its paths do not say. */
+  /** Fields written by clients or the service, and parent ids that the path does not contain. */
   fields: P
   example: string
   requiredInPath?: readonly string[]
-  /** Whole ones, where those of the fields do not fit together. */
+  /** Complete examples; needed if the examples of the fields do not fit together. */
   examples?: readonly object[]
 }
 
-export function pathForms<L extends TProperties, P extends TProperties>({
+export function createPathForms<L extends TProperties, P extends TProperties>({
   name,
   noun,
   description,
@@ -88,38 +101,38 @@ export function pathForms<L extends TProperties, P extends TProperties>({
   example,
   requiredInPath = [],
   examples,
-}: About<L, P>): PathForms<L, P> {
-  const inPath = toPath(own)
-  const fields = { ...inPath(own), ...ofAnyType(own) }
-  const ownId = { ...id(`the ${noun}`), examples: [example] }
-  const inBody: TProperties = mapped(fields, (schema, field) =>
-    requiredInPath.includes(field) ? required(schema) : schema,
+}: PathFormsOptions<L, P>): PathForms<L, P> {
+  const inPath = createPathNamer(own)
+  const fields = { ...inPath(own), ...mergeSharedPathNames(own) }
+  const ownId = { ...idField(`the ${noun}`), examples: [example] }
+  const inBody: TProperties = mapSchemas(fields, (schema, field) =>
+    requiredInPath.includes(field) ? withoutOptional(schema) : schema,
   )
-  const given = without(inBody, 'closing', 'status', 'derived', 'internal')
-  const writable = bodyForm(without(inBody, 'derived', 'internal'))
+  const given = omitMarkedFields(inBody, 'closing', 'status', 'derived', 'internal')
+  const writable = bodyForm(omitMarkedFields(inBody, 'derived', 'internal'))
   const resource = {
-    ...{ id: ownId, version: version() },
+    ...{ id: ownId, version: resourceVersionField() },
     ...responseForm(place),
-    ...responseForm(without(fields, 'internal') as TProperties),
+    ...responseForm(omitMarkedFields(fields, 'internal') as TProperties),
   }
   const replacement = {
     ...writable,
-    ...mapped(staying(fields), stays),
-    id: Type.Optional({ ...ownId, description: `Id of the ${noun}: the one in the path` }),
+    ...mapSchemas(toReplacementFields(fields), keepWhenLeftOut),
+    id: Type.Optional({ ...ownId, description: `Id of the ${noun}, as in the path` }),
   }
   const plan = 'carePlanId' in fields && { carePlanId: fields.carePlanId?.examples?.[0] }
   const exampleBodies = examples && { examples: examples.map((example) => ({ ...inPath(example), ...plan })) }
-  const replaces = `A complete ${noun}: what is left out is removed`
+  const replaces = `A complete ${noun}; omitted optional fields are removed`
   return {
-    resource: closed(`${name}Resource`, description, resource),
-    body: { ...closed(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...exampleBodies },
-    replacement: { ...closed(`${name}Replacement`, replaces, replacement), ...exampleBodies },
+    resource: closedObject(`${name}Resource`, description, resource),
+    body: { ...closedObject(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...exampleBodies },
+    replacement: { ...closedObject(`${name}Replacement`, replaces, replacement), ...exampleBodies },
   } as unknown as PathForms<L, P>
 }
 
-/** The names that several fields share: a value under one may be of any of their types. */
-function ofAnyType(own: TProperties): TProperties {
-  const names = Object.keys(own).map((name) => pathName(own, name))
+/** Merges fields that share a path name: its value may have any of their types. */
+function mergeSharedPathNames(own: TProperties): TProperties {
+  const names = Object.keys(own).map((name) => pathNameOf(own, name))
   const shared = new Set(names.filter((name, i) => names.indexOf(name) < i))
   return Object.fromEntries(
     [...shared].map((name) => {
@@ -129,11 +142,11 @@ function ofAnyType(own: TProperties): TProperties {
   )
 }
 
-/** What a replacement need not repeat. */
-function staying(fields: TProperties): TProperties {
-  const free = without(fields, 'fixed', 'status')
+/** Fields that a replacement may omit without removing them. */
+function toReplacementFields(fields: TProperties): TProperties {
+  const free = omitMarkedFields(fields, 'fixed', 'status')
   return Object.fromEntries(Object.entries(fields).filter(([field]) => !(field in free)))
 }
 
-const stays = (schema: TSchema): TSchema =>
-  Type.Optional(nullable({ ...schema, description: `${schema.description}. Left out, it stays as it is` }))
+const keepWhenLeftOut = (schema: TSchema): TSchema =>
+  Type.Optional(nullable({ ...schema, description: `${schema.description}. If omitted, it stays unchanged` }))

@@ -3,39 +3,39 @@ import { LRUCache } from 'lru-cache'
 import type { Principal } from '../../path-api/operation/access.ts'
 import type { AccessTokens } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
-import { algorithm, type SigningKeys } from './keys.ts'
+import { SIGNING_ALGORITHM, type SigningKeys } from '../keys/signing-keys.ts'
 
-/** Seconds for which an access token is valid. */
-export const accessTokenLifetime = 900
+/** Lifetime of an access token in seconds. */
+export const ACCESS_TOKEN_LIFETIME_S = 900
 
-const audience = 'health-record-service'
+const TOKEN_AUDIENCE = 'health-record-service'
 
-interface Claims {
+interface TokenClaims {
   sid: string
   sub: string
-  /** Seconds since 1970. */
+  /** Expiry, in seconds since 1970. */
   exp: number
 }
 
-/** Makes and verifies the access tokens: JWTs that say who and in which session, and nothing more. */
+/** Issues and verifies access tokens: JWTs with user and session only. */
 export function createAccessTokens(
   keys: SigningKeys,
   issuer: string,
   clock: () => Date,
-): AccessTokens & { verify(token: string): Promise<Claims | undefined> } {
-  const verified = new LRUCache<string, Claims>({ max: 10_000 })
+): AccessTokens & { verify(token: string): Promise<TokenClaims | undefined> } {
+  const verified = new LRUCache<string, TokenClaims>({ max: 10_000 })
   return {
-    lifetime: accessTokenLifetime,
+    lifetime: ACCESS_TOKEN_LIFETIME_S,
     async sign({ sub, sid }) {
       const { kid, key } = await keys.current()
       const now = Math.floor(clock().getTime() / 1000)
       return new SignJWT({ sid })
-        .setProtectedHeader({ alg: algorithm, kid, typ: 'at+jwt' })
+        .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid, typ: 'at+jwt' })
         .setIssuer(issuer)
-        .setAudience(audience)
+        .setAudience(TOKEN_AUDIENCE)
         .setSubject(sub)
         .setIssuedAt(now)
-        .setExpirationTime(now + accessTokenLifetime)
+        .setExpirationTime(now + ACCESS_TOKEN_LIFETIME_S)
         .sign(key)
     },
     async verify(token) {
@@ -46,36 +46,36 @@ export function createAccessTokens(
     },
   }
 
-  /** The algorithm is ours, whatever the token says; the key is one of ours, whatever it brings along. */
-  async function checked(token: string): Promise<Claims | undefined> {
+  /** Accepts only our algorithm and our keys, whatever the token names. */
+  async function checked(token: string): Promise<TokenClaims | undefined> {
     try {
       const { kid } = decodeProtectedHeader(token)
-      const key = typeof kid === 'string' ? await keys.verifying(kid) : undefined
+      const key = typeof kid === 'string' ? await keys.findVerificationKey(kid) : undefined
       if (!key) return undefined
       const { payload } = await jwtVerify(token, key, {
-        algorithms: [algorithm],
+        algorithms: [SIGNING_ALGORITHM],
         issuer,
-        audience,
+        audience: TOKEN_AUDIENCE,
         typ: 'at+jwt',
         requiredClaims: ['sub', 'sid', 'exp'],
         currentDate: clock(),
       })
-      return payload as unknown as Claims
+      return payload as unknown as TokenClaims
     } catch (error) {
-      if (isRefusal(error)) return undefined
+      if (isTokenError(error)) return undefined
       throw error
     }
   }
 }
 
-/** jose's errors are about the token; anything else is about us. */
-const isRefusal = (error: unknown): boolean =>
+/** jose's errors concern the token; other errors are ours. */
+const isTokenError = (error: unknown): boolean =>
   error instanceof TypeError ||
   (error instanceof Error && 'code' in error && /^ERR_J/.test(String(error.code)))
 
-/** Whose token it is, as long as its session lives. */
-export function authenticator(
-  tokens: { verify(token: string): Promise<Claims | undefined> },
+/** Authenticates a token while its session is active. */
+export function createAuthenticator(
+  tokens: { verify(token: string): Promise<TokenClaims | undefined> },
   sessions: Sessions,
 ): (token: string) => Promise<Principal | undefined> {
   return async (token) => {

@@ -7,25 +7,27 @@ export interface ProviderOptions {
   issuer: string
   clientId: string
   clientSecret: string
-  /** Other client ids whose ID tokens are ours too: those of the apps. */
+  /** Further client ids whose ID tokens are accepted, such as those of apps. */
   audiences: readonly string[]
 }
 
-/** Only signatures that a public key verifies: with the others everybody who verifies could sign. */
-const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA']
-/** Google writes its name in two ways. */
-const aliases: Record<string, readonly string[]> = { 'https://accounts.google.com': ['accounts.google.com'] }
-const timeoutSeconds = 5
-/** Seconds by which the clocks may differ. */
-const clockTolerance = 5
+/** Asymmetric algorithms only: with a shared secret every verifier could sign. */
+const ALLOWED_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
+/** Google uses two forms of its issuer. */
+const ISSUER_ALIASES: Record<string, readonly string[]> = {
+  'https://accounts.google.com': ['accounts.google.com'],
+}
+const PROVIDER_TIMEOUT_S = 5
+/** Tolerated clock difference in seconds. */
+const CLOCK_TOLERANCE_S = 5
 
-interface Discovered {
+interface DiscoveredProvider {
   configuration: oidc.Configuration
   issuer: string
   keys: ReturnType<typeof createRemoteJWKSet>
 }
 
-/** Logins by the configured OpenID Connect provider; without one there are none. */
+/** Identity provider from the configuration (OpenID Connect); without one, no login is possible. */
 export function createIdentityProvider(options: ProviderOptions | undefined): IdentityProvider {
   if (options === undefined) {
     const absent = async () => {
@@ -33,31 +35,34 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
     }
     return { fromCode: absent, fromIdToken: absent }
   }
-  const discovered = keptWhenFound(() => discover(options))
+  const discovered = cacheOnSuccess(() => discoverProvider(options))
   return {
     fromCode: ({ code, redirectUri, codeVerifier }) =>
-      answered(async () => {
+      translateProviderErrors(async () => {
         const provider = await discovered()
         const answer = await oidc.genericGrantRequest(provider.configuration, 'authorization_code', {
           code,
           redirect_uri: redirectUri,
           ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
         })
-        if (answer.id_token === undefined) throw refused('The provider sent no ID token.')
-        return identityOf(await verify(answer.id_token, [options.clientId], provider), provider)
+        if (answer.id_token === undefined) throw identityRefusedError('The provider sent no ID token.')
+        return toExternalIdentity(
+          await verifyIdToken(answer.id_token, [options.clientId], provider),
+          provider,
+        )
       }),
     fromIdToken: (idToken, nonce) =>
-      answered(async () => {
+      translateProviderErrors(async () => {
         const provider = await discovered()
-        const claims = await verify(idToken, [options.clientId, ...options.audiences], provider)
-        if (claims.nonce !== nonce) throw refused('The nonce does not match the token.')
-        return identityOf(claims, provider)
+        const claims = await verifyIdToken(idToken, [options.clientId, ...options.audiences], provider)
+        if (claims.nonce !== nonce) throw identityRefusedError('The nonce does not match the token.')
+        return toExternalIdentity(claims, provider)
       }),
   }
 }
 
-/** What has been found is kept; what has failed is tried again with the next request. */
-function keptWhenFound<T>(find: () => Promise<T>): () => Promise<T> {
+/** Caches a successful result; a failure is retried with the next request. */
+function cacheOnSuccess<T>(find: () => Promise<T>): () => Promise<T> {
   let found: Promise<T> | undefined
   return () => {
     found ??= find().catch((error: unknown) => {
@@ -68,7 +73,11 @@ function keptWhenFound<T>(find: () => Promise<T>): () => Promise<T> {
   }
 }
 
-async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Promise<Discovered> {
+async function discoverProvider({
+  issuer,
+  clientId,
+  clientSecret,
+}: ProviderOptions): Promise<DiscoveredProvider> {
   const url = new URL(issuer)
   const local = url.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
   const configuration = await oidc.discovery(
@@ -77,52 +86,57 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
     clientSecret,
     oidc.ClientSecretPost(clientSecret),
     {
-      timeout: timeoutSeconds,
+      timeout: PROVIDER_TIMEOUT_S,
       ...(local ? { execute: [oidc.allowInsecureRequests] } : {}),
     },
   )
   const { jwks_uri, issuer: name } = configuration.serverMetadata()
   if (jwks_uri === undefined) throw new Error('The identity provider names no keys')
-  const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: timeoutSeconds * 1000 })
+  const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: PROVIDER_TIMEOUT_S * 1000 })
   return { configuration, issuer: name, keys }
 }
 
-async function verify(
+async function verifyIdToken(
   idToken: string,
   audience: string[],
-  { issuer, keys }: Discovered,
+  { issuer, keys }: DiscoveredProvider,
 ): Promise<JWTPayload> {
   const { payload } = await jwtVerify(idToken, keys, {
-    algorithms,
-    issuer: [issuer, ...(aliases[issuer] ?? [])],
+    algorithms: ALLOWED_ALGORITHMS,
+    issuer: [issuer, ...(ISSUER_ALIASES[issuer] ?? [])],
     audience,
-    clockTolerance,
+    clockTolerance: CLOCK_TOLERANCE_S,
     requiredClaims: ['sub', 'exp', 'iat'],
   })
   const { azp, aud } = payload
   if (Array.isArray(aud) && aud.length > 1 && !audience.includes(String(azp)))
-    throw refused('The token was issued to another client.')
+    throw identityRefusedError('The token was issued to another client.')
   return payload
 }
 
-function identityOf({ sub, email, email_verified }: JWTPayload, { issuer }: Discovered): ExternalIdentity {
+function toExternalIdentity(
+  { sub, email, email_verified }: JWTPayload,
+  { issuer }: DiscoveredProvider,
+): ExternalIdentity {
   if (email_verified !== true || typeof email !== 'string')
-    throw refused('The provider has not verified the e-mail address.')
+    throw identityRefusedError('The provider has not verified the e-mail address.')
   return { issuer, subject: String(sub), email: email.toLowerCase() }
 }
 
-const refused = (detail: string, cause?: unknown) => new ServiceError('IdentityRefused', { detail, cause })
+const identityRefusedError = (detail: string, cause?: unknown) =>
+  new ServiceError('IdentityRefused', { detail, cause })
 
-/** What the provider or its token says no to is the caller's; a provider that does not answer is nobody's. */
-async function answered(work: () => Promise<ExternalIdentity>): Promise<ExternalIdentity> {
+/** A rejection by the provider is the caller's error. A provider that does not respond is an outage. */
+async function translateProviderErrors(work: () => Promise<ExternalIdentity>): Promise<ExternalIdentity> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof ServiceError) throw error
     if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
-      throw refused('The provider does not accept the code.', error)
+      throw identityRefusedError('The provider does not accept the code.', error)
     const unreachable = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid
-    if (error instanceof errors.JOSEError && !unreachable) throw refused('The ID token is invalid.', error)
+    if (error instanceof errors.JOSEError && !unreachable)
+      throw identityRefusedError('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {
       detail: 'The external identity provider does not answer.',
       retryAfter: 30,

@@ -18,19 +18,24 @@ const usage = `Usage: npm run admin -- create --email ADDRESS [--name NAME]
 It reads the environment variables of the service, which can keep running: it notices within 5 seconds.
 `
 
-/** Does something with the accounts. @returns what to say about it */
-type Command = (accounts: OpenAccounts, email: string, name: string) => Promise<string>
+/**
+ * A command on accounts.
+ * @returns the message to print
+ */
+type AdminCommand = (accounts: OpenAccounts, email: string, name: string) => Promise<string>
 
-const commands: Readonly<Record<string, { run: Command; ofAccount?: true }>> = {
-  create: { run: create, ofAccount: true },
-  list: { run: list },
-  revoke: { run: revoke, ofAccount: true },
-  disable: { run: disable, ofAccount: true },
+const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>> = {
+  create: { run: createAdministrator, ofAccount: true },
+  list: { run: listAdministrators },
+  revoke: { run: revokeAdministrator, ofAccount: true },
+  disable: { run: disableAdministrator, ofAccount: true },
   'rotate-keys': { run: rotateKeys },
 }
 
-/** @throws Error for a command line that says nothing sensible */
-async function commandOf(args: string[]): Promise<((accounts: OpenAccounts) => Promise<string>) | undefined> {
+/** @throws Error for an invalid command line */
+async function parseCommandLine(
+  args: string[],
+): Promise<((accounts: OpenAccounts) => Promise<string>) | undefined> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -39,7 +44,7 @@ async function commandOf(args: string[]): Promise<((accounts: OpenAccounts) => P
   const { email = '', name = 'Administrator', help } = values
   if (help) return undefined
   const given = positionals.join(' ')
-  const command = Object.hasOwn(commands, given) ? commands[given] : undefined
+  const command = Object.hasOwn(COMMANDS, given) ? COMMANDS[given] : undefined
   if (!command) throw new Error(`Unknown command${given && ` ${given}`}; see --help`)
   if (command.ofAccount && !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
@@ -47,9 +52,9 @@ async function commandOf(args: string[]): Promise<((accounts: OpenAccounts) => P
 }
 
 async function isEmailAddress(text: string): Promise<boolean> {
-  const [{ emailAddress }, { checkOf }] = await Promise.all([
-    import('../../schemas/account.ts'),
-    import('../../schemas/registry.ts'),
+  const [{ emailField: emailAddress }, { createValidator: checkOf }] = await Promise.all([
+    import('../../schemas/accounts/account.ts'),
+    import('../../schemas/validation/validators.ts'),
   ])
   return checkOf(emailAddress())(text).length === 0
 }
@@ -60,39 +65,47 @@ async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
   return `The key ${kid} signs from now on.`
 }
 
-async function create({ services }: OpenAccounts, email: string, name: string): Promise<string> {
+async function createAdministrator({ services }: OpenAccounts, email: string, name: string): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
     ? `The account of ${email} is an administrator's; a link to choose a password is on its way.`
     : `The account of ${email} is now an administrator's.`
 }
 
-async function list({ services }: OpenAccounts): Promise<string> {
+async function listAdministrators({ services }: OpenAccounts): Promise<string> {
   const found = await services.administrators.list()
   const lines = found.map(({ email, state, name }) => `${email}  ${state}  ${name ?? ''}`.trimEnd())
   return lines.length > 0 ? lines.join('\n') : 'There is no administrator.'
 }
 
-async function revoke({ services: { administrators } }: OpenAccounts, email: string): Promise<string> {
+async function revokeAdministrator(
+  { services: { administrators } }: OpenAccounts,
+  email: string,
+): Promise<string> {
   await administrators.revoke(email)
-  return `The account of ${email} is no administrator's any more.${await left(administrators)}`
+  return `The account of ${email} is no administrator's any more.${await remainingAdministratorsNote(administrators)}`
 }
 
-async function disable({ services: { administrators } }: OpenAccounts, email: string): Promise<string> {
+async function disableAdministrator(
+  { services: { administrators } }: OpenAccounts,
+  email: string,
+): Promise<string> {
   await administrators.disable(email)
-  return `The account of ${email} is disabled.${await left(administrators)}`
+  return `The account of ${email} is disabled.${await remainingAdministratorsNote(administrators)}`
 }
 
-const left = async (administrators: OpenAccounts['services']['administrators']): Promise<string> =>
-  (await administrators.isThereOne()) ? '' : ' There is no administrator left who can log in.'
+const remainingAdministratorsNote = async (
+  administrators: OpenAccounts['services']['administrators'],
+): Promise<string> =>
+  (await administrators.hasActiveAdministrator()) ? '' : ' There is no administrator left who can log in.'
 
 async function main(): Promise<void> {
-  const command = await commandOf(process.argv.slice(2))
+  const command = await parseCommandLine(process.argv.slice(2))
   if (command === undefined) {
     process.stdout.write(usage)
     return
   }
-  // Loaded last: neither help nor a mistake waits for it.
+  // Loaded last, so that help and usage errors appear immediately.
   const { openService } = await import('../service.ts')
   const service = await openService(readConfig(process.env, false))
   try {
@@ -103,7 +116,7 @@ async function main(): Promise<void> {
 }
 
 main().then(
-  // Parse Server leaves timers behind that would keep the process.
+  // Parse Server leaves timers that would keep the process alive.
   () => process.exit(0),
   (error: unknown) => {
     process.stderr.write(`${(error as Error).message ?? error}\n`)

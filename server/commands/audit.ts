@@ -1,44 +1,113 @@
-import { type Progress, type Verdict, verifyAudit } from '../../records/store/audit/verifier.ts'
-import { readConfig } from '../config/config.ts'
-import { openDatabase } from '../database/database.ts'
-import { clientAtStart } from '../database/replica-set.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { addressOf } from '@health-record-service/embedded-mongo'
+import type { MongoClient } from 'mongodb'
+import { auditInstanceCollection } from '../../records/store/audit/chains/instances.ts'
+import {
+  type VerificationProgress,
+  type VerificationResult,
+  verifyAudit,
+} from '../../records/store/audit/verifier.ts'
+import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/access-tokens.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { createStartClient } from '../database/client-options.ts'
+import { openDatabase } from '../database/open-database.ts'
+import { findKeyOf } from '../keys/key-check.ts'
+import { rekey } from '../keys/rekey.ts'
 
 const usage = `Usage: npm run audit -- verify
+         Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which
+         one the first chain breaks. The service can keep running. Exit code 0: the audit is intact; 1: it is broken;
+         2: it, or a part of it, could not be checked. Parts written with a former AUDIT_KEY need AUDIT_KEYS_BEFORE.
+         Keep the output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
+       npm run audit -- rekey [--lost]
+         Changes AUDIT_KEY and KEY_ENCRYPTION_KEY, and records that in the audit. Stop the service first. If it is
+         killed, run it again. Exit code 0: the keys are changed; 2: nothing was changed.
+         - Keys in DATA_DIR/keys.json: makes new ones. The former ones stay in the file, and verify uses them.
+         - Keys in the environment: set AUDIT_KEY (KEY_ENCRYPTION_KEY) to the new key, and AUDIT_KEYS_BEFORE
+           (KEY_ENCRYPTION_KEYS_BEFORE) to the former one. Keep AUDIT_KEYS_BEFORE for verify.
+         --lost: when a former key is lost. What it signed can never be verified again.
 
-Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which one the
-first chain breaks. Exit code 0: the audit is intact; 1: it is broken; 2: it could not be checked.
-It reads the environment variables of the service, which can keep running.
-
-Keep its output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
+--open: in the open test environment. Both read the environment variables of the service.
 `
 
 async function main(): Promise<number> {
-  if (process.argv[2] !== 'verify') {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { lost: { type: 'boolean' }, open: { type: 'boolean' }, help: { type: 'boolean' } },
+  })
+  const { lost = false, open = false, help = false } = values
+  const command = positionals.join(' ')
+  if (help || !(command === 'verify' || command === 'rekey')) {
     process.stdout.write(usage)
-    return process.argv[2] === '--help' ? 0 : 2
+    return help ? 0 : 2
   }
-  const config = readConfig(process.env, false)
-  const database = await openDatabase(config, true)
-  const client = clientAtStart(database.uri)
+  const run = command === 'verify' ? verify : (config: Config) => changeKeys(config, lost)
+  return run(readConfig(process.env, open)).catch((error: unknown) => {
+    throw new Error(
+      `The ${command === 'verify' ? 'audit could not be checked' : 'keys were not changed'}: ${(error as Error).message}`,
+    )
+  })
+}
+
+const databaseOf = ({ dataDir }: Config): string => join(dataDir, 'database')
+
+/** Runs work on an existing database; never creates one. */
+async function withAudit<T>(config: Config, work: (client: MongoClient) => Promise<T>): Promise<T> {
+  const empty = new Error('it is empty, although every start of the service leaves an entry in it.')
+  if (config.mongodbUri === undefined && !existsSync(databaseOf(config))) throw empty
+  const database = await openDatabase(config, true, async (db) => {
+    if ((await auditInstanceCollection(db).findOne()) === null) throw empty
+    return () => {}
+  })
+  const client = createStartClient(database.uri)
   try {
-    const verdict = await verifyAudit(client.db(), config.auditKey, say)
-    if (!verdict.broken && verdict.instances === 0)
-      throw new Error('it is empty, although every start of the service leaves an entry in it.')
-    process.stdout.write(sentence(verdict))
-    return verdict.broken ? 1 : 0
+    return await work(client)
   } finally {
     await client.close()
     await database.close()
   }
 }
 
-const say = ({ entries, of }: Progress): void => {
+const verify = (config: Config): Promise<number> =>
+  withAudit(config, async (client) => {
+    const { path, generated } = config.keyFile
+    if (generated.includes('auditKey')) throw new Error(`AUDIT_KEY is not set, and ${path} does not have it.`)
+    // An earlier change to the current key may be unfinished.
+    const key = (await findKeyOf(client.db(), config, 'auditKey')) ?? config.auditKey
+    const verdict = await verifyAudit(client.db(), key, reportProgress, config.auditKeysBefore)
+    process.stdout.write(describeVerdict(verdict))
+    if (verdict.broken) return 1
+    return verdict.unverified.some(({ lost }) => !lost) ? 2 : 0
+  })
+
+async function changeKeys(config: Config, lost: boolean): Promise<number> {
+  if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
+    throw new Error(`the service is running on ${config.dataDir}; stop it first.`)
+  return withAudit(config, async (client) => {
+    const tokenLifetime = ACCESS_TOKEN_LIFETIME_S
+    const changed = await rekey({ client, config, lost, tokenLifetime, clock: () => new Date() })
+    if (changed.length === 0)
+      throw new Error('the database has these already. Set the new ones, and the former ones (--help).')
+    process.stdout.write(`Changed: ${changed.join(' and ')}. Start the service with the new keys.\n`)
+    return 0
+  })
+}
+
+const reportProgress = ({ entries, of }: VerificationProgress): void => {
   process.stderr.write(`${entries} of about ${of} entries checked\n`)
 }
 
-function sentence({ instances, chains, entries, broken }: Verdict): string {
-  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : 'Intact'
-  return `${found}. Checked: entries ${entries}, chains ${chains}, runs of the service ${instances}.\n`
+function describeVerdict({ instances, chains, entries, broken, unverified }: VerificationResult): string {
+  const rest = unverified.length > 0 ? 'The rest is intact' : 'Intact'
+  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : rest
+  const parts = unverified.map(
+    (part) =>
+      `Not verified: runs of the service ${part.from} to ${part.to}, entries ${part.entries}. They were written with a ` +
+      `former AUDIT_KEY${part.lost ? ', which was lost' : ': give it in AUDIT_KEYS_BEFORE'}.\n`,
+  )
+  return `${parts.join('')}${found}. Checked: entries ${entries}, chains ${chains}, runs of the service ${instances}.\n`
 }
 
 main().then(
@@ -46,7 +115,7 @@ main().then(
     process.exitCode = code
   },
   (error: unknown) => {
-    process.stderr.write(`The audit could not be checked: ${(error as Error).message}\n`)
+    process.stderr.write(`${(error as Error).message}\n`)
     process.exitCode = 2
   },
 )

@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import type { ImportTally } from '../import/import-entries.ts'
 import type { Output } from '../import/progress-bar.ts'
-import type { Tally } from '../import/run.ts'
 
 const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
@@ -24,7 +24,7 @@ Run again, nothing is stored twice; an interrupted import continues where it sto
 Exit code 0: everything was stored; 1: something was refused; 2: the import failed.
 `
 
-interface Options {
+interface ImportOptions {
   file: string
   ehr: string
   carePlan: string
@@ -33,7 +33,7 @@ interface Options {
   user: string
 }
 
-/** What a command is called with beside its arguments, and where it answers. */
+/** Environment and streams of a command. */
 interface Terminal {
   env: NodeJS.ProcessEnv
   stdin: NodeJS.Process['stdin']
@@ -41,8 +41,8 @@ interface Terminal {
   stderr: Output
 }
 
-/** @throws Error for a command line that says nothing sensible */
-function optionsOf(args: string[], env: NodeJS.ProcessEnv): Options | undefined {
+/** @throws Error for an invalid command line */
+function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions | undefined {
   const option = { type: 'string' } as const
   const { values } = parseArgs({
     args,
@@ -62,7 +62,7 @@ function optionsOf(args: string[], env: NodeJS.ProcessEnv): Options | undefined 
   return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), user }
 }
 
-async function passwordOf({ env, stdin, stderr }: Terminal): Promise<string> {
+async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
   if (env.IMPORT_PASSWORD) return env.IMPORT_PASSWORD
   if (!stdin.isTTY) return (await text(stdin)).replace(/\r?\n$/, '')
   stderr.write('Password: ')
@@ -74,13 +74,13 @@ async function passwordOf({ env, stdin, stderr }: Terminal): Promise<string> {
   return password
 }
 
-/** Where an interrupted import of the same file goes on. */
-function placeOf({ file, ehr, carePlan, map, url }: Options, tell: (text: string) => void) {
+/** Opens the resume point of an interrupted import of the same file. */
+function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell: (text: string) => void) {
   const { size, mtimeMs } = statSync(file)
   const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(what).digest('hex')
   const kept = `${file}.import-state`
-  const read = (): Tally | undefined => {
+  const read = (): ImportTally | undefined => {
     try {
       const state = JSON.parse(readFileSync(kept, 'utf8'))
       return state.key === key ? state.done : undefined
@@ -91,9 +91,9 @@ function placeOf({ file, ehr, carePlan, map, url }: Options, tell: (text: string
   let keeps = true
   return {
     done: read(),
-    keep(done: Tally): void {
+    keep(done: ImportTally): void {
       if (!keeps) return
-      // Whole or not at all: a run may be killed within this, too. Another one may be under way.
+      // Writes the file atomically: the run may be killed, and another one may be in progress.
       const written = `${kept}.${process.pid}~`
       try {
         writeFileSync(written, JSON.stringify({ key, done }))
@@ -107,27 +107,27 @@ function placeOf({ file, ehr, carePlan, map, url }: Options, tell: (text: string
   }
 }
 
-async function importFile(options: Options, terminal: Terminal): Promise<number> {
+async function importFile(options: ImportOptions, terminal: Terminal): Promise<number> {
   const [
-    { connect },
-    { csvEntries },
-    { documentEntries },
+    { connectToService: connect },
+    { readCsvEntries: csvEntries },
+    { readDocumentEntries: documentEntries },
     mapping,
-    { importEntries, NOTHING },
-    { progressBar },
+    { importEntries, EMPTY_TALLY: NOTHING },
+    { createProgressBar: progressBar },
   ] = await Promise.all([
-    import('../import/client.ts'),
-    import('../import/csv.ts'),
-    import('../import/documents.ts'),
-    import('../import/mapping.ts'),
-    import('../import/run.ts'),
+    import('../import/service-client.ts'),
+    import('../import/csv-entries.ts'),
+    import('../import/document-entries.ts'),
+    import('../import/table-mapping.ts'),
+    import('../import/import-entries.ts'),
     import('../import/progress-bar.ts'),
   ])
   const { file, map, ehr: ehrId, carePlan: carePlanId, url, user: email } = options
-  const table = map ? mapping.tableMapOf(readFileSync(map)) : mapping.tableByHeader
-  const place = placeOf(options, (text) => terminal.stderr.write(text))
+  const table = map ? mapping.parseTableMapping(readFileSync(map)) : mapping.mapTableByHeader
+  const place = openResumePoint(options, (text) => terminal.stderr.write(text))
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
-  const login = { url, email, password: await passwordOf(terminal) }
+  const login = { url, email, password: await readPassword(terminal) }
   const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
   const bar = progressBar(terminal.stderr, done.entries)
@@ -153,10 +153,13 @@ async function importFile(options: Options, terminal: Terminal): Promise<number>
   return tally.refused > 0 ? 1 : 0
 }
 
-/** Does what the arguments say. @returns the exit code */
-export async function importCommand(args: string[], terminal: Terminal): Promise<number> {
+/**
+ * Runs the import command.
+ * @returns the exit code
+ */
+export async function runImportCommand(args: string[], terminal: Terminal): Promise<number> {
   try {
-    const options = optionsOf(args, terminal.env)
+    const options = parseCommandLine(args, terminal.env)
     if (options) return await importFile(options, terminal)
     terminal.stdout.write(usage)
     return 0

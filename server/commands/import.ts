@@ -1,3 +1,3 @@
-import { importCommand } from './import-file.ts'
+import { runImportCommand } from './import-file.ts'
 
-process.exitCode = await importCommand(process.argv.slice(2), process)
+process.exitCode = await runImportCommand(process.argv.slice(2), process)

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
-import { type Contents, copyDatabase, type Progress } from '../database/copy.ts'
-import { checkServer, clientAtStart } from '../database/replica-set.ts'
+import { checkServer, createStartClient } from '../database/client-options.ts'
+import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 
 const usage = `Usage: npm run move -- --to mongodb://HOST/DATABASE?replicaSet=NAME
 
@@ -15,32 +16,33 @@ The service must be stopped. To move while it runs, make a copy first, and move 
   npm run backup -- COPY && npm run restore -- COPY TARGET && DATA_DIR=TARGET npm run move -- --to …
 What is written after the backup is not in it.
 
-It takes the environment of the service. Start the service with MONGODB_URI afterwards, and keep DATA_DIR/keys.json:
-without its keys the data cannot be used.
+It takes the environment of the service. Start the service with MONGODB_URI afterwards, and the same DATA_DIR or its
+keys.json in another one: the service starts on these data with their keys only.
 `
 
-const told = { at: 0 }
-function tell({ collection, documents, of }: Progress): void {
-  if (Date.now() - told.at < 1000) return
-  told.at = Date.now()
+const lastReport = { at: 0 }
+function reportProgress({ collection, documents, of }: CopyProgress): void {
+  if (Date.now() - lastReport.at < 1000) return
+  lastReport.at = Date.now()
   process.stderr.write(`${collection}: ${documents} of about ${of} documents\n`)
 }
 
-async function move(to: string): Promise<string> {
-  // It says what is wrong with the address, in the words of the service.
+async function moveDatabase(to: string): Promise<string> {
+  // Reports errors of the address in the words of the service.
   const { dataDir } = readConfig({ ...process.env, MONGODB_URI: to }, false)
   const data = join(dataDir, 'database')
+  if (!existsSync(data)) throw new Error(`There is no database in ${dataDir}`)
   if ((await addressOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}: stop it, or move a backup (--help)`)
-  const target = clientAtStart(to)
+  const target = createStartClient(to)
   try {
     await checkServer(target)
     const engine = await startEmbeddedMongo({ dataDir: data })
-    const source = clientAtStart(engine.uri)
+    const source = createStartClient(engine.uri)
     try {
-      // What expires meanwhile would be missing.
+      // Documents that expire during the copy would be missing.
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
-      return summary(await copyDatabase(source.db('health-record'), target.db(), tell))
+      return describeCopy(await copyDatabase(source.db('health-record'), target.db(), reportProgress))
     } finally {
       await source.close()
       await engine.stop()
@@ -50,7 +52,7 @@ async function move(to: string): Promise<string> {
   }
 }
 
-function summary(copied: ReadonlyMap<string, Contents>): string {
+function describeCopy(copied: ReadonlyMap<string, CollectionContents>): string {
   const lines = [...copied].map(([name, { documents, digest }]) => `${name}: ${documents}, ${digest}\n`)
   return `${lines.join('')}${copied.size} collections are the same in both\n`
 }
@@ -60,7 +62,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options })
   if (values.help) process.stdout.write(usage)
   else if (values.to === undefined) throw new Error(usage)
-  else process.stdout.write(await move(values.to))
+  else process.stdout.write(await moveDatabase(values.to))
 }
 
 main().catch((error: unknown) => {

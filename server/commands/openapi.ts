@@ -14,13 +14,13 @@ async function main(): Promise<void> {
   })
   const [file] = positionals
   if (values.help) process.stdout.write(usage)
-  else if (file === undefined) process.stdout.write(await document())
-  else writeFileSync(file, await document())
+  else if (file === undefined) process.stdout.write(await createDocument())
+  else writeFileSync(file, await createDocument())
 }
 
-async function document(): Promise<string> {
-  const { openApi } = await import('../../path-api/documentation/openapi.ts')
-  const { table } = await import('../../path-api/table.ts')
+async function createDocument(): Promise<string> {
+  const { createOpenApiDocument: openApi } = await import('../../path-api/documentation/openapi-document.ts')
+  const { operationTable: table } = await import('../../path-api/operation-table.ts')
   return `${JSON.stringify(openApi(table, packageJson.version), null, 2)}\n`
 }
 

@@ -1,26 +1,33 @@
-import { directoryFault } from './data-directory.ts'
-import { keptKeys } from './kept-keys.ts'
-import { type Setting, settings } from './known-settings.ts'
-import { key } from './value-kinds.ts'
+import { findDirectoryFault } from './data-directory.ts'
+import { SETTINGS, type Setting } from './service-settings.ts'
+import { key } from './setting-kinds.ts'
+import { damaged, generateKey, type KeyFile, keyFileOf, readStoredKeys } from './stored-keys.ts'
 
-type Settings = typeof settings
-type Name = keyof Settings
-type Read<S> = S extends { kind: { read(text: string): infer T } } ? Exclude<T, undefined> : never
+type Settings = typeof SETTINGS
+type SettingName = keyof Settings
+type SettingValue<S> = S extends { kind: { read(text: string): infer T } } ? Exclude<T, undefined> : never
 
-/** The checked configuration: what has a default or is made is always there. */
+/** Validated configuration; settings with a default or a generated value are always present. */
 export type Config = {
-  [N in Name as Settings[N] extends { default: string } | { made: true } ? N : never]: Read<Settings[N]>
+  [N in SettingName as Settings[N] extends { default: string } | { made: true } ? N : never]: SettingValue<
+    Settings[N]
+  >
 } & {
-  [N in Name as Settings[N] extends { default: string } | { made: true } ? never : N]?: Read<Settings[N]>
+  [N in SettingName as Settings[N] extends { default: string } | { made: true } ? never : N]?: SettingValue<
+    Settings[N]
+  >
 } & {
-  /** The open test environment: no session needed, no validation, a database of its own. */
+  /** The open test environment: no sessions, no validation, a separate database. */
   open: boolean
-  /** NODE_ENV is production: secrets must be given and are not shown. */
+  /** True if NODE_ENV is production: secrets are required and are not printed. */
   production: boolean
+  /** True to start an empty database with existing keys, which were generated for another one. */
+  newDatabase: boolean
+  keyFile: KeyFile
 }
 
-/** Everything that is wrong with the environment, at once. */
-export class ConfigFaults extends Error {
+/** All faults of the environment at once. */
+export class ConfigError extends Error {
   readonly faults: string[]
   constructor(faults: string[]) {
     super(`The configuration has faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
@@ -28,34 +35,37 @@ export class ConfigFaults extends Error {
   }
 }
 
-const names = Object.keys(settings) as Name[]
+const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[]
 
 /** `dataDir` is DATA_DIR. */
-export const variableOf = (name: string): string => name.replace(/[A-Z]/g, '_$&').toUpperCase()
+export const environmentVariableOf = (name: string): string => name.replace(/[A-Z]/g, '_$&').toUpperCase()
 
 /**
- * Reads the configuration from the environment; an empty variable counts as absent.
- * Secrets that are not given are made and kept in DATA_DIR, except in production.
- * @throws ConfigFaults naming every fault
+ * Reads the configuration from the environment; an empty variable counts as absent. Missing secrets are read
+ * from DATA_DIR or generated, except in production. Writes nothing: only the database tells whether it is new
+ * and whether generated keys may be stored (keys/key-check.ts).
+ * @throws ConfigError with all faults
  */
-export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
+export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = false): Config {
   const production = env.NODE_ENV === 'production'
-  const values: Record<string, unknown> = { open, production }
+  const values: Record<string, unknown> = { open, production, newDatabase }
   const faults: string[] = []
-  const missing: string[] = []
-  for (const name of names) {
-    const setting: Setting<unknown> = settings[name]
-    const text = env[variableOf(name)] || (open && setting.openDefault) || setting.default
+  const missing: SettingName[] = []
+  for (const name of SETTING_NAMES) {
+    const setting: Setting<unknown> = SETTINGS[name]
+    const text = env[environmentVariableOf(name)] || (open && setting.openDefault) || setting.default
     if (text === undefined) {
       if (setting.made) missing.push(name)
       continue
     }
     const value = setting.kind.read(text)
-    if (value === undefined) faults.push(`${variableOf(name)} must be ${setting.kind.mustBe}`)
+    if (value === undefined) faults.push(`${environmentVariableOf(name)} must be ${setting.kind.mustBe}`)
     else values[name] = value
   }
   if (production)
-    faults.push(...missing.map((name) => `${variableOf(name)} is required when NODE_ENV is production`))
+    faults.push(
+      ...missing.map((name) => `${environmentVariableOf(name)} is required when NODE_ENV is production`),
+    )
   if (production && !open && !env.SMTP_URL)
     faults.push(
       'SMTP_URL is required when NODE_ENV is production: the outbox and the log would hold live links',
@@ -64,57 +74,84 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
     faults.push(
       'PUBLIC_URL is required when NODE_ENV is production: mails would lead to an address of this machine',
     )
-  faults.push(...sharedSecrets(values), ...weakened(values.mongodbUri))
-  if (faults.length === 0 && needsDirectory(values, missing)) {
-    const fault = directoryFault(String(values.dataDir))
+  faults.push(...findSharedSecrets(values), ...findWeakUriOptions(values.mongodbUri))
+  if (faults.length === 0 && isDirectoryNeeded(values, missing)) {
+    const fault = findDirectoryFault(String(values.dataDir))
     if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
   }
-  if (faults.length > 0) throw new ConfigFaults(faults)
-  const config = values as Config
-  return Object.assign(config, missing.length > 0 ? keptKeys(config.dataDir, missing) : {})
+  if (faults.length > 0) throw new ConfigError(faults)
+  return Object.assign(values as Config, keysFromFile(keyFileOf(String(values.dataDir)), missing, values))
 }
 
-/** Whether anything is kept in DATA_DIR: the database, the keys that are made, or the mails. */
-const needsDirectory = ({ mongodbUri, smtpUrl }: Record<string, unknown>, made: readonly string[]): boolean =>
-  mongodbUri === undefined || smtpUrl === undefined || made.length > 0
+/** Secrets from the key file, or generated ones. */
+function keysFromFile(
+  path: string,
+  missing: readonly SettingName[],
+  given: Record<string, unknown>,
+): Pick<Config, 'keyFile'> {
+  if (missing.length === 0) return { keyFile: { path, stored: [], generated: [] } }
+  const inFile = readStoredKeys(path)
+  const wanted = SETTING_NAMES.filter((name) => {
+    const setting: Setting<unknown> = SETTINGS[name]
+    return missing.includes(name) || (setting.stored && given[name] === undefined)
+  })
+  const stored = wanted.filter((name) => inFile[name] !== undefined)
+  const generated = missing.filter((name) => !stored.includes(name))
+  const read = (name: SettingName): unknown => {
+    const value = SETTINGS[name].kind.read(inFile[name] ?? '')
+    if (value === undefined) throw damaged(path)
+    return value
+  }
+  return {
+    ...Object.fromEntries(stored.map((name) => [name, read(name)])),
+    ...Object.fromEntries(generated.map((name) => [name, generateKey()])),
+    keyFile: { path, stored, generated },
+  }
+}
 
-/** What the database's address may say of how writes are acknowledged and where is read. */
-const onlyAs: Record<string, string> = {
+/** True if DATA_DIR is used for the database, generated keys, or mails. */
+const isDirectoryNeeded = (
+  { mongodbUri, smtpUrl }: Record<string, unknown>,
+  made: readonly string[],
+): boolean => mongodbUri === undefined || smtpUrl === undefined || made.length > 0
+
+/** Required values of URI options for write acknowledgement and read preference. */
+const REQUIRED_URI_OPTIONS: Record<string, string> = {
   ...{ w: 'majority', journal: 'true', j: 'true', readpreference: 'primary' },
   ...{ readpreferencetags: '', maxstalenessseconds: '' },
 }
 
-/** An address that asks for less than the service does is refused, rather than overruled in silence. */
-function weakened(address: unknown): string[] {
+/** Rejects an address with weaker options than the service uses, instead of silently overriding them. */
+function findWeakUriOptions(address: unknown): string[] {
   const options = new URLSearchParams(String(address ?? '').split('?')[1])
   return [...options]
-    .filter(([name, value]) => (onlyAs[name.toLowerCase()] ?? value) !== value)
+    .filter(([name, value]) => (REQUIRED_URI_OPTIONS[name.toLowerCase()] ?? value) !== value)
     .map(
       ([name]) =>
         `MONGODB_URI must leave out ${name}: a majority's journals acknowledge writes, the primary answers reads`,
     )
 }
 
-/** A key that serves two purposes would give a client the other one's rights. */
-function sharedSecrets(values: Record<string, unknown>): string[] {
-  const secrets = names.filter((name) => {
-    const setting: Setting<unknown> = settings[name]
+/** Finds keys with the same value: each would grant the rights of the other. */
+function findSharedSecrets(values: Record<string, unknown>): string[] {
+  const secrets = SETTING_NAMES.filter((name) => {
+    const setting: Setting<unknown> = SETTINGS[name]
     return (setting.made || setting.kind === key) && values[name] !== undefined
   })
   return secrets.flatMap((name, i) =>
     secrets
       .slice(0, i)
       .filter((other) => values[other] === values[name])
-      .map((other) => `${variableOf(name)} must differ from ${variableOf(other)}`),
+      .map((other) => `${environmentVariableOf(name)} must differ from ${environmentVariableOf(other)}`),
   )
 }
 
-/** The rows of the table in the README and of `--help`: variable, kind, default, description. */
-export function configurationRows(): string[][] {
-  return names.map((name) => {
-    const setting: Setting<unknown> = settings[name]
+/** Rows of the table in the README and in `--help`: variable, kind, default, description. */
+export function createConfigurationRows(): string[][] {
+  return SETTING_NAMES.map((name) => {
+    const setting: Setting<unknown> = SETTINGS[name]
     const open = setting.openDefault ? ` (open: ${setting.openDefault})` : ''
     const fallback = setting.made ? 'generated once, kept in DATA_DIR' : `${setting.default ?? ''}${open}`
-    return [variableOf(name), setting.kind.mustBe, fallback, setting.about]
+    return [environmentVariableOf(name), setting.kind.mustBe, fallback, setting.about]
   })
 }

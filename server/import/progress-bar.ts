@@ -1,23 +1,23 @@
-const WIDTH = 30
+const BAR_WIDTH = 30
 
-const duration = (seconds: number): string =>
+const formatDuration = (seconds: number): string =>
   seconds >= 3600
     ? `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
     : seconds >= 60
       ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
       : `${Math.round(seconds)} s`
 
-/** What is told as it happens: a terminal, or something that keeps it. */
+/** Output stream: a terminal or a file. */
 export interface Output {
   isTTY?: boolean
   write(text: string): unknown
 }
 
 /**
- * Shows how far it is, how fast, and how long it still takes; on a terminal in one line.
- * @param before entries that an earlier run has done
+ * Shows progress, speed and remaining time; on a terminal in one line.
+ * @param before entries of an earlier run
  */
-export function progressBar(out: Output, before: number) {
+export function createProgressBar(out: Output, before: number) {
   const start = performance.now()
   let last = 0
   return {
@@ -25,16 +25,16 @@ export function progressBar(out: Output, before: number) {
       const seconds = (performance.now() - start) / 1000
       const rate = (entries - before) / Math.max(seconds, 0.001)
       const left = read > 0 && rate > 0 ? (entries / read - entries) / rate : 0
-      const full = Math.round(WIDTH * Math.min(read, 1))
-      const bar = `[${'#'.repeat(full)}${'-'.repeat(WIDTH - full)}] ${Math.round(100 * Math.min(read, 1))}%`
-      const line = `${bar}  ${Math.round(rate)} entries/s, ${duration(left)} left`
+      const full = Math.round(BAR_WIDTH * Math.min(read, 1))
+      const bar = `[${'#'.repeat(full)}${'-'.repeat(BAR_WIDTH - full)}] ${Math.round(100 * Math.min(read, 1))}%`
+      const line = `${bar}  ${Math.round(rate)} entries/s, ${formatDuration(left)} left`
       if (out.isTTY) out.write(`\r\x1b[K${line}`)
       else if (seconds - last >= 5 || read >= 1) {
         last = seconds
         out.write(`${line}\n`)
       }
     },
-    /** Leaves its line to what is told next. */
+    /** Ends the progress line before other output. */
     end(): void {
       if (out.isTTY) out.write('\r\x1b[K')
     },

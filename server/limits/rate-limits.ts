@@ -1,9 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Db } from 'mongodb'
-import { type Allowance, type RateLimits, rateLimiter, type Spend } from '../../records/limits/rate-limits.ts'
+import {
+  createRateLimiter,
+  type RateLimiter,
+  type RateLimitStatus,
+  type RateLimits,
+} from '../../records/limits/rate-limiter.ts'
 import type { Config } from '../config/config.ts'
 
-const limitsOf = (config: Config): RateLimits => ({
+const configuredLimits = (config: Config): RateLimits => ({
   address: config.addressRate,
   account: config.accountRate,
   guardedAddress: config.loginAttempts,
@@ -11,15 +16,19 @@ const limitsOf = (config: Config): RateLimits => ({
   shared: config.instances === 'several',
 })
 
-/** The draft standard's headers RateLimit and RateLimit-Policy. */
-function tell(answer: object, { policy, most, seconds, left, resetSeconds }: Allowance): void {
+/** Sets the headers RateLimit and RateLimit-Policy of the draft standard. */
+function setRateLimitHeaders(
+  answer: object,
+  { policy, most, seconds, left, resetSeconds }: RateLimitStatus,
+): void {
   const response = answer as ServerResponse
   response.setHeader('ratelimit-policy', `"${policy}";q=${most};w=${seconds}`)
   response.setHeader('ratelimit', `"${policy}";r=${left};t=${resetSeconds}`)
 }
 
-/** Rate limits that tell in an answer's headers how much is left. */
-export const openRateLimits = (db: Db, limits: RateLimits): Promise<Spend> => rateLimiter(db, limits, tell)
+/** Opens rate limits that report the remaining quota in response headers. */
+export const openRateLimits = (db: Db, limits: RateLimits): Promise<RateLimiter> =>
+  createRateLimiter(db, limits, setRateLimitHeaders)
 
-export const configuredRateLimits = (db: Db, config: Config): Promise<Spend> =>
-  openRateLimits(db, limitsOf(config))
+export const openConfiguredRateLimits = (db: Db, config: Config): Promise<RateLimiter> =>
+  openRateLimits(db, configuredLimits(config))

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 
 export type Log = Logger
 
-/** The service's log: JSON lines on stdout. What a client sent never goes into it. */
+/** Creates the log: JSON lines on stdout. It never contains data sent by clients. */
 export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
   return pino({
     level: config.logLevel,
@@ -14,9 +14,9 @@ export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
 }
 
 /**
- * What may be logged of an error: its name, its code and where it was thrown. The messages of database errors
- * quote documents (`dup key: { email: "…" }`), those of parsers quote the body, so a message is kept only
- * when the error is not of their making.
+ * Selects the loggable parts of an error: name, code and location. Messages of database errors quote
+ * documents (`dup key: { email: "…" }`), those of parsers quote the body. So a message is logged only for
+ * other errors.
  */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error }

@@ -2,14 +2,14 @@ import type { RequestHandler } from 'express'
 import type { ConnectionCheckedOutEvent, Db, MongoClient } from 'mongodb'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Audit, entriesOf } from '../../records/store/audit/trail.ts'
+import { type AuditLog, auditEntryCollection } from '../../records/store/audit/audit-log.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-const requestSeconds = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
-const commandSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
+const REQUEST_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
+const COMMAND_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
 
-/** The service's figures in a registry of their own; the process's own (event-loop lag, memory) are among them. */
+/** Creates the metrics in a separate registry, with those of the process (event-loop lag, memory). */
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -22,17 +22,17 @@ export function createMetrics() {
     { version: packageJson.version, node: process.version },
     1,
   )
-  return { registry, ...durations(registry), ...counts(registry) }
+  return { registry, ...createHistograms(registry), ...createCounters(registry) }
 }
 
-const durations = (registry: Registry) => {
+const createHistograms = (registry: Registry) => {
   const histogram = (name: string, help: string, buckets: number[], ...labelNames: string[]) =>
     new Histogram({ name, help, buckets, labelNames, registers: [registry] })
   return {
     requests: histogram(
       'http_request_duration_seconds',
       'Time to answer a request, by method, route template and status',
-      requestSeconds,
+      REQUEST_BUCKETS_S,
       'method',
       'route',
       'status',
@@ -40,17 +40,17 @@ const durations = (registry: Registry) => {
     commands: histogram(
       'mongodb_command_duration_seconds',
       'Time that a command to the database took, the way there and back included',
-      commandSeconds,
+      COMMAND_BUCKETS_S,
     ),
     auditSeconds: histogram(
       'audit_write_duration_seconds',
       'How long an answer waits until its entries are in the audit',
-      commandSeconds,
+      COMMAND_BUCKETS_S,
     ),
   }
 }
 
-const counts = (registry: Registry) => {
+const createCounters = (registry: Registry) => {
   const counter = (name: string, help: string, ...labelNames: string[]) =>
     new Counter({ name, help, labelNames, registers: [registry] })
   return {
@@ -77,8 +77,8 @@ const counts = (registry: Registry) => {
 }
 
 /**
- * Times every command of a client by how long it holds its connection. The driver's own monitoring of commands tells
- * their names too, but parses each reply a second time: a tenth of what a list costs.
+ * Measures the duration of every database command by how long it holds its connection. The driver's own
+ * monitoring also has command names, but parses each reply twice, which costs a tenth of a list.
  */
 export function observeCommands(client: MongoClient, metrics: Metrics): void {
   const begun = new Map<string, () => void>()
@@ -92,8 +92,8 @@ export function observeCommands(client: MongoClient, metrics: Metrics): void {
 
 type ConnectionEvent = Pick<ConnectionCheckedOutEvent, 'address' | 'connectionId'>
 
-/** A figure that is looked up when somebody asks for the figures; while it cannot be, there is none. */
-export function observeFigure(
+/** Registers a gauge that is read when metrics are requested; it is absent while it cannot be read. */
+export function observeGauge(
   { registry }: Metrics,
   about: { name: string; help: string },
   look: () => Promise<number>,
@@ -109,10 +109,10 @@ export function observeFigure(
   })
 }
 
-/** The same audit, counted and timed. */
-export function observeAudit(audit: Audit, db: Db, metrics: Metrics): Audit {
+/** Wraps the audit log with metrics. */
+export function observeAudit(audit: AuditLog, db: Db, metrics: Metrics): AuditLog {
   const entries = { name: 'audit_entries', help: 'Entries of the audit' }
-  observeFigure(metrics, entries, () => entriesOf(db).estimatedDocumentCount())
+  observeGauge(metrics, entries, () => auditEntryCollection(db).estimatedDocumentCount())
   return {
     ...audit,
     async record(...accesses) {
@@ -123,7 +123,7 @@ export function observeAudit(audit: Audit, db: Db, metrics: Metrics): Audit {
   }
 }
 
-/** The figures in the format of Prometheus. */
+/** Serves the metrics in Prometheus format. */
 export function metricsRoute({ registry }: Metrics): RequestHandler {
   return async (_req, res) => {
     res.locals.route = '/metrics'

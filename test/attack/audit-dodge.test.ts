@@ -1,31 +1,32 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
-import { ehrOf, newPlan } from '../harness/care/by-class-family.ts'
-import { letIn } from '../harness/care/patients.ts'
-import { classesOf } from '../harness/clients/class-client.ts'
-import { ok } from '../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../harness/people/people.ts'
+import { createPlanInOwnEhr, ehrOf } from '../harness/care/by-class-family.ts'
+import { addParticipant } from '../harness/care/patients.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
 import { config, request, service } from '../harness/service/service.ts'
 
-/** Who may read an EHR learns from a query that finds nothing, too: it leaves a trace. */
-describe('attack: queries that learn something without a trace', () => {
+/** A query that finds nothing tells a reader of the EHR something, too, and must leave an audit entry. */
+describe('attack: queries that reveal something without an audit entry', () => {
   let patient: Person
   let nurse: Person
   let ehrId: string
   let ownCustom: string
 
   before(async () => {
-    ;[patient, nurse] = await Promise.all([newPerson(), newPerson()])
-    const plan = await newPlan(patient)
+    ;[patient, nurse] = await Promise.all([createPerson(), createPerson()])
+    const plan = await createPlanInOwnEhr(patient)
     ;({ ehrId } = plan)
-    await letIn(plan.carePlanId, nurse, 'read')
-    const custom = { ...(await newPlan(nurse)), modelClassName: 'Mine', payload: { hiv: true } }
-    ownCustom = (await classesOf(nurse).post('Custom', custom).expect(201)).body.objectId
+    await addParticipant(plan.carePlanId, nurse, 'read')
+    const custom = { ...(await createPlanInOwnEhr(nurse)), modelClassName: 'Mine', payload: { hiv: true } }
+    ownCustom = (await createClassClient(nurse).post('Custom', custom).expect(201)).body.objectId
   })
 
-  /** What the nurse's work leaves in the audit of the patient, as the patient reads it. */
+  /** The audit entries that the nurse's work leaves, as the patient reads them. */
   async function tracesOf(work: () => PromiseLike<unknown>): Promise<string[]> {
-    const read = async () => ok(await patient.call('GET', `/ehr/${ehrId}/audit?limit=100&count=true`))
+    const read = async () =>
+      assertStatus(await patient.call('GET', `/ehr/${ehrId}/audit?limit=100&count=true`))
     const known = (await read()).items.length
     await work()
     const { items } = await read()
@@ -47,14 +48,14 @@ describe('attack: queries that learn something without a trace', () => {
   const hiv = { 'payload.hiv': true, modelClassName: 'Status' }
   const trace = 'query Custom done modelClassName payload.hiv ehr'
 
-  it('by finding nothing', async () => {
+  it('logs a query that finds nothing', async () => {
     assert.deepEqual(await tracesOf(() => list(hiv)), [trace])
     assert.deepEqual(await tracesOf(() => list({ ...hiv, ehrId: { $in: [ehrId] } })), [
       'query Custom done ehrId modelClassName payload.hiv ehr',
     ])
   })
 
-  it('by showing nothing: no result, a skip past the end, a number, values, a subquery', async () => {
+  it('logs a query that shows nothing: no result, a skip past the end, a number, values, a subquery', async () => {
     for (const more of [
       { limit: 0 },
       { skip: 1_000 },
@@ -75,7 +76,7 @@ describe('attack: queries that learn something without a trace', () => {
     assert.deepEqual(traces.sort(), ['query BloodPressure done comment ehr', trace])
   })
 
-  it('by finding something else beside it', async () => {
+  it('logs an EHR in which it found nothing beside results from others', async () => {
     const traces = await tracesOf(async () => {
       const { body } = await list({ $or: [hiv, { objectId: ownCustom }] })
       assert.equal(body.results.length, 1)
@@ -83,18 +84,18 @@ describe('attack: queries that learn something without a trace', () => {
     assert.deepEqual(traces, ['query Custom done modelClassName objectId payload.hiv ehr'])
   })
 
-  it('not of EHRs in which it could find nothing', async () => {
+  it('does not log EHRs in which it could find nothing', async () => {
     const own = await ehrOf(nurse)
     assert.deepEqual(await tracesOf(() => list({ ...hiv, ehrId: own })), [])
     assert.deepEqual(await tracesOf(() => list({ objectId: ownCustom })), [])
   })
 
-  it('by asking in many EHRs at once: one entry, which each subject sees', async () => {
-    const many = await newPerson()
+  it('logs a query over many EHRs in one entry, which each subject sees', async () => {
+    const many = await createPerson()
     const patients = [patient, nurse]
-    for (const one of patients) await letIn((await newPlan(one)).carePlanId, many, 'read')
+    for (const one of patients) await addParticipant((await createPlanInOwnEhr(one)).carePlanId, many, 'read')
     for (let i = 0; i < 19; i++)
-      await classesOf(many)
+      await createClassClient(many)
         .post('Ehr', { subjectId: `patient ${i}` })
         .expect(201)
     const entries = service.db.collection('audit.entries')
@@ -107,7 +108,7 @@ describe('attack: queries that learn something without a trace', () => {
     assert.equal(await entries.countDocuments({ userId: many.mvUid }), known + 1)
     for (const one of patients) {
       const id = await ehrOf(one)
-      const { items, page } = ok(await one.call('GET', `/ehr/${id}/audit?limit=100&count=true`))
+      const { items, page } = assertStatus(await one.call('GET', `/ehr/${id}/audit?limit=100&count=true`))
       const seen = items.filter(({ userId }: { userId: string }) => userId === many.mvUid)
       assert.deepEqual(
         seen.map(({ type, asked, scope }: Record<string, string>) => [type, asked, scope]),

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
-import { newPlan, newPressure } from '../harness/care/by-class-family.ts'
-import { classesOf } from '../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../harness/people/people.ts'
+import { createPlanInOwnEhr, createPressureObject } from '../harness/care/by-class-family.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
 
-/** Requests that would fill somebody's audit, or keep the service busy with it. */
-describe('attack: a flood of entries in an audit', () => {
+/** Requests that would fill an audit, or keep the service busy with it. */
+describe('attack: a flood of audit entries', () => {
   let patient: Person
   let stranger: Person
   let ehrId: string
   let carePlanId: string
 
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
-    ;({ ehrId, carePlanId } = await newPlan(patient))
+    ;[patient, stranger] = await Promise.all([createPerson(), createPerson()])
+    ;({ ehrId, carePlanId } = await createPlanInOwnEhr(patient))
   })
 
-  /** What some work leaves in the audit of the patient's EHR. */
+  /** The audit entries that some work leaves in the patient's EHR. */
   async function entriesOf(work: () => PromiseLike<unknown>) {
     const entries = service.db.collection('audit.entries')
     const known = await entries.countDocuments({ ehrId })
@@ -26,7 +26,7 @@ describe('attack: a flood of entries in an audit', () => {
   const query = (where: object, asker = stranger) =>
     request().post('/1/classes/Goal').set(asker.headers).send({ _method: 'GET', where }).timeout(5_000)
 
-  it('by one query that names an EHR again and again', async () => {
+  it('logs one query that names an EHR many times only once', async () => {
     const thousand = Array<string>(1_000).fill(ehrId)
     for (const where of [
       { ehrId: { $in: thousand } },
@@ -42,19 +42,21 @@ describe('attack: a flood of entries in an audit', () => {
     await query({ ehrId: { $in: Array(4_900).fill(ehrId) } }).expect(400)
   })
 
-  it('by the parts of a batch', async () => {
+  it('merges the entries of the parts of a batch', async () => {
     const query = { method: 'GET', path: '/1/classes/Goal', body: { where: { ehrId } } }
-    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(query)).expect(200))
+    const entries = await entriesOf(() =>
+      createClassClient(stranger).batch(Array(50).fill(query)).expect(200),
+    )
     assert.equal(entries.length, 1)
     const read = { method: 'GET', path: `/1/classes/CarePlan/${carePlanId}` }
-    const seen = await entriesOf(() => classesOf(patient).batch(Array(50).fill(read)).expect(200))
+    const seen = await entriesOf(() => createClassClient(patient).batch(Array(50).fill(read)).expect(200))
     assert.deepEqual(
       seen.map(({ action, ids }) => [action, ids]),
       [['read', [carePlanId]]],
     )
   })
 
-  it('by names beyond number, in one query, its subqueries or the parts of a batch', async () => {
+  it('refuses too many names in one query, its subqueries or the parts of a batch', async () => {
     const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `ehr${from + i}`)
     await query({ ehrId: { $in: ids(0, 100) } }).expect(200)
     await query({ ehrId: { $in: ids(0, 101) } }).expect(400)
@@ -66,12 +68,14 @@ describe('attack: a flood of entries in an audit', () => {
       path: '/1/classes/Goal',
       body: { where: { ehrId: { $in: ids(from, 60) } } },
     }))
-    await classesOf(stranger).batch(parts).expect(400)
+    await createClassClient(stranger).batch(parts).expect(400)
   })
 
-  it('by writes that are refused', async () => {
-    const write = { method: 'POST', path: '/1/classes/BloodPressure', body: newPressure(carePlanId) }
-    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(write)).expect(200))
+  it('merges the entries of refused writes', async () => {
+    const write = { method: 'POST', path: '/1/classes/BloodPressure', body: createPressureObject(carePlanId) }
+    const entries = await entriesOf(() =>
+      createClassClient(stranger).batch(Array(50).fill(write)).expect(200),
+    )
     assert.deepEqual(
       entries.map(({ action, type, outcome }) => [action, type, outcome]),
       [['create', 'BloodPressure', 'denied']],

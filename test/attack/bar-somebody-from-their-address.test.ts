@@ -1,50 +1,52 @@
 import assert from 'node:assert/strict'
-import { followLink, mailTo } from '../harness/people/mail.ts'
-import { logInAs, newAddress, newPerson, register, signUp } from '../harness/people/people.ts'
-import { assertNoScan, commandsOf } from '../harness/service/database-commands.ts'
+import { followLink, waitForMail } from '../harness/people/mail.ts'
+import { createAddress, createPerson, logInAs, register, signUp } from '../harness/people/people.ts'
+import { assertNoScan, recordCommands } from '../harness/service/database-commands.ts'
 import { request, service } from '../harness/service/service.ts'
-import { accountWith } from './cast.ts'
+import { findAccount } from './idle-user.ts'
 
-describe('attack: whoever wants to bar somebody from their own address', () => {
-  it('cannot take it as a username, at sign-up or later', async () => {
-    const [victim, mine] = [newAddress(), newAddress()]
+describe('attack: claiming the address of somebody else', () => {
+  it('refuses it as a username, at sign-up or later', async () => {
+    const [victim, mine] = [createAddress(), createAddress()]
     const { status, body } = await signUp(mine, { username: victim })
     assert.deepEqual([status, body.code], [400, 142])
     assert.match(body.error, /username/)
-    const attacker = await newPerson()
+    const attacker = await createPerson()
     const later = await request()
       .put(`/1/classes/_User/${attacker.mvUid}`)
       .set(attacker.headers)
       .send({ username: victim.toUpperCase() })
     assert.deepEqual([later.status, later.body.code], [400, 142])
     await register(victim)
-    await followLink((await mailTo(victim)).link)
+    await followLink((await waitForMail(victim)).link)
     await logInAs(victim)
   })
 
-  it('loses a name that was taken before that was refused', async () => {
-    const victim = newAddress()
-    const attacker = await newPerson()
+  it('takes away a name that was chosen before such names were refused', async () => {
+    const victim = createAddress()
+    const attacker = await createPerson()
     await service.db
       .collection('_User')
       .updateOne({ _id: attacker.mvUid as never }, { $set: { username: victim } })
     await register(victim)
-    await followLink((await mailTo(victim)).link)
+    await followLink((await waitForMail(victim)).link)
     assert.notEqual((await logInAs(victim)).mvUid, attacker.mvUid)
-    assert.equal((await accountWith(attacker.email))?.username, attacker.email)
+    assert.equal((await findAccount(attacker.email))?.username, attacker.email)
   })
 
-  it('gets nowhere by registering it and never confirming: after 7 days the account is gone', async () => {
-    const [late, recent, used] = [newAddress(), newAddress(), newAddress()]
+  it('removes an unconfirmed registration with it after 7 days', async () => {
+    const [late, recent, used] = [createAddress(), createAddress(), createAddress()]
     for (const email of [late, recent, used]) {
       await register(email)
-      await mailTo(email)
+      await waitForMail(email)
     }
     const users = service.db.collection('_User')
     const eightDaysAgo = new Date(Date.now() - 8 * 86_400_000)
     await users.updateMany({ email: { $in: [late, used] } }, { $set: { _created_at: eightDaysAgo } })
     await users.updateOne({ email: used }, { $set: { activatedAt: eightDaysAgo } })
-    const commands = await commandsOf(async () => service.accounts?.services.removals.removeUnconfirmed())
+    const commands = await recordCommands(async () =>
+      service.accounts?.services.removals.removeExpiredAccounts(),
+    )
     const looked = commands.filter(({ find }) => find === '_User')
     assert.ok(looked.some(({ filter }) => '_created_at' in filter))
     await assertNoScan(looked)
@@ -52,24 +54,24 @@ describe('attack: whoever wants to bar somebody from their own address', () => {
     assert.deepEqual(kept.map(({ email }) => email).sort(), [recent, used].sort())
   })
 
-  it('can have a name of another kind, which tells nobody’s address', async () => {
-    const [email, other] = [newAddress(), newAddress()]
+  it('allows a different kind of name, which reveals nobody’s address', async () => {
+    const [email, other] = [createAddress(), createAddress()]
     const username = `name-${email.slice(5, 13)}`
     await signUp(email, { username }).expect(201)
-    await followLink((await mailTo(email)).link)
+    await followLink((await waitForMail(email)).link)
     const { status, body } = await signUp(other, { username })
     assert.deepEqual([status, body.code], [400, 202])
   })
 
-  it('does not hold such a name before the address is confirmed', async () => {
-    const [first, second] = [newAddress(), newAddress()]
+  it('assigns such a name only after the address is confirmed', async () => {
+    const [first, second] = [createAddress(), createAddress()]
     const username = `name-${first.slice(5, 13)}`
     for (const email of [first, second]) {
       await signUp(email, { username }).expect(201)
-      await mailTo(email)
+      await waitForMail(email)
     }
-    await followLink((await mailTo(second)).link)
+    await followLink((await waitForMail(second)).link)
     assert.equal((await logInAs(second)).email, second)
-    assert.equal((await accountWith(second))?.username, second)
+    assert.equal((await findAccount(second))?.username, second)
   })
 })

@@ -2,45 +2,45 @@ import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { password } from '../harness/people/people.ts'
-import { startSmtp } from '../harness/people/smtp.ts'
+import { startSmtpServer } from '../harness/people/smtp-server.ts'
 import { databaseUri } from '../harness/run.ts'
 import {
-  clientOf,
-  newDataDir,
+  createDataDir,
+  createProcessClient,
   type ServiceProcess,
-  startServing,
+  startServiceProcess,
   stopProcess,
-} from '../harness/service/process.ts'
+} from '../harness/service/service-process.ts'
 
 const many = 12
-/** Calls of one operation from one address, as the service is told here. */
+/** The number of calls of one operation from one address, as this service is configured. */
 const allowed = 8
 
-describe('attack: whoever asks without end', function suite() {
+describe('attack: endless requests and guesses', function suite() {
   this.timeout(120_000)
-  let smtp: Awaited<ReturnType<typeof startSmtp>>
-  /** Two that serve one public on one database. */
+  let smtp: Awaited<ReturnType<typeof startSmtpServer>>
+  /** Two instances with one database and one public URL. */
   const instances: ServiceProcess[] = []
 
   before(async () => {
-    smtp = await startSmtp()
+    smtp = await startSmtpServer()
     const env = {
       ...{ SMTP_URL: smtp.url, LOG_LEVEL: 'warn', INSTANCES: 'several', MONGODB_URI: databaseUri('flood') },
       ...{ LOGIN_ATTEMPTS: String(allowed), ACCOUNT_LOGIN_ATTEMPTS: '6' },
     }
-    const first = await startServing(env)
-    const DATA_DIR = newDataDir()
+    const first = await startServiceProcess(env)
+    const DATA_DIR = createDataDir()
     copyFileSync(join(first.dataDir, 'keys.json'), join(DATA_DIR, 'keys.json'))
-    instances.push(first, await startServing({ ...env, DATA_DIR }))
+    instances.push(first, await startServiceProcess({ ...env, DATA_DIR }))
   })
   after(async () => {
     await Promise.all(instances.map(stopProcess))
     await smtp.close()
   })
 
-  /** Asks the instances in turn, whichever route. @returns how often that was refused */
+  /** Calls the instances in turn, on each route. @returns how many calls were refused */
   async function refusals(paths: readonly string[], body: (i: number) => object): Promise<number> {
-    const clients = instances.map(clientOf)
+    const clients = instances.map(createProcessClient)
     let refused = 0
     for (let i = 0; i < many; i++) {
       const answer = await clients[i % clients.length]?.(paths[i % paths.length] ?? '', body(i))
@@ -72,7 +72,7 @@ describe('attack: whoever asks without end', function suite() {
     ],
   ]
   for (const [what, paths, body] of kinds)
-    it(`meets one limit for ${what}, whichever family and instance is asked`, async () => {
+    it(`applies one limit to ${what}, across families and instances`, async () => {
       const named = (i: number) => {
         const sent = body(i) as { email: string }
         return paths[i % paths.length] === '/1/users' ? { username: sent.email, ...sent } : sent

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import { auditOf, newEhrAbout, newPatient, type Patient } from '../harness/care/patients.ts'
-import { ok } from '../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../harness/people/people.ts'
+import { createEhrAbout, createPatient, type Patient, readAudit } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
 import { request } from '../harness/service/service.ts'
 
-/** Makes newer EHRs about somebody, so that they look for who read theirs in the wrong one. */
+/** Creates newer EHRs about the victim, so that they look for accesses to their record in the wrong one. */
 describe('attack: an audit page hidden behind another EHR', () => {
   let victim: Patient
   let snoop: Person
   const ids: string[] = []
   before(async () => {
-    ;[victim, snoop] = await Promise.all([newPatient(), newPerson()])
-    for (let i = 0; i < 3; i++) ids.push((await newEhrAbout(victim, snoop)).ehrId)
-    // One of them in good faith.
-    ok(await victim.call('POST', `/ehr/${ids[0]}/accept`))
+    ;[victim, snoop] = await Promise.all([createPatient(), createPerson()])
+    for (let i = 0; i < 3; i++) ids.push((await createEhrAbout(victim, snoop)).ehrId)
+    // One of the EHRs is legitimate.
+    assertStatus(await victim.call('POST', `/ehr/${ids[0]}/accept`))
     assert.equal((await snoop.call('GET', `/ehr/${victim.ehrId}/careplan`)).status, 404)
   })
 
@@ -22,7 +22,7 @@ describe('attack: an audit page hidden behind another EHR', () => {
     return (await request().get(`/ehr/audit${query}`).set(headers).expect(200)).text
   }
 
-  it('shows their own record, and offers those that they agreed to', async () => {
+  it("shows the victim's own record, and offers those that they agreed to", async () => {
     const text = await pageOf('')
     assert.match(text, /looked at – without success/)
     assert.match(text, new RegExp(`aria-current="page">[^<]*${victim.ehrId}`))
@@ -30,9 +30,9 @@ describe('attack: an audit page hidden behind another EHR', () => {
     for (const id of ids.slice(1)) assert.ok(!text.includes(id))
   })
 
-  it('shows one of the others when it is asked for, and none that they did not agree to', async () => {
+  it('shows one of the others on request, and none that the victim did not agree to', async () => {
     assert.match(await pageOf(`?ehrId=${ids[0]}`), new RegExp(`aria-current="page">[^<]*${ids[0]}`))
     assert.match(await pageOf(`?ehrId=${ids[1]}`), new RegExp(`aria-current="page">[^<]*${victim.ehrId}`))
-    assert.ok(!(await auditOf(ids[1] ?? '')).includes('query Ehr denied'))
+    assert.ok(!(await readAudit(ids[1] ?? '')).includes('query Ehr denied'))
   })
 })

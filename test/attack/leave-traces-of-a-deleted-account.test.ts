@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { letIn, newPatient, newPlan } from '../harness/care/patients.ts'
-import { newPerson } from '../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan } from '../harness/care/patients.ts'
+import { createPerson } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
 
-describe('attack: whoever looks for what a deleted account has left', () => {
-  it('finds nothing personal when it was deleted in the class family; EHRs stay', async () => {
-    const patient = await newPatient()
-    const leaver = await newPerson()
+describe('attack: searching for data of a deleted account', () => {
+  it('finds nothing personal after a deletion in the class family; EHRs stay', async () => {
+    const patient = await createPatient()
+    const leaver = await createPerson()
     const { mvUid } = leaver
     await leaver.call('PUT', `/profile/${mvUid}`, { name: { displayName: 'Anna' }, language: 'nl' })
     for (const [one, two] of [
@@ -14,7 +14,7 @@ describe('attack: whoever looks for what a deleted account has left', () => {
       [patient, leaver],
     ] as const)
       await one.call('POST', `/profile/${one.mvUid}/network`, { mvUid: two.mvUid })
-    await letIn(await newPlan(patient), leaver, 'write')
+    await addParticipant(await createPlan(patient), leaver, 'write')
     await leaver.call('PUT', `/auth/account/${mvUid}`, { email: 'elsewhere@example.org' })
     const sids = await service.db
       .collection('_Session')

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import type { Response, Test } from 'supertest'
-import { newPlan } from '../harness/care/by-class-family.ts'
-import { classesOf, moment } from '../harness/clients/class-client.ts'
-import { newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
-import { keys, request, service } from '../harness/service/service.ts'
+import { createPlanInOwnEhr } from '../harness/care/by-class-family.ts'
+import { createClassClient, parseDate } from '../harness/clients/class-client.ts'
+import { createAddress, createPerson, type Person, password } from '../harness/people/people.ts'
+import { apiKeys, request, service } from '../harness/service/service.ts'
 
-/** Requests that made Parse Server fail with a 500, or never answer: each kind is refused with a code, at once. */
+/** Requests that made Parse Server answer 500 or hang. Each kind must be refused at once with a code. */
 describe('attack: malformed requests to the class family', () => {
   let user: Person
   let ids: Record<string, string>
 
   beforeEach(async () => {
-    user = await newPerson()
-    const { ehrId, carePlanId } = await newPlan(user)
+    user = await createPerson()
+    const { ehrId, carePlanId } = await createPlanInOwnEhr(user)
     const plan = { ehrId, carePlanId }
-    const { post } = classesOf(user)
+    const { post } = createClassClient(user)
     const created = async (className: string, body: object): Promise<string> =>
       (await post(className, { ...plan, ...body }).expect(201)).body.objectId
     const goalId = await created('Goal', { name: 'Walk' })
     ids = {
       goalId,
-      Task: await created('Task', { goalId, name: 'Walk', dueDate: moment('2026-01-01T00:00:00.000Z') }),
+      Task: await created('Task', { goalId, name: 'Walk', dueDate: parseDate('2026-01-01T00:00:00.000Z') }),
       Custom: await created('Custom', { modelClassName: 'Mood', payload: { a: 1, b: 2 } }),
     }
   })
@@ -34,7 +34,7 @@ describe('attack: malformed requests to the class family', () => {
   const refused = async (sent: Test, what: unknown): Promise<void> =>
     assertRefused(await sent.timeout(2_000), what)
 
-  it('methods that are none, in `_method`, with and without keys', async () => {
+  it('refuses invalid methods in `_method`, with and without keys', async () => {
     const paths = [
       'classes/Ehr',
       'classes/Ehr/x',
@@ -45,17 +45,17 @@ describe('attack: malformed requests to the class family', () => {
       'batch',
       'logout',
     ]
-    for (const headers of [{}, keys(), user.headers])
+    for (const headers of [{}, apiKeys(), user.headers])
       for (const _method of ['HEAD', 'head', 'OPTIONS', 'PATCH', 'TRACE', 'CONNECT', 'PROPFIND', 'EXPLODE'])
         for (const path of paths)
           await refused(request().post(`/1/${path}`).set(headers).send({ _method }), [path, _method])
     await request().head('/1/classes/Ehr').set(user.headers).expect(200)
   })
 
-  it('classes by the names of what every object has', async () => {
+  it('refuses classes named like properties of every object', async () => {
     const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__', 'isPrototypeOf']
     for (const name of [...names, 'prototype', 'Nope', '_Session', '_Join:users:_Role', 'x'.repeat(300)]) {
-      const { get, post, put, delete: remove, list, batch } = classesOf(user)
+      const { get, post, put, delete: remove, list, batch } = createClassClient(user)
       await refused(list(name), name)
       await refused(get(name, 'x'), name)
       await refused(post(name, { a: 1 }), name)
@@ -67,7 +67,7 @@ describe('attack: malformed requests to the class family', () => {
     }
   })
 
-  it('operators and operands that do not fit', async () => {
+  it('refuses operators with wrong operands', async () => {
     const select = (i: number) => ({
       key: 'comment',
       query: { className: 'Custom', where: { modelClassName: `${i}` } },
@@ -101,21 +101,21 @@ describe('attack: malformed requests to the class family', () => {
         where,
       )
       await refused(
-        classesOf(user).batch([{ method: 'GET', path: '/1/classes/BloodPressure', body: { where } }]),
+        createClassClient(user).batch([{ method: 'GET', path: '/1/classes/BloodPressure', body: { where } }]),
         where,
       )
     }
   })
 
-  it('as many conditions in the parts of a batch as one request may not have', async () => {
+  it('refuses more conditions in the parts of a batch than one request may have', async () => {
     const where = { comment: { $select: { key: 'comment', query: { className: 'Custom' } } } }
     const query = { method: 'GET', path: '/1/classes/BloodPressure', body: { where } }
-    await classesOf(user).batch(Array(10).fill(query)).expect(200)
-    await refused(classesOf(user).batch(Array(11).fill(query)), 'eleven subqueries')
+    await createClassClient(user).batch(Array(10).fill(query)).expect(200)
+    await refused(createClassClient(user).batch(Array(11).fill(query)), 'eleven subqueries')
   })
 
-  it('keys in the body that are no texts', async () => {
-    const { 'X-Parse-Application-Id': id, 'X-Parse-REST-API-Key': key } = keys()
+  it('refuses keys in the body that are not strings', async () => {
+    const { 'X-Parse-Application-Id': id, 'X-Parse-REST-API-Key': key } = apiKeys()
     const strange: unknown[] = [
       5,
       true,
@@ -145,7 +145,7 @@ describe('attack: malformed requests to the class family', () => {
         }
   })
 
-  it('a batch at an address that does not end with its route', async () => {
+  it('refuses a batch at an address that does not end with its route', async () => {
     const requests = [{ method: 'GET', path: '/1/classes/Ehr' }]
     for (const address of ['/1/batch', '/1/batch/', '/1/batch?', '/1/batch?a=/batch'])
       await request().post(address).set(user.headers).send({ requests }).expect(200)
@@ -153,35 +153,37 @@ describe('attack: malformed requests to the class family', () => {
       await refused(request().post(address).set(user.headers).send({ requests }), address)
   })
 
-  it('accounts without what an account has', async () => {
+  it('refuses accounts without their required fields', async () => {
     for (const ACL of [{}, null, { '*': { read: true } }, { x: {} }, 5]) {
-      const email = newAddress()
+      const email = createAddress()
       const signUp = { username: email, email, password, ACL }
-      await refused(request().post('/1/users').set(keys()).send(signUp), { ACL })
+      await refused(request().post('/1/users').set(apiKeys()).send(signUp), { ACL })
       assert.equal(await service.db.collection('_User').countDocuments({ email }), 0)
-      await refused(classesOf(user).put('_User', user.mvUid, { ACL }), { ACL })
+      await refused(createClassClient(user).put('_User', user.mvUid, { ACL }), { ACL })
     }
     for (const name of ['username', 'email', 'password'])
       for (const value of [null, 5, {}, [], { __op: 'Delete' }, 'a\u0000b']) {
-        await refused(classesOf(user).put('_User', user.mvUid, { [name]: value }), { [name]: value })
+        await refused(createClassClient(user).put('_User', user.mvUid, { [name]: value }), { [name]: value })
         await refused(
           request()
             .post('/1/login')
-            .set(keys())
+            .set(apiKeys())
             .send({ username: 'x', [name]: value }),
           value,
         )
       }
     for (const name of ['ACL.*', 'username.x', 'email.x', 'password.x', 'authData.x', 'createdAt.x'])
       for (const value of [1, { read: true }, { __op: 'Delete' }])
-        await refused(classesOf(user).put('_User', user.mvUid, { [name]: value }), name)
+        await refused(createClassClient(user).put('_User', user.mvUid, { [name]: value }), name)
   })
 
-  it('parts of properties that have none', async () => {
+  it('refuses paths into properties that have no parts', async () => {
     for (const name of ['ACL.*', 'ACL.x', 'createdAt.x', 'objectId.x', 'version.x', 'name.x', 'dueDate.iso'])
       for (const value of [1, { read: true }, { __op: 'Delete' }])
-        await refused(classesOf(user).put('Task', ids.Task ?? '', { [name]: value }), { [name]: value })
-    const { put } = classesOf(user)
+        await refused(createClassClient(user).put('Task', ids.Task ?? '', { [name]: value }), {
+          [name]: value,
+        })
+    const { put } = createClassClient(user)
     const both = { 'payload.a': 2, 'payload.b': { __op: 'Delete' } }
     await refused(put('Custom', ids.Custom ?? '', both), both)
     await put('Custom', ids.Custom ?? '', { 'payload.b': { __op: 'Delete' } }).expect(200)

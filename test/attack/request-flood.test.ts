@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { newPerson, type Person } from '../harness/people/people.ts'
-import { startNeighbour } from '../harness/service/neighbour.ts'
-import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
-import { keys } from '../harness/service/service.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
+import { startSecondInstance } from '../harness/service/second-instance.ts'
+import { apiKeys } from '../harness/service/service.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
 
-/** Requests without end, to either family. The limits are the same; parts of a batch count like requests. */
+/** Endless requests to either family. The limits are the same; parts of a batch count like requests. */
 describe('attack: a flood of requests', function suite() {
   this.timeout(60_000)
   let user: Person
@@ -12,7 +12,7 @@ describe('attack: a flood of requests', function suite() {
   let service: ServiceProcess
   let addresses = 0
 
-  /** Each time from another address. */
+  /** Each call comes from another address. */
   const call = (path: string, headers: Record<string, string>, body?: object) =>
     fetch(service.url + path, {
       headers: {
@@ -30,11 +30,11 @@ describe('attack: a flood of requests', function suite() {
 
   before(async () => {
     const env = { TRUST_PROXY: 'loopback', ACCOUNT_RATE: '10', ADDRESS_RATE: '10' }
-    ;[service, user, other] = await Promise.all([startNeighbour(env), newPerson(), newPerson()])
+    ;[service, user, other] = await Promise.all([startSecondInstance(env), createPerson(), createPerson()])
   })
   after(() => stopProcess(service))
 
-  it('by one account is refused, in single requests and in batches', async () => {
+  it('is refused for one account, in single requests and in batches', async () => {
     const answered = await statuses(8, () => call('/1/classes/Ehr', user.headers))
     assert.deepEqual(answered, Array(8).fill(200))
     const requests = Array.from({ length: 3 }, () => ({ method: 'GET', path: '/1/classes/Ehr' }))
@@ -45,7 +45,7 @@ describe('attack: a flood of requests', function suite() {
     assert.equal((await call('/1/users/me', user.headers)).status, 429)
   })
 
-  it('from one address is refused, with and without keys, by route, function and batch', async () => {
+  it('is refused for one address, with and without keys, by route, function and batch', async () => {
     const address = { 'X-Forwarded-For': '203.0.113.77' }
     const headers = { ...other.headers, ...address }
     assert.deepEqual(await statuses(3, () => call('/1/classes/Ehr', address)), Array(3).fill(403))
@@ -53,7 +53,7 @@ describe('attack: a flood of requests', function suite() {
     assert.equal((await call('/1/batch', headers, { requests })).status, 200)
     const bmi = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
     assert.deepEqual(await statuses(5, () => call('/functions/bmi', headers, bmi)), [200, 200, 200, 429, 429])
-    const refused = await call('/1/classes/Ehr', { ...keys(), ...address })
+    const refused = await call('/1/classes/Ehr', { ...apiKeys(), ...address })
     assert.deepEqual(
       [refused.status, refused.headers.get('content-type')],
       [429, 'application/json; charset=utf-8'],

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { rawSocket } from '../harness/clients/live-client.ts'
+import { openRawSocket } from '../harness/clients/live-client.ts'
 import { service } from '../harness/service/service.ts'
-import { until } from '../harness/until.ts'
+import { waitUntil } from '../harness/wait.ts'
 
-describe('attack: sockets that never say whose they are', () => {
-  it('are so many for one address, and closed after 5 s', async () => {
-    const sockets = await Promise.all(Array.from({ length: 120 }, () => rawSocket()))
+describe('attack: sockets that never authenticate', () => {
+  it('are limited for one address, and closed after 5 s', async () => {
+    const sockets = await Promise.all(Array.from({ length: 120 }, () => openRawSocket()))
     const refused = sockets.filter(({ closedWith }) => closedWith() !== undefined)
     assert.ok(refused.length >= 20, String(refused.length))
-    await until(() => sockets.every(({ closedWith }) => closedWith() !== undefined))
+    await waitUntil(() => sockets.every(({ closedWith }) => closedWith() !== undefined))
     assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
   })
 })

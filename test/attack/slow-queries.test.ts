@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import { type Document, MongoServerError } from 'mongodb'
-import { ehrOf, newPlan } from '../harness/care/by-class-family.ts'
-import { classesOf } from '../harness/clients/class-client.ts'
-import { logInAs, newPerson, type Person } from '../harness/people/people.ts'
-import { standstill } from '../harness/service/clock.ts'
-import { answering, commandsOf } from '../harness/service/database-commands.ts'
+import { createPlanInOwnEhr, ehrOf } from '../harness/care/by-class-family.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import { createPerson, logInAs, type Person } from '../harness/people/people.ts'
+import { withFrozenClock } from '../harness/service/clock.ts'
+import { recordCommands, withAnsweredCommands } from '../harness/service/database-commands.ts'
 import { request } from '../harness/service/service.ts'
 
 const READS = ['find', 'aggregate', 'count', 'distinct']
-/** Who asks is looked up before. */
+/** Reads for the request itself; the lookups of its caller come first. */
 const isRead = (command: Document): boolean =>
   READS.some((name) => name in command && !/^_/.test(command[name]))
-/** What clients ask of care plans; the audit looks up where they belong. */
-const ofPlans = (command: Document): boolean =>
+/** Queries of care plans by clients; the audit then looks up their EHRs. */
+const isPlanRead = (command: Document): boolean =>
   READS.some((name) => command[name] === 'CarePlan') && command.projection?.ehrId === undefined
 
-/** Queries that the database cannot answer soon. They end after 5 s, with everything that they asked for. */
+/** Slow queries. They end after 5 s, together with all their database commands. */
 describe('attack: queries that take long', function suite() {
   this.timeout(30_000)
   let person: Person
@@ -25,8 +25,8 @@ describe('attack: queries that take long', function suite() {
   const note = (reason: unknown) => void rejections.push(reason)
 
   before(async () => {
-    person = await newPerson()
-    ;({ ehrId, carePlanId } = await newPlan(person))
+    person = await createPerson()
+    ;({ ehrId, carePlanId } = await createPlanInOwnEhr(person))
     process.on('unhandledRejection', note)
   })
   after(() => void process.off('unhandledRejection', note))
@@ -41,8 +41,8 @@ describe('attack: queries that take long', function suite() {
     throw new MongoServerError({ message: 'operation exceeded time limit', code: 50 })
   }
 
-  it('carry their deadline to every command that reads, in either family', async () => {
-    const { get, batch } = classesOf(person)
+  it('pass their deadline to every reading command, in either family', async () => {
+    const { get, batch } = createClassClient(person)
     const where = { ehrId: { $select: { key: 'objectId', query: { className: 'Ehr' } } } }
     for (const work of [
       () => list({ count: 1 }).expect(200),
@@ -53,22 +53,22 @@ describe('attack: queries that take long', function suite() {
       () => person.call('GET', `/ehr/${ehrId}/careplan?count=true`),
       () => person.call('GET', `/ehr/${ehrId}/careplan/${carePlanId}`),
     ]) {
-      const reads = (await commandsOf(work)).filter(isRead)
-      assert.ok(reads.some(ofPlans))
+      const reads = (await recordCommands(work)).filter(isRead)
+      assert.ok(reads.some(isPlanRead))
       for (const { maxTimeMS, commandName } of reads)
         assert.ok(maxTimeMS > 0 && maxTimeMS <= 5_000, `${commandName}: ${maxTimeMS}`)
     }
   })
 
-  it('are 408 when the database gives up: code 124 there, a problem here', async () => {
-    await answering(
-      (command) => (ofPlans(command) ? expired() : undefined),
+  it('are 408 if the database gives up: code 124 in the class family, a problem in the path family', async () => {
+    await withAnsweredCommands(
+      (command) => (isPlanRead(command) ? expired() : undefined),
       async () => {
         for (const query of [{}, { count: 1, limit: 0 }, { distinct: 'name' }]) {
           const { status, body } = await list(query)
           assert.deepEqual([status, body.code, typeof body.error], [408, 124, 'string'])
         }
-        const { get, batch } = classesOf(person)
+        const { get, batch } = createClassClient(person)
         assert.equal((await get('CarePlan', carePlanId)).body.code, 124)
         const parts = await batch([{ method: 'GET', path: '/1/classes/CarePlan' }]).expect(200)
         assert.equal(parts.body[0].error.code, 124)
@@ -78,11 +78,11 @@ describe('attack: queries that take long', function suite() {
     )
   })
 
-  it('are answered in time, and once, by a database that never does, also when it never says who asks', async () => {
-    const [unknown, powerless] = await Promise.all([newPerson(), newPerson()])
+  it('are answered once and in time if the database never answers, even about the caller', async () => {
+    const [unknown, powerless] = await Promise.all([createPerson(), createPerson()])
     const plan = { ehrId: await ehrOf(unknown), name: 'too late' }
     const late = await logInAs(unknown.email)
-    await standstill(async (pass) => pass(5_001))
+    await withFrozenClock(async (pass) => pass(5_001))
     const isLookup = ({ find, filter }: Document) =>
       filter?._session_token === late.sessionToken ||
       (find && JSON.stringify(filter).includes(powerless.mvUid) && /^_Join/.test(find))
@@ -96,50 +96,50 @@ describe('attack: queries that take long', function suite() {
       const [byPath, ...byClass] = await Promise.all([
         person.call('GET', `/ehr/${ehrId}/careplan`),
         list(),
-        classesOf(late).list('CarePlan'),
-        classesOf(late).post('CarePlan', plan),
-        classesOf(powerless).list('CarePlan'),
+        createClassClient(late).list('CarePlan'),
+        createClassClient(late).post('CarePlan', plan),
+        createClassClient(powerless).list('CarePlan'),
       ])
       assert.ok(performance.now() - begun < 7_000)
       assert.deepEqual([byPath.status, byPath.body.code], [408, 'deadline-exceeded'])
       for (const { status, body } of byClass) assert.deepEqual([status, body.code], [408, 124])
     }
-    await answering(
+    await withAnsweredCommands(
       (command, pass) => (isLookup(command) ? waits.then(pass) : undefined),
       async () => {
-        await answering(
-          (command) => (ofPlans(command) ? new Promise((resolve) => replies.push(resolve)) : undefined),
+        await withAnsweredCommands(
+          (command) => (isPlanRead(command) ? new Promise((resolve) => replies.push(resolve)) : undefined),
           ask,
         )
         for (const reply of replies) reply({ ok: 1, cursor: { id: 0, ns: 'x.CarePlan', firstBatch: [] } })
         known()
-        const { body } = await classesOf(late).list('CarePlan', { name: plan.name }).expect(200)
+        const { body } = await createClassClient(late).list('CarePlan', { name: plan.name }).expect(200)
         assert.deepEqual(body.results, [], 'what was to be written has not been')
       },
     )
     await list().expect(200)
   })
 
-  it('are 408 also while who asks is looked up: the session, the roles', async () => {
+  it('are 408 also while the session and the roles are looked up', async () => {
     for (const lookedUp of ['_Session', '_Join:users:_Role']) {
-      const { headers } = await newPerson()
-      await standstill(async (pass) => pass(5_001))
-      await answering(
+      const { headers } = await createPerson()
+      await withFrozenClock(async (pass) => pass(5_001))
+      await withAnsweredCommands(
         (command) => (command.find === lookedUp ? expired() : undefined),
         async () => {
-          const { status, body } = await classesOf({ headers }).list('CarePlan')
+          const { status, body } = await createClassClient({ headers }).list('CarePlan')
           assert.deepEqual([status, body.code], [408, 124], lookedUp)
         },
       )
     }
   })
 
-  it('are answered once when the database fails, while the audit still waits', async () => {
+  it('are answered once if the database fails while the audit still waits', async () => {
     const fails = async (): Promise<never> => {
       throw new MongoServerError({ message: 'broken', code: 8 })
     }
-    await answering(
-      (command) => (ofPlans(command) ? fails() : undefined),
+    await withAnsweredCommands(
+      (command) => (isPlanRead(command) ? fails() : undefined),
       async () => {
         for (let i = 0; i < 5; i++) {
           const { status, body } = await list()

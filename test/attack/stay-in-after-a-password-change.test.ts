@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../harness/clients/path-client.ts'
-import { followLink, mailAbout, mailTo, tokenIn } from '../harness/people/mail.ts'
-import { logInAs, newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
+import { assertProblem, call } from '../harness/clients/path-client.ts'
+import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../harness/people/mail.ts'
+import { createAddress, createPerson, logInAs, type Person, password } from '../harness/people/people.ts'
 import { request } from '../harness/service/service.ts'
 
 const next = 'another long password'
 
-describe('attack: whoever was in does not stay in when the password changes', () => {
+describe('attack: staying logged in after a password change', () => {
   const ways: [how: string, change: (owner: Person) => Promise<void>, ownSession: number][] = [
     [
       'in the path family',
@@ -28,24 +28,24 @@ describe('attack: whoever was in does not stay in when the password changes', ()
       'by a reset',
       async (owner) => {
         await call('POST', '/auth/account/password/reset', { email: owner.email })
-        const { link } = await mailAbout(owner.email, /new password/)
+        const { link } = await waitForMailAbout(owner.email, /new password/)
         assert.match(await followLink(link, { newPassword: next }), /is saved/)
       },
       401,
     ],
   ]
   for (const [how, change, ownSession] of ways)
-    it(`${how}: pending addresses are off, the other sessions end`, async () => {
-      const owner = await newPerson()
+    it(`ends the other sessions and drops pending addresses with a change ${how}`, async () => {
+      const owner = await createPerson()
       const attacker = await logInAs(owner.email)
-      const wanted = newAddress()
+      const wanted = createAddress()
       await attacker.call('PUT', `/auth/account/${owner.mvUid}`, { email: wanted })
-      const token = tokenIn(await mailTo(wanted))
+      const token = tokenInLink(await waitForMail(wanted))
 
       await change(owner)
-      refused(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
-      refused(await attacker.call('GET', `/auth/account/${owner.mvUid}`), 401, 'unauthenticated')
-      refused(
+      assertProblem(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
+      assertProblem(await attacker.call('GET', `/auth/account/${owner.mvUid}`), 401, 'unauthenticated')
+      assertProblem(
         await call('POST', '/auth/login/token', { refreshToken: attacker.refreshToken }),
         401,
         'unauthenticated',
@@ -56,13 +56,13 @@ describe('attack: whoever was in does not stay in when the password changes', ()
       assert.equal((await logInAs(owner.email, next)).mvUid, owner.mvUid)
     })
 
-  it('by a link to choose a password that was mailed to the former address', async () => {
-    const owner = await newPerson()
+  it('cannot use a reset link that was mailed to the former address', async () => {
+    const owner = await createPerson()
     await call('POST', '/auth/account/password/reset', { email: owner.email })
-    const { link } = await mailAbout(owner.email, /new password/)
-    const email = newAddress()
+    const { link } = await waitForMailAbout(owner.email, /new password/)
+    const email = createAddress()
     await owner.call('PUT', `/auth/account/${owner.mvUid}`, { email })
-    await followLink((await mailTo(email)).link)
+    await followLink((await waitForMail(email)).link)
     assert.match(await followLink(link, { newPassword: next }), /no longer works/)
   })
 })

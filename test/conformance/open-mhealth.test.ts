@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { MEASUREMENTS } from '../../records/kinds.ts'
-import type { DataPoint } from '../../schemas/data-point.ts'
-import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
-import { addition } from '../harness/care/samples/examples.ts'
-import { validMeasurement } from '../harness/care/samples/random-measurements.ts'
-import { classesOf, moment } from '../harness/clients/class-client.ts'
-import { ok, refused } from '../harness/clients/path-client.ts'
-import { corpus, corpusFiles } from '../harness/corpus.ts'
-import { newPerson } from '../harness/people/people.ts'
-import { sized } from '../harness/size.ts'
+import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
+import type { DataPoint } from '../../schemas/measurements/data-point.ts'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { arbitraryMeasurement } from '../harness/care/samples/arbitrary-measurements.ts'
+import { findAddOperation } from '../harness/care/samples/examples.ts'
+import { createClassClient, parseDate } from '../harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from '../harness/clients/path-client.ts'
+import { listCorpusFiles, readCorpusFile } from '../harness/corpus.ts'
+import { createPerson } from '../harness/people/people.ts'
+import { bySize } from '../harness/test-size.ts'
 import { type Namespace, omhSchemas } from './omh-schemas.ts'
 
 describe('the official schemas of Open mHealth', () => {
-  it('judge every file of the corpus as its name says', function () {
+  it('classify every file of the corpus as its name says', function () {
     const schemaOf = omhSchemas(this)
-    const files = corpusFiles(this, 'omh/test-data')
+    const files = listCorpusFiles(this, 'omh/test-data')
     assert.ok(files.length > 80)
     for (const file of files) {
       const [, , namespace, name = '', version = '', verdict] = file.split('/')
-      const passes = schemaOf(namespace as Namespace, name, version)(corpus(this, file))
+      const passes = schemaOf(namespace as Namespace, name, version)(readCorpusFile(this, file))
       assert.equal(passes, verdict === 'shouldPass', file)
     }
   })
@@ -29,16 +29,16 @@ describe('measurements as data points', () => {
   let patient: Patient
   let carePlanId: string
   before(async () => {
-    patient = await newPatient()
-    carePlanId = await newPlan(patient)
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
   })
 
   const pathOf = (kind: { name: string }) =>
-    `${addition(kind.name as never)?.path}`.replace('{ehrId}', patient.ehrId)
+    `${findAddOperation(kind.name as never)?.path}`.replace('{ehrId}', patient.ehrId)
   const pointsOf = async (kind: { name: string }, query = ''): Promise<DataPoint[]> =>
-    ok(await patient.call('GET', `${pathOf(kind)}/omh${query}`))
+    assertStatus(await patient.call('GET', `${pathOf(kind)}/omh${query}`))
 
-  /** Asserts that a point fits both headers, both frames, and the schema that it names. */
+  /** Asserts that a point is valid by both headers, both frames, and the schema that it names. */
   function assertOfficial(schemaOf: ReturnType<typeof omhSchemas>, point: DataPoint): void {
     const { namespace, name, version } = point.header.schema_id
     const verdicts = [
@@ -52,28 +52,28 @@ describe('measurements as data points', () => {
     }
   }
 
-  for (const kind of MEASUREMENTS.filter(({ omh }) => omh))
-    it(`fit the schemas, whatever is valid of a ${kind.noun}`, async function () {
+  for (const kind of MEASUREMENT_KINDS.filter(({ omh }) => omh))
+    it(`fit the schemas for any valid ${kind.noun}`, async function () {
       const schemaOf = omhSchemas(this)
-      const some = fc.array(validMeasurement(kind), { minLength: 50, maxLength: 50 })
+      const some = fc.array(arbitraryMeasurement(kind), { minLength: 50, maxLength: 50 })
       await fc.assert(
         fc.asyncProperty(some, async (measurements) => {
           const before = (await pointsOf(kind, '?limit=1000')).length
           const items = measurements.map((one) => ({ carePlanId, ...one, kind: kind.path }))
-          const answer = ok(await patient.call('POST', 'procedure/batch', { items }))
+          const answer = assertStatus(await patient.call('POST', 'procedure/batch', { items }))
           assert.equal(answer.refused, 0, JSON.stringify(answer.items))
           const points = await pointsOf(kind, '?limit=1000')
           assert.equal(points.length, before + answer.stored)
           for (const point of points) assertOfficial(schemaOf, point)
         }),
-        { numRuns: sized(1, 20), endOnFailure: true },
+        { numRuns: bySize(1, 20), endOnFailure: true },
       )
     })
 
-  it('say what was measured, how and when, and show the present value of one that was corrected', async () => {
-    const own = await newPatient()
+  it('contain value, method and time, and show the present value of a corrected measurement', async () => {
+    const own = await createPatient()
     const timestamp = '2026-03-01T08:30:00.000Z'
-    const said = { carePlanId: await newPlan(own), timestamp, position: 'lying', location: 'left-arm' }
+    const said = { carePlanId: await createPlan(own), timestamp, position: 'lying', location: 'left-arm' }
     const pressure = {
       systolic: 16,
       systolicUnit: 'kPa',
@@ -82,8 +82,8 @@ describe('measurements as data points', () => {
       source: 'sensed',
     }
     const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
-    const { id } = ok(await own.call('POST', path, { ...said, ...pressure }), 201)
-    const [first] = ok(await own.call('GET', `${path}/omh`))
+    const { id } = assertStatus(await own.call('POST', path, { ...said, ...pressure }), 201)
+    const [first] = assertStatus(await own.call('GET', `${path}/omh`))
     assert.deepEqual(first.body, {
       systolic_blood_pressure: { value: 120.0099, unit: 'mmHg' },
       diastolic_blood_pressure: { value: 82, unit: 'mmHg' },
@@ -94,24 +94,24 @@ describe('measurements as data points', () => {
     const { header } = first
     assert.deepEqual(header.schema_id, { namespace: 'omh', name: 'blood-pressure', version: '4.0' })
     assert.deepEqual([header.user_id, header.modality, header.uuid], [own.ehrId, 'sensed', header.id])
-    ok(await own.call('PUT', `${path}/${id}`, { ...said, ...pressure, diastolic: 79 }))
-    const [second] = ok(await own.call('GET', `${path}/omh`))
+    assertStatus(await own.call('PUT', `${path}/${id}`, { ...said, ...pressure, diastolic: 79 }))
+    const [second] = assertStatus(await own.call('GET', `${path}/omh`))
     assert.equal(second.body.diastolic_blood_pressure.value, 79)
     assert.equal(second.header.uuid, header.uuid)
     assert.match(second.header.acquisition_provenance.source_data_point_id, /::2$/)
   })
 
-  it('leave out what the schema has no words for, and are listed as measurements are', async () => {
-    const own = await newPatient()
-    const plan = await newPlan(own)
+  it('leave out data that the schema cannot express, and are listed like measurements', async () => {
+    const own = await createPatient()
+    const plan = await createPlan(own)
     const half = {
       ...{ carePlanId: plan, systolic: 120, systolicUnit: 'mmHg' },
-      timestamp: moment('2026-03-05T08:30:00.000Z'),
+      timestamp: parseDate('2026-03-05T08:30:00.000Z'),
     }
-    await classesOf(own).post('BloodPressure', half).expect(201)
+    await createClassClient(own).post('BloodPressure', half).expect(201)
     const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
     for (const day of [1, 2, 3])
-      ok(
+      assertStatus(
         await own.call('POST', path, {
           ...{ carePlanId: plan, timestamp: `2026-03-0${day}T08:30:00Z`, systolic: 120 + day },
           ...{ systolicUnit: 'mmHg', diastolic: 80, diastolicUnit: 'mmHg' },
@@ -122,13 +122,13 @@ describe('measurements as data points', () => {
     let next: string | undefined = `${path}/omh?limit=2`
     while (next !== undefined) {
       const answer = await own.call('GET', next)
-      for (const { body } of ok(answer)) found.push(body.systolic_blood_pressure.value)
+      for (const { body } of assertStatus(answer)) found.push(body.systolic_blood_pressure.value)
       next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
     }
     assert.deepEqual(found, [123, 122, 121])
     const range = '?from=2026-03-02T08:30:00Z&to=2026-03-03T08:30:00Z'
-    assert.equal(ok(await own.call('GET', `${path}/omh${range}`)).length, 1)
-    refused(await own.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')
-    refused(await (await newPerson()).call('GET', `${path}/omh`), 404, 'not-found')
+    assert.equal(assertStatus(await own.call('GET', `${path}/omh${range}`)).length, 1)
+    assertProblem(await own.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')
+    assertProblem(await (await createPerson()).call('GET', `${path}/omh`), 404, 'not-found')
   })
 })

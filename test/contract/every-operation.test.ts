@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { TSchema } from '@sinclair/typebox'
-import { Form, Raw } from '../../path-api/answer/media.ts'
 import { exampleOf } from '../../path-api/documentation/example.ts'
-import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
+import { type Operation, pathParameterNames } from '../../path-api/operation/operation.ts'
 import type { Services } from '../../path-api/operation/services.ts'
-import { mediaTypesOf } from '../../path-api/request/input.ts'
-import { table } from '../../path-api/table.ts'
-import { placesIn } from '../harness/clients/named.ts'
-import { type Sample, startSample } from './frame/sample.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
+import { mediaTypesOf } from '../../path-api/request/request-input.ts'
+import { placesOfViolations } from '../harness/clients/violation-places.ts'
+import { type SampleApi, startSampleApi } from './http/sample-api.ts'
 
 type Body = Record<string, unknown>
 
-/** Path with the example of each parameter, some of them replaced. */
-function pathOf({ path, params }: Operation, replaced: Record<string, string> = {}): string {
+/** The path with example parameters, some of them replaced. */
+function examplePathOf({ path, params }: Operation, replaced: Record<string, string> = {}): string {
   return path.replace(
     /\{(\w+)\}/g,
     (_, name: string) => replaced[name] ?? String(exampleOf(params.properties[name]!)),
@@ -21,34 +21,35 @@ function pathOf({ path, params }: Operation, replaced: Record<string, string> = 
 }
 
 const jsonBody = ({ body }: Operation): TSchema | undefined =>
-  body === undefined || body instanceof Raw || body instanceof Form ? undefined : body
+  body === undefined || body instanceof RawBody || body instanceof FormBody ? undefined : body
 
 /** A value that no schema of this type accepts. */
-const wrongFor = (member: TSchema): unknown =>
+const createWrongValue = (member: TSchema): unknown =>
   JSON.stringify(member).includes('"boolean"') ? { no: 1 } : true
 
-const accepts = (member: TSchema, type: string): boolean =>
-  [member.type].flat().includes(type) || (member.anyOf ?? []).some((one: TSchema) => accepts(one, type))
+const isTypeAccepted = (member: TSchema, type: string): boolean =>
+  [member.type].flat().includes(type) ||
+  (member.anyOf ?? []).some((one: TSchema) => isTypeAccepted(one, type))
 
-/** What is judged by the type of data that the body names. */
+/** Values that are validated by the data type that the body names. */
 const isOfAnyType = ({ type, anyOf, enum: values }: TSchema): boolean =>
   type === undefined && anyOf === undefined && values === undefined
 
-const placesOf = ({ body }: { body: string }): string[] => placesIn({ body: JSON.parse(body) })
+const placesOf = ({ body }: { body: string }): string[] => placesOfViolations({ body: JSON.parse(body) })
 
-/** What every operation refuses before it does anything; hence no service stands behind it here. */
+/** Refusals that every operation gives before it does anything, so no service is needed here. */
 describe('every operation', () => {
-  let sample: Sample
+  let sample: SampleApi
   before(async () => {
-    sample = await startSample({ operations: table, services: {} as Services })
+    sample = await startSampleApi({ operations: operationTable, services: {} as Services })
   })
   after(() => sample.close())
 
-  /** Sends the path as it stands; fetch would tidy it up. */
+  /** Sends the path unchanged; fetch would normalize it. */
   const send = (operation: Operation, path: string, headers: Record<string, string> = {}, body?: string) =>
     new Promise<{ status: number; body: string }>((resolve, reject) => {
       const { hostname, port } = new URL(sample.url)
-      // Node gives the body of a DELETE no length by itself.
+      // Node does not set the length of a DELETE body.
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
       const method = operation.method.toUpperCase()
       const options = { hostname, port, path, method, headers: { ...headers, ...length } }
@@ -66,7 +67,7 @@ describe('every operation', () => {
   const sendJson = (operation: Operation, body: unknown) =>
     send(
       operation,
-      pathOf(operation),
+      examplePathOf(operation),
       { ...token, 'content-type': 'application/json', 'if-match': '*' },
       typeof body === 'string' ? body : JSON.stringify(body),
     )
@@ -77,19 +78,20 @@ describe('every operation', () => {
     assert.ok(places.length > 0 && places.every((place) => /^body\b/.test(place)), `${about}: ${places}`)
   }
 
-  for (const operation of table) {
+  for (const operation of operationTable) {
     describe(`${operation.method.toUpperCase()} ${operation.path}`, () => {
       const { access, params, query } = operation
       if (access !== 'public' && access !== 'optional') {
         it('answers 401 without a token', async () => {
-          assert.equal((await send(operation, pathOf(operation))).status, 401)
+          assert.equal((await send(operation, examplePathOf(operation))).status, 401)
         })
       }
       if (access === 'self') {
-        it("hides someone else's", async () => {
+        it('hides data of somebody else', async () => {
           const schema = jsonBody(operation)
           const body = schema && exampleOf(schema)
-          const type = operation.body instanceof Raw ? mediaTypesOf(operation.body)[0] : 'application/json'
+          const type =
+            operation.body instanceof RawBody ? mediaTypesOf(operation.body)[0] : 'application/json'
           const headers = {
             ...token,
             'if-match': '*',
@@ -97,20 +99,20 @@ describe('every operation', () => {
           }
           const answer = await send(
             operation,
-            pathOf(operation),
+            examplePathOf(operation),
             headers,
             body ? JSON.stringify(body) : undefined,
           )
           assert.equal(answer.status, 404, answer.body)
         })
       }
-      for (const name of namesIn(operation.path)) {
+      for (const name of pathParameterNames(operation.path)) {
         if (params.properties[name]?.enum) continue
-        it(`refuses what is no ${name}`, async () => {
-          // A substance may be called anything.
+        it(`refuses an invalid ${name}`, async () => {
+          // A substance may have any name.
           const path = params.properties[name]?.pattern === undefined ? [] : ['..%2f']
           for (const bad of ['%00', '%ff', '%zz', '%E0%A4%A', ...path, 'a'.repeat(10_000)]) {
-            const answer = await send(operation, pathOf(operation, { [name]: bad }), token)
+            const answer = await send(operation, examplePathOf(operation, { [name]: bad }), token)
             assert.ok([400, 404].includes(answer.status), `${bad.slice(0, 10)}: ${answer.status}`)
             if (answer.status === 400) assert.ok(placesOf(answer).includes(`path.${name}`), answer.body)
           }
@@ -118,7 +120,7 @@ describe('every operation', () => {
       }
       it('refuses an unknown query parameter', async () => {
         assert.ok(!('surprise' in query.properties))
-        const answer = await send(operation, `${pathOf(operation)}?surprise=1`, token)
+        const answer = await send(operation, `${examplePathOf(operation)}?surprise=1`, token)
         assert.equal(answer.status, 400, answer.body)
         assert.ok(placesOf(answer).includes('query.surprise'), answer.body)
       })
@@ -126,14 +128,14 @@ describe('every operation', () => {
       if (schema === undefined) return
       const example = exampleOf(schema) as Body
 
-      it('refuses an unknown property, a prototype and what is no JSON', async () => {
+      it('refuses an unknown property, a prototype and malformed JSON', async () => {
         if (schema.additionalProperties !== true)
           await refusedBody(operation, { ...example, surprise: 1 }, 'unknown property')
         await refusedBody(operation, `{"__proto__":{"a":1},${JSON.stringify(example).slice(1)}`, 'prototype')
         await refusedBody(operation, '{"', 'no JSON')
         await refusedBody(operation, '[]', 'another type')
       })
-      it('refuses a body that is too large, nested too deeply or has too many values', async () => {
+      it('refuses a body that is too large, too deep or has too many values', async () => {
         const { bytes, depth, values } = operation.limits
         const large = await sendJson(operation, { surprise: 'x'.repeat(bytes) })
         assert.equal(large.status, 413, large.body)
@@ -147,8 +149,8 @@ describe('every operation', () => {
       for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
         if (isOfAnyType(member)) continue
         it(`refuses a ${name} of a wrong type`, async () => {
-          await refusedBody(operation, { ...example, [name]: wrongFor(member) }, 'wrong type')
-          if (accepts(member, 'string'))
+          await refusedBody(operation, { ...example, [name]: createWrongValue(member) }, 'wrong type')
+          if (isTypeAccepted(member, 'string'))
             await refusedBody(operation, { ...example, [name]: { $gt: '' } }, 'operator')
         })
       }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { errors } from '../../schemas/errors.ts'
+import { errorCatalogue } from '../../schemas/errors.ts'
 import { request } from '../harness/service/service.ts'
 
 type Json = Record<string, unknown>
 
-/** Every object in the document, with the way to it. */
-function* objectsIn(value: unknown, path = ''): Generator<[path: string, object: Json]> {
+/** Every object in the document, with its path. */
+function* walkObjects(value: unknown, path = ''): Generator<[path: string, object: Json]> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield [path, value as Json]
-  for (const [name, member] of Object.entries(value)) yield* objectsIn(member, `${path}/${name}`)
+  for (const [name, member] of Object.entries(value)) yield* walkObjects(member, `${path}/${name}`)
 }
 
 describe('the OpenAPI document, for generators of clients', () => {
@@ -16,7 +16,7 @@ describe('the OpenAPI document, for generators of clients', () => {
   let objects: [path: string, object: Json][]
   before(async () => {
     document = (await request().get('/openapi.json')).body
-    objects = [...objectsIn(document)]
+    objects = [...walkObjects(document)]
   })
 
   it('names each operation once', () => {
@@ -36,7 +36,15 @@ describe('the OpenAPI document, for generators of clients', () => {
     }
   })
 
-  it('has patterns that every language knows, and no default that makes a property required', () => {
+  it('names the clause of the specification in an extension property, not in the description', () => {
+    for (const [path, operation] of objects) {
+      if (!path.startsWith('/paths/') || !operation.operationId) continue
+      assert.match(String(operation['x-specification'] ?? ''), /./, path)
+      assert.doesNotMatch(String(operation.description), /Specification: |Beyond the specification/, path)
+    }
+  })
+
+  it('has patterns that every language supports, and no default that makes a property required', () => {
     for (const [path, { pattern, properties, required }] of objects) {
       if (typeof pattern === 'string') assert.doesNotMatch(pattern, /\\p\{/, path)
       if (!path.includes('/schemas/') || typeof properties !== 'object') continue
@@ -48,6 +56,9 @@ describe('the OpenAPI document, for generators of clients', () => {
 
   it('lists the codes of problems', () => {
     const { schemas } = document.components as { schemas: { Problem: { properties: { code: Json } } } }
-    assert.equal((schemas.Problem.properties.code.enum as string[]).length, Object.keys(errors).length)
+    assert.equal(
+      (schemas.Problem.properties.code.enum as string[]).length,
+      Object.keys(errorCatalogue).length,
+    )
   })
 })

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
-import { answer } from '../../path-api/answer/answer.ts'
-import { operation } from '../../path-api/operation/operation.ts'
-import { closed } from '../../schemas/common.ts'
+import { defineOperation } from '../../path-api/operation/operation.ts'
+import { replyWith } from '../../path-api/reply/reply.ts'
+import { closedObject } from '../../schemas/common.ts'
 
-const Note = closed('TypedNote', 'A note', { title: Type.String({ description: 'Title' }) })
+const Note = closedObject('TypedNote', 'A note', { title: Type.String({ description: 'Title' }) })
 const about = { summary: 'x', source: 'a test', access: 'user', path: '/typed/{mvUid}' } as const
 
-/** What must not compile; the compiler checks each `@ts-expect-error`, the test only that it was built. */
+/**
+ * Code that must not compile. The compiler checks each `@ts-expect-error`; the test only checks that it was
+ * built.
+ */
 describe('the types of an operation', () => {
   it('refuse what the schemas refuse', () => {
     const operations = [
-      operation({
+      defineOperation({
         ...about,
         id: 'readInput',
         method: 'put',
@@ -34,7 +37,7 @@ describe('the types of an operation', () => {
           return { title: [known, unknownField, unknownParameter, unknownQuery].join() }
         },
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'wrongReply',
         method: 'get',
@@ -42,7 +45,7 @@ describe('the types of an operation', () => {
         // @ts-expect-error the title is a string
         handle: () => ({ title: 5 }),
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'missingReply',
         method: 'get',
@@ -50,15 +53,15 @@ describe('the types of an operation', () => {
         // @ts-expect-error the title is missing
         handle: async () => ({}),
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'missingVersion',
         method: 'get',
         reply: [200, Note, 'versioned'],
         // @ts-expect-error a versioned reply needs its version
-        handle: () => answer({ title: 'a' }, {}),
+        handle: () => replyWith({ title: 'a' }, {}),
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'nobodyIsLoggedIn',
         method: 'get',
@@ -67,7 +70,7 @@ describe('the types of an operation', () => {
         // @ts-expect-error a public operation knows no principal
         handle: (_, { principal }) => ({ title: principal.mvUid }),
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'unknownError',
         method: 'get',
@@ -76,7 +79,7 @@ describe('the types of an operation', () => {
         errors: ['NoSuchError'],
         handle() {},
       }),
-      operation({
+      defineOperation({
         ...about,
         id: 'unknownAccess',
         method: 'get',

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
-import { openApi } from '../../path-api/documentation/openapi.ts'
-import { table } from '../../path-api/table.ts'
-import { nextAsk } from './generator/next.ts'
-import type { Answer, Ask } from './generator/world/ask.ts'
-import { OpenApi } from './generator/world/document.ts'
-import { Memory } from './generator/world/memory.ts'
-import { Random } from './generator/world/random.ts'
-import { curlLine } from './oracle/curl.ts'
-import { findingInLine, findingsIn } from './oracle/finding.ts'
+import { createOpenApiDocument } from '../../path-api/documentation/openapi-document.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { ClientMemory } from './generator/context/client-memory.ts'
+import type { FuzzRequest, FuzzResponse } from './generator/context/fuzz-request.ts'
+import { OpenApi } from './generator/context/openapi-targets.ts'
+import { Random } from './generator/context/random.ts'
+import { generateRequest } from './generator/generate-request.ts'
+import { formatCurl } from './oracle/curl.ts'
+import { findLineFinding, findResponseFindings } from './oracle/finding.ts'
 
-/** What the fuzzer asks, and what it takes for a finding; the service itself is tried by `npm run fuzz`. */
+/** The fuzzer's requests and findings; `npm run fuzz` tests the service itself. */
 describe('the fuzzer', () => {
-  const document = new OpenApi(openApi(table, '0'))
+  const document = new OpenApi(createOpenApiDocument(operationTable, '0'))
 
-  function asks(seed: number, count: number): Ask[] {
-    const memory = new Memory(document)
+  function asks(seed: number, count: number): FuzzRequest[] {
+    const memory = new ClientMemory(document)
     for (const actor of ['ann', 'ben', 'victim'] as const)
       memory.begin(actor, { mvUid: actor, ehrId: `ehr-${actor}` })
     const identityOf = () => ({
@@ -30,17 +30,17 @@ describe('the fuzzer', () => {
       keys: {},
       identityOf,
     }
-    return Array.from({ length: count }, () => nextAsk(world))
+    return Array.from({ length: count }, () => generateRequest(world))
   }
 
-  it('asks the same by the same seed, and something else by another', () => {
+  it('sends the same requests for the same seed, and others for another seed', () => {
     assert.deepEqual(asks(1, 300), asks(1, 300))
     assert.notDeepEqual(asks(1, 300), asks(2, 300))
   })
 
   it('reaches every operation of the document', () => {
     const routes = new Set(asks(3, 16_000).map(({ route }) => route))
-    // What needs more than an EHR is asked for seldom until there is some.
+    // Operations on records inside an EHR are rare until some exist.
     const missing = document.targets.filter(({ method, path }) => !routes.has(`${method} ${path}`))
     assert.deepEqual(
       missing.map(({ id }) => id),
@@ -48,17 +48,18 @@ describe('the fuzzer', () => {
     )
   })
 
-  const ask: Ask = {
+  const ask: FuzzRequest = {
     ...{ actor: 'ann', family: 'class', route: 'GET /1/x', method: 'GET', path: '/1/x', headers: {} },
     loggedIn: true,
   }
-  const json = (status: number, body: unknown): Answer => ({
+  const json = (status: number, body: unknown): FuzzResponse => ({
     ...{ status, json: body, text: JSON.stringify(body), ms: 1 },
     headers: { 'content-type': 'application/json; charset=utf-8' },
   })
-  const kinds = (answer: Answer, shows = false) => findingsIn(ask, answer, shows).map(({ kind }) => kind)
+  const kinds = (answer: FuzzResponse, shows = false) =>
+    findResponseFindings(ask, answer, shows).map(({ kind }) => kind)
 
-  it('finds what must not be answered', () => {
+  it('reports forbidden responses', () => {
     const page = { ...json(404, undefined), text: '<p>', headers: { 'content-type': 'text/html' } }
     const refusal = { code: 101, error: 'Object not found.' }
     assert.deepEqual(kinds(json(404, refusal)), [])
@@ -70,21 +71,21 @@ describe('the fuzzer', () => {
       'a refusal in another form',
     ])
     assert.deepEqual(kinds(page), ['a refusal that is no JSON'])
-    assert.deepEqual(findingsIn({ ...ask, page: true }, page, false), [])
+    assert.deepEqual(findResponseFindings({ ...ask, page: true }, page, false), [])
   })
 
-  it('finds errors in the log, and what asked for them', () => {
+  it('reports errors in the log, with the requests that caused them', () => {
     const asks = new Map([['one', ask]])
     const line = (level: number) => JSON.stringify({ level, requestId: 'one', msg: 'answered' })
-    assert.equal(findingInLine(line(40), asks), undefined)
-    assert.deepEqual(findingInLine(line(50), asks)?.asks, [ask])
-    assert.equal(findingInLine('(node:1) Warning', asks)?.kind, 'output that is no log')
+    assert.equal(findLineFinding(line(40), asks), undefined)
+    assert.deepEqual(findLineFinding(line(50), asks)?.asks, [ask])
+    assert.equal(findLineFinding('(node:1) Warning', asks)?.kind, 'output that is no log')
   })
 
-  it('writes a request as a line for the shell', () => {
+  it('formats a request as a shell command', () => {
     const body = Buffer.from(`{"name":"O'Hara"}`)
     assert.equal(
-      curlLine('http://h', { ...ask, method: 'POST', headers: { a: 'b' }, body }, 'x'),
+      formatCurl('http://h', { ...ask, method: 'POST', headers: { a: 'b' }, body }, 'x'),
       `curl -sS -i -g --path-as-is -X POST -H 'a: b' --data-binary '{"name":"O'\\''Hara"}' 'http://h/1/x'`,
     )
   })

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import type { Family } from './generator/world/ask.ts'
-import { Findings } from './oracle/findings.ts'
+import { FuzzRun } from './fuzz-run.ts'
+import type { Family } from './generator/context/fuzz-request.ts'
+import { Findings } from './oracle/findings-log.ts'
 import { Progress } from './progress.ts'
-import { Run } from './runner.ts'
-import { startService } from './target/fuzzed-service.ts'
-import { newAddress } from './target/people.ts'
+import { createAddress } from './target/fuzz-accounts.ts'
+import { startFuzzedService } from './target/fuzzed-service.ts'
 
 const { values } = parseArgs({
   options: {
@@ -41,41 +41,41 @@ const families: Record<string, Family[]> = {
   ...{ path: ['path'], class: ['class'], live: [], all: ['path', 'class'] },
 }
 
-/** @throws RangeError for what is no number above 0 */
-function positive(name: 'seconds' | 'requests' | 'seed' | 'lanes'): number {
+/** @throws RangeError for a value other than a positive number */
+function readPositive(name: 'seconds' | 'requests' | 'seed' | 'lanes'): number {
   const number = Number(values[name])
   if (!(number > 0)) throw new RangeError(`--${name} must be a number above 0`)
   return number
 }
 
-const say = (text: string): boolean => process.stdout.write(`${text}\n`)
+const print = (text: string): boolean => process.stdout.write(`${text}\n`)
 
 async function main(): Promise<void> {
   const plan = {
-    ...{ seed: positive('seed'), seconds: positive('seconds'), requests: positive('requests') },
-    ...{ lanes: positive('lanes'), families: families[values.family] ?? [] },
+    ...{ seed: readPositive('seed'), seconds: readPositive('seconds'), requests: readPositive('requests') },
+    ...{ lanes: readPositive('lanes'), families: families[values.family] ?? [] },
     live: ['live', 'all'].includes(values.family),
   }
   if (!Object.hasOwn(families, values.family))
     throw new RangeError('--family must be path, class, live or all')
-  say(`seed ${plan.seed}; again: npm run fuzz -- --seed ${plan.seed} --family ${values.family}`)
-  const admin = newAddress()
-  const service = await startService(admin)
+  print(`seed ${plan.seed}; again: npm run fuzz -- --seed ${plan.seed} --family ${values.family}`)
+  const admin = createAddress()
+  const service = await startFuzzedService(admin)
   let progress: Progress | undefined
   const findings = new Findings(service.url, (text) => {
     progress?.clear()
-    say(`\n${text}`)
+    print(`\n${text}`)
   })
-  const run = new Run(service, findings, plan)
+  const run = new FuzzRun(service, findings, plan)
   progress = new Progress(plan.seconds, () => ({ requests: run.tally.requests, findings: findings.count }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => run.end())
   try {
     await run.perform(admin)
     progress.end()
-    for (const line of run.tally.summary()) say(line)
-    if (values.never) say(`never succeeded: ${run.tally.never().sort().join(', ')}`)
-    for (const line of findings.summary()) say(line)
-    say(`${findings.count} findings`)
+    for (const line of run.tally.summary()) print(line)
+    if (values.never) print(`never succeeded: ${run.tally.findUntried().sort().join(', ')}`)
+    for (const line of findings.summary()) print(line)
+    print(`${findings.count} findings`)
     if (values.keep && findings.count > 0) await once(process, 'SIGINT')
   } finally {
     progress.end()

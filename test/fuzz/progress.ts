@@ -1,4 +1,4 @@
-/** What a run has done so far. */
+/** The counts of a run so far. */
 export interface Counts {
   requests: number
   findings: number
@@ -6,7 +6,7 @@ export interface Counts {
 
 const number = (value: number): string => Math.round(value).toLocaleString('en')
 
-/** A line on a terminal that says how far a run is; elsewhere nothing. */
+/** A progress line on a terminal; prints nothing elsewhere. */
 export class Progress {
   readonly #begun = performance.now()
   readonly #timer: NodeJS.Timeout | undefined
@@ -29,7 +29,7 @@ export class Progress {
 
   #write = (text: string): boolean => process.stderr.write(`\r\x1b[K${text}`)
 
-  /** Makes room for something else. */
+  /** Clears the line for other output. */
   clear(): void {
     if (this.#timer) this.#write('')
   }

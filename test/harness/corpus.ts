@@ -4,8 +4,8 @@ import type { Context } from 'mocha'
 
 const root = new URL('../../../../shared/corpus/', import.meta.url)
 
-/** The place of a file or a directory of the corpus beside the project; skips the test where it is not there. */
-function present<T>(test: Context, path: string, read: (place: URL) => T): T {
+/** Opens a file or directory of the corpus beside the project; skips the test if it does not exist. */
+function skipUnlessPresent<T>(test: Context, path: string, read: (place: URL) => T): T {
   try {
     return read(new URL(path, root))
   } catch (error) {
@@ -14,20 +14,20 @@ function present<T>(test: Context, path: string, read: (place: URL) => T): T {
   }
 }
 
-/** A file of the corpus beside the project; skips the test where the corpus is not there. */
-export const corpus = <T>(test: Context, path: string): T =>
-  present(test, path, (place) => JSON.parse(readFileSync(place, 'utf8')))
+/** A file of the corpus; skips the test if the corpus does not exist. */
+export const readCorpusFile = <T>(test: Context, path: string): T =>
+  skipUnlessPresent(test, path, (place) => JSON.parse(readFileSync(place, 'utf8')))
 
-/** The paths of all files below a directory of the corpus; skips the test where the corpus is not there. */
-export const corpusFiles = (test: Context, directory: string): string[] =>
-  present(test, `${directory}/`, (place) =>
+/** The paths of all files in a directory of the corpus; skips the test if the corpus does not exist. */
+export const listCorpusFiles = (test: Context, directory: string): string[] =>
+  skipUnlessPresent(test, `${directory}/`, (place) =>
     readdirSync(place, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map(({ parentPath, name }) => `${parentPath}/${name}`.split('/corpus/').at(-1) as string)
       .sort(),
   )
 
-/** Asserts that whatever an example of the corpus has is there, as the same type; null may stand for anything. */
+/** Asserts that we have all fields of an example, with the same types; null may replace any value. */
 export function assertShape(ours: unknown, example: unknown, path = ''): void {
   if (ours === null || example === null) return
   if (Array.isArray(example)) {

@@ -1,4 +1,4 @@
-/** What a run of tests begins and ends with; mocha requires it (.mocharc.json), in every process of the run. */
+/** Starts and ends a test run. Mocha requires this file (.mocharc.json) in every process of the run. */
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { SourceMap } from 'node:module'
@@ -7,33 +7,33 @@ import { dirname, join, relative } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 
-/** Where those who need no engine of their own find theirs: at MONGODB_URI, or on the one engine of the run. */
+/** The variable with the URI of the shared database: MONGODB_URI, or the run's own engine. */
 const SHARED_URI = 'TEST_SHARED_URI'
-/** Stands there for what a database is for. */
-const NAME = '_NAME_'
+/** The placeholder for a database name in it. */
+const NAME_PLACEHOLDER = '_NAME_'
 
-/** A number for each process that runs tests beside others; none in the one that leads the run. */
+/** The number of a worker process; undefined in the process that leads the run. */
 const worker = process.env.MOCHA_WORKER_ID
 
 const closers: (() => Promise<void>)[] = []
-if (worker === undefined) closers.push(await begin())
-// It is asked to end, and killed a second later: not in the middle of writing its coverage.
+if (worker === undefined) closers.push(await startRun())
+// Mocha sends SIGTERM and kills a second later, which must not interrupt the writing of coverage.
 else process.once('SIGTERM', () => process.exit())
 
-/** All that tests leave in temporary directories is in one, which goes with the run. */
-async function begin(): Promise<() => Promise<void>> {
+/** Keeps all temporary directories of the tests in one directory, and removes it after the run. */
+async function startRun(): Promise<() => Promise<void>> {
   process.once('SIGINT', () => process.exit(130))
-  const directory = temporaryIn(tmpdir())
+  const directory = createTemporaryDirectory(tmpdir())
   process.env.TMPDIR = directory
   const given = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
   if (given) {
-    // Another run may be at work there.
+    // Another run may use the same server.
     const prefix = `test-${randomUUID().slice(0, 8)}-`
-    process.env[SHARED_URI] = withDatabase(given, prefix + NAME)
+    process.env[SHARED_URI] = withDatabase(given, prefix + NAME_PLACEHOLDER)
     return () => dropDatabases(given, prefix)
   }
-  const engine = await startEmbeddedMongo({ dataDir: join(unsynced() ?? directory, 'engine') })
-  process.env[SHARED_URI] = withDatabase(engine.uri, NAME)
+  const engine = await startEmbeddedMongo({ dataDir: join(findMemoryDirectory() ?? directory, 'engine') })
+  process.env[SHARED_URI] = withDatabase(engine.uri, NAME_PLACEHOLDER)
   return engine.stop
 }
 
@@ -42,13 +42,13 @@ export function mochaGlobalSetup(this: Mocha.Runner): void {
     if (this.stats?.tests === 0) this.failures = 1
   })
   this.prependListener('fail', (_test, error: Error & { file?: string }) => {
-    if (error.stack) error.stack = inSources(error.stack)
+    if (error.stack) error.stack = mapToSources(error.stack)
     if (error.file) error.message = `${error.file}: ${error.message}`
   })
 }
 
-/** The places of a stack as they are in the sources. Node can do so itself, at the cost of every error that anybody looks at. */
-function inSources(stack: string): string {
+/** Maps stack positions to the sources. Node's own mapping would slow down every error. */
+function mapToSources(stack: string): string {
   return stack.replace(/(?:file:\/\/)?(\/[^\s():]+\.js):(\d+):(\d+)/g, (place, file, line, column) => {
     const map = `${file}.map`
     if (!file.includes('/dist/') || !existsSync(map)) return place
@@ -63,22 +63,24 @@ export async function mochaGlobalTeardown(): Promise<void> {
   for (const close of closers.splice(0).reverse()) await close()
 }
 
-/** A directory that goes with the run. */
-function temporaryIn(parent: string): string {
+/** A directory that is removed after the run. */
+function createTemporaryDirectory(parent: string): string {
   const directory = mkdtempSync(join(parent, 'tests-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-const MEMORY = '/dev/shm'
+const MEMORY_DIRECTORY = '/dev/shm'
 const ENOUGH_BYTES = 4e9
 
-/** A directory in memory, where there is enough: the run's own engine need not outlive anything, and disks are slow to sync. */
-function unsynced(): string | undefined {
+/**
+ * A directory in memory, if there is enough of it: the run's data is disposable, and syncing disks is slow.
+ */
+function findMemoryDirectory(): string | undefined {
   try {
-    const { bavail, bsize } = statfsSync(MEMORY)
+    const { bavail, bsize } = statfsSync(MEMORY_DIRECTORY)
     if (bavail * bsize < ENOUGH_BYTES) return undefined
-    return temporaryIn(MEMORY)
+    return createTemporaryDirectory(MEMORY_DIRECTORY)
   } catch {
     return undefined
   }
@@ -91,16 +93,16 @@ async function dropDatabases(uri: string, prefix: string): Promise<void> {
   await client.close()
 }
 
-/** `mongodb://user:password@a,b/other?options` with a database of ours. */
+/** `mongodb://user:password@a,b/other?options` with another database name. */
 function withDatabase(uri: string, name: string): string {
   return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/${name}`)
 }
 
 /** A database that no other process of the run uses. */
 export const databaseUri = (name: string): string =>
-  String(process.env[SHARED_URI]).replace(NAME, `${name}-${worker ?? 'alone'}`)
+  String(process.env[SHARED_URI]).replace(NAME_PLACEHOLDER, `${name}-${worker ?? 'alone'}`)
 
-/** Does it when the run is over. A process that runs tests beside others just ends. */
-export function atEnd(close: () => Promise<void>): void {
+/** Runs `close` after the run. A worker process simply ends. */
+export function closeAtEnd(close: () => Promise<void>): void {
   if (worker === undefined) closers.push(close)
 }

@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { HomeVisit, homeVisits } from '../../docs/examples/home-visit.ts'
 import { PeakFlow } from '../../docs/examples/peak-flow.ts'
-import { operationsOf } from '../../path-api/resources/measurements.ts'
-import { contents, kinds } from '../../records/kinds.ts'
+import { relatives } from '../../docs/examples/relatives.ts'
+import { measurementKindOperations } from '../../path-api/resources/measurements/measurements.ts'
+import { impliedErrors } from '../../path-api/response/problem-document.ts'
+import {
+  deriveClassFields,
+  validateChangedRecord,
+  validateClassCreate,
+  validateNewRecord,
+} from '../../records/ehr-records/record-validation.ts'
+import { containedCollections, kinds } from '../../records/kinds.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
-import { createFaults, derivedOf, validChange, validNew } from '../../records/registered/rules.ts'
 import { newPlace } from '../family-kinds.ts'
-import { ok } from '../harness/clients/path-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
 
-/** What names an EHR without being a record in it, and how it goes with the EHR. */
+/**
+ * Collections that refer to an EHR but contain no records of it, and the reason why they are removed with it
+ * or stay.
+ */
 const ABOUT_EHRS = {
   'audit.entries': 'stays: who saw what is not forgotten with the EHR',
   'history.changes': 'goes by its own range of ids',
@@ -19,9 +30,9 @@ const ABOUT_EHRS = {
 }
 
 describe('the table of kinds', () => {
-  it('knows every collection that holds data of an EHR', async () => {
+  it('contains every collection with data of an EHR', async () => {
     const { patient, place } = await newPlace()
-    ok(
+    assertStatus(
       await patient.call('POST', `/med/${place.ehrId}/careplan/${place.carePlanId}/settings`, {
         colour: 'blue',
       }),
@@ -38,40 +49,78 @@ describe('the table of kinds', () => {
     )
   })
 
-  it('says for every kind that names an EHR what it disappears with', () => {
+  it('states for every kind that refers to an EHR with which record it is deleted', () => {
     for (const { collection, schema } of kinds) {
       const inEhr = 'ehrId' in schema.properties
-      assert.equal(contents.Ehr.includes(collection), inEhr, collection)
-      assert.equal(contents.CarePlan.includes(collection), 'carePlanId' in schema.properties, collection)
-      assert.equal(contents.Goal.includes(collection), 'goalId' in schema.properties, collection)
+      assert.equal(containedCollections.Ehr.includes(collection), inEhr, collection)
+      assert.equal(
+        containedCollections.CarePlan.includes(collection),
+        'carePlanId' in schema.properties,
+        collection,
+      )
+      assert.equal(containedCollections.Goal.includes(collection), 'goalId' in schema.properties, collection)
     }
   })
 
-  it('has words for people for every kind, in both languages', () => {
+  it('has names for people for every kind, in both languages', () => {
     for (const { collection, words } of kinds)
       for (const word of [words.en, words.nl]) assert.match(word, /^[a-z][a-z ]+$/, collection)
   })
 })
 
-describe('the examples of the guides', () => {
-  for (const [guide, example] of [
-    ['docs/adding-a-resource.md', 'docs/examples/home-visit.ts'],
-    ['docs/adding-a-measurement.md', 'docs/examples/peak-flow.ts'],
-  ] as const)
-    it(`${guide} shows ${example} as it is`, () => {
+const GUIDES = [
+  ['docs/adding-a-resource.md', 'docs/examples/home-visit.ts'],
+  ['docs/adding-a-measurement.md', 'docs/examples/peak-flow.ts'],
+  ['docs/adding-an-operation.md', 'docs/examples/relatives.ts'],
+] as const
+
+describe('examples in the guides', () => {
+  for (const [guide, example] of GUIDES)
+    it(`show ${example} unchanged in ${guide}`, () => {
       assert.ok(readFileSync(guide, 'utf8').includes(`\`\`\`ts\n${readFileSync(example, 'utf8')}\`\`\``))
     })
 
-  it('make forms, rules and operations', () => {
+  it('give at most two files the same name, as test/rooms.test.ts requires', () => {
+    for (const [, example] of GUIDES) {
+      const files = [...readFileSync(example, 'utf8').matchAll(/^\/\/ (\S+\.ts)/gm)].map(([, file]) => file)
+      assert.ok(files.length > 0, example)
+      const names = files.map((file) => basename(file ?? ''))
+      for (const name of names) assert.ok(names.filter((other) => other === name).length <= 2, name)
+    }
+  })
+
+  it('create operations with the errors that follow from their shape', () => {
+    assert.deepEqual(
+      relatives.map(({ id, method, path, extra }) => [id, method, path, extra]),
+      [
+        ['listRelatives', 'get', '/profile/{mvUid}/relative', true],
+        ['addRelative', 'post', '/profile/{mvUid}/relative', true],
+        ['updateRelative', 'put', '/profile/{mvUid}/relative/{relationId}', true],
+      ],
+    )
+    const withPrecondition = relatives.filter((one) => impliedErrors(one).includes('PreconditionRequired'))
+    assert.deepEqual(
+      withPrecondition.map(({ id }) => id),
+      ['updateRelative'],
+    )
+  })
+
+  it('create forms, rules and operations', () => {
     const visit = { ehrId: 'e', day: '2026-03-01', visitor: 'Nurse' }
-    assert.deepEqual(validNew(HomeVisit as never, visit), visit)
-    assert.throws(() => validChange(HomeVisit as never, visit, { ...visit, visitor: 'Doctor' }), /rule/)
+    assert.deepEqual(validateNewRecord(HomeVisit as never, visit), visit)
+    assert.throws(
+      () => validateChangedRecord(HomeVisit as never, visit, { ...visit, visitor: 'Doctor' }),
+      /rule/,
+    )
     const moment = { __type: 'Date', iso: '2026-03-01T00:00:00.000Z' }
-    assert.deepEqual(createFaults(HomeVisit as never, { ...visit, day: moment }), {
+    assert.deepEqual(validateClassCreate(HomeVisit as never, { ...visit, day: moment }), {
       missing: [],
       violations: [],
     })
-    const { fingerprint, ...follows } = derivedOf(PeakFlow as never, { peakFlow: 420, personalBest: 500 })
+    const { fingerprint, ...follows } = deriveClassFields(PeakFlow as never, {
+      peakFlow: 420,
+      personalBest: 500,
+    })
     assert.match(String(fingerprint), /^[\w-]{20}$/)
     assert.deepEqual(follows, {
       percentOfBest: 84,
@@ -80,7 +129,7 @@ describe('the examples of the guides', () => {
     assert.ok(!('percentOfBest' in PeakFlow.body.properties))
     assert.ok('percentOfBest' in PeakFlow.resource.properties)
     assert.deepEqual(
-      [...homeVisits, ...operationsOf(PeakFlow as unknown as MeasurementKind)].map(
+      [...homeVisits, ...measurementKindOperations(PeakFlow as unknown as MeasurementKind)].map(
         ({ method, path, extra }) => [method, path, extra],
       ),
       [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { lttb, sampled } from '../../records/charts/lttb.ts'
-import { sized } from '../harness/size.ts'
+import { lttb, samplePoints } from '../../records/charts/lttb.ts'
+import { bySize } from '../harness/test-size.ts'
 
 type Point = [x: number, y: number]
 
-/** As Sveinn Steinarsson's thesis tells it, bucket by bucket, without a thought for speed. */
+/** The algorithm as in Sveinn Steinarsson's thesis, bucket by bucket, without optimization. */
 function reference(points: Point[], most: number): Point[] {
   if (most >= points.length) return points
   const inner = points.slice(1, -1)
@@ -48,7 +48,7 @@ const walks = fc
   })
 const sizes = fc.integer({ min: 3, max: 120 })
 
-/** Two of its four points would be the lowest, and the highest none of them. */
+/** With four points, the lowest value would occur twice and the highest not at all. */
 const LOWEST_TWICE: Point[] = [
   [1, 0],
   [2, 0],
@@ -62,7 +62,7 @@ const LOWEST_TWICE: Point[] = [
 ]
 
 describe('LTTB', () => {
-  it('chooses what the plain reference chooses', () => {
+  it('selects the same points as the plain reference', () => {
     fc.assert(
       fc.property(walks, sizes, (points, most) => {
         const chosen = lttb(columns(points), most).map((i) => points[i])
@@ -71,12 +71,15 @@ describe('LTTB', () => {
     )
   })
 
-  it('keeps the first and the last point, the lowest and the highest, in order and as many as were asked for', () => {
+  it('keeps the first, last, lowest and highest point, in order and as many as requested', () => {
     fc.assert(
       fc.property(walks, sizes, (points, most) => {
         const values = points.map(([, y]) => y)
         const [min, max] = [Math.min(...values), Math.max(...values)]
-        const chosen = sampled(columns(points), Math.max(4, most), [values.indexOf(min), values.indexOf(max)])
+        const chosen = samplePoints(columns(points), Math.max(4, most), [
+          values.indexOf(min),
+          values.indexOf(max),
+        ])
         assert.equal(chosen.length, Math.min(points.length, Math.max(4, most)))
         assert.deepEqual([chosen[0], chosen.at(-1)], [0, points.length - 1])
         assert.deepEqual(
@@ -86,17 +89,17 @@ describe('LTTB', () => {
         const kept = chosen.map((i) => values[i] as number)
         assert.deepEqual([Math.min(...kept), Math.max(...kept)], [min, max])
       }),
-      { numRuns: sized(1_000, 20_000), examples: [[LOWEST_TWICE, 4]] },
+      { numRuns: bySize(1_000, 20_000), examples: [[LOWEST_TWICE, 4]] },
     )
   })
 
-  it('is nothing but the plain choice where that has the lowest and the highest already', () => {
+  it('equals the plain selection if that contains the lowest and the highest point', () => {
     const points = Array.from({ length: 500 }, (_, i): Point => [i, i === 250 ? 90 : i === 300 ? -90 : i % 7])
     const at = [300, 250]
-    assert.deepEqual(sampled(columns(points), 50, at), lttb(columns(points), 50))
+    assert.deepEqual(samplePoints(columns(points), 50, at), lttb(columns(points), 50))
   })
 
-  it('takes one point, two, none and more than there are', () => {
+  it('accepts one point, two, none and more than there are', () => {
     const points = columns([
       [1, 5],
       [2, 7],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { CLASS_NAMES, classes, classKind } from '../../records/kinds.ts'
-import { inOneLine } from '../../schemas/violation.ts'
+import { CLASS_NAMES, classKindOf, classKinds } from '../../records/kinds.ts'
+import { formatViolations } from '../../schemas/validation/violations.ts'
 
 interface Node {
   type?: string | undefined
@@ -9,7 +9,7 @@ interface Node {
   properties?: Record<string, Node> | undefined
 }
 
-/** Every object schema in a schema, the ones that are open on purpose left out. */
+/** Every object schema within a schema, except those that are intentionally open. */
 function* objectsIn(schema: Node, path: string): Generator<[string, Node]> {
   if (schema.type !== 'object') return
   if (!/\.(payload|data|valueObject)$/.test(path)) yield [path, schema]
@@ -19,13 +19,13 @@ function* objectsIn(schema: Node, path: string): Generator<[string, Node]> {
 
 const FORMS = ['stored', 'create', 'update', 'resource', 'body', 'replacement'] as const
 const all = CLASS_NAMES.flatMap((name) =>
-  FORMS.map((use) => [`${name}.${use}`, classKind(name)[use] as Node] as const),
+  FORMS.map((use) => [`${name}.${use}`, classKindOf(name)[use] as Node] as const),
 )
 const moment = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
 
 describe('schemas', () => {
   for (const [name, schema] of all)
-    it(`${name} is closed and every property is described`, () => {
+    it(`are closed and describe every property: ${name}`, () => {
       for (const [path, node] of objectsIn(schema, name)) {
         assert.equal(node.additionalProperties, false, `${path} is open`)
         assert.ok(node.description, `${path} is not described`)
@@ -34,19 +34,19 @@ describe('schemas', () => {
         assert.ok(description, `${name}.${property} is not described`)
     })
 
-  it('can be compiled: the service does it when it needs them', () => {
+  it('can be compiled, which the service does on first use', () => {
     for (const name of CLASS_NAMES)
-      for (const check of Object.values(classKind(name).checks)) assert.ok(Array.isArray(check({})), name)
+      for (const check of Object.values(classKindOf(name).checks)) assert.ok(Array.isArray(check({})), name)
   })
 
-  it('have ids that differ', () => {
-    const ids = CLASS_NAMES.flatMap((name) => FORMS.map((use) => classKind(name)[use].$id))
+  it('have different ids', () => {
+    const ids = CLASS_NAMES.flatMap((name) => FORMS.map((use) => classKindOf(name)[use].$id))
     assert.equal(new Set(ids).size, ids.length)
     assert.ok(ids.every(Boolean))
   })
 
-  it('tell every violation at once, each with its path', () => {
-    const found = classes.BloodPressure.checks.create({
+  it('report every violation at once, each with its path', () => {
+    const found = classKinds.BloodPressure.checks.create({
       carePlanId: 'abc',
       timestamp: '2026-01-02',
       systolic: 'high',
@@ -55,35 +55,35 @@ describe('schemas', () => {
       colour: 'red',
     })
     assert.equal(
-      inOneLine(found.sort((a, b) => a.path.localeCompare(b.path))),
+      formatViolations(found.sort((a, b) => a.path.localeCompare(b.path))),
       'colour is not a known property; position must be one of standing, sitting, reclining, lying; ' +
         'systolic must be a number; timestamp must be {"__type":"Date","iso":"<time in UTC>"}',
     )
   })
 
-  it('tell a faulty Date once', () => {
+  it('report a malformed Date once', () => {
     for (const timestamp of [{ __type: 'Date', iso: 'x' }, { __type: 'X' }, { ...moment, more: 1 }, 5])
       assert.deepEqual(
-        classes.BloodPressure.checks.update({ timestamp }).map(({ path }) => path),
+        classKinds.BloodPressure.checks.update({ timestamp }).map(({ path }) => path),
         ['timestamp'],
       )
   })
 
-  it('refuse numbers that are none', () => {
+  it('refuse NaN and infinities', () => {
     for (const systolic of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, '1'])
-      assert.equal(classes.BloodPressure.checks.update({ systolic }).length, 1, String(systolic))
+      assert.equal(classKinds.BloodPressure.checks.update({ systolic }).length, 1, String(systolic))
   })
 
-  it('keep apart what is set on creation and what an update may change', () => {
+  it('distinguish fields of a creation from those that an update may change', () => {
     const keys = (schema: Node) => Object.keys(schema.properties ?? {}).sort()
-    assert.deepEqual(keys(classes.CarePlan.update), [
+    assert.deepEqual(keys(classKinds.CarePlan.update), [
       ...['achievementDate', 'actualStartDate', 'anonymous', 'description', 'dueDate', 'name', 'notes'],
       ...['outcome', 'proposedStartDate', 'status'],
     ])
-    assert.deepEqual(keys(classes.Goal.update), [
+    assert.deepEqual(keys(classKinds.Goal.update), [
       ...['achievementDate', 'description', 'dueDate', 'name', 'notes', 'outcome', 'status'],
     ])
-    assert.deepEqual(keys(classes.Goal.create), [
+    assert.deepEqual(keys(classKinds.Goal.create), [
       'carePlanId',
       'description',
       'dueDate',
@@ -91,8 +91,8 @@ describe('schemas', () => {
       'name',
       'notes',
     ])
-    assert.deepEqual(classes.Ehr.create.required, ['subjectId'])
-    assert.deepEqual(classes.BloodPressure.create.required?.toSorted(), [
+    assert.deepEqual(classKinds.Ehr.create.required, ['subjectId'])
+    assert.deepEqual(classKinds.BloodPressure.create.required?.toSorted(), [
       ...['carePlanId', 'systolic', 'systolicUnit', 'timestamp'],
     ])
   })

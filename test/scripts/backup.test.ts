@@ -12,12 +12,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** MongoDB's tools and the clock, in the place of the real ones: they note how they are called. */
+/** Replacements for MongoDB's tools and the clock, which record their calls. */
 const tools = {
   mongodump:
     'for it; do case $it in --archive=*) echo dump > $(echo $it | cut -d= -f2) ;; esac; done; exit $DUMP',
   mongorestore: 'exit $RESTORE',
-  // Ends what goes on for ever.
+  // Ends the endless loop.
   sleep: 'kill $PPID',
 }
 
@@ -48,7 +48,7 @@ describe('scripts/backup.sh', () => {
     utimesSync(join(backups, name), at, at)
   }
 
-  it('makes one at the start and then each BACKUP_HOURS, reads each back, and forgets those of BACKUP_DAYS ago', () => {
+  it('makes a backup at the start and each BACKUP_HOURS, reads each back, and removes those older than BACKUP_DAYS', () => {
     agedDays('20200101T000000Z.archive.gz', 15)
     agedDays('20200102T000000Z.archive.gz', 13)
     const { stdout } = run(['regularly'], { BACKUP_HOURS: '6' })
@@ -62,7 +62,7 @@ describe('scripts/backup.sh', () => {
     ])
   })
 
-  it('keeps nothing of one that failed, takes nothing for it, and goes on', () => {
+  it('keeps no failed backup, does not count it, and continues', () => {
     for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }]) {
       agedDays('20200101T000000Z.archive.gz', 15)
       const { stdout, stderr } = run(['regularly'], failed)
@@ -74,7 +74,7 @@ describe('scripts/backup.sh', () => {
     assert.ok(readdirSync(backups).every((name) => !name.endsWith('.part')))
   })
 
-  it('is healthy as long as there is one as young as there should be', () => {
+  it('is healthy while there is a recent enough backup', () => {
     assert.notEqual(run(['recent']).status, 0)
     agedDays('20200101T000000Z.archive.gz', 2)
     assert.notEqual(run(['recent']).status, 0)
@@ -82,7 +82,7 @@ describe('scripts/backup.sh', () => {
     assert.equal(run(['recent']).status, 0)
   })
 
-  it('restores one that is as it was made, and no other', () => {
+  it('restores only an unchanged backup', () => {
     run(['once'])
     const [made = ''] = archives()
     assert.equal(run(['restore', made]).status, 0)
@@ -96,7 +96,7 @@ describe('scripts/backup.sh', () => {
     assert.notEqual(run(['restore', made], { RESTORE: '1' }).status, 0)
   })
 
-  it('says what it knows', () => {
+  it('prints its usage for an unknown command', () => {
     const { status, stderr } = run(['yesterday'])
     assert.deepEqual([status, stderr], [2, 'regularly, once, recent or restore FILE\n'])
   })

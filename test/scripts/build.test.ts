@@ -1,17 +1,36 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { isFullSize } from '../harness/size.ts'
-import { until } from '../harness/until.ts'
+import { isFullSize } from '../harness/test-size.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 const run = promisify(execFile)
-const compilerOptions = { rootDir: '.', outDir: 'dist', incremental: true, lib: ['es5'], types: [] }
+const compilerOptions = {
+  rootDir: '.',
+  outDir: '.build',
+  tsBuildInfoFile: 'dist/tsconfig.tsbuildinfo',
+  incremental: true,
+  lib: ['es5'],
+  types: [],
+}
 const globals = 'declare const console: any\ndeclare const setInterval: any\n'
 
-/** A project of two modules, with the tools of this one. */
+/** A project with two modules and the tools of this one. */
 function newProject(): string {
   const directory = mkdtempSync(join(tmpdir(), 'project-'))
   mkdirSync(join(directory, 'server'))
@@ -26,33 +45,102 @@ function newProject(): string {
 const write = (project: string, name: string, text: string): void =>
   writeFileSync(join(project, `server/${name}.ts`), text)
 
+const compiled = (project: string): string => readFileSync(join(project, 'dist/server/main.js'), 'utf8')
+
+const build = (project: string): Promise<string> =>
+  run(process.execPath, [resolve('scripts/build.mjs')], { cwd: project }).then(
+    ({ stderr }) => stderr,
+    ({ code, stderr }) => `${code}: ${stderr}`,
+  )
+
+/** Builds, and returns the time at which the compiler started. */
+async function buildAndTime(project: string): Promise<Date> {
+  const child = spawn(process.execPath, [resolve('scripts/build.mjs')], { cwd: project })
+  const ended = once(child, 'exit')
+  await once(child.stderr, 'data')
+  const startedAt = new Date()
+  await ended
+  return startedAt
+}
+
 describe('the scripts', function suite() {
   this.timeout(60_000)
 
-  it('build what has changed, say so, and remove what was compiled from sources that are gone', async () => {
+  it('build changed files, say so, and remove the output of deleted sources', async () => {
     const project = newProject()
-    const build = () =>
-      run(process.execPath, [resolve('scripts/build.mjs')], { cwd: project }).then(
-        ({ stderr }) => stderr,
-        ({ code, stderr }) => `${code}: ${stderr}`,
-      )
-    assert.match(await build(), /^building …\nbuilt: [\d.]+ s\n$/)
+    assert.match(await build(project), /^building …\nbuilt: [\d.]+ s\n$/)
     writeFileSync(join(project, 'dist/openapi.json'), '{}')
-    assert.equal(await build(), '')
+    assert.equal(await build(project), '')
 
     rmSync(join(project, 'server/other.ts'))
     write(project, 'main', 'console.log("it is 2")\n')
-    assert.match(await build(), /^building …\n/)
-    assert.match(readFileSync(join(project, 'dist/server/main.js'), 'utf8'), /it is 2/)
+    assert.match(await build(project), /^building …\n/)
+    assert.match(compiled(project), /it is 2/)
     assert.equal(existsSync(join(project, 'dist/server/other.js')), false)
     assert.ok(existsSync(join(project, 'dist/openapi.json')))
 
     write(project, 'main', 'const text: string = 5\n')
     for (const _ of ['when it has changed', 'and again'])
       assert.match(
-        await build(),
+        await build(project),
         /^1: building …\nserver\/main\.ts\(1,7\): error [\s\S]*not built: [\d.]+ s\n$/,
       )
+    assert.match(compiled(project), /it is 2/)
+    write(project, 'main', 'console.log("it is 2")\n')
+    assert.match(await build(project), /^building …\nbuilt/)
+    assert.match(compiled(project), /it is 2/)
+  })
+
+  it('report a fault in tsconfig.json', async () => {
+    const project = newProject()
+    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['none'] }))
+    assert.match(await build(project), /^1: building …\nerror TS18003: .*\nnot built: [\d.]+ s\n$/)
+  })
+
+  it('replace a compiled file in one step', async () => {
+    const project = newProject()
+    await build(project)
+    const running = openSync(join(project, 'dist/server/main.js'), 'r')
+    write(project, 'main', 'console.log("it is 2")\n')
+    await build(project)
+    assert.match(readFileSync(running, 'utf8'), /it is 1/)
+    closeSync(running)
+    assert.match(compiled(project), /it is 2/)
+    assert.equal(existsSync(join(project, '.build')), false)
+  })
+
+  it('build one after the other', async () => {
+    const project = newProject()
+    const reports = await Promise.all([build(project), build(project)])
+    assert.deepEqual(reports.map((report) => report.slice(0, 8)).sort(), ['', 'building'])
+  })
+
+  it('build after a build was killed', async () => {
+    const project = newProject()
+    const lock = join(project, 'dist/build.lock')
+    mkdirSync(join(project, 'dist'))
+    writeFileSync(lock, '')
+    utimesSync(lock, 0, 0)
+    assert.match(await build(project), /^building …\nbuilt/)
+    assert.equal(existsSync(lock), false)
+  })
+
+  it('move the output that a build had compiled before it was killed', async () => {
+    const project = newProject()
+    await build(project)
+    mkdirSync(join(project, '.build/server'), { recursive: true })
+    writeFileSync(join(project, '.build/server/main.js'), '// compiled, not moved')
+    await build(project)
+    assert.match(compiled(project), /compiled, not moved/)
+  })
+
+  it('build files again that change during a build', async () => {
+    const project = newProject()
+    const startedAt = await buildAndTime(project)
+    write(project, 'main', 'console.log("it is 2")\n')
+    utimesSync(join(project, 'server/main.ts'), startedAt, startedAt)
+    assert.match(await build(project), /^building …\nbuilt/)
+    assert.match(compiled(project), /it is 2/)
   })
 
   if (isFullSize)
@@ -60,16 +148,16 @@ describe('the scripts', function suite() {
       let dev: ChildProcess
       after(() => dev.kill('SIGTERM'))
 
-      it('start again what has changed, once it can be compiled', async () => {
+      it('restart changed programs once they compile', async () => {
         const project = newProject()
         dev = spawn(process.execPath, [resolve('scripts/dev.mjs'), 'dist/server/main.js'], { cwd: project })
         let output = ''
         for (const stream of [dev.stdout, dev.stderr]) stream?.on('data', (chunk) => (output += chunk))
-        await until(() => output.includes('it is 1'))
+        await waitUntil(() => output.includes('it is 1'))
         write(project, 'main', 'const text: string = 5\nconsole.log("it is 2")\n')
-        await until(() => output.includes('Found 1 error'))
+        await waitUntil(() => output.includes('not built'))
         write(project, 'main', 'console.log("it is 3")\n')
-        await until(() => output.includes('it is 3'))
+        await waitUntil(() => output.includes('it is 3'))
         assert.doesNotMatch(output, /it is 2/)
       })
     })

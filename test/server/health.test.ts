@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { keys, request } from '../harness/service/service.ts'
+import { apiKeys, request } from '../harness/service/service.ts'
 
 describe('seen from outside', () => {
-  it('tells that it lives and that it is ready, to everybody', async () => {
+  it('reports liveness and readiness to everybody', async () => {
     const live = await request().get('/health/live').expect(200)
     assert.equal(live.headers['x-powered-by'], undefined)
     await request().get('/health/ready').expect(200)
   })
 
   it('shows requests by route template and status, event-loop lag, database commands and mails', async () => {
-    await request().get('/1/classes/Ehr/abcdefghij').set(keys()).expect(401)
+    await request().get('/1/classes/Ehr/abcdefghij').set(apiKeys()).expect(401)
     const { text } = await request().get('/metrics').expect(200)
     assert.match(
       text,
@@ -33,11 +33,11 @@ describe('seen from outside', () => {
     const before = await failed()
     const body = { email: 'nobody@example.org', password: 'not this one' }
     await request().post('/auth/login/password').send(body).expect(401)
-    await request().post('/1/login').set(keys()).send({ username: body.email, password: body.password })
+    await request().post('/1/login').set(apiKeys()).send({ username: body.email, password: body.password })
     assert.equal(await failed(), before + 2)
   })
 
-  it('gives every answer an id, the one that the caller chose when it is a plain one', async () => {
+  it("gives every response an id, the caller's own one if it is plain", async () => {
     const { headers } = await request().get('/health/live')
     assert.match(headers['x-request-id'] ?? '', /^[\w-]{8,}$/)
     const chosen = await request().get('/health/live').set('X-Request-Id', 'trace-12345678')
@@ -46,7 +46,7 @@ describe('seen from outside', () => {
     assert.notEqual(refused.headers['x-request-id'], 'a b;c')
   })
 
-  it('sends the headers that keep browsers careful', async () => {
+  it('sends security headers to browsers', async () => {
     const { headers } = await request().get('/health/live')
     assert.match(headers['content-security-policy'] ?? '', /default-src/)
     assert.equal(headers['x-content-type-options'], 'nosniff')

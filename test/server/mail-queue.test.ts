@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import PostalMime from 'postal-mime'
-import { rateLimiter } from '../../records/limits/rate-limits.ts'
-import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
-import { createTransport } from '../../server/mail/transport.ts'
+import { createRateLimiter } from '../../records/limits/rate-limiter.ts'
+import { type MailQueue, openMailQueue } from '../../server/mail/mail-queue.ts'
+import { createMailTransport } from '../../server/mail/mail-transport.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
-import { startSmtp } from '../harness/people/smtp.ts'
+import { startSmtpServer } from '../harness/people/smtp-server.ts'
 import { config, service } from '../harness/service/service.ts'
-import { until } from '../harness/until.ts'
+import { waitUntil } from '../harness/wait.ts'
 
 describe('mail queue', () => {
   const log = pino({ level: 'silent' })
@@ -20,7 +20,7 @@ describe('mail queue', () => {
   })
 
   async function startServer(refuse: () => boolean) {
-    const smtp = await startSmtp(refuse)
+    const smtp = await startSmtpServer(refuse)
     servers.push(smtp)
     return smtp
   }
@@ -31,8 +31,8 @@ describe('mail queue', () => {
     const db = client.db(database)
     const limits = { address: 1, account: 1, guardedAddress: 1, guardedAccount: 1, shared: true }
     const queue = await openMailQueue(db, {
-      transport: createTransport({ ...config, smtpUrl }, log),
-      spend: await rateLimiter(db, limits),
+      transport: createMailTransport({ ...config, smtpUrl }, log),
+      spend: await createRateLimiter(db, limits),
       log,
       metrics,
       languageOf: async () => undefined,
@@ -58,64 +58,64 @@ describe('mail queue', () => {
     const [first, second] = [await open(smtp.url, database), await open(smtp.url, database)]
     for (let i = 0; i < 20; i++)
       await first.queue.enqueue(mail(`user${i}@example.org`, i % 2 ? 'nl-BE' : 'xx'))
-    await until(async () => (await first.waiting()) === 0)
+    await waitUntil(async () => (await first.waiting()) === 0)
     assert.equal(smtp.received.length, 20)
     const mails = await Promise.all(smtp.received.map((raw) => PostalMime.parse(raw)))
     assert.equal(new Set(mails.map(({ to }) => to?.[0]?.address)).size, 20)
     assert.equal(mails.filter(({ subject }) => subject?.startsWith('Bevestig')).length, 10)
     assert.ok(mails[0]?.text?.includes('https://example.org/?a=1&b=2'))
     assert.ok(mails[0]?.html?.includes('A &#60;b&#62; &#38; &#34;c&#34;'))
-    // It is counted after it has left the queue.
-    await until(async () => (await first.count('sent')) + (await second.count('sent')) === 20)
+    // The counter rises after the mail has left the queue.
+    await waitUntil(async () => (await first.count('sent')) + (await second.count('sent')) === 20)
   })
 
-  it('keeps what the mail server refuses, shows it, and tries again', async () => {
+  it('keeps mails that the mail server refuses, shows them, and retries', async () => {
     let refusing = true
     const smtp = await startServer(() => refusing)
     const { queue, count, waiting, mails } = await open(smtp.url, `mail-${randomUUID()}`)
     await queue.enqueue(mail('ann@example.org'))
-    await until(async () => (await count('failed')) === 1)
+    await waitUntil(async () => (await count('failed')) === 1)
     assert.equal(await waiting(), 1)
     refusing = false
     const waits = await mails.findOne()
     assert.ok(waits && waits.dueAt > new Date(), 'not at once')
     await mails.updateMany({}, { $set: { dueAt: new Date() } })
-    await until(async () => (await waiting()) === 0)
+    await waitUntil(async () => (await waiting()) === 0)
     assert.equal(smtp.received.length, 1)
   })
 
-  it('sends five mails an hour to one address; what tells of something that has happened waits', async () => {
+  it('sends five mails an hour to one address; notifications wait', async () => {
     const smtp = await startServer(() => false)
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     for (let i = 0; i < 20; i++) await queue.enqueue(mail('ann@example.org'))
     const data = { appName: 'App', newEmail: 'b@example.org' }
     await queue.enqueue({ to: 'Ann@example.org', template: 'address-changed', data })
     await queue.enqueue(mail('bob@example.org'))
-    await until(async () => (await count('sent')) === 6)
-    await until(async () => (await count('dropped')) === 15)
+    await waitUntil(async () => (await count('sent')) === 6)
+    await waitUntil(async () => (await count('dropped')) === 15)
     assert.equal(smtp.received.length, 6)
     assert.equal(await waiting(), 1)
   })
 
-  it('finds a user’s address and language when it sends, and sends nothing to who is none', async () => {
+  it('looks up a user’s address and language when it sends, and skips users without an account', async () => {
     const smtp = await startServer(() => false)
     const { queue, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     for (const mvUid of ['nobody', 'ann'])
       await queue.enqueue({ to: { mvUid }, template: 'pending-ehr', data: { appName: 'App' } })
-    await until(async () => (await waiting()) === 0)
+    await waitUntil(async () => (await waiting()) === 0)
     assert.equal(smtp.received.length, 1)
     const { to, subject } = await PostalMime.parse(smtp.received[0] ?? '')
     assert.deepEqual([to?.[0]?.address, subject?.slice(0, 6)], ['ann@example.org', 'Iemand'])
   })
 
-  it('answers at once when the mail server is down', async () => {
-    const smtp = await startSmtp(() => false)
+  it('responds at once if the mail server is down', async () => {
+    const smtp = await startSmtpServer(() => false)
     await smtp.close()
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     const begun = performance.now()
     await queue.enqueue(mail('ann@example.org'))
     assert.ok(performance.now() - begun < 10_000)
-    await until(async () => (await count('failed')) >= 1)
+    await waitUntil(async () => (await count('failed')) >= 1)
     assert.equal(await waiting(), 1)
   })
 })

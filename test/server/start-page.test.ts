@@ -7,7 +7,7 @@ describe('the page at the service’s own address', () => {
     ['en', 'This service stores electronic health records'],
     ['nl', 'Deze dienst bewaart elektronische gezondheidsdossiers'],
   ] as const)
-    it(`says what it is and leads on (${language})`, async () => {
+    it(`describes the service, with links (${language})`, async () => {
       const { status, body, headers } = await call('GET', `/?lang=${language}`)
       assert.equal(status, 200)
       assert.match(headers.get('content-type') ?? '', /^text\/html/)

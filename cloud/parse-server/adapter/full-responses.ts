@@ -1,27 +1,27 @@
-import type { ToObject } from './read-once.ts'
+import type { ToObject } from './trigger-read-cache.ts'
 
-type Create = (
+type AdapterCreate = (
   this: unknown,
   className: string,
   schema: unknown,
   ...rest: unknown[]
 ) => Promise<{ ops: object[] }>
-type Update = (this: unknown, className: string, ...rest: unknown[]) => Promise<object | null>
+type AdapterUpdate = (this: unknown, className: string, ...rest: unknown[]) => Promise<object | null>
 
-/** The writes of Parse Server's storage adapter that make or change one object. */
+/** Writes of Parse Server's storage adapter that create or update one object. */
 export interface SavingAdapter {
-  createObject: Create
-  findOneAndUpdate: Update
+  createObject: AdapterCreate
+  findOneAndUpdate: AdapterUpdate
 }
 
-type Respond = (this: unknown, sent: object, stored: Stored) => Promise<object>
+type SanitizeResult = (this: unknown, sent: object, stored: StoredObject) => Promise<object>
 
-/** What makes the response to a write from what was stored. */
-export interface WriteAnswers {
-  _sanitizeDatabaseResult: Respond
+/** Creates the response to a write from the stored object. */
+export interface WriteResponder {
+  _sanitizeDatabaseResult: SanitizeResult
 }
 
-interface Stored {
+interface StoredObject {
   _rperm?: string[]
   _wperm?: string[]
 }
@@ -29,23 +29,23 @@ interface Stored {
 /** Runs after an object was created, before the response is sent. */
 export type AfterCreate = (className: string, object: Record<string, unknown>) => Promise<void>
 
-/** Has Parse Server respond with full objects. */
-export type RespondInFull = (afterCreate: AfterCreate) => void
+/** Makes Parse Server respond with full objects. */
+export type EnableFullResponses = (afterCreate: AfterCreate) => void
 
 /**
  * Parse Server responds to a write with the fields that it changed; we respond with the full object, as stored.
  * An afterSave trigger could do so too, but Parse would build the object again for it, which takes some 0.1 ms. Parse
  * removes from the response what the client sent, but leaves its toJSON alone.
  */
-export function respondInFull(
+export function respondWithFullObjects(
   adapter: SavingAdapter,
-  answers: WriteAnswers,
+  answers: WriteResponder,
   toObject: ToObject,
   afterCreate: AfterCreate,
 ): void {
   const { createObject, findOneAndUpdate } = adapter
   const { _sanitizeDatabaseResult: respond } = answers
-  const inFull = new WeakSet<Stored>()
+  const inFull = new WeakSet<StoredObject>()
   const isOurs = (className: string): boolean => !className.startsWith('_')
 
   adapter.createObject = async function (className, schema, ...rest) {
@@ -71,8 +71,8 @@ export function respondInFull(
   }
 }
 
-/** An object as clients get it: its permissions as an ACL. */
-export function toClientJson({ _rperm = [], _wperm = [], ...fields }: Stored): object {
+/** Converts a stored object to the class form, with its permissions as ACL. */
+export function toClientJson({ _rperm = [], _wperm = [], ...fields }: StoredObject): object {
   const ACL: Record<string, { read?: true; write?: true }> = {}
   for (const who of _rperm) ACL[who] = { read: true }
   for (const who of _wperm) ACL[who] = { ...ACL[who], write: true }

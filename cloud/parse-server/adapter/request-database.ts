@@ -1,4 +1,4 @@
-/** What Parse Server makes for every request, to ask its storage adapter by. */
+/** Object that Parse Server creates per request to call its storage adapter. */
 export interface RequestDatabase<Schema> {
   adapter: object
   schemaPromise: Promise<Schema> | null
@@ -6,10 +6,10 @@ export interface RequestDatabase<Schema> {
 }
 
 /**
- * Parse Server builds its schema anew for every step of every request: a tenth of what a request costs. Ours is locked:
- * what was built once serves all.
+ * Parse Server rebuilds its schema in every step of a request, a tenth of its cost. Our schema never changes
+ * at runtime, so one instance serves all requests.
  */
-export function sharedSchema<Schema>(): (database: RequestDatabase<Schema>) => void {
+export function createSchemaCache<Schema>(): (database: RequestDatabase<Schema>) => void {
   let built: Promise<Schema> | undefined
   return (database) => {
     built ??= database.loadSchema().catch((error: unknown) => {
@@ -20,7 +20,11 @@ export function sharedSchema<Schema>(): (database: RequestDatabase<Schema>) => v
   }
 }
 
-/** Gives the reads of one request their time; who asks has been looked up by then, in that of any read. @param timeLeft asked before each of them */
-export function hurry(database: { adapter: object }, timeLeft: () => number): void {
+/**
+ * Sets the database deadline for the reads of one request. Authentication has finished by then, under the
+ * general read timeout.
+ * @param timeLeft called before each read
+ */
+export function setDatabaseDeadline(database: { adapter: object }, timeLeft: () => number): void {
   database.adapter = Object.create(database.adapter, { _maxTimeMS: { get: timeLeft } })
 }

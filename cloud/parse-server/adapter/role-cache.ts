@@ -1,4 +1,4 @@
-/** What Parse Server notes of who holds which roles. */
+/** Parse Server's cache of user roles. */
 export interface RoleCache {
   get(userId: string): Promise<unknown>
   put(userId: string, roles: unknown, ttl?: number): unknown
@@ -6,13 +6,13 @@ export interface RoleCache {
 }
 
 /**
- * Parse Server would note the roles that it has read even when they have changed meanwhile, and grant them until the
- * note is old: this keeps it from that.
- * @returns what forgets all notes, for when roles have changed
+ * Prevents Parse Server from caching roles that changed while it read them. Otherwise it would grant them
+ * until the cache entry expires.
+ * @returns a function that clears the cache after roles have changed
  */
-export function forgettable(cache: RoleCache): () => Promise<void> {
+export function preventStaleRoles(cache: RoleCache): () => Promise<void> {
   let changes = 0
-  /** When the first of those that are looking a user's roles up began, counted in changes. */
+  /** Start of the oldest running lookup of a user's roles, counted in changes. */
   const lookups = new Map<string, number>()
   const [get, put] = [cache.get.bind(cache), cache.put.bind(cache)]
   cache.get = async (userId) => {

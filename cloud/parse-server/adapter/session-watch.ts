@@ -1,16 +1,16 @@
-type Write = (className: string, ...rest: unknown[]) => Promise<unknown>
+type AdapterWrite = (className: string, ...rest: unknown[]) => Promise<unknown>
 
-/** The writes of Parse Server's storage adapter that end sessions and change who holds which role. */
-export type WatchedAdapter = Record<'deleteObjectsByQuery' | 'upsertOneObject', Write>
+/** Writes of Parse Server's storage adapter that end sessions or change roles. */
+export type WatchedAdapter = Record<'deleteObjectsByQuery' | 'upsertOneObject', AdapterWrite>
 
-const ofRoles = ['_Role', '_Join:users:_Role', '_Join:roles:_Role']
+const ROLE_COLLECTIONS = ['_Role', '_Join:users:_Role', '_Join:roles:_Role']
 
 /**
- * Tells when Parse Server ends sessions or changes roles in this process: by the class family's logout, by its password
- * reset, by the master key. It has no hook for all of them; all pass its storage adapter.
+ * Calls back when Parse Server ends sessions or changes roles in this process: at logout, password reset, or
+ * by the master key. Parse has no hook for all of these, but all use its storage adapter.
  */
 export function watchSessions(adapter: WatchedAdapter, changed: () => void): void {
-  const telling = (write: Write, watched: readonly string[]): Write => {
+  const telling = (write: AdapterWrite, watched: readonly string[]): AdapterWrite => {
     return async (className, ...rest) => {
       try {
         return await write(className, ...rest)
@@ -20,6 +20,9 @@ export function watchSessions(adapter: WatchedAdapter, changed: () => void): voi
     }
   }
   const { deleteObjectsByQuery, upsertOneObject } = adapter
-  adapter.deleteObjectsByQuery = telling(deleteObjectsByQuery.bind(adapter), ['_Session', ...ofRoles])
-  adapter.upsertOneObject = telling(upsertOneObject.bind(adapter), ofRoles)
+  adapter.deleteObjectsByQuery = telling(deleteObjectsByQuery.bind(adapter), [
+    '_Session',
+    ...ROLE_COLLECTIONS,
+  ])
+  adapter.upsertOneObject = telling(upsertOneObject.bind(adapter), ROLE_COLLECTIONS)
 }

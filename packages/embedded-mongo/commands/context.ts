@@ -1,4 +1,4 @@
-/** What a command is given, and how it says which options it takes. */
+/** The context of a command, and the declaration of its options. */
 import { type Document, Double } from 'bson'
 import { type Collection, checkNamespace } from '../storage/collections/catalog.ts'
 import type { View, WritableView } from '../storage/disk/overlay.ts'
@@ -13,32 +13,38 @@ export interface Context {
   engine: Engine
   db: string
   command: Document
-  /** Where its work pauses, and when maxTimeMS is over. */
+  /** Where to pause, and when maxTimeMS is over. */
   pace: Pace
-  /** What reads see: the last commit, or the transaction's snapshot with its own changes. */
+  /** The view for reads: the last commit, or the transaction's snapshot with its own changes. */
   view: View
-  /** The collection of that name, undefined when there is none. @throws 246 in a transaction older than its definition */
+  /**
+   * The collection of that name; undefined if it does not exist.
+   * @throws 246 in a transaction older than its definition
+   */
   find(name: string): Collection | undefined
-  /** The collection to write to, made when there is none. */
+  /** The collection to write to; created if it does not exist. */
   ensure(name: string): Promise<Collection>
   write<T>(run: (view: WritableView) => T): Promise<T>
-  /** The session and transaction that cursors belong to. */
+  /** The session and transaction that own the command's cursors. */
   owner: string | undefined
   inTransaction: boolean
-  /** A write that its client may send again, and whether this is such another time. */
+  /** A retryable write, and whether this is a retry. */
   retryable?: { write: WriteId; again: boolean }
   connectionId: number
 }
 
 export interface Command {
   run(context: Context): Document | Buffer | Promise<Document | Buffer>
-  /** The names of its options beside the general ones; anything else is refused (40415). Absent: not checked. */
+  /**
+   * The names of its options besides the general ones; other options are refused (40415). Absent: not
+   * checked.
+   */
   options?: string
   /** Allowed inside a transaction. */
   transactional?: true
 }
 
-/** The collection a command names in its first field, with its namespace. */
+/** The collection that a command names in its first field, with its namespace. */
 export const target = (
   { db, command, find }: Context,
   name: string,
@@ -50,7 +56,7 @@ export const target = (
 export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
   const reply = openedAt(encode({ ok: new Double(1) }), 3, 'cursor')
   const cursor = openedAt(encode({ id, ns }), 4, field)
-  // In one piece: a batch may be of megabytes.
+  // One buffer, without copying the batch again: it may have megabytes.
   const bytes = documents.within(Buffer.concat([reply, cursor]), 2)
   bytes.writeInt32LE(bytes.length)
   bytes.writeInt32LE(bytes.length - 1 - reply.length, reply.length)

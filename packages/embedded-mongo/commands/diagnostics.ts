@@ -1,4 +1,4 @@
-/** What a driver, a monitor or an administrator asks about the server itself. */
+/** Commands by which drivers, monitors and administrators query the server itself. */
 import type { Document } from 'bson'
 import { writeBackup } from '../storage/disk/backup.ts'
 import { fail } from '../values/errors.ts'
@@ -7,7 +7,9 @@ import type { Command, Context } from './context.ts'
 
 export const VERSION = '7.0.0'
 
-/** As the primary of a replica set of one: a driver repeats only writes that it sends to a replica set. */
+/**
+ * Presents a replica set of one, as its primary: drivers retry only writes that they send to a replica set.
+ */
 const hello: Command = {
   run({ engine: { address, applications }, command, connectionId }) {
     const name = command.client?.application?.name
@@ -36,7 +38,7 @@ const hello: Command = {
   },
 }
 
-/** Where a client is, as this end sees it. */
+/** The client's address, as this end of the connection sees it. */
 const whatsmyuri: Command = {
   run: ({ engine: { clients }, connectionId }) => ({ you: clients.get(connectionId) ?? '', ok: 1 }),
 }
@@ -103,7 +105,10 @@ const setParameter: Command = {
   },
 }
 
-/** This engine's own: a copy of all databases into an empty directory of this machine, while everything goes on. */
+/**
+ * The engine's own command: copies all databases into an empty directory of this machine, while other
+ * commands run.
+ */
 const backup: Command = {
   options: 'directory',
   async run({ engine, db, command }) {

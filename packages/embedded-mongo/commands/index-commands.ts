@@ -1,4 +1,4 @@
-/** Indexes: made a slice at a time, listed, dropped. */
+/** Indexes: builds them in slices, lists and drops them. */
 import type { Document } from 'bson'
 import type { Collection } from '../storage/collections/catalog.ts'
 import { buildIndex, type Index } from '../storage/collections/indexes.ts'
@@ -31,7 +31,7 @@ const createIndexes: Command = {
   },
 }
 
-/** Registers the indexes, so that writers keep them, and fills them in slices. */
+/** Registers the indexes, so that writers update them, and fills them in slices. */
 const build = async (context: Context, ns: string, specs: Document[]): Promise<[number, number]> => {
   const { engine, pace } = context
   let [before, built, done]: [number, Index[], Buffer | undefined] = [0, [], undefined]
@@ -53,7 +53,7 @@ const build = async (context: Context, ns: string, specs: Document[]): Promise<[
   return [before, registered.indexes.length]
 }
 
-/** Of the indexes that begin with the same field one is enough. */
+/** One tallied index for each first field is enough. */
 const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
   const index = buildIndex(spec, 0)
   const isAlike = ({ tallied, untallied, fields }: Index) =>
@@ -61,7 +61,9 @@ const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
   return mayTally(index) && !others.some(isAlike)
 }
 
-/** Slices that are asked for at once, so that several are on the disk with one commit: it takes longer than a slice. */
+/**
+ * The number of slices queued at once. One commit writes them all, since a commit takes longer than a slice.
+ */
 const TOGETHER = 6
 
 const finish = async (
@@ -128,7 +130,7 @@ const dropIndexes: Command = {
   },
 }
 
-/** What a list's `cursor` says of the first batch. */
+/** The size of the first batch, from the `cursor` option of a list command. */
 export const batchSizeOf = (cursor: unknown, name: string, otherwise = 1e6): number => {
   if (isNullish(cursor)) return otherwise
   if (!isObject(cursor)) return wrongType(`${name}.cursor`, 'object')

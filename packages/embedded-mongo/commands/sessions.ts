@@ -1,4 +1,4 @@
-/** Sessions: begun, ended and killed, with their transactions and cursors. */
+/** Sessions: starts, ends and kills them, with their transactions and cursors. */
 import { randomUUID } from 'node:crypto'
 import { type Binary, type Document, UUID } from 'bson'
 import type { WriteId } from '../storage/last-writes.ts'
@@ -8,10 +8,10 @@ import { checkKnown, text, wrongType } from '../values/options/option-types.ts'
 import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
 import type { Command, Context } from './context.ts'
 
-/** What a session's id may consist of; the last four only where a driver sends it along. */
+/** The allowed fields of a session id; drivers send the last four with some commands only. */
 const parts = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
 
-/** A session's id as text. @throws 14, 40414, 40415, 207 for what is none */
+/** A session's id as text. @throws 14, 40414, 40415, 207 for an invalid id */
 export const sessionId = (given: unknown, name: string): string => {
   if (!isObject(given)) return wrongType(name, 'object')
   checkKnown(given, name, parts)
@@ -22,10 +22,10 @@ export const sessionId = (given: unknown, name: string): string => {
   return Buffer.from((id as Binary).value()).toString('hex')
 }
 
-/** Whom the cursors of a session's transaction belong to. */
+/** The owner of the cursors of a session's transaction. */
 export const transactionOwner = (id: string, number: bigint): string => `${id}/${number}`
 
-/** @throws 13 elsewhere than in `admin`, 125 outside a transaction, 225 for one that is older than the session's last write */
+/** @throws 13 outside `admin`, 125 outside a transaction, 225 for one older than the session's last write */
 const transactionOf = ({ engine, command, db }: Context, name: string): WriteId => {
   if (db !== 'admin') fail(13, `${name} may only be run against the admin database.`)
   if (!isNumeric(command.txnNumber)) fail(125, `${name} must be run within a transaction`)
@@ -40,7 +40,7 @@ const commitTransaction: Command = {
   async run(context) {
     const { engine } = context
     const { session, number } = transactionOf(context, 'commitTransaction')
-    // One that is sent again, because its answer was lost, is not done again.
+    // A retried commit, whose first answer was lost, must not be carried out again.
     if (engine.lastWrites.has({ session, number })) return { ok: 1 }
     const transaction = engine.transactions.find(session, number)
     if (transaction.state === 'aborted') engine.transactions.active(session, number)
@@ -66,7 +66,7 @@ const startSession: Command = {
   run: () => ({ id: { id: new UUID(randomUUID()) }, timeoutMinutes: 30, ok: 1 }),
 }
 
-/** The entries of a command's list; those that are null count for nothing. @throws 40414, 14 */
+/** The entries of a command's list without nulls. @throws 40414, 14 */
 const listOf = ({ command }: Context, name: string): unknown[] => {
   const list = command[name]
   if (isNullish(list)) return fail(40414, `BSON field '${name}' is missing but a required field`)
@@ -89,7 +89,7 @@ const killAllSessions: Command = {
   run(context) {
     const users = listOf(context, 'killAllSessions')
     for (const user of users) checkUser(user)
-    // There are no users here, so of any user there is nothing to end.
+    // The engine has no users, so naming users ends no sessions.
     if (users.length === 0) {
       context.engine.transactions.abortAll()
       context.engine.cursors.killOwned()

@@ -1,4 +1,4 @@
-/** The parts put together: what commands work on. */
+/** The engine: its parts together, as commands use them. */
 
 import { fail } from '../values/errors.ts'
 import type { Pace } from '../values/steps.ts'
@@ -18,13 +18,13 @@ export class Engine {
   readonly ids = new RecordIds()
   readonly transactions: Transactions
   readonly lastWrites = new LastWrites()
-  /** Where it listens. */
+  /** The address that it listens on. */
   address = ''
-  /** What the applications behind the connections call themselves. */
+  /** The names of the client applications, by connection. */
   readonly applications = new Map<number, string>()
-  /** The clients that are connected now: the number of each connection and where it comes from. */
+  /** The address of each connected client, by the number of its connection. */
   readonly clients = new Map<number, string>()
-  /** How long the TTL monitor rests between two rounds. */
+  /** The pause between two rounds of the TTL monitor. */
   ttlSleepSeconds = 60
 
   #closing = false
@@ -43,7 +43,10 @@ export class Engine {
     this.lastWrites.load(this.storage)
   }
 
-  /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */
+  /**
+   * A write outside transactions. If a transaction has claimed something that it needs, it waits with nothing
+   * changed.
+   */
   async write<T>(run: (view: WritableView) => T, pace?: Pace): Promise<T> {
     for (;;) {
       try {
@@ -62,7 +65,7 @@ export class Engine {
     }
   }
 
-  /** A change of a collection's definition; waits for transactions that write to it. */
+  /** Changes a collection's definition. Waits for transactions that write to the collection. */
   changeDefinition<T>(ns: string, run: (view: WritableView, collection: Collection) => T): Promise<T> {
     return this.write((view) => {
       const collection = this.catalog.get(ns)
@@ -71,14 +74,14 @@ export class Engine {
     })
   }
 
-  /** The collection, made when it does not exist yet. */
+  /** Returns the collection; creates it if it does not exist. */
   async ensure(db: string, name: string): Promise<Collection> {
     const ns = `${db}.${checkNamespace(db, name)}`
     const known = this.catalog.find(ns)
     return known ?? this.write((view) => this.catalog.find(ns) ?? this.catalog.create(view, db, name))
   }
 
-  /** Removes a collection; its bytes go in the background. */
+  /** Removes a collection; its bytes are removed in the background. */
   drop(view: WritableView, collection: Collection): void {
     this.discard(view, [collection, ...collection.indexes])
     this.catalog.drop(view, collection)
@@ -94,7 +97,7 @@ export class Engine {
     )
   }
 
-  /** One build of indexes at a time in a collection: who asks for the same one waits until it is there. */
+  /** Runs one index build at a time in a collection. A request for the same index waits until it exists. */
   async building<T>(ns: string, run: () => Promise<T>): Promise<T> {
     const before = this.#builds.get(ns)
     const mine = (before ?? Promise.resolve()).catch(() => {}).then(run)
@@ -106,7 +109,7 @@ export class Engine {
     }
   }
 
-  /** Drops the indexes whose filling was cut off by the end of the process. */
+  /** Drops the indexes whose build was interrupted by the end of the process. */
   async dropUnfinished(): Promise<void> {
     for (const { ns, indexes } of this.catalog.list()) {
       const unfinished = indexes.filter(({ ready }) => !ready)
@@ -115,13 +118,13 @@ export class Engine {
     }
   }
 
-  /** Notes spaces whose bytes nobody needs any more. */
+  /** Marks spaces for removal. */
   discard(view: WritableView, owners: readonly { space: number }[]): void {
     for (const { space } of owners) markDiscarded(view, space)
     this.purge()
   }
 
-  /** Removes discarded bytes in the background, a little at a time. */
+  /** Removes discarded bytes in the background, a few at a time. */
   purge(): void {
     this.#purging ??= this.#purge().catch((error) => {
       process.stderr.write(`embedded-mongo: dropped data stays for now: ${error}\n`)

@@ -1,6 +1,6 @@
 /**
- * What the last write of each session has done, kept on disk together with that write: one that is sent again, because
- * its answer was lost, is not done again, not even by another process than the one that did it.
+ * The result of the last write of each session, committed together with that write. If the answer was lost
+ * and the client sends the write again, it is not carried out again, even after a restart.
  */
 import { type Document, Long } from 'bson'
 import { CommandError } from '../values/errors.ts'
@@ -9,7 +9,7 @@ import { decode, encode, toNumber } from '../values/values.ts'
 import { inSpace } from './collections/catalog.ts'
 import type { View, WritableView } from './disk/overlay.ts'
 
-/** What a statement has done. */
+/** The result of a statement. */
 export interface Changed {
   matched: number
   modified: number
@@ -18,13 +18,13 @@ export interface Changed {
   upsertedId?: unknown
 }
 
-/** One write of a session; a transaction is one write, too. */
+/** One write of a session; a transaction counts as one write, too. */
 export interface WriteId {
   session: string
   number: bigint
 }
 
-/** What was done together, of the statements from a position on. */
+/** The results of statements that were committed together, starting at a position. */
 interface Part {
   key: Buffer
   from: number
@@ -37,7 +37,7 @@ interface Last {
   parts: Part[]
 }
 
-/** More sessions, or more bytes, and the oldest answers are forgotten. */
+/** Beyond these numbers of sessions or bytes the oldest results are forgotten. */
 const MOST_SESSIONS = 1000
 const MOST_BYTES = 32 * 2 ** 20
 
@@ -47,7 +47,7 @@ export class LastWrites {
   readonly #sessions = new Map<string, Last>()
   #bytes = 0
 
-  /** Takes over what is on disk. */
+  /** Loads the results from disk. */
   load(view: View): void {
     this.#sessions.clear()
     this.#bytes = 0
@@ -60,19 +60,19 @@ export class LastWrites {
       this.#remember({ session, number }, part)
   }
 
-  /** @throws 225 for a number that is older than the session's last */
+  /** @throws 225 for a number older than the session's last one */
   check({ session, number }: WriteId): void {
     const last = this.#sessions.get(session)
     if (last && number < last.number)
       throw new CommandError(225, `Retryable write ${number} is older than ${last.number} of its session.`)
   }
 
-  /** Whether something of it has been done. */
+  /** Whether any statement of the write has been carried out. */
   has({ session, number }: WriteId): boolean {
     return this.#sessions.get(session)?.number === number
   }
 
-  /** What one of its statements has done; undefined when it has not been done, or changed nothing. */
+  /** The result of one statement; undefined if it was not carried out, or changed nothing. */
   find(view: View, { session, number }: WriteId, statement: number): Changed | undefined {
     const last = this.#sessions.get(session)
     if (last?.number !== number) return undefined
@@ -89,12 +89,12 @@ export class LastWrites {
     return undefined
   }
 
-  /** Notes what statements have done, one after the other, in the job that did it. */
+  /** Stores the results of consecutive statements, in the job that carried them out. */
   note(view: WritableView, write: WriteId, from: number, done: readonly Changed[]): void {
     if (done.some(isDone)) this.#note(view, write, from, done)
   }
 
-  /** Notes that a transaction has been committed. */
+  /** Stores that a transaction has been committed. */
   noteCommit(view: WritableView, write: WriteId): void {
     this.#note(view, write, 0, [])
   }
@@ -130,7 +130,7 @@ export class LastWrites {
   }
 }
 
-/** Of many that have done the same, as inserts have, one. */
+/** Merges equal results, such as those of inserts. */
 const folded = (done: readonly Changed[]): Document[] => {
   const rows: (Changed & { times: number })[] = []
   for (const changed of done) {
@@ -144,7 +144,7 @@ const folded = (done: readonly Changed[]): Document[] => {
 
 const isDone = ({ matched, upsertedId }: Changed): boolean => matched > 0 || upsertedId !== undefined
 
-/** Whether no more is to be told of it than how many documents it changed. */
+/** Whether the number of changed documents describes the whole result. */
 const isCount = ({ before, after, upsertedId }: Changed): boolean =>
   before === undefined && after === undefined && upsertedId === undefined
 

@@ -1,6 +1,7 @@
 /**
- * Multi-document transactions: changes wait in memory over a snapshot; what they touch is claimed, so that another
- * transaction conflicts and a writer outside waits; a commit is one write of the storage.
+ * Multi-document transactions. Changes wait in memory on top of a snapshot. A transaction claims the keys
+ * that it touches: another transaction conflicts, and a writer outside waits. A commit is one write of the
+ * storage.
  */
 
 import { CommandError, transient } from '../values/errors.ts'
@@ -10,7 +11,7 @@ import { Overlay, type View, type WritableView } from './disk/overlay.ts'
 import type { Snapshot, Storage } from './disk/storage.ts'
 import type { LastWrites, WriteId } from './last-writes.ts'
 
-/** Thrown by a write outside that meets a claim: it may try again when the transaction has ended. */
+/** Thrown by a write outside transactions that meets a claim. It can retry when the transaction has ended. */
 export class Blocked extends Error {
   readonly transaction: Transaction
   constructor(transaction: Transaction) {
@@ -24,18 +25,18 @@ export class Transaction {
   readonly snapshot: Snapshot
   readonly view: Overlay
   readonly catalogVersion: number
-  /** The spaces it has written to. */
+  /** The spaces that it has written to. */
   readonly touched = new Set<number>()
   readonly claimed: string[] = []
   readonly ended: Promise<void>
   #end: () => void = () => {}
   timer: NodeJS.Timeout | undefined
-  /** The connection that carried its last command. */
+  /** The connection of its last command. */
   connectionId = 0
-  /** When its last command came. */
+  /** The time of its last command. */
   usedAt = Date.now()
   state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
-  /** Under way or done: a commit that is sent again gets the same answer. */
+  /** The commit, running or done: a retried commit gets the same answer. */
   committed: Promise<void> | undefined
 
   constructor(id: WriteId, snapshot: Snapshot, catalogVersion: number) {
@@ -66,20 +67,20 @@ const MOST_SESSIONS = 10_000
 export class Transactions {
   readonly #storage: Storage
   readonly #lastWrites: LastWrites
-  /** How long a transaction may stay open. */
+  /** The maximum age of a transaction. */
   lifetimeMs = 60_000
   readonly #claims = new Map<string, Transaction>()
   readonly #sessions = new Map<string, Session>()
   readonly #unclaimed: (space: number) => boolean
 
-  /** @param catalog what has claimed a record need not claim the entries that lead to it */
+  /** @param catalog a transaction that has claimed a record need not claim the entries derived from it */
   constructor(storage: Storage, lastWrites: LastWrites, catalog: Pick<Catalog, 'follows'>) {
     this.#storage = storage
     this.#lastWrites = lastWrites
     this.#unclaimed = (space) => space === 0 || catalog.follows(space)
   }
 
-  /** @throws 225 for a number that is not newer than the session's last */
+  /** @throws 225 for a number that is not newer than the session's last one */
   start(id: string, number: bigint, catalogVersion: number): Transaction {
     const last = this.#sessions.get(id)
     if (last && number < last.number)
@@ -103,21 +104,21 @@ export class Transactions {
     }
   }
 
-  /** The session's transaction of that number, whatever its state. @throws 251 */
+  /** The session's transaction of that number, in any state. @throws 251 */
   find(id: string, number: bigint): Transaction {
     const session = this.#sessions.get(id)
     if (!session?.transaction || session.number !== number) throw noSuch(number)
     return session.transaction
   }
 
-  /** @throws 251 when it has ended */
+  /** @throws 251 if it has ended */
   active(id: string, number: bigint): Transaction {
     const transaction = this.find(id, number)
     if (transaction.state !== 'active') throw noSuch(number)
     return transaction
   }
 
-  /** Those that wait for their clients. */
+  /** Transactions that wait for their clients. */
   open(): Transaction[] {
     const all = [...this.#sessions.values()].map(({ transaction }) => transaction)
     return all.filter((transaction): transaction is Transaction => transaction?.state === 'active')
@@ -129,7 +130,7 @@ export class Transactions {
     this.#sessions.delete(id)
   }
 
-  /** What a writer outside works on: it may not touch what a transaction has claimed. */
+  /** The view for a writer outside transactions: it refuses keys that a transaction has claimed. */
   guard(view: WritableView): WritableView {
     if (this.#claims.size === 0) return view
     const check = (key: Buffer) => {
@@ -154,7 +155,7 @@ export class Transactions {
     }
   }
 
-  /** Lets a change of the collection's definition wait for transactions that write to it. */
+  /** Makes a change of the collection's definition wait for transactions that write to it. */
   checkUntouched(collection: Collection): void {
     const spaces = [collection, ...collection.indexes].map(({ space }) => space)
     for (const transaction of new Set(this.#claims.values()))
@@ -162,8 +163,8 @@ export class Transactions {
   }
 
   /**
-   * Runs a statement. Writers that are still queued meet its claims; those before them have decided already.
-   * @throws 112 when it meets another transaction's claim or a later write
+   * Runs a statement. Queued writers will meet its claims; the writers before them have finished deciding.
+   * @throws 112 if it meets another transaction's claim or a later write
    */
   write<T>(transaction: Transaction, run: (view: WritableView) => T): T {
     const statement = new Overlay(transaction.view)
@@ -196,7 +197,7 @@ export class Transactions {
 
   async #commit(transaction: Transaction): Promise<void> {
     const { id, snapshot, view } = transaction
-    // From here on neither its time nor the loss of its connection ends it.
+    // From here on neither its age nor a lost connection ends it.
     transaction.state = 'committing'
     try {
       await this.#storage.write((latest) => {
@@ -227,7 +228,7 @@ export class Transactions {
     transaction.close(state)
   }
 
-  /** Ends the transactions whose last command came over this connection, or all. */
+  /** Aborts the transactions whose last command came over this connection; without one, all. */
   abortAll(connectionId?: number): void {
     for (const { transaction } of this.#sessions.values())
       if (transaction && (connectionId === undefined || transaction.connectionId === connectionId))
@@ -235,7 +236,7 @@ export class Transactions {
   }
 }
 
-/** The catalog's space, in which counts lie, too. */
+/** The catalogue's space, which also contains the counts. */
 const isCatalog = (space: number): boolean => space === 0
 const isOfData = (space: number): boolean => space !== 0
 

@@ -1,4 +1,4 @@
-/** Removes documents whose time is over, as TTL indexes say. */
+/** Removes expired documents of TTL indexes. */
 
 import { PAUSE } from '../values/steps.ts'
 import { isNullish, toNumber } from '../values/values.ts'
@@ -10,7 +10,7 @@ import { find } from './queries/query.ts'
 
 const MOST_AT_ONCE = 200
 
-/** Runs every `ttlSleepSeconds`; the function returned stops it. */
+/** Runs every `ttlSleepSeconds`; the returned function stops it. */
 export const startTtlMonitor = (engine: Engine): (() => void) => {
   let last = Date.now()
   let running = false

@@ -1,4 +1,4 @@
-/** Whether the catalogue, the counts, the records and the indexes of a data file fit together. */
+/** Checks that the catalogue, the counts, the records and the indexes of a data file match. */
 import { decode } from '../values/values.ts'
 import { type Catalog, type Collection, inSpace, spaceBounds } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
@@ -12,7 +12,7 @@ const nothing = Buffer.alloc(0)
 const isTotal = ({ ready, multikey, sparse, filter }: Index): boolean =>
   ready && !multikey && !sparse && filter === undefined
 
-/** Compares what was counted with what is there: a matter of milliseconds. @throws what does not fit */
+/** Compares the stored counts with the numbers of entries; takes milliseconds. @throws if they differ */
 export const verifyCounts = (view: View, catalog: Catalog): void => {
   const owners = new Set([0, ...discardedSpaces(view)])
   for (const collection of catalog.list()) {
@@ -37,7 +37,7 @@ const firstSpace = (view: View, from: number): number | undefined => {
   return undefined
 }
 
-/** Reads every record and looks for every entry that it has in an index. @throws what does not fit */
+/** Reads every record and looks for each of its index entries. @throws on the first mismatch */
 export const verifyAll = (view: View, catalog: Catalog): void => {
   verifyCounts(view, catalog)
   for (const collection of catalog.list()) {

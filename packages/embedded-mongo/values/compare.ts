@@ -25,7 +25,10 @@ const orders: Record<string, number> = {
   MaxKey: 127,
 }
 
-/** The place of a value's type in BSON order; the first byte of an index key, so between 1 and 127. */
+/**
+ * The rank of a value's type in BSON order. It is the first byte of an index key, so it lies between 1 and
+ * 127.
+ */
 export const typeOrder = (value: unknown): number => {
   switch (typeof value) {
     case 'undefined':
@@ -46,7 +49,7 @@ export const typeOrder = (value: unknown): number => {
 }
 
 // UTF-16 order differs from UTF-8 order only where surrogates are involved.
-const compareStrings = (a: string, b: string): number =>
+export const compareStrings = (a: string, b: string): number =>
   a === b ? 0 : /[\ud800-\uffff]/.test(a + b) ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : order(a, b)
 
 const compareDocuments = (a: Document, b: Document, collation?: Collation): number => {
@@ -79,7 +82,10 @@ const regexText = (value: unknown): string => {
   return `${pattern ?? source}\0${options ?? flags}`
 }
 
-/** Negative, zero or positive; undefined, which also stands for an empty array in a sort, comes before null. */
+/**
+ * Returns a negative number, zero or a positive one. undefined sorts before null; in a sort it represents an
+ * empty array.
+ */
 export const compare = (a: unknown, b: unknown, collation?: Collation): number => {
   const type = typeOrder(a)
   const types = order(type, typeOrder(b))
@@ -117,7 +123,7 @@ const compareCodes = (a: Code, b: Code): number =>
   order(String(a.code), String(b.code)) ||
   compare(a.scope ?? null, b.scope ?? null)
 
-/** The length in front of old binary data (subtype 2) counts, too. */
+/** Binary data of the old subtype 2 begins with a length, which counts, too. */
 export const lengthOf = (binary: Binary): number => binary.length() + (binary.sub_type === 2 ? 4 : 0)
 
 const compareBinary = (a: Binary, b: Binary): number =>
@@ -126,7 +132,7 @@ const compareBinary = (a: Binary, b: Binary): number =>
 export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
   compare(a, b, collation) === 0
 
-/** A text that two values share exactly when they are equal. */
+/** Returns the same text for two values exactly if they are equal. */
 export const identity = (value: unknown, collation?: Collation): string => {
   const type = typeOrder(value)
   switch (type) {
@@ -161,7 +167,7 @@ export const identity = (value: unknown, collation?: Collation): string => {
   }
 }
 
-/** Values, each once; the first of those that are equal stays. */
+/** A set of values. Of equal values it keeps the first. */
 export class ValueSet {
   readonly #values = new Map<string, unknown>()
   readonly #collation: Collation | undefined
@@ -175,7 +181,7 @@ export class ValueSet {
     return this.#values.has(identity(value, this.#collation))
   }
 
-  /** False when it was there already. */
+  /** Returns false if an equal value was there already. */
   add(value: unknown): boolean {
     const name = identity(value, this.#collation)
     if (this.#values.has(name)) return false

@@ -1,6 +1,6 @@
 import { type Document, Double } from 'bson'
 
-/** The names of MongoDB's codes; those that have none are called after their number. */
+/** The names of MongoDB's error codes; a code without a name is called by its number. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'InternalError',
   2: 'BadValue',
@@ -29,6 +29,7 @@ const NAMES: Readonly<Record<number, string>> = {
   85: 'IndexOptionsConflict',
   86: 'IndexKeySpecsConflict',
   100: 'UnsatisfiableWriteConcern',
+  111: 'NotExactValueField',
   112: 'WriteConflict',
   115: 'CommandNotSupported',
   125: 'CommandFailed',
@@ -80,11 +81,14 @@ export const fail = (code: number, message: string, extra: Document = {}): never
   throw new CommandError(code, message, extra)
 }
 
-/** The client may run the whole transaction again. */
+/** Tells the client that it may retry the whole transaction. */
 export const transient = (code: number, message: string): CommandError =>
   new CommandError(code, message, { errorLabels: ['TransientTransactionError'] })
 
-/** Any thrown thing as a CommandError: what libraries throw about a caller's expression is a BadValue. */
+/**
+ * Converts any thrown value to a CommandError. Errors that libraries throw about a caller's expression become
+ * BadValue.
+ */
 export const asCommandError = (error: unknown): CommandError => {
   if (error instanceof CommandError) return error
   if (error instanceof RangeError && /call stack/.test(error.message))

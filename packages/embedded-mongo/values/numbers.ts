@@ -1,4 +1,4 @@
-/** Numbers of all types on one line: compared, rounded and taken apart exactly. */
+/** Numbers of all types on one scale: exact comparison, rounding and digits. */
 import type { Decimal128, Long } from 'bson'
 import { fail } from './errors.ts'
 import { bsonType, isNullish, isNumeric, toNumber } from './values.ts'
@@ -7,11 +7,11 @@ import { bsonType, isNullish, isNumeric, toNumber } from './values.ts'
 export interface Digits {
   digits: bigint
   exponent: number
-  /** Zero has a sign, too. */
+  /** Needed beside `digits`, because zero has a sign, too. */
   negative: boolean
 }
 
-/** The only place that reads the text of a decimal; undefined for what is not finite. */
+/** Parses a decimal; no other code reads its text. undefined if it is not finite. */
 export const digitsOf = (value: Decimal128): Digits | undefined => {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(String(value))
   if (!match) return undefined
@@ -27,7 +27,7 @@ export const digitsOf = (value: Decimal128): Digits | undefined => {
 const truncated = ({ digits, exponent }: Digits): bigint =>
   exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
 
-/** A decimal without its fraction; undefined for what is not finite, or beyond 64 bits by far. */
+/** A decimal without its fraction; undefined if it is not finite, or far beyond 64 bits. */
 export const wholeOfDecimal = (value: Decimal128): bigint | undefined => {
   const parts = digitsOf(value)
   return parts && parts.exponent <= 40 ? truncated(parts) : undefined
@@ -40,7 +40,7 @@ export const toBigInt = (value: unknown): bigint => {
   return BigInt(Math.trunc(toNumber(value)))
 }
 
-/** A whole number that fits into 64 bits; undefined for anything else. */
+/** An integer that fits into 64 bits; undefined for anything else. */
 export const wholeNumber = (value: unknown): bigint | undefined => {
   if (!isNumeric(value) || !Number.isFinite(toNumber(value))) return undefined
   const whole = toBigInt(value)
@@ -53,7 +53,7 @@ const equalNumbers = (value: unknown, whole: bigint): boolean => {
   return exponent >= 0 || whole * 10n ** BigInt(-exponent) === digits
 }
 
-/** Without its fraction; that of a decimal is rounded, half to even. */
+/** A number without its fraction. A decimal is rounded, half to even. */
 export const rounded = (value: unknown): number => {
   const parts = bsonType(value) === 'Decimal128' ? digitsOf(value as Decimal128) : undefined
   const number = toNumber(value)
@@ -64,7 +64,10 @@ export const rounded = (value: unknown): number => {
   return Number(whole + (away ? (parts.negative ? -1n : 1n) : 0n))
 }
 
-/** A command's integer option: absent gives the default; anything but a whole number in range is refused. */
+/**
+ * An integer option of a command. Absent, it has the default; other values than an integer in range are
+ * refused.
+ */
 export const integer = (value: unknown, name: string, fallback: number, min = 0): number => {
   if (isNullish(value)) return fallback
   if (!isNumeric(value)) return fail(14, `BSON field '${name}' is the wrong type, expected a number`)
@@ -76,8 +79,8 @@ export const integer = (value: unknown, name: string, fallback: number, min = 0)
 }
 
 /**
- * A number as the nearest double and, exactly compared, what that double leaves over:
- * longs beyond 2^53 and decimals have a remainder.
+ * A number as the nearest double and an exactly comparable remainder. Only longs beyond 2^53 and decimals
+ * have a remainder.
  */
 export const numberParts = (value: unknown): [number, number] => {
   const near = toNumber(value)
@@ -91,7 +94,7 @@ const decimalParts = (value: Decimal128, near: number): [number, number] => {
   const { digits, exponent, negative } = digitsOf(value) ?? {}
   if (digits === undefined || exponent === undefined) return [near, 0]
   if (digits === 0n) return [0, 0]
-  // What no double can hold lies beyond the largest one, or next to zero, in the order of its logarithm.
+  // Numbers beyond the range of doubles sort after the largest one, or next to zero, by their logarithm.
   const text = String(negative ? -digits : digits)
   const logarithm = exponent + text.length + Math.log10(Number(`0.${text}`))
   const direction = negative ? -1 : 1
@@ -128,7 +131,7 @@ export const compareNumbers = (a: unknown, b: unknown): number => {
   return order(x, y) || order(restX, restY) || compareDecimals(a, b)
 }
 
-/** What two numbers leave over may be more than a double holds. */
+/** The remainders of two numbers may have more digits than a double holds. */
 const compareDecimals = (a: unknown, b: unknown): number => {
   if (bsonType(a) !== 'Decimal128' || bsonType(b) !== 'Decimal128') return 0
   const [x, y] = [plainDecimal(a), plainDecimal(b)]
@@ -139,7 +142,7 @@ const compareDecimals = (a: unknown, b: unknown): number => {
   return order(scaled(x), scaled(y))
 }
 
-/** Without zeros at the end; undefined for what is not finite. */
+/** Without trailing zeros; undefined if it is not finite. */
 const plainDecimal = (value: unknown): Pick<Digits, 'digits' | 'exponent'> | undefined => {
   const parts = digitsOf(value as Decimal128)
   if (!parts || parts.digits === 0n) return parts
@@ -147,7 +150,7 @@ const plainDecimal = (value: unknown): Pick<Digits, 'digits' | 'exponent'> | und
   return { digits: parts.digits / 10n ** BigInt(zeros), exponent: parts.exponent + zeros }
 }
 
-/** The digits of a decimal that has more of them than its parts tell. */
+/** The digits of a decimal beyond those that its number parts contain. */
 export const furtherDigits = (value: unknown): string => {
   const plain = bsonType(value) === 'Decimal128' ? plainDecimal(value) : undefined
   return plain && String(plain.digits).length > 30 ? `:${plain.digits}E${plain.exponent}` : ''

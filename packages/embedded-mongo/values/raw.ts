@@ -1,14 +1,14 @@
-/** BSON put together from parts that are encoded already, and checked as it came. */
+/** Builds BSON from encoded parts, and checks encoded BSON. */
 import { fail } from './errors.ts'
 
-/** A document as far as a value's bytes that are to follow: those of the field that it then ends with. */
+/** A document up to the bytes of its last field's value, which the caller appends. */
 export const openedAt = (document: Buffer, type: 3 | 4, name: string): Buffer =>
   Buffer.concat([document.subarray(0, -1), Buffer.from(`${String.fromCharCode(type)}${name}\0`)])
 
-/** Documents that are encoded already, one behind the other: each begins with its length. */
+/** Encoded documents, one after the other; each begins with its length. */
 export type Run = Buffer
 
-/** Where the first documents of a run end, which together are no more than `most` and take no more than `bytes`. */
+/** The end of the first documents of a run: at most `most` documents and `bytes` bytes. */
 export const headOf = (run: Run, most = run.length, bytes = run.length): { count: number; end: number } => {
   let [count, end] = [0, 0]
   while (end < run.length && count < most) {
@@ -25,12 +25,12 @@ const NOTHING = Buffer.alloc(0)
 export const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, length)
 
-/** More bytes than this take less time when they are copied by a call. */
+/** From this length on, a copy call is faster than a loop. */
 const LONG = 64
 const ZERO = 0x30
 const NINE = 0x39
 
-/** A BSON array of documents, put together as they come. */
+/** A BSON array that grows by encoded documents. */
 export class DocumentArray {
   count = 0
   readonly #capacity: number
@@ -39,12 +39,12 @@ export class DocumentArray {
   #to = FRONT + 4
   readonly #digits = [ZERO]
 
-  /** @param capacity how many bytes it will take, as far as is known */
+  /** @param capacity the expected size in bytes */
   constructor(capacity = 0) {
     this.#capacity = capacity
   }
 
-  /** The bytes that it takes with what may stand before it and behind it. */
+  /** The size in bytes, including the reserved bytes before and after the array. */
   get size(): number {
     return this.#to + MOST_OF_HEAD
   }
@@ -60,7 +60,7 @@ export class DocumentArray {
     }
   }
 
-  /** The type and the number of the next document. */
+  /** Writes the type and the number of the next document. */
   #putHead(): void {
     const [bytes, digits] = [this.#bytes, this.#digits]
     let to = this.#to
@@ -84,9 +84,9 @@ export class DocumentArray {
   }
 
   /**
-   * Ends it.
-   * @param before what stands before it in the same bytes
-   * @param behind how many bytes of zero stand behind it
+   * Completes the array.
+   * @param before bytes to put before the array in the same buffer
+   * @param behind the number of zero bytes after the array
    */
   within(before: Buffer, behind = 0): Buffer {
     this.#makeRoom(1 + behind)
@@ -108,12 +108,12 @@ export class DocumentArray {
   }
 }
 
-/** What mostly suffices for what stands before an array. */
+/** Usually enough for the bytes before an array. */
 const FRONT = 400
-/** Of a document in an array: its type, its number, and the end of that. */
+/** Bytes before each document in an array: its type, its number, and the number's end. */
 const MOST_OF_HEAD = 12
 
-/** Buffers from here on cost more to be collected than to be filled, and are used again up to there. */
+/** Collecting larger buffers costs more than filling them, so they are reused up to this size. */
 const LARGE = 2 ** 16
 const LARGEST_SPARE = 2 ** 21
 const MOST_SPARES = 4
@@ -126,7 +126,7 @@ const allocate = (size: number): Buffer => {
   return spares.splice(at, 1)[0] as Buffer
 }
 
-/** Gives back what nobody reads any more, and nobody else has a part of. */
+/** Returns a buffer for reuse. Nobody may read it, or a part of it, any more. */
 export const reuse = ({ buffer }: Buffer): void => {
   if (buffer.byteLength < LARGE || buffer.byteLength > LARGEST_SPARE) return
   spares.push(Buffer.from(buffer))
@@ -134,16 +134,16 @@ export const reuse = ({ buffer }: Buffer): void => {
   if (spares.length > MOST_SPARES) spares.shift()
 }
 
-/** The next number, its last digit first: to divide each takes longer than to count. */
+/** Increments a number whose last digit comes first: counting is faster than dividing each time. */
 const increment = (digits: number[]): void => {
   let at = 0
   while (digits[at] === NINE) digits[at++] = ZERO
   digits[at] = (digits[at] ?? ZERO) + 1
 }
 
-/** A document with only those of its fields, or without them, found without reading the others. */
+/** A document with only these fields, or without them. It finds the fields without decoding the others. */
 export const keepFields = (document: Buffer, names: readonly Buffer[], without = false): Buffer => {
-  // Where each stretch of fields that are kept begins and ends.
+  // The start and end of each range of kept fields.
   const kept: number[] = []
   let length = 5
   for (let at = 4; document[at] !== 0; ) {
@@ -164,7 +164,7 @@ export const keepFields = (document: Buffer, names: readonly Buffer[], without =
   return bytes
 }
 
-/** Names are short: to go through them takes less than to call what searches. */
+/** Names are short: a loop is faster than a search call. */
 const endOfName = (bytes: Buffer, start: number): number => {
   let at = start
   while (at < bytes.length && bytes[at] !== 0) at++
@@ -182,7 +182,7 @@ const isAt = (bytes: Buffer, start: number, end: number, name: Buffer): boolean 
   return true
 }
 
-/** What values of a type take; those that are not here say it themselves. */
+/** The value sizes of the types. Types not listed here store their length. */
 const SIZES: (number | undefined)[] = Array.from({ length: 256 })
 for (const type of [0x01, 0x09, 0x11, 0x12]) SIZES[type] = 8
 for (const type of [0x06, 0x0a, 0x7f, 0xff]) SIZES[type] = 0
@@ -210,14 +210,15 @@ const sizeOf = (bytes: Buffer, type: number, at: number): number => {
   }
 }
 
-/** Documents may be nested this deep, those of a command in its own ones. */
+/** The maximum nesting; documents within a command are counted from their own top. */
 const DEEPEST = 200
 
 /**
- * Checks what decoding would not show.
- * @param except a field of the document that is not looked into
- * @throws 40413, 7472500 for a field that is there twice, 115 for a value of BSON's deprecated type `undefined`, which the
- * codec could not write back, 15 for a document too deep inside others
+ * Checks for faults that decoding would not reveal.
+ * @param except a top-level field to skip
+ * @throws 40413, 7472500 for a duplicate field
+ * @throws 115 for a value of BSON's deprecated type `undefined`, which the codec could not write back
+ * @throws 15 for a document nested too deeply
  */
 export const checkFields = (document: Buffer, except = ''): void => checkLevel(document, 0, 0, '$', except)
 
@@ -243,7 +244,7 @@ const checkLevel = (bytes: Buffer, from: number, depth: number, within: string, 
 
 const UNDEFINED = 6
 
-/** The names that a document has had so far: few are compared, many are looked up. */
+/** The field names of a document so far. A few are compared directly, many are hashed. */
 class Names {
   readonly #bytes: Buffer
   readonly #ends: number[] = []
@@ -253,7 +254,7 @@ class Names {
     this.#bytes = bytes
   }
 
-  /** False when it was there already. */
+  /** Returns false if the name was there already. */
   add(start: number, end: number): boolean {
     if (this.#many) {
       const before = this.#many.size

@@ -1,30 +1,30 @@
-/** Long work in steps, so that others have their turn and its time limit holds. */
+/** Long work in steps, so that other work runs in between and time limits hold. */
 import { fail } from './errors.ts'
 
-/** Yielded by a generator where its consumer may let others work. */
+/** A generator yields it where its consumer may let other work run. */
 export const PAUSE = Symbol('pause')
 export type Step<T> = T | typeof PAUSE
 
 const SLICE_MS = 10
 
-/** How long a command has worked since others had their turn, and how long it may work in all. */
+/** Measures a command's current time slice, and its total time. */
 export class Pace {
   #deadline: number
   #until = performance.now() + SLICE_MS
 
-  /** @param milliseconds how long the work may take (0: as long as it likes) */
+  /** @param milliseconds the time limit (0: none) */
   constructor(milliseconds = 0) {
     this.#deadline = milliseconds === 0 ? Number.POSITIVE_INFINITY : performance.now() + milliseconds
   }
 
-  /** True when it is others' turn. @throws 50 when the time is over */
+  /** Returns true when the time slice is over. @throws 50 when the time limit is over */
   due(): boolean {
     const now = performance.now()
     if (now > this.#deadline) fail(50, 'operation exceeded time limit')
     return now > this.#until
   }
 
-  /** A slice begins: what went before was others' time. */
+  /** Begins a time slice. The time before it belonged to other work. */
   begin(): void {
     this.#until = performance.now() + SLICE_MS
   }
@@ -34,19 +34,19 @@ export class Pace {
     this.begin()
   }
 
-  /** Milliseconds that are left, never less than 1. */
+  /** The remaining milliseconds, at least 1. */
   get left(): number {
     return Math.max(1, this.#deadline - performance.now())
   }
 
-  /** Goes on after a time that does not count, such as that between two batches of a cursor. */
+  /** Continues after time that does not count, such as the time between two batches of a cursor. */
   resume(left: number): void {
     this.#deadline = performance.now() + left
     this.begin()
   }
 }
 
-/** Hands over every item, resting where the work pauses. `take` returns true when it has enough. */
+/** Passes on every item, and rests where the work pauses. `take` returns true when it has enough. */
 export const eachItem = async <T>(
   steps: Iterable<Step<T>>,
   pace: Pace,
@@ -59,7 +59,7 @@ export const eachItem = async <T>(
   }
 }
 
-/** What there is without a pause; undefined when it does not fit into one slice. */
+/** The items, if they need no pause; undefined if they do not fit into one time slice. */
 export const atOnce = <T>(steps: Iterable<Step<T>>): T[] | undefined => {
   const items: T[] = []
   for (const step of steps) {
@@ -71,7 +71,7 @@ export const atOnce = <T>(steps: Iterable<Step<T>>): T[] | undefined => {
 
 const RUN = 1024
 
-/** Sorts in place of Array.sort, with pauses; stable. */
+/** Sorts like Array.sort, with pauses; stable. */
 export function* sortInSteps<T>(
   rows: T[],
   compare: (a: T, b: T) => number,

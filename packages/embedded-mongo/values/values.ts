@@ -1,4 +1,7 @@
-/** BSON values as the engine holds them: exact types (Int32, Double, Long, …), dates as Date, documents as plain objects. */
+/**
+ * BSON values as the engine holds them: exact types (Int32, Double, Long, …), dates as Date, documents as
+ * plain objects.
+ */
 import {
   type Decimal128,
   type Document,
@@ -10,11 +13,11 @@ import {
 } from 'bson'
 import { fail } from './errors.ts'
 
-/** Decodes keeping every type, so that writing the document again changes nothing. */
+/** Decodes with exact types, so that encoding the document again changes nothing. */
 export const decode = (bytes: Uint8Array): Document =>
   deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: true })
 
-/** The bytes of the largest document. */
+/** In bytes. */
 export const LARGEST_DOCUMENT = 16 * 1024 * 1024
 
 export const encode = (document: Document): Buffer => {
@@ -26,7 +29,7 @@ const serialized = (document: Document): Uint8Array => {
   try {
     return serialize(document, { ignoreUndefined: true })
   } catch (error) {
-    // It has room for something more than the largest document.
+    // The buffer is a little larger than the largest document.
     if ((error as { code?: unknown }).code === 'ERR_OUT_OF_RANGE') return tooLarge('too many bytes')
     throw error
   }
@@ -35,11 +38,11 @@ const serialized = (document: Document): Uint8Array => {
 const tooLarge = (size: number | string): never =>
   fail(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${LARGEST_DOCUMENT}`)
 
-/** @throws 10334 for more than a document may have, or for more than the server itself may add to one */
+/** @throws 10334 above the size limit. @param own the bytes that the server itself may add */
 export const checkSize = (bytes: Buffer, own = 0): Buffer =>
   bytes.length > LARGEST_DOCUMENT + own ? tooLarge(bytes.length) : bytes
 
-/** The BSON class of a value (`Int32`, `ObjectId`, …), undefined for what JavaScript has itself. */
+/** The BSON class of a value (`Int32`, `ObjectId`, …); undefined for JavaScript's own types. */
 export const bsonType = (value: unknown): string | undefined =>
   typeof value === 'object' && value !== null ? (value as { _bsontype?: string })._bsontype : undefined
 
@@ -49,7 +52,7 @@ export const isNumeric = (value: unknown): boolean => {
   return type === 'Int32' || type === 'Double' || type === 'Long' || type === 'Decimal128'
 }
 
-/** A numeric BSON value as a double (large longs and decimals are rounded). */
+/** A numeric BSON value as a double; large longs and decimals are rounded. */
 export const toNumber = (value: unknown): number => {
   if (typeof value === 'number') return value
   switch (bsonType(value)) {
@@ -73,7 +76,7 @@ export const isObject = (value: unknown): value is Document => {
   return type === undefined || type === 'DBRef'
 }
 
-/** A DBRef read from BSON is a class; its fields are those of the document it was. */
+/** The codec decodes a DBRef as a class. Returns the fields of its original document. */
 export const fields = (value: Document): Document =>
   bsonType(value) === 'DBRef' ? (value as { toJSON(): Document }).toJSON() : value
 
@@ -85,7 +88,7 @@ export const get = (value: unknown, key: string): unknown => {
   return Object.hasOwn(document, key) ? document[key] : undefined
 }
 
-/** Sets a key as an own property, `__proto__` included. */
+/** Sets a key as an own property, even `__proto__`. */
 export const put = (target: Document, key: string, value: unknown): void => {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
@@ -93,8 +96,9 @@ export const put = (target: Document, key: string, value: unknown): void => {
 }
 
 /**
- * Every value a path leads to; undefined once where a document lacks the field. An array on the way counts for
- * each document in it (and, for a numeric part, the element there); an array at the end is not opened.
+ * All values at the end of a path; undefined once for each document that lacks the field. An array along the
+ * path yields each of its documents and, for a numeric part, the element there. An array at the end stays
+ * whole.
  */
 export const lookup = (
   value: unknown,
@@ -129,17 +133,20 @@ export const clone = <T>(value: T): T => {
 export const truthy = (value: unknown): boolean =>
   isNumeric(value) ? toNumber(value) !== 0 || isTiny(value) : Boolean(value)
 
-/** A decimal that is not zero, though the nearest double is. */
+/** A decimal other than zero whose nearest double is zero. */
 const isTiny = (value: unknown): boolean =>
   bsonType(value) === 'Decimal128' && /^-?[0.]*[1-9]/.test(String(value))
 
-/** Documents may be nested this deep; counting stops there. */
-const DEEPEST = 200
+/** The maximum nesting of stored documents, the outermost included. Messages may be 20 levels deeper. */
+export const MAX_STORED_DEPTH = 180
 
-export const isTooDeep = (value: unknown, left = DEEPEST): boolean => {
-  if (typeof value !== 'object' || value === null || bsonType(value)) return false
-  if (left === 0) return true
-  const members = value as Document
-  for (const name in members) if (isTooDeep(members[name], left - 1)) return true
+/**
+ * @param emptyBelow whether an empty document or array may lie below the deepest level, as after an update
+ */
+export const isTooDeep = (value: unknown, emptyBelow: boolean, left = MAX_STORED_DEPTH): boolean => {
+  if (!Array.isArray(value) && !isObject(value)) return false
+  const members: Document = Array.isArray(value) ? value : fields(value)
+  if (left === 0) return !emptyBelow || Object.keys(members).length > 0
+  for (const name in members) if (isTooDeep(members[name], emptyBelow, left - 1)) return true
   return false
 }

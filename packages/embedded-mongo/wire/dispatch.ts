@@ -1,4 +1,4 @@
-/** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
+/** Runs commands: finds the command, checks its general options, runs it, and converts errors to answers. */
 import { type Document, Double, Timestamp } from 'bson'
 import type { Command, Context } from '../commands/context.ts'
 import { definitions } from '../commands/definitions/definitions.ts'
@@ -31,7 +31,7 @@ const commands: Record<string, Command> = {
   explain,
 }
 
-/** What drivers and tools may try, by the feature that is not there. */
+/** Commands that drivers and tools may try, by the feature that is missing. */
 const refused: Record<string, string> = {
   authentication: 'saslStart saslContinue authenticate createUser',
   'map-reduce': 'mapReduce',
@@ -41,14 +41,17 @@ const refused: Record<string, string> = {
   sharding: 'enableSharding shardCollection',
 }
 
-/** Options that any command takes, most of them without effect here. */
+/** Options that any command takes; most have no effect here. */
 const general =
   '$db $readPreference $clusterTime lsid txnNumber startTransaction autocommit comment writeConcern readConcern ' +
   'maxTimeMS let apiVersion apiStrict apiDeprecationErrors'
 
 export class Dispatcher {
   readonly #engine: Engine
-  /** Retryable writes under way, by their sessions: one that is sent again meanwhile waits for the first. */
+  /**
+   * Retryable writes that are running, by session. If the same write is sent again meanwhile, it waits for
+   * the first.
+   */
   readonly #underWay = new Map<string, Promise<unknown>>()
   #time = Timestamp.fromBits(0, 0)
 
@@ -90,7 +93,7 @@ export class Dispatcher {
       : fail(50768, `txnNumber without autocommit is for writes; ${name} is none that can be sent again`)
   }
 
-  /** The time of the replica set that it says it is: later with each command. */
+  /** The cluster time of the replica set that the engine presents; it grows with each command. */
   #tick(): Timestamp {
     const now = new Timestamp({ t: Math.floor(Date.now() / 1000), i: 1 })
     this.#time = now.greaterThan(this.#time) ? now : Timestamp.fromBits(this.#time.low + 1, this.#time.high)
@@ -104,7 +107,7 @@ export class Dispatcher {
       ...(isObject(request.let) && constants(request.let)),
     }
     const command: Document = Object.assign(request, { let: variables })
-    // An empty collation is that of the collection, once there is one.
+    // An empty collation means the collection's own, except in `create`.
     if (!('create' in request) && isObject(request.collation) && Object.keys(request.collation).length === 0)
       delete command.collation
     const engine = this.#engine
@@ -179,7 +182,7 @@ export class Dispatcher {
   }
 }
 
-/** `let` variables are expressions that know no document. */
+/** `let` variables are expressions without access to a document. */
 const constants = (variables: Document): Document => {
   const known: Document = {}
   for (const [name, value] of Object.entries(variables)) {
@@ -189,7 +192,7 @@ const constants = (variables: Document): Document => {
   return known
 }
 
-/** How a command's context differs inside a transaction. */
+/** The context of a command inside a transaction. */
 const insideOf = (
   engine: Engine,
   { db, ensure, pace }: Context,
@@ -213,7 +216,7 @@ const insideOf = (
   }
 }
 
-/** What each command takes. */
+/** The options of each command. */
 const known = new Map(
   Object.entries(commands).map(([name, { options }]) => [
     name,
@@ -221,7 +224,7 @@ const known = new Map(
   ]),
 )
 
-/** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
+/** @throws 40415 for an unknown option, 246 for a read concern that needs a replica set */
 const checkOptions = (name: string, request: Document): void => {
   const options = known.get(name)
   for (const option of Object.keys(request).slice(1))

@@ -1,4 +1,4 @@
-/** MongoDB's wire protocol: bytes in, commands out, and the way back. */
+/** MongoDB's wire protocol: decodes bytes to commands, and encodes answers. */
 import { type Document, deserialize } from 'bson'
 import { checkFields } from '../values/raw.ts'
 import { decode } from '../values/values.ts'
@@ -11,21 +11,21 @@ const OP_MSG = 2013
 const CHECKSUM_PRESENT = 1
 const MORE_TO_COME = 2
 
-/** Bytes that are no message: the connection is beyond repair. */
+/** The bytes are no valid message, so the connection cannot continue. */
 class WireError extends Error {}
 
 export interface Request {
   id: number
   command: Document
-  /** Why it cannot be carried out as it was sent. */
+  /** The reason to refuse the command, found while decoding it. */
   fault?: unknown
   /** The client wants no answer. */
   silent: boolean
-  /** Answered in the old form. */
+  /** The client expects the old form of answers (OP_REPLY). */
   legacy: boolean
 }
 
-/** Takes the complete messages off the front of what has arrived. @throws WireError */
+/** Splits the complete messages off the received bytes. @throws WireError */
 export const splitMessages = (bytes: Buffer): { messages: Buffer[]; rest: Buffer } => {
   const messages: Buffer[] = []
   let at = 0
@@ -79,7 +79,7 @@ const parseMsg = (message: Buffer): Request => {
   }
 }
 
-/** Documents to insert stay the bytes they are. */
+/** Documents to insert stay encoded. */
 const decodeCommand = (bytes: Buffer): Document => {
   if (bytes.toString('latin1', 5, 12) !== 'insert\0') return decode(bytes)
   const options = {
@@ -91,7 +91,7 @@ const decodeCommand = (bytes: Buffer): Document => {
   return deserialize(bytes, options)
 }
 
-/** Returns what is wrong with the documents: those to insert are looked at when their turn comes. */
+/** Returns the fault of the documents, if any. Documents to insert are checked later, one by one. */
 const parseSequence = (section: Buffer, sequences: Document): unknown => {
   const nameEnd = section.indexOf(0, 4)
   if (nameEnd < 0) throw new WireError('document sequence without a name')
@@ -119,7 +119,7 @@ const faultOf = (bytes: Buffer, except?: string): unknown => {
   }
 }
 
-/** Only a driver's first hello comes this way. */
+/** Drivers use this form only for their first hello. */
 const parseQuery = (message: Buffer): Request => {
   const nameEnd = message.indexOf(0, HEADER + 4)
   const ns = message.toString('utf8', HEADER + 4, nameEnd)
@@ -134,7 +134,7 @@ const parseQuery = (message: Buffer): Request => {
 
 let lastId = 0
 
-/** What stands before an answer of that many bytes. */
+/** The bytes before an answer of that length. */
 export const headOfReply = (request: Request, length: number): Buffer => {
   // OP_MSG: no flags, one section of kind 0. OP_REPLY: "await capable", no cursor, from 0, one document.
   const head = Buffer.alloc(HEADER + (request.legacy ? 20 : 5))

@@ -1,4 +1,4 @@
-/** The types of the options that several commands have, and the concerns of all of them. */
+/** The types of options that several commands have, and the read and write concerns of all commands. */
 import type { Document, Timestamp } from 'bson'
 import { codeName, fail } from '../values/errors.ts'
 import { rounded } from '../values/numbers.ts'
@@ -34,7 +34,7 @@ const hint: Check = (value, name) => {
     fail(2, '$natural hint may only be 1 or -1, and alone')
 }
 
-/** Where nothing is said of null it says nothing. */
+/** Unless an entry says otherwise, null counts as absent. */
 const types: Record<string, { check: Check; null?: 'refused' }> = {
   new: { check: flag },
   upsert: { check: flag },
@@ -57,7 +57,9 @@ const types: Record<string, { check: Check; null?: 'refused' }> = {
 
 const typed = Object.entries(types)
 
-/** Commands that write nothing take no write concern, those that keep state only the weakest read concern. */
+/**
+ * Commands without writes take no write concern. Commands that keep state take only the weakest read concern.
+ */
 const withoutWrites = /^(count|distinct|killCursors|list\w+|\w*Sessions?)$/
 const withoutReads =
   /^(killCursors|create|collMod|drop|dropDatabase|renameCollection|listCollections|listDatabases|\w*Sessions?)$/
@@ -71,7 +73,7 @@ const stable = new Set(
   ).split(' '),
 )
 
-/** @throws 322, 4886600 for a version that is none, 323 for what the version asked for does not have */
+/** @throws 322, 4886600 for an invalid version, 323 for a command or option outside the requested version */
 export const checkApi = (
   name: string,
   { apiVersion, apiStrict, apiDeprecationErrors, explain }: Document,
@@ -88,7 +90,7 @@ export const checkApi = (
     fail(323, `Provided apiStrict:true, but the command ${name} is not in API Version 1`)
 }
 
-/** @throws 14, 72 for a transaction that is none */
+/** @throws 14, 72 for invalid transaction fields */
 export const checkTransaction = ({ txnNumber, autocommit, lsid }: Document): void => {
   if (!isNullish(txnNumber) && bsonType(txnNumber) !== 'Long') wrongType('txnNumber', 'long')
   if (!isNullish(autocommit)) boolean(autocommit, 'autocommit')
@@ -101,7 +103,10 @@ export const checkTransaction = ({ txnNumber, autocommit, lsid }: Document): voi
 
 const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
-/** @throws 14 for an option of a wrong type, 2 and 9 for a value that is none, 40415 for an unknown part of a concern */
+/**
+ * @throws 14 for an option of a wrong type, 2 and 9 for an invalid value, 40415 for an unknown part of a
+ * concern
+ */
 export const checkTypes = (name: string, request: Document): void => {
   for (const [option, { check, null: nullIs }] of typed) {
     const value = request[option]
@@ -155,7 +160,7 @@ const checkWriteConcern = (given: unknown): void => {
   checkProvenance(concern.provenance)
 }
 
-/** An answer to who wants no acknowledgement, or that of more members than there are, which is one. */
+/** Adapts an answer to the write concern: unacknowledged, or of more members than the one that exists. */
 export const underConcern = (reply: Document, { writeConcern }: Document): Document => {
   if (!isNumeric(writeConcern?.w)) return reply
   const members = rounded(writeConcern.w)
@@ -167,7 +172,7 @@ export const underConcern = (reply: Document, { writeConcern }: Document): Docum
     : { ...reply, writeConcernError: { ...code, errmsg: 'Not enough data-bearing nodes' } }
 }
 
-/** Of one member, which is the majority. */
+/** The only member is also the majority. */
 const checkW = (w: unknown): void => {
   if (typeof w === 'string' || w === null) {
     if (w !== 'majority') fail(2, `unknown write concern mode: ${w}`)

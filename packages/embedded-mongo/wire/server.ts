@@ -1,4 +1,4 @@
-/** Connections: each message answered in turn, bad bytes end their connection and nothing else. */
+/** Connections: answers messages in order. Malformed bytes end their connection only. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
 import { reuse } from '../values/raw.ts'
@@ -62,7 +62,7 @@ export class MongoServer {
     })
   }
 
-  /** A connection's requests run one after the other. */
+  /** Runs a connection's requests one after the other. */
   #enqueue(socket: Socket, request: Request, connectionId: number): void {
     const before = this.#sockets.get(socket) ?? Promise.resolve()
     const answered = before.then(async () => {
@@ -74,7 +74,10 @@ export class MongoServer {
     this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
   }
 
-  /** Stops accepting requests, ends transactions, since others may wait for them, finishes what runs, closes. */
+  /**
+   * Stops accepting requests, aborts transactions, since others may wait for them, waits for running
+   * commands, and closes.
+   */
   async close(): Promise<void> {
     this.#engine.transactions.abortAll()
     const closed = new Promise((resolve) => this.#server.close(resolve))
@@ -85,7 +88,7 @@ export class MongoServer {
   }
 }
 
-/** More bytes than this take longer to copy than to be handed over in two pieces. */
+/** Copying more bytes than this takes longer than sending them in two pieces. */
 const LONG = 2 ** 14
 
 function send(socket: Socket, head: Buffer, reply: Buffer): void {

@@ -1,78 +1,82 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { Account } from '../../../schemas/account.ts'
-import type { AccountRole } from '../../../schemas/enum.ts'
+import type { Account } from '../../../schemas/accounts/account.ts'
+import type { AccountRole } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { holdersOf } from '../../ehrs/rights/roles.ts'
+import { findRoleHolders } from '../../ehrs/rights/roles.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Database } from '../../store/documents/database.ts'
 import type { Accounts } from '../accounts.ts'
-import { hashOf, newSecret } from '../user/secret.ts'
-import { userByEmail } from '../user/user.ts'
-import { type Invitations, invitationDays } from './invitations.ts'
+import { hashSecret, newSecret } from '../user/secret.ts'
+import { findUserByEmail } from '../user/user.ts'
+import { INVITATION_TTL_DAYS, type Invitations } from './invitations.ts'
 
-export interface AdministratorParts {
+export interface AdministratorDependencies {
   database: Database
   accounts: Accounts
   invitations: Invitations
   clock: () => Date
 }
 
-/** Whoever may run commands on the machine, or has been handed the link that the start has printed. */
-const operator: Caller = {
+/** The caller of commands on the machine, and of the link that is printed at the start. */
+const operatorCaller: Caller = {
   userId: 'operator',
   roles: ['admin'],
   application: 'command line',
   requestId: 'command line',
 }
 
-const OFFER_MS = 3_600_000
+const OFFER_TTL_MS = 3_600_000
 const DAY_MS = 86_400_000
 
-/** Those who run the service for others, as the operator of its machine makes and unmakes them. */
+/** Appoints and revokes administrators on behalf of the machine's operator. */
 export class Administrators {
-  readonly #parts: AdministratorParts
-  /** What lets somebody become the first one; only its hash is kept. */
+  readonly #parts: AdministratorDependencies
+  /** The secret with which someone can become the first administrator; only its hash is kept. */
   #offer: { hash: Buffer; until: number } | undefined
 
-  constructor(parts: AdministratorParts) {
+  constructor(parts: AdministratorDependencies) {
     this.#parts = parts
   }
 
-  /** Everybody who has the role, whatever the state of the account. */
+  /** Lists all accounts with the role, in any state. */
   async list(): Promise<Account[]> {
     const { database, accounts } = this.#parts
-    const ids = await holdersOf(database, 'admin')
-    return ids.length === 0 ? [] : accounts.load(operator, ids, [])
+    const ids = await findRoleHolders(database, 'admin')
+    return ids.length === 0 ? [] : accounts.findVisible(operatorCaller, ids, [])
   }
 
-  /** Whether there is one who can log in. */
-  async isThereOne(): Promise<boolean> {
+  /** Whether at least one administrator can log in. */
+  async hasActiveAdministrator(): Promise<boolean> {
     return (await this.list()).some(({ state }) => state === 'ACTIVE')
   }
 
-  /** Gives the role to the account of an address, which is made when there is none. @returns the account */
+  /**
+   * Gives the role to the account with this address; creates the account if necessary.
+   * @returns the account
+   */
   async appoint(email: string, name: string): Promise<Account> {
     const { accounts, invitations } = this.#parts
-    const known = await this.#accountOf(email)
+    const known = await this.#findAccount(email)
     if (known === undefined)
       return (await invitations.create({ email, name, roles: ['admin'], invite: false })).account
-    return (await accounts.update(operator, known.mvUid, { roles: withAdmin(known) }, undefined)).account
+    return (await accounts.update(operatorCaller, known.mvUid, { roles: addAdminRole(known) }, undefined))
+      .account
   }
 
-  /** The same, and mails a link to choose a password to one who has none. */
+  /** Appoints an administrator, and mails a link for choosing a password if the account has none. */
   async invite(email: string, name: string): Promise<Account> {
     const account = await this.appoint(email, name)
     if (account.state === 'ACTIVATION_PENDING') await this.#parts.invitations.invite(account.mvUid, undefined)
     return account
   }
 
-  /** Invites the first one, unless that has been done and the invitation is still good. */
+  /** Invites the first administrator, unless one exists or an earlier invitation is still valid. */
   async inviteFirst(email: string): Promise<void> {
-    if (await this.isThereOne()) return
-    const user = await userByEmail(this.#parts.database.db, email.toLowerCase())
+    if (await this.hasActiveAdministrator()) return
+    const user = await findUserByEmail(this.#parts.database.db, email.toLowerCase())
     const since = this.#parts.clock().getTime() - (user?.invitedAt?.getTime() ?? 0)
-    if (since < invitationDays * DAY_MS) return
-    // Of several instances that start at once one makes the account.
+    if (since < INVITATION_TTL_DAYS * DAY_MS) return
+    // If several instances start at once, one creates the account.
     await this.invite(email, 'Administrator').catch((error: unknown) => {
       if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
     })
@@ -80,51 +84,51 @@ export class Administrators {
 
   /** @throws NotFound when the address has no account */
   async revoke(email: string): Promise<void> {
-    const { mvUid, roles } = await this.#known(email)
+    const { mvUid, roles } = await this.#requireAccount(email)
     const left = roles.filter((role) => role !== 'admin')
-    await this.#parts.accounts.update(operator, mvUid, { roles: left }, undefined)
+    await this.#parts.accounts.update(operatorCaller, mvUid, { roles: left }, undefined)
   }
 
-  /** Ends all sessions, and lets nobody log in any more. @throws NotFound when the address has no account */
+  /** Ends all sessions and blocks further logins. @throws NotFound when the address has no account */
   async disable(email: string): Promise<void> {
-    const { mvUid } = await this.#known(email)
-    await this.#parts.accounts.update(operator, mvUid, { disabled: true }, undefined)
+    const { mvUid } = await this.#requireAccount(email)
+    await this.#parts.accounts.update(operatorCaller, mvUid, { disabled: true }, undefined)
   }
 
-  /** @returns a secret with which somebody can become the first one within an hour */
-  offer(): string {
+  /** @returns a secret with which someone can become the first administrator within an hour */
+  createOffer(): string {
     const secret = newSecret()
-    const until = this.#parts.clock().getTime() + OFFER_MS
-    this.#offer = { hash: Buffer.from(hashOf(secret)), until }
+    const until = this.#parts.clock().getTime() + OFFER_TTL_MS
+    this.#offer = { hash: Buffer.from(hashSecret(secret)), until }
     return secret
   }
 
-  /** Whether that is the secret, and there is still nobody. */
-  async isOffered(secret: string): Promise<boolean> {
+  /** Whether the secret is right, and there still is no administrator. */
+  async isValidOffer(secret: string): Promise<boolean> {
     const { hash, until } = this.#offer ?? {}
     if (!hash || !until || until <= this.#parts.clock().getTime()) return false
-    return timingSafeEqual(hash, Buffer.from(hashOf(secret))) && !(await this.isThereOne())
+    return timingSafeEqual(hash, Buffer.from(hashSecret(secret))) && !(await this.hasActiveAdministrator())
   }
 
   /**
-   * Makes the first one, for whoever has shown the secret.
-   * @returns the token to choose a password with; undefined when the account has one
+   * Makes the account of this address the first administrator; the caller has verified the secret.
+   * @returns the token for choosing a password; undefined when the account has one
    */
   async acceptOffer(email: string) {
     const { mvUid, state } = await this.appoint(email, 'Administrator')
-    return state === 'ACTIVATION_PENDING' ? this.#parts.invitations.tokenFor(mvUid) : undefined
+    return state === 'ACTIVATION_PENDING' ? this.#parts.invitations.createLinkToken(mvUid) : undefined
   }
 
-  async #accountOf(email: string): Promise<Account | undefined> {
-    const user = await userByEmail(this.#parts.database.db, email.toLowerCase())
+  async #findAccount(email: string): Promise<Account | undefined> {
+    const user = await findUserByEmail(this.#parts.database.db, email.toLowerCase())
     return user ? (await this.#parts.accounts.get(user._id)).account : undefined
   }
 
-  async #known(email: string): Promise<Account> {
-    const account = await this.#accountOf(email)
+  async #requireAccount(email: string): Promise<Account> {
+    const account = await this.#findAccount(email)
     if (!account) throw new ServiceError('NotFound', { detail: `${email} has no account.` })
     return account
   }
 }
 
-const withAdmin = ({ roles }: Account): AccountRole[] => [...new Set([...roles, 'admin' as const])]
+const addAdminRole = ({ roles }: Account): AccountRole[] => [...new Set([...roles, 'admin' as const])]

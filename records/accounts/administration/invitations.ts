@@ -1,67 +1,67 @@
-import type { AccountCreate } from '../../../schemas/account.ts'
+import type { AccountCreate } from '../../../schemas/accounts/account.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { setRole } from '../../ehrs/rights/roles.ts'
-import { type Database, together } from '../../store/documents/database.ts'
-import type { Accounts, Versioned } from '../accounts.ts'
+import { type Database, runTransaction } from '../../store/documents/database.ts'
+import type { Accounts, VersionedAccount } from '../accounts.ts'
 import type { Credentials } from '../user/credentials.ts'
-import type { Links, SendMail } from '../user/mails.ts'
+import type { MailLinks, SendMail } from '../user/mails.ts'
 import { newSecret } from '../user/secret.ts'
-import { stateOf, usersOf } from '../user/user.ts'
+import { accountStateOf, usersOf } from '../user/user.ts'
 
-export interface InvitationParts {
+export interface InvitationDependencies {
   database: Database
   credentials: Credentials
   accounts: Accounts
   sendMail: SendMail
-  links: Links
+  links: MailLinks
 }
 
-/** Days for which an invitation is good. */
-export const invitationDays = 7
+/** Days for which an invitation is valid. */
+export const INVITATION_TTL_DAYS = 7
 
-/** How administrators make accounts for others. */
+/** Accounts that administrators create for others. */
 export class Invitations {
-  readonly #parts: InvitationParts
+  readonly #parts: InvitationDependencies
 
-  constructor(parts: InvitationParts) {
+  constructor(parts: InvitationDependencies) {
     this.#parts = parts
   }
 
-  /** Makes an account for someone, who chooses the password. @throws Conflict when the address is taken */
-  async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<Versioned> {
+  /** Creates an account; its owner chooses the password. @throws Conflict when the address is taken */
+  async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<VersionedAccount> {
     const { credentials, database, accounts } = this.#parts
     const mvUid = await credentials.signUp({
       ...{ email: email.toLowerCase(), name, password: newSecret() },
       invited: true,
     })
     if (roles.length > 0)
-      await together(database, async (session) => {
+      await runTransaction(database, async (session) => {
         for (const role of roles) await setRole(database, session, mvUid, role, true)
       })
     if (invite) await this.invite(mvUid, undefined)
     return accounts.get(mvUid)
   }
 
-  /** Mails a link to choose a password. @throws NotFound; Conflict when the account is not waiting for one */
+  /** Mails a link for choosing a password. @throws NotFound; Conflict when the account already has one */
   async invite(mvUid: string, message: string | undefined): Promise<void> {
     const { sendMail, links } = this.#parts
-    const { email, language, agreed, token } = await this.tokenFor(mvUid)
+    const { email, language, agreed, token } = await this.createLinkToken(mvUid)
     const link = links.password(token, language, agreed)
     await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
   }
 
-  /** What a link to choose a password is made of; the one before is void. @throws as `invite` */
-  async tokenFor(mvUid: string) {
+  /** Creates the token of a link for choosing a password and voids the previous one. @throws as `invite` */
+  async createLinkToken(mvUid: string) {
     const { credentials, database } = this.#parts
     const user = await usersOf(database.db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')
-    if (stateOf(user) !== 'ACTIVATION_PENDING') {
+    if (accountStateOf(user) !== 'ACTIVATION_PENDING') {
       throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
     }
     const { email, language, termsVersion } = user
     if (user.invitedAt)
       await usersOf(database.db).updateOne({ _id: mvUid }, { $set: { invitedAt: new Date() } })
-    const token = await credentials.passwordToken(email, invitationDays)
+    const token = await credentials.createPasswordToken(email, INVITATION_TTL_DAYS)
     return { email, language, agreed: termsVersion !== undefined, token }
   }
 }

@@ -1,10 +1,10 @@
 import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { isDuplicate } from '../../store/documents/database.ts'
-import { makeIndexes } from '../../store/documents/indexes.ts'
-import { stateOf, usersOf } from '../user/user.ts'
+import { isDuplicateKeyError } from '../../store/documents/database.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { accountStateOf, usersOf } from '../user/user.ts'
 
-/** Who an OpenID Connect provider says someone is, verified. */
+/** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
   issuer: string
   subject: string
@@ -13,9 +13,8 @@ export interface ExternalIdentity {
 }
 
 /**
- * The OpenID Connect provider that the service is configured with.
- * Both ways throw IdentityRefused for what does not hold, NotFound when no provider is configured, and Unavailable
- * while it does not answer.
+ * The configured OpenID Connect provider. Both methods throw IdentityRefused for an invalid response,
+ * NotFound when no provider is configured, and Unavailable while the provider does not answer.
  */
 export interface IdentityProvider {
   fromCode(answer: {
@@ -27,13 +26,13 @@ export interface IdentityProvider {
 }
 
 interface LinkedIdentity {
-  /** Issuer and subject: nothing else of a person stays the same at a provider. */
+  /** Issuer and subject, the only values that never change for a person at a provider. */
   _id: string
   mvUid: string
   linkedAt: Date
 }
 
-/** Which external identity belongs to which account. See docs/decisions/external-identities.md. */
+/** The links between external identities and accounts. See docs/decisions/external-identities.md. */
 export class Identities {
   readonly #db: Db
   readonly #links: Collection<LinkedIdentity>
@@ -41,38 +40,38 @@ export class Identities {
 
   constructor(db: Db, clock: () => Date) {
     this.#db = db
-    this.#links = linksOf(db)
+    this.#links = identityLinksOf(db)
     this.#clock = clock
   }
 
   async prepare(): Promise<void> {
-    await makeIndexes(this.#links, [{ key: { mvUid: 1 }, name: 'account' }])
+    await syncIndexes(this.#links, [{ key: { mvUid: 1 }, name: 'account' }])
   }
 
   /**
-   * The account of an identity; the first time the one whose activated address is that of the identity. Never
-   * makes an account.
+   * Finds the account of an identity. At the first login this is the activated account with the identity's
+   * address. Never creates an account.
    * @throws AccountNotFound
    */
-  async accountOf({ issuer, subject, email }: ExternalIdentity): Promise<string> {
+  async findAccount({ issuer, subject, email }: ExternalIdentity): Promise<string> {
     const _id = `${issuer} ${subject}`
     const link = await this.#links.findOne({ _id })
     const users = usersOf(this.#db)
     const user = await users.findOne(link ? { _id: link.mvUid } : { email })
-    if (!user || stateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
+    if (!user || accountStateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
     if (!link) await this.#link({ _id, mvUid: user._id, linkedAt: this.#clock() })
     return user._id
   }
 
-  /** Two first logins at once: the second finds the link of the first. */
+  /** If two first logins run at once, the second finds the link that the first one created. */
   async #link(link: LinkedIdentity): Promise<void> {
     try {
       await this.#links.insertOne(link)
     } catch (error) {
-      if (!isDuplicate(error)) throw error
+      if (!isDuplicateKeyError(error)) throw error
     }
   }
 }
 
-export const linksOf = (db: Db): Collection<LinkedIdentity> =>
+export const identityLinksOf = (db: Db): Collection<LinkedIdentity> =>
   db.collection<LinkedIdentity>('auth.identities')

@@ -1,110 +1,115 @@
 import type { Db } from 'mongodb'
+import type { TokenGrant } from '../../../schemas/accounts/login.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Grant } from '../../../schemas/login.ts'
-import type { Credentials, LoggedIn } from '../user/credentials.ts'
+import type { Credentials, LoginResult } from '../user/credentials.ts'
 import { newSecret } from '../user/secret.ts'
-import { stateOf, userByName } from '../user/user.ts'
+import { accountStateOf, findUserByLogin } from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
-import type { LiveSession, Sessions } from './sessions.ts'
-import type { UnknownAddresses } from './unknown-addresses.ts'
+import type { ActiveSession, Sessions } from './sessions.ts'
+import type { UnknownAddressLockout } from './unknown-address-lockout.ts'
 
-/** Makes access tokens. */
 export interface AccessTokens {
-  /** Seconds for which a token is valid. */
+  /** Lifetime of a token in seconds. */
   lifetime: number
   sign(claims: { sub: string; sid: string }): Promise<string>
 }
 
-export interface LoginParts {
+export interface LoginDependencies {
   credentials: Credentials
   sessions: Sessions
   refreshTokens: RefreshTokens
   accessTokens: AccessTokens
   identities: Identities
-  /** Makes the EHR of an account at its first login; a login by password has Parse Server do that. */
+  /** Creates the EHR of an account at its first login; a login by password creates it in Parse Server. */
   ensureEhr: (mvUid: string) => Promise<void>
-  unknownAddresses: UnknownAddresses
-  /** Told of each login that fails. */
-  noteFailure: (reason: 'wrong' | 'locked') => void
+  unknownAddresses: UnknownAddressLockout
+  /** Called after each failed login. */
+  recordFailure: (reason: 'wrong' | 'locked') => void
   db: Db
   clock: () => Date
 }
 
-const failures: Partial<Record<ServiceError['error'], 'wrong' | 'locked'>> = {
+const failureReasons: Partial<Record<ServiceError['error'], 'wrong' | 'locked'>> = {
   InvalidCredentials: 'wrong',
   AccountLocked: 'locked',
 }
 
-/** The ways to a session, and to its tokens. */
+/** Logins, and the tokens of the resulting sessions. */
 export class Logins {
-  readonly #parts: LoginParts
+  readonly #parts: LoginDependencies
 
-  constructor(parts: LoginParts) {
+  constructor(parts: LoginDependencies) {
     this.#parts = parts
   }
 
   /** @throws InvalidCredentials, AccountLocked */
-  async withPassword(email: string, password: string, device: string): Promise<Grant> {
-    const { sessionToken } = await this.classFamily(email, password)
-    return this.#begin(sessionToken, device)
+  async logInWithPassword(email: string, password: string, device: string): Promise<TokenGrant> {
+    const { sessionToken } = await this.logInForClassFamily(email, password)
+    return this.#startSession(sessionToken, device)
   }
 
   /**
-   * Begins a session that is the class family's alone. An address without an active account is treated like one that
-   * has one and a wrong password: the same is looked up, compared and counted.
+   * Begins a session for the class family only. An address without an active account costs the same lookup,
+   * comparison and count as a wrong password.
    * @throws InvalidCredentials, AccountLocked
    */
-  async classFamily(name: string, password: string, installationId?: string): Promise<LoggedIn> {
+  async logInForClassFamily(name: string, password: string, installationId?: string): Promise<LoginResult> {
     try {
       return await this.#logIn(name, password, installationId)
     } catch (error) {
-      const reason = error instanceof ServiceError ? failures[error.error] : undefined
-      if (reason) this.#parts.noteFailure(reason)
+      const reason = error instanceof ServiceError ? failureReasons[error.error] : undefined
+      if (reason) this.#parts.recordFailure(reason)
       throw error
     }
   }
 
-  async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoggedIn> {
+  async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoginResult> {
     const { credentials, unknownAddresses, db } = this.#parts
     const lowerCase = name.toLowerCase()
-    const user = await userByName(db, lowerCase)
-    const known = user !== undefined && stateOf(user) === 'ACTIVE'
+    const user = await findUserByLogin(db, lowerCase)
+    const known = user !== undefined && accountStateOf(user) === 'ACTIVE'
     try {
       return await credentials.logIn(known ? user.email : newSecret(), password, installationId)
     } catch (error) {
       const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      if (wrong && !known) await unknownAddresses.failed(lowerCase)
+      if (wrong && !known) await unknownAddresses.recordFailure(lowerCase)
       throw error
     }
   }
 
   /** @throws AccountNotFound */
-  async withIdentity(identity: ExternalIdentity, device: string): Promise<Grant> {
-    const mvUid = await this.#parts.identities.accountOf(identity)
+  async logInWithIdentity(identity: ExternalIdentity, device: string): Promise<TokenGrant> {
+    const mvUid = await this.#parts.identities.findAccount(identity)
     await this.#parts.ensureEhr(mvUid)
-    return this.#begin(await this.#parts.credentials.beginSession(mvUid, 'oidc'), device)
+    return this.#startSession(await this.#parts.credentials.beginSession(mvUid, 'oidc'), device)
   }
 
-  /** @throws Unauthenticated; a token that was used long ago also ends the session, for it has been stolen */
-  async withRefreshToken(refreshToken: string): Promise<Grant> {
+  /**
+   * @throws Unauthenticated; a token reused after the grace period also ends the session, because it was
+   * probably stolen
+   */
+  async refresh(refreshToken: string): Promise<TokenGrant> {
     const { refreshTokens, sessions } = this.#parts
     const redeemed = await refreshTokens.redeem(refreshToken)
     if (redeemed && 'reused' in redeemed) await sessions.revoke(redeemed.sid)
     else if (redeemed) {
-      const session = await sessions.used(redeemed.sid)
+      const session = await sessions.extend(redeemed.sid)
       if (session) return this.#grant(session, redeemed.next)
     }
     throw new ServiceError('Unauthenticated', { detail: 'The refresh token is invalid or has expired.' })
   }
 
-  async #begin(sessionToken: string, device: string): Promise<Grant> {
+  async #startSession(sessionToken: string, device: string): Promise<TokenGrant> {
     const { refreshTokens, sessions } = this.#parts
-    const session = await sessions.begun(sessionToken, device)
-    return this.#grant(session, await refreshTokens.issue(session.sid, sessions.latestEnd()))
+    const session = await sessions.recordDevice(sessionToken, device)
+    return this.#grant(session, await refreshTokens.issue(session.sid, sessions.maxExpiry()))
   }
 
-  async #grant({ sid, mvUid, sessionToken, expiresAt }: LiveSession, refreshToken: string): Promise<Grant> {
+  async #grant(
+    { sid, mvUid, sessionToken, expiresAt }: ActiveSession,
+    refreshToken: string,
+  ): Promise<TokenGrant> {
     const { accessTokens, clock } = this.#parts
     return {
       authToken: await accessTokens.sign({ sub: mvUid, sid }),

@@ -1,24 +1,29 @@
 import { createHmac } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
-import { makeIndexes } from '../../store/documents/indexes.ts'
-import { hashOf, newSecret } from '../user/secret.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { hashSecret, newSecret } from '../user/secret.ts'
 
-/** A refresh token, kept until the session that it belongs to can no longer live: a used one must be recognised. */
+/**
+ * A refresh token. It is kept until its session must have ended, so that reuse of a used token is recognised.
+ */
 interface RefreshToken {
   /** Hash of the token. */
   _id: string
   sid: string
   expiresAt: Date
   usedAt?: Date
-  /** With the token itself, not its hash, it gives the next one. */
+  /** Random value from which, together with the token itself (not its hash), the next token is computed. */
   seed?: string
 }
 
-/** A used token still gives the same next one: answers get lost, and clients refresh twice at once. */
-const graceMs = 10_000
+/**
+ * Within this time a used token gives the same next token: responses get lost, and clients refresh twice at
+ * once.
+ */
+const REUSE_GRACE_MS = 10_000
 
-/** What becomes of a token: the next one, or the knowledge that a used one has turned up again. */
-type Redeemed = { sid: string; next: string } | { sid: string; reused: true }
+/** The result of a redemption: the next token, or that a used token was reused. */
+type RedemptionResult = { sid: string; next: string } | { sid: string; reused: true }
 
 /** Single-use tokens in families, one family for each session. See docs/decisions/tokens.md. */
 export class RefreshTokens {
@@ -31,7 +36,7 @@ export class RefreshTokens {
   }
 
   async prepare(): Promise<void> {
-    await makeIndexes(this.#tokens, [
+    await syncIndexes(this.#tokens, [
       { key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 },
       { key: { sid: 1 }, name: 'session' },
     ])
@@ -39,14 +44,14 @@ export class RefreshTokens {
 
   async issue(sid: string, expiresAt: Date): Promise<string> {
     const token = newSecret()
-    await this.#tokens.insertOne({ _id: hashOf(token), sid, expiresAt })
+    await this.#tokens.insertOne({ _id: hashSecret(token), sid, expiresAt })
     return token
   }
 
-  /** Uses a token up. Of several requests with the same one, all get the same next one. */
-  async redeem(token: string): Promise<Redeemed | undefined> {
+  /** Redeems a token. Concurrent requests with the same token all get the same next token. */
+  async redeem(token: string): Promise<RedemptionResult | undefined> {
     const now = this.#clock()
-    const _id = hashOf(token)
+    const _id = hashSecret(token)
     const used =
       (await this.#tokens.findOneAndUpdate(
         { _id, usedAt: { $exists: false } },
@@ -55,10 +60,10 @@ export class RefreshTokens {
       )) ?? (await this.#tokens.findOne({ _id }))
     if (!used?.usedAt || used.seed === undefined) return undefined
     const { sid, expiresAt } = used
-    if (now.getTime() - used.usedAt.getTime() > graceMs) return { sid, reused: true }
+    if (now.getTime() - used.usedAt.getTime() > REUSE_GRACE_MS) return { sid, reused: true }
     const next = createHmac('sha256', token).update(used.seed).digest('base64url')
     await this.#tokens.updateOne(
-      { _id: hashOf(next) },
+      { _id: hashSecret(next) },
       { $setOnInsert: { sid, expiresAt } },
       { upsert: true },
     )

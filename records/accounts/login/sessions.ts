@@ -1,15 +1,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Collection, Db } from 'mongodb'
-import type { Session } from '../../../schemas/login.ts'
-import { rolesOf } from '../../ehrs/rights/roles.ts'
+import type { Session } from '../../../schemas/accounts/login.ts'
+import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
-import { type PageOf, paged } from '../../store/reading/listing.ts'
+import { createPage, type PageRequest } from '../../store/reading/pagination.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
 import { refreshTokensOf } from './refresh-tokens.ts'
 
-/** A session as Parse Server keeps it; the last two fields are ours. */
+/** A session as Parse Server stores it; the last two fields are ours. */
 interface StoredSession {
   _id: string
   _session_token: string
@@ -20,42 +20,50 @@ interface StoredSession {
   lastUsedAt?: Date
 }
 
-/** A session that lives. */
-export interface LiveSession {
+/** A session that has not ended. */
+export interface ActiveSession {
   sid: string
   mvUid: string
   sessionToken: string
   expiresAt: Date
 }
 
-/** What the path family must know of a session in every request. */
-export interface SessionFacts {
+/** The facts about a session that the path family needs for every request. */
+export interface SessionIdentity {
   mvUid: string
   roles: readonly string[]
 }
 
-const minute = 60_000
-/** A session that is not used for so long ends; Parse Server's `sessionLength` says the same of a new one. */
-export const sessionLengthSeconds = 12 * 3600
-/** However often it is used, a session ends then. */
-const longestMs = 30 * 24 * 60 * minute
-/** How long after a login nobody is asked for the password again. */
-const freshMs = 10 * minute
-/** What another instance ended is noticed after this time, and what follows it within 5 s. */
-const cachedForMs = 4_000
+const MINUTE_MS = 60_000
+/**
+ * A session ends after this time without use; Parse Server's `sessionLength` sets the same for a new session.
+ */
+export const SESSION_IDLE_TIMEOUT_SECONDS = 12 * 3600
+/** A session ends after this time, however often it is used. */
+const MAX_SESSION_MS = 30 * 24 * 60 * MINUTE_MS
+/** For this long after a login, the password is not asked for again. */
+const FRESH_LOGIN_MS = 10 * MINUTE_MS
+/**
+ * An end of a session by another instance takes effect here after this time; with its consequences within 5
+ * s.
+ */
+const SESSION_CACHE_TTL_MS = 4_000
 
-const LIST = 'sessions'
+const SESSION_LIST = 'sessions'
 
 export const userPointer = (mvUid: string): string => `_User$${mvUid}`
 
-/** Parse Server's sessions: `sid`, the session's id, stands in the access token, and ending it ends both. */
+/**
+ * Parse Server's sessions. `sid`, the session's id, is part of the access token; ending a session voids its
+ * tokens.
+ */
 export class Sessions {
   readonly #database: Database
   readonly #sessions: Collection<StoredSession>
   readonly #credentials: Pick<Credentials, 'forgetSessions'>
   readonly #clock: () => Date
-  readonly #cache = new LRUCache<string, SessionFacts>({ max: 10_000, ttl: cachedForMs })
-  /** Counts the changes, so that what was read before one is not kept after it. */
+  readonly #cache = new LRUCache<string, SessionIdentity>({ max: 10_000, ttl: SESSION_CACHE_TTL_MS })
+  /** Counts the changes, so that a value read before a change is not cached after it. */
   #changes = 0
 
   constructor(database: Database, credentials: Pick<Credentials, 'forgetSessions'>, clock: () => Date) {
@@ -65,17 +73,17 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Whose session it is and which roles that user holds; undefined when it has ended. At most 5 s old. */
-  async facts(sid: string): Promise<SessionFacts | undefined> {
+  /** The owner of a session and their roles; undefined when it has ended. At most 5 s old. */
+  async facts(sid: string): Promise<SessionIdentity | undefined> {
     const cached = this.#cache.get(sid)
     if (cached) return cached
     const changes = this.#changes
-    const session = await this.#sessions.findOne(this.#alive({ _id: sid }))
+    const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
-    const mvUid = ownerOf(session)
+    const mvUid = sessionOwnerOf(session)
     const [user, roles] = await Promise.all([
       usersOf(this.#database.db).findOne({ _id: mvUid }, { projection: { _rperm: 1 } }),
-      rolesOf(this.#database, mvUid),
+      findRolesOfUser(this.#database, mvUid),
     ])
     if (!user || isDisabled(user)) return undefined
     const facts = { mvUid, roles }
@@ -83,14 +91,14 @@ export class Sessions {
     return facts
   }
 
-  /** Sessions or roles have changed: what is cached of them is read anew. */
-  changed(): void {
+  /** Clears the cache after sessions or roles have changed. */
+  invalidateCache(): void {
     this.#changes++
     this.#cache.clear()
   }
 
-  /** Notes the device of a session that has just begun. */
-  async begun(sessionToken: string, device: string): Promise<LiveSession> {
+  /** Records the device of a new session. */
+  async recordDevice(sessionToken: string, device: string): Promise<ActiveSession> {
     const lastUsedAt = this.#clock()
     const session = await this.#sessions.findOneAndUpdate(
       { _session_token: sessionToken },
@@ -98,66 +106,69 @@ export class Sessions {
       { returnDocument: 'after' },
     )
     if (!session) throw new Error('The session that has just begun is not there')
-    return this.#live(session)
+    return this.#toActiveSession(session)
   }
 
-  /** Lets a session live on; undefined when it has ended. */
-  async used(sid: string): Promise<LiveSession | undefined> {
+  /** Extends a session; undefined when it has ended. */
+  async extend(sid: string): Promise<ActiveSession | undefined> {
     const now = this.#clock()
-    const session = await this.#sessions.findOne(this.#alive({ _id: sid }))
+    const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
     const expiresAt = new Date(
-      Math.min(now.getTime() + sessionLengthSeconds * 1000, session._created_at.getTime() + longestMs),
+      Math.min(
+        now.getTime() + SESSION_IDLE_TIMEOUT_SECONDS * 1000,
+        session._created_at.getTime() + MAX_SESSION_MS,
+      ),
     )
     const { matchedCount } = await this.#sessions.updateOne(
       { _id: sid },
       { $set: { expiresAt, lastUsedAt: now } },
     )
-    return matchedCount === 0 ? undefined : this.#live({ ...session, expiresAt })
+    return matchedCount === 0 ? undefined : this.#toActiveSession({ ...session, expiresAt })
   }
 
-  /** Whether the login was a few minutes ago: whoever did it knew the password. */
+  /** Whether the login was a few minutes ago, so that the caller has just proved to know the password. */
   async isFresh(sid: string): Promise<boolean> {
-    const since = new Date(this.#clock().getTime() - freshMs)
+    const since = new Date(this.#clock().getTime() - FRESH_LOGIN_MS)
     return (await this.#sessions.findOne({ _id: sid, _created_at: { $gt: since } })) !== null
   }
 
-  /** The session of a token of the class family. */
-  async sidOf(sessionToken: string): Promise<string | undefined> {
+  /** The id of the session of a class-family token. */
+  async findSid(sessionToken: string): Promise<string | undefined> {
     return (await this.#sessions.findOne({ _session_token: sessionToken }))?._id
   }
 
-  /** The same as a whole, while it lives. */
-  async ofToken(sessionToken: string): Promise<(LiveSession & { createdAt: Date }) | undefined> {
-    const session = await this.#sessions.findOne(this.#alive({ _session_token: sessionToken }))
-    return session ? { ...this.#live(session), createdAt: session._created_at } : undefined
+  /** The session of a class-family token, unless it has ended. */
+  async findByToken(sessionToken: string): Promise<(ActiveSession & { createdAt: Date }) | undefined> {
+    const session = await this.#sessions.findOne(this.#activeFilter({ _session_token: sessionToken }))
+    return session ? { ...this.#toActiveSession(session), createdAt: session._created_at } : undefined
   }
 
-  /** When a session ends at the latest. */
-  latestEnd(): Date {
-    return new Date(this.#clock().getTime() + longestMs)
+  /** The latest possible end of a session that begins now. */
+  maxExpiry(): Date {
+    return new Date(this.#clock().getTime() + MAX_SESSION_MS)
   }
 
-  /** A person's sessions, by id. @throws MalformedRequest for a cursor of another list */
-  async list(mvUid: string, currentSid: string, { limit, cursor, count }: PageOf) {
-    const matching = this.#alive({ _p_user: userPointer(mvUid) })
-    const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(LIST, cursor).id } }
+  /** Lists a person's sessions, by id. @throws MalformedRequest for a cursor of another list */
+  async list(mvUid: string, currentSid: string, { limit, cursor, count }: PageRequest) {
+    const matching = this.#activeFilter({ _p_user: userPointer(mvUid) })
+    const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(SESSION_LIST, cursor).id } }
     const found = await this.#sessions
       .find({ ...matching, ...beyond })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
     const total = count ? await this.#sessions.countDocuments(matching) : undefined
-    const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
-    return { ...page, items: page.items.map((session) => this.#sessionOf(session, currentSid)) }
+    const page = createPage(SESSION_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    return { ...page, items: page.items.map((session) => this.#toSession(session, currentSid)) }
   }
 
-  /** @returns whether there was one */
+  /** @returns whether there was such a session */
   async end(mvUid: string, sid: string): Promise<boolean> {
     return (await this.#end({ _id: sid, _p_user: userPointer(mvUid) })) > 0
   }
 
-  /** Ends a session, whoever's it is: its refresh token has been stolen. */
+  /** Ends a session without checking its owner, because its refresh token was stolen. */
   async revoke(sid: string): Promise<void> {
     await this.#end({ _id: sid })
   }
@@ -166,8 +177,8 @@ export class Sessions {
     await this.#end({ _p_user: userPointer(mvUid) })
   }
 
-  /** Does what ends all of a person's sessions, and lets one of them live on. */
-  async sparing(sid: string, work: () => Promise<void>): Promise<void> {
+  /** Runs work that ends all of a person's sessions, and then restores one of them. */
+  async keepSessionDuring(sid: string, work: () => Promise<void>): Promise<void> {
     const session = await this.#sessions.findOne({ _id: sid })
     await work()
     if (session) await this.#sessions.replaceOne({ _id: sid }, session, { upsert: true })
@@ -176,37 +187,37 @@ export class Sessions {
   async #end(filter: object): Promise<number> {
     const ended = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
-    this.changed()
+    this.invalidateCache()
     await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: ended.map(({ _id }) => _id) } })
     await this.#credentials.forgetSessions(ended.map(({ _session_token }) => _session_token))
     return deletedCount
   }
 
-  #alive(filter: object): object {
+  #activeFilter(filter: object): object {
     return { ...filter, $or: [{ expiresAt: { $gt: this.#clock() } }, { expiresAt: { $exists: false } }] }
   }
 
-  #sessionOf(session: StoredSession, currentSid: string): Session {
+  #toSession(session: StoredSession, currentSid: string): Session {
     return {
       sid: session._id,
       current: session._id === currentSid,
       device: session.device || null,
       createdAt: session._created_at.toISOString(),
       lastUsedAt: (session.lastUsedAt ?? session._created_at).toISOString(),
-      expiresAt: this.#live(session).expiresAt.toISOString(),
+      expiresAt: this.#toActiveSession(session).expiresAt.toISOString(),
     }
   }
 
-  #live(session: StoredSession): LiveSession {
+  #toActiveSession(session: StoredSession): ActiveSession {
     return {
       sid: session._id,
-      mvUid: ownerOf(session),
+      mvUid: sessionOwnerOf(session),
       sessionToken: session._session_token,
-      expiresAt: session.expiresAt ?? this.latestEnd(),
+      expiresAt: session.expiresAt ?? this.maxExpiry(),
     }
   }
 }
 
 export const sessionsOf = (db: Db): Collection<StoredSession> => db.collection<StoredSession>('_Session')
 
-const ownerOf = ({ _p_user }: StoredSession): string => _p_user.slice(userPointer('').length)
+const sessionOwnerOf = ({ _p_user }: StoredSession): string => _p_user.slice(userPointer('').length)

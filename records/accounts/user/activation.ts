@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb'
-import type { Violation } from '../../../schemas/violation.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
 import { type User, usersOf } from './user.ts'
 
 /**
- * Makes an account active: somebody has read the mail to its address, and the terms are agreed to.
- * @param still what must hold of the account at that moment
- * @returns whether it did
+ * Activates an account whose owner has received its mail and agreed to the terms.
+ * @param still further conditions on the account at that moment
+ * @returns whether they held and the account is active
  */
-export async function activate(
+export async function activateAccount(
   db: Db,
   { _id, email, termsVersion: agreed, activatedAt }: User,
   { termsVersion, now }: { termsVersion: string; now: Date },
@@ -25,6 +25,5 @@ export async function activate(
   return matchedCount === 1
 }
 
-/** What is wrong with an agreement to the terms of service. */
 export const termsViolations = (accepted: boolean | undefined): Violation[] =>
   accepted === true ? [] : [{ path: 'termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]

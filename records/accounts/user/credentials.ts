@@ -1,57 +1,57 @@
-/** What a new account is made of. */
 export interface NewAccount {
   email: string
   password: string
   name?: string | undefined
   language?: string | undefined
-  /** What the person logs in with besides the address; by default the address. */
+  /** A login name in addition to the address; by default the address. */
   username?: string | undefined
-  /** Agreed to by the person; absent until then. */
+  /** The version of the terms that the person agreed to; absent until then. */
   termsVersion?: string
-  /** Made by an administrator: activated by choosing a password. */
+  /** Created by an administrator; activated when the person chooses a password. */
   invited?: true
-  /** Its id, when somebody knows it already. */
+  /** The id, if the response has already named it. */
   id?: string | undefined
 }
 
-/** What a login in the class family answers: the user, with the session token. */
-export type LoggedIn = { sessionToken: string } & Record<string, unknown>
+/** The response to a login in the class family: the user, with the session token. */
+export type LoginResult = { sessionToken: string } & Record<string, unknown>
 
 /**
- * Passwords, activation, reset, lockout and sessions: what Parse Server does for both families, as the path family
- * asks for it. Addresses are given in lower case.
+ * Passwords, activation, reset, lockout and sessions, which Parse Server implements for both families.
+ * Addresses are in lower case.
  */
 export interface Credentials {
   /**
-   * Makes an account and mails the link that activates it, unless an administrator makes it.
-   * @returns its id @throws Conflict when the address is taken; RuleViolated by the password
+   * Creates an account and mails its activation link, unless an administrator creates it.
+   * @returns its id
+   * @throws Conflict when the address is taken; RuleViolated for the password
    */
   signUp(account: NewAccount): Promise<string>
   /**
-   * Begins a session. A wrong password and an unknown address cost the same.
+   * Begins a session. A wrong password and an unknown address cost the same time.
    * @param installationId the device, as SDKs of the class family name theirs
    * @throws InvalidCredentials, AccountLocked
    */
-  logIn(email: string, password: string, installationId?: string): Promise<LoggedIn>
-  /** Begins a session of someone whom another party vouches for. @returns the session token */
+  logIn(email: string, password: string, installationId?: string): Promise<LoginResult>
+  /** Begins a session for a user whom an external provider has identified. @returns the session token */
   beginSession(mvUid: string, authProvider: string): Promise<string>
-  /** The same checks as logIn, without a session. @throws as logIn */
+  /** Checks like logIn, but begins no session. @throws as logIn */
   checkPassword(email: string, password: string): Promise<void>
-  /** Mails a new activation link; the one before is void. */
+  /** Mails a new activation link and voids the previous one. */
   resendActivation(email: string): Promise<void>
-  /** Mails a link to choose a new password; nothing happens when the address is unknown. */
-  sendReset(email: string): Promise<void>
-  /** A token to choose a password with, for a link of our own. @param days for which it is valid */
-  passwordToken(email: string, days: number): Promise<string>
+  /** Mails a link for choosing a new password; does nothing when the address is unknown. */
+  sendPasswordReset(email: string): Promise<void>
+  /** Creates a token for choosing a password, for a link of our own. @param days for which it is valid */
+  createPasswordToken(email: string, days: number): Promise<string>
   /**
-   * Sets the password of the token's account; all its sessions end.
-   * @throws LinkExpired; RuleViolated for a password that was used lately
+   * Sets the password of the token's account and ends all its sessions.
+   * @throws LinkExpired; RuleViolated for a recently used password
    */
   resetPassword(token: string, newPassword: string): Promise<void>
-  /** Sets a password; all sessions end. @throws RuleViolated for a password that was used lately */
+  /** Sets a password and ends all sessions. @throws RuleViolated for a recently used password */
   changePassword(mvUid: string, newPassword: string): Promise<void>
-  /** Makes Parse Server forget what it cached of sessions that were ended behind its back. */
+  /** Clears Parse Server's cache of sessions that were ended without it. */
   forgetSessions(tokens: readonly string[]): Promise<void>
-  /** Makes Parse Server forget what it cached of roles that were given or taken behind its back. */
+  /** Clears Parse Server's cache of roles that were changed without it. */
   forgetRoles(): Promise<void>
 }

@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
 
-/** The mails that are not Parse Server's own, with the values that their templates name. */
-interface Mails {
+/** The mails that Parse Server does not send itself, with the values of their templates. */
+interface MailData {
   'account-exists': Record<never, never>
   'confirm-address': { link: string }
   'address-changed': { newEmail: string }
@@ -11,22 +11,22 @@ interface Mails {
   'pending-ehr': Record<never, never>
 }
 
-/** Keeps a mail until it is sent; resolves as soon as it is kept: within a transaction, if and when that is committed. */
-export type SendMail = <Name extends keyof Mails>(
+/** Queues a mail; resolves once it is stored. Within a transaction, the commit decides whether it is sent. */
+export type SendMail = <Name extends keyof MailData>(
   mail: {
-    /** An address; or a user, if there is one, whose address and language are looked up when the mail is sent. */
+    /** An address, or a user whose address and language are looked up when the mail is sent. */
     to: string | { mvUid: string }
     template: Name
     language: string | undefined
-    data: Mails[Name]
+    data: MailData[Name]
   },
   session?: ClientSession,
 ) => Promise<void>
 
-/** The pages of ours that mailed links lead to. */
-export interface Links {
-  /** @param agreed whether the terms have been agreed to: else the page asks */
+/** URLs of our own pages, for links in mails. */
+export interface MailLinks {
+  /** @param agreed whether the person has agreed to the terms; otherwise the page asks */
   activation(token: string, language: string | undefined, agreed: boolean): string
-  /** @param agreed the same */
+  /** @param agreed as for activation */
   password(token: string, language: string | undefined, agreed: boolean): string
 }

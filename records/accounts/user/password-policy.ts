@@ -1,27 +1,28 @@
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Violation } from '../../../schemas/violation.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
 
-/** Characters, counted as a reader counts them: an emoji is one. */
-const shortest = 10
-/** Bytes in UTF-8: bcrypt ignores what comes after them. */
-const longest = 72
+/** Characters as a reader counts them: an emoji is one. */
+const MIN_PASSWORD_LENGTH = 10
+/** Bytes in UTF-8; bcrypt ignores all later ones. */
+const MAX_PASSWORD_BYTES = 72
 
 /**
- * What is wrong with a new password, by name. That it is none of the last ones is checked by Parse Server, which
- * has their hashes.
+ * The violations of a new password. Parse Server has the hashes of former passwords, and refuses recently
+ * used ones itself.
  */
 export function passwordViolations(password: string, path: string, email?: string): Violation[] {
   const violations: Violation[] = []
   const add = (code: string, message: string) => violations.push({ path, code, message })
-  if ([...password].length < shortest) add('password-too-short', `must have at least ${shortest} characters`)
-  if (Buffer.byteLength(password) > longest)
-    add('password-too-long', `must have at most ${longest} bytes in UTF-8`)
+  if ([...password].length < MIN_PASSWORD_LENGTH)
+    add('password-too-short', `must have at least ${MIN_PASSWORD_LENGTH} characters`)
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES)
+    add('password-too-long', `must have at most ${MAX_PASSWORD_BYTES} bytes in UTF-8`)
   if (email !== undefined && password.toLowerCase().includes(email.toLowerCase()))
     add('password-contains-address', 'must not contain the e-mail address')
   return violations
 }
 
-/** @throws RuleViolated with every violation */
-export function requireNone(violations: readonly Violation[]): void {
+/** @throws RuleViolated with all violations */
+export function requireNoViolations(violations: readonly Violation[]): void {
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

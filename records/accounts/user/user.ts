@@ -1,18 +1,21 @@
 import type { Collection, Db } from 'mongodb'
-import type { Account } from '../../../schemas/account.ts'
-import type { AccountRole, AccountState } from '../../../schemas/enum.ts'
+import type { Account } from '../../../schemas/accounts/account.ts'
+import type { AccountRole, AccountState } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Violation } from '../../../schemas/violation.ts'
-import type { Expected } from '../../store/decisions.ts'
-import { makeIndexes } from '../../store/documents/indexes.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
 
-/** An account as Parse Server keeps it, in so far as we look at it. */
+/** The fields of an account as Parse Server stores it that this service uses. */
 export interface User {
   _id: string
   email: string
   username: string
   emailVerified?: boolean
-  /** Who may read it. Nobody: disabled, which is Parse Server's own rule for logins. */
+  /**
+   * Users with read permission. Parse Server refuses logins to an account that nobody may read: it is
+   * disabled.
+   */
   _rperm?: string[]
   _wperm?: string[]
   _acl?: Record<string, { r?: true; w?: true }>
@@ -22,41 +25,44 @@ export interface User {
   _email_verify_token_expires_at?: Date
   name?: string
   language?: string
-  /** Whether they want to be mailed about messages that they have not read; absent: they do. */
+  /** Whether the user wants mails about unread messages; absent: yes. */
   chatMails?: boolean
   termsVersion?: string
   termsAcceptedAt?: Date
   invitedAt?: Date
-  /** When it became active for the first time. */
+  /** Time of the first activation. */
   activatedAt?: Date
-  /** 1 when created; grows with every change of what an account shows. */
+  /** 1 when created; grows with every change of a visible field. */
   version: number
-  /** The EHR that comes with the account at its first login. */
+  /** The EHR that the account's first login creates. */
   ehrId?: string
 }
 
 export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
 
-/** Where a user reads what is mailed to them, once they have shown that the address is theirs. */
-export async function mailboxOf(
+/** The address and language for mails to a user, if the address has been confirmed. */
+export async function findMailbox(
   db: Db,
   mvUid: string,
 ): Promise<{ to: string; language: string | undefined } | undefined> {
-  const user = await usersOf(db).findOne({ _id: mvUid, ...inState.ACTIVE })
+  const user = await usersOf(db).findOne({ _id: mvUid, ...ACCOUNT_STATE_FILTERS.ACTIVE })
   return user ? { to: user.email, language: user.language } : undefined
 }
 
-export const userByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
+export const findUserByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
 
-/** Whom somebody means who logs in: by address, or by a name chosen in the class family. */
-export async function userByName(db: Db, name: string): Promise<User | undefined> {
+/** The account that a login name means: an address, or a username chosen in the class family. */
+export async function findUserByLogin(db: Db, name: string): Promise<User | undefined> {
   const found = await usersOf(db)
     .find({ $or: [{ email: name }, { username: name }] })
     .toArray()
   return found.find(({ email }) => email === name) ?? found[0]
 }
 
-/** A name that looks like an address is the account's own: otherwise it would bar another one from theirs. */
+/**
+ * A username that looks like an address must be the account's own; otherwise it would block that of another
+ * person.
+ */
 export const usernameViolations = (username: string | undefined, email: string): Violation[] =>
   username?.includes('@') && username !== email
     ? [
@@ -68,7 +74,7 @@ export const usernameViolations = (username: string | undefined, email: string):
       ]
     : []
 
-export function stateOf(user: User): AccountState {
+export function accountStateOf(user: User): AccountState {
   if (isDisabled(user)) return 'DISABLED'
   return user.emailVerified === true ? 'ACTIVE' : 'ACTIVATION_PENDING'
 }
@@ -76,28 +82,26 @@ export function stateOf(user: User): AccountState {
 export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
 
 /** @throws PreconditionFailed */
-export function requireVersion({ version }: User, expected: Expected): void {
+export function requireVersion({ version }: User, expected: ExpectedVersions): void {
   if (Array.isArray(expected) && !expected.includes(version))
     throw new ServiceError('PreconditionFailed', { version })
 }
 
-/** Finds soon who waits too long to be activated. */
-export const indexUsers = (db: Db): Promise<void> =>
-  makeIndexes(usersOf(db), [{ key: { emailVerified: 1, _created_at: 1 }, name: 'activation' }])
+/** Serves the search for accounts that were not activated in time. */
+export const createUserIndexes = (db: Db): Promise<void> =>
+  syncIndexes(usersOf(db), [{ key: { emailVerified: 1, _created_at: 1 }, name: 'activation' }])
 
-/** The query for the accounts in a state. */
-export const inState: Record<AccountState, object> = {
+export const ACCOUNT_STATE_FILTERS: Record<AccountState, object> = {
   DISABLED: { _rperm: { $size: 0 } },
   ACTIVE: { _rperm: { $not: { $size: 0 } }, emailVerified: true },
   ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $in: [false, null] } },
 }
 
-/** The account as its owner and administrators see it. */
-export function accountOf(user: User, roles: readonly AccountRole[], pendingEmail: string | null): Account {
+export function toAccount(user: User, roles: readonly AccountRole[], pendingEmail: string | null): Account {
   return {
     mvUid: user._id,
     email: user.email,
-    state: stateOf(user),
+    state: accountStateOf(user),
     name: user.name ?? null,
     language: user.language ?? null,
     chatMails: user.chatMails ?? true,

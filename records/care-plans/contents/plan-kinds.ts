@@ -1,44 +1,44 @@
-import { CarePlan as CarePlanForms } from '../../../schemas/care-plan.ts'
-import { Goal as GoalForms } from '../../../schemas/goal.ts'
-import { Task as TaskForms } from '../../../schemas/task.ts'
+import { CarePlan as CarePlanForms } from '../../../schemas/care-plans/care-plan.ts'
+import { Goal as GoalForms } from '../../../schemas/care-plans/goal.ts'
+import { Task as TaskForms } from '../../../schemas/care-plans/task.ts'
+import { defineKind } from '../../ehr-records/kind.ts'
+import type { TimelineDefinition } from '../../ehr-records/timeline-definition.ts'
 import { planPermissions } from '../../ehrs/rights/access.ts'
-import { unveiling } from '../../ehrs/rights/anonymity.ts'
-import { kind } from '../../registered/kind.ts'
-import type { TimelineLine } from '../../registered/timeline-line.ts'
+import { deanonymizationViolations } from '../../ehrs/rights/anonymity.ts'
 
-const ofPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
+const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
 
-const closable = (kind: string, start: readonly string[]): TimelineLine => ({
+const closableTimeline = (kind: string, start: readonly string[]): TimelineDefinition => ({
   ...{ kind, group: 'plans', start, end: 'achievementDate', open: { status: 'ACTIVE' } },
-  says: ({ name, status, outcome }) => ({
+  describe: ({ name, status, outcome }) => ({
     content: String(name),
     summary: [status, outcome].filter((one) => one !== undefined).join(': '),
   }),
 })
 
-export const CarePlan = kind(CarePlanForms, {
+export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plan', nl: 'zorgplan' },
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
-  timeline: closable('careplan', ['actualStartDate', 'createdAt']),
-  reserved: unveiling,
+  timeline: closableTimeline('careplan', ['actualStartDate', 'createdAt']),
+  reservedViolations: deanonymizationViolations,
 })
 
-/** A plan can be read as a whole, with its goals and their tasks: it takes only so many. */
-export const Goal = kind(GoalForms, {
+/** The number of goals and tasks is limited, because a plan can be read as a whole. */
+export const Goal = defineKind(GoalForms, {
   words: { en: 'goal', nl: 'doel' },
-  lists: { ofPlan },
-  most: { of: 'carePlanId', count: 100 },
-  timeline: closable('goal', ['createdAt']),
+  lists: { ofPlan: byPlan },
+  maxCount: { of: 'carePlanId', count: 100 },
+  timeline: closableTimeline('goal', ['createdAt']),
 })
 
-export const Task = kind(TaskForms, {
+export const Task = defineKind(TaskForms, {
   words: { en: 'task', nl: 'taak' },
   lists: {
-    ofPlan,
+    ofPlan: byPlan,
     ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },
     byDueDate: { by: ['ehrId', 'status'], sort: 'dueDate', order: 'asc' },
   },
-  most: { of: 'goalId', count: 100 },
-  timeline: closable('task', ['createdAt']),
+  maxCount: { of: 'goalId', count: 100 },
+  timeline: closableTimeline('task', ['createdAt']),
 })

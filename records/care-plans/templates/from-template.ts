@@ -1,79 +1,82 @@
-import type { CarePlanBody } from '../../../schemas/care-plan.ts'
-import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plan-template.ts'
-import type { GoalBody } from '../../../schemas/goal.ts'
-import type { TaskBody } from '../../../schemas/task.ts'
-import type { Violation } from '../../../schemas/violation.ts'
-import { refuseViolations } from '../../registered/refusals/refusals.ts'
-import { set } from '../../registered/registered.ts'
-import { validNew } from '../../registered/rules.ts'
+import type { CarePlanBody } from '../../../schemas/care-plans/care-plan.ts'
+import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plans/care-plan-template.ts'
+import type { GoalBody } from '../../../schemas/care-plans/goal.ts'
+import type { TaskBody } from '../../../schemas/care-plans/task.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { withoutNulls } from '../../ehr-records/ehr-records.ts'
+import { validateNewRecord } from '../../ehr-records/record-validation.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { Goal, Task } from '../contents/plan-kinds.ts'
 
-/** A plan about to be made, with its goals and their tasks. */
-export interface NewPlan {
+/** A plan to be created, with its goals and their tasks. */
+export interface PlanFromTemplate {
   plan: CarePlanBody
   goals: { goal: GoalBody; tasks: TaskBody[] }[]
 }
 
 const DAY_MS = 86_400_000
 
-/** That many days after the start, both as YYYY-MM-DD. @throws RuleViolated */
-function daysAfter(start: string, days: number): string {
+/** The day this many days after the start, both as YYYY-MM-DD. @throws RuleViolated */
+function addDays(start: string, days: number): string {
   const date = new Date(Date.parse(`${start}T00:00:00.000Z`) + days * DAY_MS)
-  if (date.getUTCFullYear() > 9999) refuseViolations([tooLate])
+  if (date.getUTCFullYear() > 9999) requireNoViolations([tooLateViolation])
   return date.toISOString().slice(0, 10)
 }
 
-const tooLate: Violation = {
+const tooLateViolation: Violation = {
   path: 'startDate',
   code: 'date',
   message: 'must let the plan end by the year 9999',
 }
 
-/** What a template becomes when the plan starts that day: the bodies of a plan, its goals and their tasks. */
-export function filledIn(
+/**
+ * Builds the bodies of a plan, its goals and their tasks from a template, for a plan that starts on that day.
+ */
+export function instantiateTemplate(
   template: CarePlanTemplate,
   { name, startDate }: TemplateUse,
   today: string,
-): NewPlan {
+): PlanFromTemplate {
   const start = startDate ?? today
   const due = <T extends { dueDay?: number }>({ dueDay, ...rest }: T) => ({
     ...rest,
-    ...(dueDay !== undefined && { dueDate: daysAfter(start, dueDay) }),
+    ...(dueDay !== undefined && { dueDate: addDays(start, dueDay) }),
   })
   return {
     plan: {
       name: name ?? template.name,
       description: template.description,
       language: template.language,
-      dueDate: daysAfter(start, template.durationDays),
+      dueDate: addDays(start, template.durationDays),
       ...(start > today ? { proposedStartDate: start } : { actualStartDate: start }),
     },
     goals: template.goals.map(({ tasks, ...goal }) => ({ goal: due(goal), tasks: tasks.map(due) })),
   }
 }
 
-/** Goals and tasks as they are stored. @throws RuleViolated */
-export function placed(
-  goals: NewPlan['goals'],
+/** Goals and tasks in their stored form. @throws RuleViolated */
+export function buildGoalsAndTasks(
+  goals: PlanFromTemplate['goals'],
   place: { ehrId: string; carePlanId: string },
   newId: () => string,
 ) {
-  const goalIds = inOrder(goals, newId)
+  const goalIds = newAscendingIds(goals, newId)
   const placedGoals = goals.map(({ goal }, i) => {
-    const one = { ...set(goal), ...place }
-    validNew(Goal, one)
+    const one = { ...withoutNulls(goal), ...place }
+    validateNewRecord(Goal, one)
     return { ...one, status: 'ACTIVE' as const, id: goalIds[i] ?? newId() }
   })
   const placedTasks = goals.flatMap(({ tasks }, i) => {
-    const taskIds = inOrder(tasks, newId)
+    const taskIds = newAscendingIds(tasks, newId)
     return tasks.map((task, j) => {
-      const one = { ...set(task), ...place, goalId: goalIds[i] ?? '' }
-      validNew(Task, one)
+      const one = { ...withoutNulls(task), ...place, goalId: goalIds[i] ?? '' }
+      validateNewRecord(Task, one)
       return { ...one, status: 'ACTIVE' as const, id: taskIds[j] ?? newId() }
     })
   })
   return { goals: placedGoals, tasks: placedTasks }
 }
 
-/** Ids that ascend: what is made at the same instant is listed by its id. */
-const inOrder = (parts: readonly unknown[], newId: () => string): string[] => parts.map(() => newId()).sort()
+/** Ascending ids keep the template's order: lists sort records created at the same instant by id. */
+const newAscendingIds = (parts: readonly unknown[], newId: () => string): string[] =>
+  parts.map(() => newId()).sort()

@@ -1,22 +1,22 @@
 import type { Permissions } from '../../store/documents/caller.ts'
 
-type Right = 'read' | 'write'
+type EhrRight = 'read' | 'write'
 
-/** Who manages a care plan writes it and says who takes part in it. */
+/** 'manage' includes 'write', and the right to choose the participants. */
 const PLAN_RIGHTS = ['read', 'write', 'manage'] as const
 export type PlanRight = (typeof PLAN_RIGHTS)[number]
 
-/** The role of those who read, or read and write, an EHR; its name is its id too. */
-export const ehrRole = (ehrId: string, right: Right): string => `ehr-${ehrId}-${right}`
+/** The role of the readers or writers of an EHR; its name is also its id. */
+export const ehrRole = (ehrId: string, right: EhrRight): string => `ehr-${ehrId}-${right}`
 
-/** The EHR that a role lets its holders read. */
-export const ehrOfRole = (name: string): string | undefined => /^ehr-(.+)-(?:read|write)$/.exec(name)?.[1]
+/** The EHR that the holders of a role may read. */
+export const ehrIdOfRole = (name: string): string | undefined => /^ehr-(.+)-(?:read|write)$/.exec(name)?.[1]
 
-/** The role of those who read one care plan, write it too, or manage it. */
+/** The role of the readers, writers or managers of a care plan. */
 export const planRole = (carePlanId: string, right: PlanRight): string => `plan-${carePlanId}-${right}`
 
-/** The care plan in which a role lets its holders take part. */
-export const planOfRole = (name: string): string | undefined =>
+/** The care plan in which the holders of a role take part. */
+export const carePlanIdOfRole = (name: string): string | undefined =>
   /^plan-(.+)-(?:read|write|manage)$/.exec(name)?.[1]
 
 export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
@@ -24,50 +24,54 @@ export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), eh
 export const planRoles = (carePlanId: string): string[] =>
   PLAN_RIGHTS.map((right) => planRole(carePlanId, right))
 
-/** The role of two users who talk to each other, as long as they are connected. */
-export const pairRole = (...pair: [string, string]): string => `network-${pair.sort().join('-')}`
+/** The role of two connected users, for their conversation. */
+export const networkRole = (...pair: [string, string]): string => `network-${pair.sort().join('-')}`
 
-const role = (name: string): string => `role:${name}`
+const aclEntryOfRole = (name: string): string => `role:${name}`
 
-/** The fields of an EHR that decide who may see its contents, as stored. */
-export interface EhrHead {
+/** The stored fields of an EHR that determine its permissions. */
+export interface EhrAccessFields {
   _id: string
   subjectId?: unknown
-  /** Whether it waits until the user whom it is about agrees. */
+  /** true while the EHR awaits its subject's acceptance. */
   pending?: unknown
 }
 
 /**
- * Whether a reference has the form of a user's id. That there is such a user is not looked up: the answer would tell
- * strangers, and an id without an account grants nobody anything.
+ * Tests for the form of a user id. The account is not looked up: the result would reveal it to strangers, and
+ * an id without an account grants no access.
  */
-export const mayBeUser = (subjectId: unknown): subjectId is string =>
+export const hasUserIdFormat = (subjectId: unknown): subjectId is string =>
   typeof subjectId === 'string' && /^[A-Za-z0-9]{10}$/.test(subjectId)
 
-/** The user whom the EHR is about, once they agree; undefined: somebody who is no user, or has not agreed. */
-export const subjectOf = ({ subjectId, pending }: Omit<EhrHead, '_id'>): string | undefined =>
-  mayBeUser(subjectId) && pending !== true ? subjectId : undefined
+/** The subject as a user; undefined for a subject who is no user, or has not accepted. */
+export const subjectOf = ({ subjectId, pending }: Omit<EhrAccessFields, '_id'>): string | undefined =>
+  hasUserIdFormat(subjectId) && pending !== true ? subjectId : undefined
 
-const subject = (ehr: EhrHead): string[] => {
+const subjectEntries = (ehr: EhrAccessFields): string[] => {
   const subjectId = subjectOf(ehr)
   return subjectId === undefined ? [] : [subjectId]
 }
 
-/** Permissions of the EHR and of what belongs to it alone. */
-export function ehrPermissions(ehr: EhrHead): Permissions {
-  const writers = [...subject(ehr), role(ehrRole(ehr._id, 'write'))]
-  return { read: [...writers, role(ehrRole(ehr._id, 'read'))], write: writers }
+/** Permissions of the EHR and of its records outside care plans. */
+export function ehrPermissions(ehr: EhrAccessFields): Permissions {
+  const writers = [...subjectEntries(ehr), aclEntryOfRole(ehrRole(ehr._id, 'write'))]
+  return { read: [...writers, aclEntryOfRole(ehrRole(ehr._id, 'read'))], write: writers }
 }
 
-/** Permissions of a care plan and of all that is registered in it. */
-export function planPermissions(ehr: EhrHead, carePlanId: string): Permissions {
-  const writers = [...subject(ehr), role(ehrRole(ehr._id, 'write')), role(planRole(carePlanId, 'write'))]
-  return { read: [...writers, role(planRole(carePlanId, 'read'))], write: writers }
+/** Permissions of a care plan and of all records in it. */
+export function planPermissions(ehr: EhrAccessFields, carePlanId: string): Permissions {
+  const writers = [
+    ...subjectEntries(ehr),
+    aclEntryOfRole(ehrRole(ehr._id, 'write')),
+    aclEntryOfRole(planRole(carePlanId, 'write')),
+  ]
+  return { read: [...writers, aclEntryOfRole(planRole(carePlanId, 'read'))], write: writers }
 }
 
-/** Permissions of who takes part in a care plan, which are the plan's but for participants who write without managing. */
-export function managedPermissions({ read, write }: Permissions, carePlanId: string): Permissions {
-  const writers = role(planRole(carePlanId, 'write'))
-  const managers = role(planRole(carePlanId, 'manage'))
+/** Permissions of a participation: those of the plan, except that writing requires the right to manage. */
+export function participationPermissions({ read, write }: Permissions, carePlanId: string): Permissions {
+  const writers = aclEntryOfRole(planRole(carePlanId, 'write'))
+  const managers = aclEntryOfRole(planRole(carePlanId, 'manage'))
   return { read, write: write.map((who) => (who === writers ? managers : who)) }
 }

@@ -1,40 +1,43 @@
-import type { Violation } from '../../../schemas/violation.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import { type Database, documentsOf } from '../../store/documents/database.ts'
-import { ehrRole, planOfRole, planRole } from './access.ts'
+import { type Database, documentCollection } from '../../store/documents/database.ts'
+import { carePlanIdOfRole, ehrRole, planRole } from './access.ts'
 
 /** @see docs/decisions/anonymous-plans.md */
-export type Unnamed = ReadonlySet<string>
+export type AnonymizedEhrIds = ReadonlySet<string>
 
-const NONE: ReadonlySet<string> = new Set()
+const NO_EHRS: ReadonlySet<string> = new Set()
 
-const writesEhr = ({ roles }: Caller, ehrId: string): boolean => roles.includes(ehrRole(ehrId, 'write'))
+const hasEhrWriteRole = ({ roles }: Caller, ehrId: string): boolean => roles.includes(ehrRole(ehrId, 'write'))
 
 /**
- * The EHRs whose subject stays unnamed for the caller: those that they see because they take part in care plans of
- * theirs, all of which are anonymous.
+ * Finds the EHRs whose subject is hidden from the caller: the caller sees them only through anonymous care
+ * plans.
  */
-export async function unnamedFor(database: Pick<Database, 'db'>, caller: Caller): Promise<Unnamed> {
-  const plans = caller.unrestricted ? [] : caller.roles.flatMap((name) => planOfRole(name) ?? [])
-  if (plans.length === 0) return NONE
-  const found = await documentsOf(database, 'CarePlan')
+export async function findAnonymizedEhrs(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+): Promise<AnonymizedEhrIds> {
+  const plans = caller.unrestricted ? [] : caller.roles.flatMap((name) => carePlanIdOfRole(name) ?? [])
+  if (plans.length === 0) return NO_EHRS
+  const found = await documentCollection(database, 'CarePlan')
     .find({ _id: { $in: plans } }, { projection: { ehrId: 1, anonymous: 1 } })
     .toArray()
   const ehrsOf = (anonymous: boolean) =>
     found.filter((plan) => (plan.anonymous === true) === anonymous).map(({ ehrId }) => String(ehrId))
   const named = new Set(ehrsOf(false))
-  return new Set(ehrsOf(true).filter((ehrId) => !named.has(ehrId) && !writesEhr(caller, ehrId)))
+  return new Set(ehrsOf(true).filter((ehrId) => !named.has(ehrId) && !hasEhrWriteRole(caller, ehrId)))
 }
 
-/** Who takes part in an anonymous care plan cannot end that: whoever else writes it can. */
-export function unveiling(
+/** A participant of an anonymous care plan cannot end its anonymity; other writers of the EHR can. */
+export function deanonymizationViolations(
   caller: Caller,
   now: Readonly<Record<string, unknown>>,
   next: Readonly<Record<string, unknown>>,
 ): Violation[] {
   const takesPart = caller.roles.includes(planRole(String(now.id), 'write'))
   const ends = now.anonymous === true && next.anonymous !== true
-  if (!ends || !takesPart || caller.unrestricted || writesEhr(caller, String(now.ehrId))) return []
+  if (!ends || !takesPart || caller.unrestricted || hasEhrWriteRole(caller, String(now.ehrId))) return []
   return [
     {
       path: 'anonymous',

@@ -1,85 +1,97 @@
 import type { EventEmitter } from 'node:events'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import type { Database } from '../../store/documents/database.ts'
-import { makeIndexes } from '../../store/documents/indexes.ts'
-import { type ParseDocument, storedPermissions } from '../../store/documents/parse-format.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { type ParseDocument, toStoredPermissions } from '../../store/documents/parse-format.ts'
 import { ehrRole, type PlanRight, planRole } from './access.ts'
 
-/** A row of one of Parse's join collections: a role (owning) holds a user or a child role (related). */
+/** A row of one of Parse's join collections: a role (owning) contains a user or a child role (related). */
 interface Membership {
   _id: string
   owningId: string
   relatedId: string
 }
 
-const memberships = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
+const membershipCollection = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
   db.collection<Membership>(`_Join:${of}:_Role`)
 
-/** The client, which all share who work on one database, carries the news. */
-const newsOf = (client: MongoClient) => client as unknown as EventEmitter<{ rolesChanged: [] }>
+/** All users of a database share the client, so it carries the events. */
+const roleEventsOf = (client: MongoClient) => client as unknown as EventEmitter<{ rolesChanged: [] }>
 
-/** Has `changed` called when who holds which role has changed in this process: what is cached of it is out of date. */
+/** Calls `changed` when role memberships change in this process, so that caches can be cleared. */
 export function onRoleChange({ client }: Pick<Database, 'client'>, changed: () => void): void {
-  newsOf(client).on('rolesChanged', changed)
+  roleEventsOf(client).on('rolesChanged', changed)
 }
 
-/** Once the transaction is over: before, nobody else sees the change. */
-function tell({ client }: Database, session: ClientSession): void {
-  session.once('ended', () => newsOf(client).emit('rolesChanged'))
+/** Emits after the end of the transaction: until then the change is invisible to others. */
+function emitRolesChangedAtEnd({ client }: Database, session: ClientSession): void {
+  session.once('ended', () => roleEventsOf(client).emit('rolesChanged'))
 }
 
-/** Makes the indexes for queries by role and by membership. */
-export async function indexRoles(database: Database): Promise<void> {
+/** Creates the indexes for queries by role and by member. */
+export async function createRoleIndexes(database: Database): Promise<void> {
   for (const of of ['users', 'roles'] as const)
-    await makeIndexes(memberships(database, of), [{ key: { relatedId: 1 } }, { key: { owningId: 1 } }])
+    await syncIndexes(membershipCollection(database, of), [
+      { key: { relatedId: 1 } },
+      { key: { owningId: 1 } },
+    ])
 }
 
 type Role = Pick<ParseDocument, '_id' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'> & {
   name: string
 }
 
-const roles = ({ db }: Database): Collection<Role> => db.collection<Role>('_Role')
+const roleCollection = ({ db }: Database): Collection<Role> => db.collection<Role>('_Role')
 
-/** No client may see or change a role, and its name is its id: nothing has to be looked up. */
-function newRole(name: string): Role {
+/** No client may see or change a role. Its name is its id, which saves a lookup. */
+function buildRole(name: string): Role {
   const at = new Date()
-  return { _id: name, name, _created_at: at, _updated_at: at, ...storedPermissions({ read: [], write: [] }) }
+  return {
+    _id: name,
+    name,
+    _created_at: at,
+    _updated_at: at,
+    ...toStoredPermissions({ read: [], write: [] }),
+  }
 }
 
-const membership = (owningId: string, relatedId: string): Membership => ({
+const buildMembership = (owningId: string, relatedId: string): Membership => ({
   _id: `${owningId}$${relatedId}`,
   owningId,
   relatedId,
 })
 
-/** The roles of a new EHR; the creator writes it, unless they are its subject anyway. */
+/** Creates the roles of a new EHR. The creator becomes a writer, unless they are its subject. */
 export async function createEhrRoles(
   database: Database,
   session: ClientSession,
   ehrId: string,
   writerId?: string,
 ): Promise<void> {
-  const made = (['read', 'write'] as const).map((right) => newRole(ehrRole(ehrId, right)))
-  await roles(database).insertMany(made, { session })
+  const made = (['read', 'write'] as const).map((right) => buildRole(ehrRole(ehrId, right)))
+  await roleCollection(database).insertMany(made, { session })
   if (writerId === undefined) return
-  await memberships(database, 'users').insertOne(membership(ehrRole(ehrId, 'write'), writerId), { session })
-  tell(database, session)
+  await membershipCollection(database, 'users').insertOne(
+    buildMembership(ehrRole(ehrId, 'write'), writerId),
+    { session },
+  )
+  emitRolesChangedAtEnd(database, session)
 }
 
-/** Removes roles, who holds them and what they were part of. */
+/** Removes roles, their memberships, and their places in other roles. */
 export async function removeRoles(
   database: Database,
   session: ClientSession,
   names: string[],
 ): Promise<void> {
-  await roles(database).deleteMany({ _id: { $in: names } }, { session })
-  await memberships(database, 'users').deleteMany({ owningId: { $in: names } }, { session })
-  await memberships(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
-  await memberships(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
-  tell(database, session)
+  await roleCollection(database).deleteMany({ _id: { $in: names } }, { session })
+  await membershipCollection(database, 'users').deleteMany({ owningId: { $in: names } }, { session })
+  await membershipCollection(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
+  await membershipCollection(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
+  emitRolesChangedAtEnd(database, session)
 }
 
-/** Gives or takes a role of the service as a whole; the role itself is made when it is first given. */
+/** Grants or revokes a service-wide role; the role is created with its first grant. */
 export async function setRole(
   database: Database,
   session: ClientSession,
@@ -87,20 +99,23 @@ export async function setRole(
   name: string,
   held: boolean,
 ): Promise<void> {
-  const { _id, ...rest } = newRole(name)
-  const row = membership(_id, userId)
+  const { _id, ...rest } = buildRole(name)
+  const row = buildMembership(_id, userId)
   if (held) {
-    await roles(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
-    await memberships(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
+    await roleCollection(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
+    await membershipCollection(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
   } else {
-    await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
+    await membershipCollection(database, 'users').deleteMany(
+      { owningId: _id, relatedId: userId },
+      { session },
+    )
   }
-  tell(database, session)
+  emitRolesChangedAtEnd(database, session)
 }
 
 /**
- * Gives or takes the role of a care plan. It is made when it is first given: most plans are their subject's alone.
- * Who holds one reads what belongs to the EHR alone, too.
+ * Grants or revokes a role of a care plan; the role is created with its first grant, because most plans have
+ * no participants. The holders may also read the records of the EHR outside plans.
  */
 export async function setPlanRole(
   database: Database,
@@ -112,48 +127,59 @@ export async function setPlanRole(
   const name = planRole(carePlanId, right)
   await setRole(database, session, userId, name, held)
   if (!held) return
-  const child = membership(ehrRole(ehrId, 'read'), name)
-  await memberships(database, 'roles').replaceOne({ _id: child._id }, child, { session, upsert: true })
+  const child = buildMembership(ehrRole(ehrId, 'read'), name)
+  await membershipCollection(database, 'roles').replaceOne({ _id: child._id }, child, {
+    session,
+    upsert: true,
+  })
 }
 
-/** Whether it has been made, whoever holds it. */
-export const isRole = async (database: Database, session: ClientSession, name: string): Promise<boolean> =>
-  (await roles(database).findOne({ _id: name }, { projection: { _id: 1 }, session })) !== null
+/** The role exists, with or without holders. */
+export const isExistingRole = async (
+  database: Database,
+  session: ClientSession,
+  name: string,
+): Promise<boolean> =>
+  (await roleCollection(database).findOne({ _id: name }, { projection: { _id: 1 }, session })) !== null
 
-/** Takes all roles of a user who is removed. */
-export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
-  await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })
-  tell(database, session)
+/** Revokes all roles of a user who is being removed. */
+export async function removeUserFromRoles(
+  database: Database,
+  session: ClientSession,
+  userId: string,
+): Promise<void> {
+  await membershipCollection(database, 'users').deleteMany({ relatedId: userId }, { session })
+  emitRolesChangedAtEnd(database, session)
 }
 
-/** Whether a user holds any role of their own. */
-export const holdsRoles = async (
+/** The user holds a role directly. */
+export const hasAnyRole = async (
   database: Database,
   session: ClientSession,
   userId: string,
 ): Promise<boolean> =>
-  (await memberships(database, 'users').findOne({ relatedId: userId }, { session })) !== null
+  (await membershipCollection(database, 'users').findOne({ relatedId: userId }, { session })) !== null
 
-/** The names of all roles that a user holds, those that come with another role included. */
-export async function rolesOf(database: Database, userId: string): Promise<string[]> {
+/** Finds the names of all roles of a user, including inherited ones. */
+export async function findRolesOfUser(database: Database, userId: string): Promise<string[]> {
   const held = new Set<string>()
-  let found = await owning(database, 'users', [userId])
+  let found = await findOwningRoles(database, 'users', [userId])
   while (found.length > 0) {
     for (const id of found) held.add(id)
-    found = (await owning(database, 'roles', found)).filter((id) => !held.has(id))
+    found = (await findOwningRoles(database, 'roles', found)).filter((id) => !held.has(id))
   }
   if (held.size === 0) return []
-  const named = roles(database).find({ _id: { $in: [...held] } }, { projection: { name: 1 } })
+  const named = roleCollection(database).find({ _id: { $in: [...held] } }, { projection: { name: 1 } })
   return (await named.toArray()).map(({ name }) => name)
 }
 
-/** Of several users, those who hold a role of their own: `{ <userId>: [<role>, …] }`, by the roles' ids. */
-export async function directRoles(
+/** Finds those of the given roles that users hold directly: `{ <userId>: [<role>, …] }`, by role ids. */
+export async function findDirectRoles(
   database: Database,
   userIds: readonly string[],
   names: readonly string[],
 ): Promise<Map<string, string[]>> {
-  const rows = await memberships(database, 'users')
+  const rows = await membershipCollection(database, 'users')
     .find({ relatedId: { $in: [...userIds] }, owningId: { $in: [...names] } })
     .toArray()
   const held = new Map<string, string[]>()
@@ -161,31 +187,35 @@ export async function directRoles(
   return held
 }
 
-/** Those who hold a role of the service as a whole themselves, by their ids. */
-export async function holdersOf(database: Database, name: string): Promise<string[]> {
-  const rows = await memberships(database, 'users').find({ owningId: name }).toArray()
+/** Finds the ids of the users who hold a service-wide role directly. */
+export async function findRoleHolders(database: Database, name: string): Promise<string[]> {
+  const rows = await membershipCollection(database, 'users').find({ owningId: name }).toArray()
   return rows.map(({ relatedId }) => relatedId)
 }
 
-async function owning(database: Database, of: 'users' | 'roles', related: string[]): Promise<string[]> {
-  const rows = await memberships(database, of)
+async function findOwningRoles(
+  database: Database,
+  of: 'users' | 'roles',
+  related: string[],
+): Promise<string[]> {
+  const rows = await membershipCollection(database, of)
     .find({ relatedId: { $in: related } })
     .toArray()
   return rows.map(({ owningId }) => owningId)
 }
 
-/** The users who hold one of these roles, be it with another role that is part of it. */
-export async function usersWithRoles(database: Database, names: readonly string[]): Promise<string[]> {
+/** Finds the users who hold one of these roles, directly or by inheritance. */
+export async function findUsersWithRoles(database: Database, names: readonly string[]): Promise<string[]> {
   const roles = new Set(names)
   let found = [...names]
   while (found.length > 0) {
-    const children = await memberships(database, 'roles')
+    const children = await membershipCollection(database, 'roles')
       .find({ owningId: { $in: found } })
       .toArray()
     found = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
     for (const id of found) roles.add(id)
   }
-  const rows = await memberships(database, 'users')
+  const rows = await membershipCollection(database, 'users')
     .find({ owningId: { $in: [...roles] } })
     .toArray()
   return [...new Set(rows.map(({ relatedId }) => relatedId))]

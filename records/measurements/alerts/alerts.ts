@@ -1,63 +1,68 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { EventRecord } from '../../../schemas/event.ts'
-import type { Band } from '../../../schemas/thresholds.ts'
+import type { EventRecord } from '../../../schemas/events/event.ts'
+import type { Band } from '../../../schemas/measurements/thresholds.ts'
+import type { Values } from '../../ehr-records/kind.ts'
+import type { TimelineContent } from '../../ehr-records/timeline-definition.ts'
 import { Event } from '../../events/event.ts'
-import { ALERT, eventRules } from '../../events/event-rules.ts'
-import type { Values } from '../../registered/kind.ts'
-import type { Said } from '../../registered/timeline-line.ts'
-import { Decisions } from '../../store/decisions.ts'
+import { ALERT_TYPE, eventRules } from '../../events/event-rules.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
-import { type ParseDocument, parseFormat, type Saved } from '../../store/documents/parse-format.ts'
-import type { Companion, Transition } from '../../store/writing/companions.ts'
+import {
+  createParseFormat,
+  type ParseDocument,
+  type SavedRecord,
+} from '../../store/documents/parse-format.ts'
+import { WriteDecider } from '../../store/write-decider.ts'
+import type { RecordDerivation, RecordTransition } from '../../store/writing/derived-records.ts'
 import {
   type AlertBands,
-  alertBands,
-  bandOfValues,
-  type Thresholded,
+  findBandOfValues,
   type Thresholds,
+  type ThresholdTarget,
+  toAlertBands,
 } from '../calculations/thresholds.ts'
 import { PlanThresholds } from './plan-thresholds.ts'
 
-/** What of a kind of measurement its alerts tell. */
-export interface Alerted {
+/** The facts about a kind of measurement that its alerts need. */
+export interface AlertSource {
   path: string
-  thresholded: Thresholded
-  says(record: Values): Said
-  /** Its values by name, not rounded. */
-  exact(record: Values): Record<string, number>
+  thresholded: ThresholdTarget
+  describe(record: Values): TimelineContent
+  /** The values by name, unrounded. */
+  exactValues(record: Values): Record<string, number>
 }
 
-/** A measurement that is being written; its times as ISO texts. */
-type Measured = Values & { id: string; ehrId: string; carePlanId: string; timestamp: string }
+/** A measurement that is being written; times are ISO texts. */
+type MeasurementRecord = Values & { id: string; ehrId: string; carePlanId: string; timestamp: string }
 
-/** What the measurement says of its alert; whatever else stands in it is people's. */
-type Alert = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
+/** The fields of an alert that follow from the measurement; users may edit all the others. */
+type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
 
-const format = parseFormat(Event.schema)
+const eventFormat = createParseFormat(Event.schema)
 
 /**
- * The alerts of measurements, each of some kind: for each that lies outside of its plan's thresholds an Event, under the
- * measurement's id. It is corrected and removed with it, see docs/decisions/alerts.md.
+ * Derives the alerts of measurements: each measurement outside its plan's thresholds gets an Event with the
+ * same id. The Event is corrected and deleted together with the measurement, see docs/decisions/alerts.md.
  */
-export function alertsOf(kindOf: (record: Values) => Alerted): Companion {
-  const told = (record: Measured | null) => record && [record.timestamp, kindOf(record).exact(record)]
+export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDerivation {
+  const told = (record: MeasurementRecord | null) =>
+    record && [record.timestamp, kindOf(record).exactValues(record)]
   return {
-    rules: PlanThresholds.collection,
-    writesFor(caller, transition) {
-      const { before, after, permissions } = transition as Transition<Measured>
+    rulesCollection: PlanThresholds.collection,
+    deriveWrites(caller, transition) {
+      const { before, after, permissions } = transition as RecordTransition<MeasurementRecord>
       const record = after ?? before
-      // What a composition holds that is in no plan has no thresholds.
+      // A measurement from a composition may belong to no plan; then it has no thresholds.
       if (!record || record.carePlanId === undefined) return []
       if (before && after && isDeepStrictEqual(told(before), told(after))) return []
       return [
         {
           collection: Event.collection,
           id: record.id,
-          holderId: record.carePlanId,
+          parentId: record.carePlanId,
           isNew: before === null,
           decide(found, rules, at) {
-            const alert = after && alertOf(kindOf(after), after, rules)
-            return follows(caller, permissions, record, { found, alert, removed: after === null, at })
+            const alert = after && buildAlert(kindOf(after), after, rules)
+            return reconcileAlert(caller, permissions, record, { found, alert, removed: after === null, at })
           },
         },
       ]
@@ -65,68 +70,69 @@ export function alertsOf(kindOf: (record: Values) => Alerted): Companion {
   }
 }
 
-interface State {
-  /** The alert that there is. */
+interface AlertState {
+  /** The stored alert. */
   found: ParseDocument | null
-  /** The one that there should be. */
-  alert: Alert | null
-  /** Whether the measurement itself is gone. */
+  /** The alert that follows from the measurement now. */
+  alert: AlertFields | null
+  /** Whether the measurement itself was deleted. */
   removed: boolean
   at: Date
 }
 
-/** The write that makes of the alert that there is the one that there should be. */
-function follows(
+/** The write that turns the stored alert into the one that follows from the measurement. */
+function reconcileAlert(
   caller: Caller,
   permissions: Permissions,
-  { id, ehrId, carePlanId, timestamp }: Measured,
-  { found, alert, removed, at }: State,
+  { id, ehrId, carePlanId, timestamp }: MeasurementRecord,
+  { found, alert, removed, at }: AlertState,
 ) {
-  const decisions = new Decisions(Event, format, () => at)
+  const decisions = new WriteDecider(Event, eventFormat, () => at)
   const key = { id, ehrId }
-  if (found && removed) return decisions.removed(caller, key, found, undefined)
+  if (found && removed) return decisions.decideRemoval(caller, key, found, undefined)
   if (!found) {
     if (!alert) return undefined
-    const event = withDerived({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
-    return decisions.created(caller, [{ ...event, id }], permissions, null)
+    const event = addDerivedFields({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
+    return decisions.decideCreate(caller, [{ ...event, id }], permissions, null)
   }
-  const change = (now: Saved<EventRecord>) => withDerived({ ...now, ...(alert ?? corrected(now, timestamp)) })
-  return decisions.updated(caller, key, found, change, {
+  const change = (now: SavedRecord<EventRecord>) =>
+    addDerivedFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) })
+  return decisions.decideUpdate(caller, key, found, change, {
     expected: undefined,
     permissions: undefined,
     action: 'update',
   })
 }
 
-/** With what follows from it. */
-const withDerived = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>): EventRecord => ({
+/** Adds the derived fields of an event. */
+const addDerivedFields = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>): EventRecord => ({
   ...event,
   ...eventRules.derived(event),
 })
 
-/** The alert of a measurement whose value was corrected: its contents stay, with the state CORRECTED. */
-const corrected = ({ data }: EventRecord, start: string) => ({
+/** The alert of a corrected measurement: it keeps its contents and gets the state CORRECTED. */
+const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
   start,
   data: { ...data, state: 'CORRECTED' },
 })
 
-/** What a measurement calls for; null when it is within its plan's thresholds, or there are none. */
-function alertOf(
-  { path, thresholded, says, exact }: Alerted,
-  record: Measured,
+/** Builds the alert of a measurement; null if it is within its plan's thresholds, or the plan has none. */
+function buildAlert(
+  { path, thresholded, describe: says, exactValues: exact }: AlertSource,
+  record: MeasurementRecord,
   rules: ParseDocument | null,
-): Alert | null {
-  const set = rules && thresholdsIn(thresholded, path, rules)
+): AlertFields | null {
+  const set = rules && findAlertBands(thresholded, path, rules)
   if (!set) return null
   const { content, values = [] } = says(record)
-  const band = bandOfValues(thresholded, set, exact(record))
+  const band = findBandOfValues(thresholded, set, exact(record))
   if (!band || band.severity < set.alertFrom) return null
   const { code, label, severity } = band
   return {
-    type: ALERT,
+    type: ALERT_TYPE,
     title: `${content}: ${label}`.slice(0, 200),
     start: record.timestamp,
-    severity: levelOf(set, band),
+    severity: alertLevelOf(set, band),
     data: {
       ...{ kind: path, measurementId: record.id, state: 'OPEN' },
       ...{ values, band: { code, label }, severity, thresholds: set.name },
@@ -134,21 +140,21 @@ function alertOf(
   }
 }
 
-/** What a plan's thresholds say of a kind of measurement. */
-export function thresholdsIn(
-  thresholded: Thresholded,
+/** The alert bands that a plan's thresholds set for a kind of measurement. */
+export function findAlertBands(
+  thresholded: ThresholdTarget,
   path: string,
   { json }: { [field: string]: unknown },
 ): AlertBands | undefined {
   const saved = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
-  return saved === undefined ? undefined : alertBands(thresholded, saved)
+  return saved === undefined ? undefined : toAlertBands(thresholded, saved)
 }
 
-/** From the worst of many conditions down; of one or two the worst is not the end of the scale. */
-const LEVELS = ['CRITICAL', 'HIGH', 'MODERATE', 'LOW'] as const
+/** Levels from the worst band down, because the worst of only one or two bands need not be critical. */
+const ALERT_LEVELS = ['CRITICAL', 'HIGH', 'MODERATE', 'LOW'] as const
 
-function levelOf({ bands, alertFrom }: AlertBands, { severity }: Band): (typeof LEVELS)[number] {
+function alertLevelOf({ bands, alertFrom }: AlertBands, { severity }: Band): (typeof ALERT_LEVELS)[number] {
   const outside = bands.filter((one) => one.severity >= alertFrom)
   const worse = outside.filter((one) => one.severity > severity).length
-  return LEVELS[worse + (outside.length < 3 ? 1 : 0)] ?? 'LOW'
+  return ALERT_LEVELS[worse + (outside.length < 3 ? 1 : 0)] ?? 'LOW'
 }

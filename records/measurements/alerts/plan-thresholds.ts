@@ -1,4 +1,4 @@
-import { planDocument } from '../../registered/plan-documents.ts'
+import { definePlanDocument } from '../../ehr-records/plan-documents.ts'
 
 /** The limits within which the measurements of a care plan should be. */
-export const PlanThresholds = planDocument('plan.thresholds', { en: 'thresholds', nl: 'grenswaarden' })
+export const PlanThresholds = definePlanDocument('plan.thresholds', { en: 'thresholds', nl: 'grenswaarden' })

@@ -1,56 +1,56 @@
-import type { PresetName } from '../../../schemas/blood-pressure-condition.ts'
-import type { Band } from '../../../schemas/thresholds.ts'
+import type { PressurePresetName } from '../../../schemas/measurements/blood-pressure-condition.ts'
+import type { Band } from '../../../schemas/measurements/thresholds.ts'
 import { diastolic, systolic } from '../quantities/quantities.ts'
-import { otherwise, type Preset, type Thresholded } from './thresholds.ts'
+import { defaultBand, type ThresholdPreset, type ThresholdTarget } from './thresholds.ts'
 
-type Name = 'systolic' | 'diastolic'
+type PressureName = 'systolic' | 'diastolic'
 
-const names = ['systolic', 'diastolic'] as const
-const unit = 'mm[Hg]'
+const PRESSURE_NAMES = ['systolic', 'diastolic'] as const
+const PRESSURE_UNIT = 'mm[Hg]'
 
-/** A band that either value reaches from below. */
-const from = (
+/** A band that begins where either value reaches its lower bound. */
+const bandFrom = (
   severity: number,
   code: string,
   label: string,
   systolic: number,
   diastolic: number,
-): Band<Name> => ({
+): Band<PressureName> => ({
   ...{ severity, code, label, combine: 'any' },
   systolic: { gte: systolic },
   diastolic: { gte: diastolic },
 })
 
-const presets = {
+const pressurePresets = {
   /** European Society of Cardiology and European Society of Hypertension, 2018. */
   esc2018: {
-    ...{ unit, alertFrom: 3 },
+    ...{ unit: PRESSURE_UNIT, alertFrom: 3 },
     bands: [
-      otherwise(names, 'optimal', 'Optimal'),
-      from(1, 'normal', 'Normal', 120, 80),
-      from(2, 'high-normal', 'High normal', 130, 85),
-      from(3, 'grade1', 'Hypertension grade 1', 140, 90),
-      from(4, 'grade2', 'Hypertension grade 2', 160, 100),
-      from(5, 'grade3', 'Hypertension grade 3', 180, 110),
+      defaultBand(PRESSURE_NAMES, 'optimal', 'Optimal'),
+      bandFrom(1, 'normal', 'Normal', 120, 80),
+      bandFrom(2, 'high-normal', 'High normal', 130, 85),
+      bandFrom(3, 'grade1', 'Hypertension grade 1', 140, 90),
+      bandFrom(4, 'grade2', 'Hypertension grade 2', 160, 100),
+      bandFrom(5, 'grade3', 'Hypertension grade 3', 180, 110),
     ],
   },
   /** European Society of Cardiology, 2024. */
   esc2024: {
-    ...{ unit, alertFrom: 2 },
+    ...{ unit: PRESSURE_UNIT, alertFrom: 2 },
     bands: [
-      otherwise(names, 'non-elevated', 'Not elevated'),
-      from(1, 'elevated', 'Elevated', 120, 70),
-      from(2, 'hypertension', 'Hypertension', 140, 90),
+      defaultBand(PRESSURE_NAMES, 'non-elevated', 'Not elevated'),
+      bandFrom(1, 'elevated', 'Elevated', 120, 70),
+      bandFrom(2, 'hypertension', 'Hypertension', 140, 90),
     ],
   },
   /** American College of Cardiology and American Heart Association, 2017. */
   aha2017: {
-    ...{ unit, alertFrom: 2 },
+    ...{ unit: PRESSURE_UNIT, alertFrom: 2 },
     bands: [
-      otherwise(names, 'normal', 'Normal'),
+      defaultBand(PRESSURE_NAMES, 'normal', 'Normal'),
       { severity: 1, code: 'elevated', label: 'Elevated', combine: 'all', systolic: { gte: 120 } },
-      from(2, 'stage1', 'Hypertension stage 1', 130, 80),
-      from(3, 'stage2', 'Hypertension stage 2', 140, 90),
+      bandFrom(2, 'stage1', 'Hypertension stage 1', 130, 80),
+      bandFrom(3, 'stage2', 'Hypertension stage 2', 140, 90),
       {
         ...{ severity: 4, code: 'crisis', label: 'Hypertensive crisis', combine: 'any' },
         systolic: { gt: 180 },
@@ -58,9 +58,14 @@ const presets = {
       },
     ],
   },
-} satisfies Record<PresetName, Preset<Name>>
+} satisfies Record<PressurePresetName, ThresholdPreset<PressureName>>
 
-const ranges = { systolic: systolic.hard, diastolic: diastolic.hard }
+const pressureRanges = { systolic: systolic.hard, diastolic: diastolic.hard }
 
-/** What thresholds of a blood pressure bound; the usual ones first. */
-export const bloodPressure: Thresholded<Name> = { names, unit, ranges, presets }
+/** The target of blood-pressure thresholds; the usual preset comes first. */
+export const bloodPressureThresholds: ThresholdTarget<PressureName> = {
+  names: PRESSURE_NAMES,
+  unit: PRESSURE_UNIT,
+  ranges: pressureRanges,
+  presets: pressurePresets,
+}

@@ -1,16 +1,16 @@
-import type { BmiParams, BmiResult } from '../../../schemas/bmi.ts'
-import type { Violation } from '../../../schemas/violation.ts'
-import type { Values } from '../../registered/kind.ts'
+import type { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import type { Values } from '../../ehr-records/kind.ts'
 import {
   bodyMassIndex,
   height as heightQuantity,
   weight as weightQuantity,
 } from '../quantities/quantities.ts'
-import { inOwnUnit, quantityViolations } from '../quantities/quantity.ts'
-import { convert, rounded } from '../quantities/units.ts'
-import type { Preset } from './thresholds.ts'
+import { quantityViolations, toOwnUnit } from '../quantities/quantity.ts'
+import { convertUnit, roundTo } from '../quantities/units.ts'
+import type { ThresholdPreset } from './thresholds.ts'
 
-/** Each ends below its bound; the farther from normal, the more severe. */
+/** Upper bound (exclusive), code and severity; the severity grows with the distance from normal. */
 const ADULT_CATEGORIES = [
   [16, 'severe-thinness', 6],
   [17, 'moderate-thinness', 3],
@@ -24,8 +24,8 @@ const ADULT_CATEGORIES = [
 
 export type AdultCategory = (typeof ADULT_CATEGORIES)[number][1]
 
-/** The WHO's adult categories as conditions: mild thinness and what is farther from normal than pre-obese is outside. */
-export const whoAdult: Preset<'bmi'> = {
+/** The WHO's adult categories as a preset. Alerts begin at mild thinness and above pre-obese. */
+export const whoAdultPreset: ThresholdPreset<'bmi'> = {
   ...{ unit: 'kg/m2', alertFrom: 2 },
   bands: ADULT_CATEGORIES.map(([lt, code, severity], i) => ({
     ...{ code, label: code.replace(/^./, (first) => first.toUpperCase()).replace('-', ' '), severity },
@@ -34,43 +34,48 @@ export const whoAdult: Preset<'bmi'> = {
 }
 
 /** The body-mass index in kg/m2, unrounded. */
-function bmiOf(weight: number, weightUnit: string, height: number, heightUnit: string): number {
-  return convert(weight, weightUnit, 'kg') / convert(height, heightUnit, 'm') ** 2
+function bmiFromWeightAndHeight(
+  weight: number,
+  weightUnit: string,
+  height: number,
+  heightUnit: string,
+): number {
+  return convertUnit(weight, weightUnit, 'kg') / convertUnit(height, heightUnit, 'm') ** 2
 }
 
-/** The index of weight and height that are valid each; undefined when they are not. */
-export function calculated(values: Values): number | undefined {
-  const kilograms = inOwnUnit(weightQuantity, values.weight, values.weightUnit)
-  const centimetres = inOwnUnit(heightQuantity, values.height, values.heightUnit)
+/** The body-mass index of weight and height; undefined unless both are valid. */
+export function bmiFromValues(values: Values): number | undefined {
+  const kilograms = toOwnUnit(weightQuantity, values.weight, values.weightUnit)
+  const centimetres = toOwnUnit(heightQuantity, values.height, values.heightUnit)
   return kilograms === undefined || centimetres === undefined
     ? undefined
-    : bmiOf(kilograms, 'kg', centimetres, 'cm')
+    : bmiFromWeightAndHeight(kilograms, 'kg', centimetres, 'cm')
 }
 
 /** The WHO category of an adult's BMI; each begins at its lower bound. Not for people under 20. */
-export const adultCategory = (bmi: number): AdultCategory =>
+export const adultCategoryOf = (bmi: number): AdultCategory =>
   ADULT_CATEGORIES.find(([below]) => bmi < below)?.[1] ?? 'obese-3'
 
-/** The WHO's adult categories begin here. */
-const ADULT_AGE = 20
+/** The WHO's adult categories apply from this age. */
+const MIN_ADULT_AGE_YEARS = 20
 
-export const isAdult = (age: number): boolean => age >= ADULT_AGE
+export const isAdult = (age: number): boolean => age >= MIN_ADULT_AGE_YEARS
 
-/** What the schema cannot say about the parameters: units and ranges. */
+/** The violations that the schema cannot find: units and ranges. */
 export const bmiViolations = (params: BmiParams): Violation[] => [
   ...quantityViolations(weightQuantity, 'weight', params.weight, params.weightUnit),
   ...quantityViolations(heightQuantity, 'height', params.height, params.heightUnit),
-  ...quantityViolations(bodyMassIndex, 'bmi', calculated(params), bodyMassIndex.unit),
+  ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(params), bodyMassIndex.unit),
 ]
 
-/** The BMI with 1 decimal and its adult category; no category for whom is said to be under 20. */
-export function bmi({ weight, weightUnit, height, heightUnit, age }: BmiParams): BmiResult {
-  const value = bmiOf(weight, weightUnit, height, heightUnit)
+/** The BMI with 1 decimal and its adult category; no category if the stated age is under 20. */
+export function calculateBmi({ weight, weightUnit, height, heightUnit, age }: BmiParams): BmiResult {
+  const value = bmiFromWeightAndHeight(weight, weightUnit, height, heightUnit)
   const adult = age === undefined || isAdult(age)
   return {
-    bmi: rounded(value, 1),
+    bmi: roundTo(value, 1),
     unit: 'kg/m2',
-    category: adult ? adultCategory(value) : null,
+    category: adult ? adultCategoryOf(value) : null,
     classification: adult ? 'who-adult' : null,
   }
 }

@@ -1,46 +1,47 @@
-import type { Band, Bounds, Limits, ThresholdSet } from '../../../schemas/thresholds.ts'
-import { convert } from '../quantities/units.ts'
+import type { Band, Bounds, PersonalLimits, ThresholdSet } from '../../../schemas/measurements/thresholds.ts'
+import { convertUnit } from '../quantities/units.ts'
 
-/** Published conditions. */
-export interface Preset<Name extends string = string> {
+/** A published set of conditions. */
+export interface ThresholdPreset<Name extends string = string> {
   unit: string
   bands: readonly Band<Name>[]
-  /** From this severity up a value is outside of what it should be. */
+  /** Values of this severity and above are outside the normal range. */
   alertFrom: number
 }
 
-/** What thresholds are about: values by name, in a unit, and what is published about them. */
-export interface Thresholded<Name extends string = string> {
+/** The values that thresholds can limit: by name, in one unit, with the published presets. */
+export interface ThresholdTarget<Name extends string = string> {
   names: readonly Name[]
-  /** Their own unit, as UCUM code. */
+  /** The unit of the values, as UCUM code. */
   unit: string
-  /** Between which the values can be, in their own unit: a limit that none goes beyond has the wrong unit. */
+  /** The possible range of each value in that unit; a limit outside the range suggests a wrong unit. */
   ranges?: Readonly<Partial<Record<Name, readonly [min: number, max: number]>>>
-  /** The first one is the usual one. */
-  presets: Readonly<Record<string, Preset<Name>>>
+  /** The first preset is the usual one. */
+  presets: Readonly<Record<string, ThresholdPreset<Name>>>
 }
 
-/** Thresholds in any of their forms: the name of a preset, limits of a person, or bands. */
-export type Thresholds<Name extends string = string> = string | Limits<Name> | ThresholdSet<Name>
+/** Thresholds in any form: the name of a preset, personal limits, or bands. */
+export type Thresholds<Name extends string = string> = string | PersonalLimits<Name> | ThresholdSet<Name>
 
-/** Thresholds as bands, with what counts as outside of them. */
+/** Thresholds as bands, with the severity from which they raise an alert. */
 export type AlertBands<Name extends string = string> = ThresholdSet<Name> & { alertFrom: number }
 
-/** Of a caller's own bands all above 0 are outside. */
+/** In a caller's own bands every severity above 0 raises an alert. */
 const ABOVE_ZERO = Number.MIN_VALUE
 
-/** Thresholds of any form that fulfil their rules. */
-export function alertBands<Name extends string>(
-  { names, presets }: Thresholded<Name>,
+/** Converts valid thresholds of any form to bands. */
+export function toAlertBands<Name extends string>(
+  { names, presets }: ThresholdTarget<Name>,
   thresholds: Thresholds<Name>,
 ): AlertBands<Name> {
-  if (typeof thresholds === 'string') return { name: thresholds, ...(presets[thresholds] as Preset<Name>) }
-  const set = 'bands' in thresholds ? (thresholds as ThresholdSet<Name>) : limitBands(names, thresholds)
+  if (typeof thresholds === 'string')
+    return { name: thresholds, ...(presets[thresholds] as ThresholdPreset<Name>) }
+  const set = 'bands' in thresholds ? (thresholds as ThresholdSet<Name>) : bandsOfLimits(names, thresholds)
   return { ...set, alertFrom: ABOVE_ZERO }
 }
 
-/** The band of everything that reaches no other one. */
-export const otherwise = <Name extends string>(
+/** The band of all values that match no other band. */
+export const defaultBand = <Name extends string>(
   names: readonly Name[],
   code: string,
   label: string,
@@ -50,12 +51,15 @@ export const otherwise = <Name extends string>(
     ...Object.fromEntries(names.map((name) => [name, { gt: Number.NEGATIVE_INFINITY }])),
   }) as Band<Name>
 
-/** A person's own limits as bands; a value on a limit is still normal. */
-function limitBands<Name extends string>(names: readonly Name[], limits: Limits<Name>): ThresholdSet<Name> {
+/** Converts personal limits to bands; a value equal to a limit is still normal. */
+function bandsOfLimits<Name extends string>(
+  names: readonly Name[],
+  limits: PersonalLimits<Name>,
+): ThresholdSet<Name> {
   const beyond = (end: 'Low' | 'High', bound: 'lt' | 'gt') =>
     Object.fromEntries(
       names.flatMap((name) => {
-        const limit = limits[`${name}${end}` as keyof Limits<Name>]
+        const limit = limits[`${name}${end}` as keyof PersonalLimits<Name>]
         return limit === undefined ? [] : [[name, { [bound]: limit }]]
       }),
     )
@@ -65,21 +69,21 @@ function limitBands<Name extends string>(names: readonly Name[], limits: Limits<
     name: 'limits',
     unit: limits.unit,
     bands: [
-      otherwise(names, 'normal', 'Normal'),
+      defaultBand(names, 'normal', 'Normal'),
       band(1, 'low', 'Low', beyond('Low', 'lt')),
       band(2, 'high', 'High', beyond('High', 'gt')),
     ],
   }
 }
 
-const within = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
+const isWithinBounds = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
   (gt === undefined || value > gt) &&
   (gte === undefined || value >= gte) &&
   (lt === undefined || value < lt) &&
   (lte === undefined || value <= lte)
 
-/** The first band from the highest severity down that the values match; a value that is not there matches nothing. */
-export function bandOf<Name extends string>(
+/** The most severe band that the values match; an absent value matches no band. */
+export function findBand<Name extends string>(
   { bands }: Pick<ThresholdSet<Name>, 'bands'>,
   names: readonly Name[],
   values: { [name in Name]?: number },
@@ -88,48 +92,48 @@ export function bandOf<Name extends string>(
     const results = names.flatMap((name) => {
       const bounds = band[name] as Bounds | undefined
       const value = values[name]
-      return bounds && value !== undefined ? [within(value, bounds)] : []
+      return bounds && value !== undefined ? [isWithinBounds(value, bounds)] : []
     })
     return band.combine === 'any' ? results.includes(true) : results.length > 0 && !results.includes(false)
   }
   return [...bands].sort((a, b) => b.severity - a.severity).find(matches)
 }
 
-/** The band of values in their own unit; compared unrounded, in the unit of the thresholds. */
-export function bandOfValues<Name extends string>(
-  { names, unit }: Thresholded<Name>,
+/** The band of values in their own unit; compares unrounded values in the unit of the thresholds. */
+export function findBandOfValues<Name extends string>(
+  { names, unit }: ThresholdTarget<Name>,
   set: ThresholdSet<Name>,
   values: { [name in Name]?: number },
 ): Band<Name> | undefined {
   const converted = Object.entries<number | undefined>(values).map(([name, value]) => [
     name,
-    value === undefined ? undefined : convert(value, unit, set.unit),
+    value === undefined ? undefined : convertUnit(value, unit, set.unit),
   ])
-  return bandOf(set, names, Object.fromEntries(converted))
+  return findBand(set, names, Object.fromEntries(converted))
 }
 
-/** Where a band begins and ends for one value alone, in the unit of the set. */
-export interface Stretch<Name extends string = string> {
+/** The interval of a band for a single value, in the unit of the set. */
+export interface BandInterval<Name extends string = string> {
   band: Band<Name>
   from: number
   to: number
 }
 
-/** The bands of one value alone between two ends, from the lowest up. */
-export function stretches<Name extends string>(
+/** The bands of a single value between two ends, in ascending order. */
+export function bandIntervals<Name extends string>(
   set: ThresholdSet<Name>,
   name: Name,
   [min, max]: readonly [number, number],
-): Stretch<Name>[] {
+): BandInterval<Name>[] {
   const cuts = set.bands.flatMap(
     (band) => Object.values((band[name] as Bounds | undefined) ?? {}) as number[],
   )
   const inside = cuts.filter((cut) => cut > min && cut < max)
   const ends = [...new Set([min, ...inside, max])].sort((a, b) => a - b)
-  const found: Stretch<Name>[] = []
+  const found: BandInterval<Name>[] = []
   for (const [i, from] of ends.slice(0, -1).entries()) {
     const to = ends[i + 1] as number
-    const band = bandOf(set, [name], { [name]: (from + to) / 2 } as { [n in Name]?: number })
+    const band = findBand(set, [name], { [name]: (from + to) / 2 } as { [n in Name]?: number })
     const last = found.at(-1)
     if (last && last.band === band) last.to = to
     else if (band) found.push({ band, from, to })

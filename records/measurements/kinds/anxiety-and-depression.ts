@@ -1,40 +1,43 @@
 import { Type } from '@sinclair/typebox'
-import { derived } from '../../../schemas/forms/fields.ts'
-import { checkOf } from '../../../schemas/registry.ts'
-import type { Band } from '../../../schemas/thresholds.ts'
-import type { Values } from '../../registered/kind.ts'
-import { hads, hadsAnswers } from '../calculations/scores/hads.ts'
-import type { Preset } from '../calculations/thresholds.ts'
-import { measurement } from '../measurement.ts'
+import { derivedField } from '../../../schemas/forms/fields.ts'
+import type { Band } from '../../../schemas/measurements/thresholds.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import type { Values } from '../../ehr-records/kind.ts'
+import { hadsAnswersFromOptions, scoreHads } from '../calculations/scores/hads.ts'
+import type { ThresholdPreset } from '../calculations/thresholds.ts'
+import { isPresent } from '../dependent-fields.ts'
+import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
-import { isThere } from '../together.ts'
 
-const ITEMS = 14
+const ITEM_COUNT = 14
 
-const EXAMPLE = [2, 1, 1, 0, 2, 1, 1, 0, 1, 0, 1, 1, 0, 0]
+const EXAMPLE_ANSWERS = [2, 1, 1, 0, 2, 1, 1, 0, 1, 0, 1, 1, 0, 0]
 
-const items = (description: string, example: unknown) =>
+const itemsSchema = (description: string, example: unknown) =>
   Type.Array(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: 3 }), {
-    minItems: ITEMS,
-    maxItems: ITEMS,
+    minItems: ITEM_COUNT,
+    maxItems: ITEM_COUNT,
     description,
     examples: [example],
   })
 
-const answers = items('Items 1 to 14 as they count, each 0 to 3; null where there is no answer', EXAMPLE)
+const answersSchema = itemsSchema(
+  'Items 1 to 14 as they count, each 0 to 3; null where there is no answer',
+  EXAMPLE_ANSWERS,
+)
 
-const areItems = checkOf(answers)
+const checkItems = createValidator(answersSchema)
 
-/** The items as they count; undefined as long as they do not fit their schema, which says why. */
-function answersOf(values: Values): (number | null)[] | undefined {
+/** The answers as they are scored; undefined if they violate their schema, which then reports the error. */
+function hadsAnswersOf(values: Values): (number | null)[] | undefined {
   const sent = values.answers ?? values.optionIndex
-  if (areItems(sent).length > 0) return undefined
+  if (checkItems(sent).length > 0) return undefined
   const given = sent as (number | null)[]
-  return isThere(values, 'answers') ? given : hadsAnswers(given)
+  return isPresent(values, 'answers') ? given : hadsAnswersFromOptions(given)
 }
 
-const subscale = (of: string) =>
-  derived(
+const subscaleSchema = (of: string) =>
+  derivedField(
     Type.Optional(
       Type.Object(
         {
@@ -55,27 +58,32 @@ const subscale = (of: string) =>
     ),
   )
 
-const series = (label: string, field: string): Series => ({
+const hadsSeries = (label: string, field: string): Series => ({
   ...{ label, field, unit: '{score}', axis: 'hads', range: [0, 21] },
 })
 
-const band = (severity: number, code: string, label: string, gt: number): Band<'anxiety' | 'depression'> => ({
+const hadsBand = (
+  severity: number,
+  code: string,
+  label: string,
+  gt: number,
+): Band<'anxiety' | 'depression'> => ({
   ...{ severity, code, label, combine: 'any' },
   anxiety: { gt },
   depression: { gt },
 })
 
-/** The cut-offs of Zigmond and Snaith, for either subscale. */
-const zigmond: Preset<'anxiety' | 'depression'> = {
+/** The cut-offs of Zigmond and Snaith, for both subscales. */
+const zigmondPreset: ThresholdPreset<'anxiety' | 'depression'> = {
   ...{ unit: '{score}', alertFrom: 2 },
   bands: [
-    band(0, 'normal', 'Normal', -1),
-    band(1, 'borderline', 'Borderline', 7),
-    band(2, 'abnormal', 'Abnormal', 10),
+    hadsBand(0, 'normal', 'Normal', -1),
+    hadsBand(1, 'borderline', 'Borderline', 7),
+    hadsBand(2, 'abnormal', 'Abnormal', 10),
   ],
 }
 
-export const Hads = measurement({
+export const Hads = defineMeasurement({
   name: 'Hads',
   path: 'hads',
   specified: ['list', 'add'],
@@ -86,32 +94,32 @@ export const Hads = measurement({
   words: { en: 'anxiety and depression scale', nl: 'vragenlijst over angst en depressie' },
   group: 'questionnaires',
   series: {
-    anxiety: series('HADS anxiety', 'anxiety.score'),
-    depression: series('HADS depression', 'depression.score'),
+    anxiety: hadsSeries('HADS anxiety', 'anxiety.score'),
+    depression: hadsSeries('HADS depression', 'depression.score'),
   },
-  presets: { zigmond },
+  presets: { zigmond: zigmondPreset },
   fields: {
-    answers: Type.Optional(answers),
+    answers: Type.Optional(answersSchema),
     optionIndex: Type.Optional(
-      items(
+      itemsSchema(
         'In place of answers: which option of each item was ticked, from 0 for the first one on the form',
-        hadsAnswers(EXAMPLE),
+        hadsAnswersFromOptions(EXAMPLE_ANSWERS),
       ),
     ),
-    anxiety: subscale('anxiety, the odd ones'),
-    depression: subscale('depression, the even ones'),
+    anxiety: subscaleSchema('anxiety, the odd ones'),
+    depression: subscaleSchema('depression, the even ones'),
   },
-  examples: [{ timestamp: '2026-03-01T08:30:00Z', answers: EXAMPLE }],
+  examples: [{ timestamp: '2026-03-01T08:30:00Z', answers: EXAMPLE_ANSWERS }],
   rules: {
-    together: ['answers', 'optionIndex'],
-    missing: (values) => (isThere(values, 'optionIndex') ? [] : ['answers']),
+    dependentFields: ['answers', 'optionIndex'],
+    missing: (values) => (isPresent(values, 'optionIndex') ? [] : ['answers']),
     violations: (values) =>
-      isThere(values, 'answers') && isThere(values, 'optionIndex')
+      isPresent(values, 'answers') && isPresent(values, 'optionIndex')
         ? [{ path: 'optionIndex', code: 'twice', message: 'must be absent when there are answers' }]
         : [],
     derived: (values) => {
-      const counted = answersOf(values)
-      return counted ? hads(counted) : {}
+      const counted = hadsAnswersOf(values)
+      return counted ? scoreHads(counted) : {}
     },
   },
 })

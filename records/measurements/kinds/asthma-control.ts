@@ -1,38 +1,43 @@
 import { Type } from '@sinclair/typebox'
-import { AcqParams } from '../../../schemas/acq.ts'
-import { derivedNumber, derivedText, inPathAs } from '../../../schemas/forms/fields.ts'
-import { checkOf } from '../../../schemas/registry.ts'
+import { derivedNumberField, derivedTextField, withPathName } from '../../../schemas/forms/fields.ts'
+import { AcqParams } from '../../../schemas/measurements/acq.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import type { Values } from '../../ehr-records/kind.ts'
 import { neutralLabel } from '../../questionnaires/text-packs.ts'
-import type { Values } from '../../registered/kind.ts'
-import { acq, acqChange, acqItems, acqViolations } from '../calculations/scores/acq.ts'
-import type { Preset } from '../calculations/thresholds.ts'
-import { measurement } from '../measurement.ts'
+import { acqItemsOf, acqViolations, compareAcqMeans, scoreAcq } from '../calculations/scores/acq.ts'
+import type { ThresholdPreset } from '../calculations/thresholds.ts'
+import { defineMeasurement } from '../measurement.ts'
 import type { OmhBody } from '../omh.ts'
 
-const { version, ...facts } = AcqParams.properties
+const { version, ...acqFactFields } = AcqParams.properties
 
-/** What is scored; undefined as long as it does not fit its schema, which says why. */
-function paramsOf({ acqVersion, ...values }: Values): AcqParams | undefined {
-  const sent = Object.keys(facts).flatMap((name) => (values[name] == null ? [] : [[name, values[name]]]))
+/** The parameters of the score; undefined if they violate their schema, which then reports the error. */
+function acqParamsOf({ acqVersion, ...values }: Values): AcqParams | undefined {
+  const sent = Object.keys(acqFactFields).flatMap((name) =>
+    values[name] == null ? [] : [[name, values[name]]],
+  )
   const params = { version: acqVersion, ...Object.fromEntries(sent) }
-  return isScorable(params).length === 0 ? (params as AcqParams) : undefined
+  return checkAcqParams(params).length === 0 ? (params as AcqParams) : undefined
 }
 
-const isScorable = checkOf(AcqParams)
+const checkAcqParams = createValidator(AcqParams)
 
-/** Unrounded. */
-const meanOf = ({ sum, acqVersion }: Values): number => Number(sum) / Number(acqVersion)
+/** The unrounded mean. */
+const acqMeanOf = ({ sum, acqVersion }: Values): number => Number(sum) / Number(acqVersion)
 
-/** IEEE 1752.1 has questionnaires of any kind; the questions are told by labels of ours, since the texts are not. */
-const survey: OmhBody = {
+/**
+ * IEEE 1752.1 has a schema for any questionnaire. Our labels name the questions, since their texts are
+ * licensed.
+ */
+const acqSurvey: OmhBody = {
   schema: { namespace: 'ieee', name: 'survey', version: '1.0' },
   modality: 'self-reported',
   body(record) {
-    const params = paramsOf(record)
+    const params = acqParamsOf(record)
     if (!params) return undefined
     const { timestamp, score = null, sum = null, answered, control = null } = record
     return {
-      items: acqItems(params).map((answer, i) => ({
+      items: acqItemsOf(params).map((answer, i) => ({
         question: { label: `acq-${i + 1}`, text: neutralLabel('ACQ', i + 1) },
         answers: answer === null ? [] : [{ value: answer, code: answer }],
       })),
@@ -45,7 +50,7 @@ const survey: OmhBody = {
   },
 }
 
-const control: Preset<'score'> = {
+const controlPreset: ThresholdPreset<'score'> = {
   ...{ unit: '{score}', alertFrom: 2 },
   bands: [
     { severity: 0, code: 'well-controlled', label: 'Well controlled', score: { lte: 0.75 } },
@@ -54,7 +59,7 @@ const control: Preset<'score'> = {
   ],
 }
 
-export const Acq = measurement({
+export const Acq = defineMeasurement({
   name: 'Acq',
   path: 'acq',
   specified: ['list', 'add', 'get', 'omh'],
@@ -65,36 +70,36 @@ export const Acq = measurement({
   series: {
     score: { label: 'ACQ score', field: 'score', unit: '{score}', axis: 'acq', range: [0, 6] },
   },
-  presets: { control },
+  presets: { control: controlPreset },
   summary: 'control',
   fields: {
-    // What is called version elsewhere counts the writes.
-    acqVersion: inPathAs('version', version),
-    ...facts,
-    score: derivedNumber('The unweighted mean, 0 to 6; null when an item has no answer', 1.5),
-    sum: derivedNumber('The sum of the items; null when one has no answer', 9),
-    answered: derivedNumber('How many items have an answer', 6),
-    control: derivedText(
+    // Elsewhere the path name `version` means the version of the record.
+    acqVersion: withPathName('version', version),
+    ...acqFactFields,
+    score: derivedNumberField('The unweighted mean, 0 to 6; null when an item has no answer', 1.5),
+    sum: derivedNumberField('The sum of the items; null when one has no answer', 9),
+    answered: derivedNumberField('How many items have an answer', 6),
+    control: derivedTextField(
       'well-controlled, borderline or not-well-controlled, by the unrounded score',
       'not-well-controlled',
     ),
   },
-  omh: survey,
+  omh: acqSurvey,
   examples: [{ timestamp: '2026-03-01T08:30:00Z', acqVersion: 6, answers: [2, 1, 2, 1, 1, 2] }],
   rules: {
-    together: ['acqVersion', ...Object.keys(facts)],
+    dependentFields: ['acqVersion', ...Object.keys(acqFactFields)],
     violations: (values) => {
-      const params = paramsOf(values)
+      const params = acqParamsOf(values)
       return params ? acqViolations(params) : []
     },
     derived: (values) => {
-      const params = paramsOf(values)
-      return params ? { ...acq(params) } : {}
+      const params = acqParamsOf(values)
+      return params ? { ...scoreAcq(params) } : {}
     },
   },
   comparison: {
-    alike: ['carePlanId', 'acqVersion'],
-    of: 'score',
+    sameFields: ['carePlanId', 'acqVersion'],
+    comparedField: 'score',
     fields: {
       change: Type.Optional(
         Type.Object(
@@ -111,8 +116,8 @@ export const Acq = measurement({
         ),
       ),
     },
-    told: (now, former) => ({
-      change: { since: former.timestamp, ...acqChange(meanOf(former), meanOf(now), now.age) },
+    describeChange: (now, former) => ({
+      change: { since: former.timestamp, ...compareAcqMeans(acqMeanOf(former), acqMeanOf(now), now.age) },
     }),
   },
 })

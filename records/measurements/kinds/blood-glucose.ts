@@ -1,5 +1,5 @@
-import { measurement } from '../measurement.ts'
-import { measured, omh } from '../omh.ts'
+import { defineMeasurement } from '../measurement.ts'
+import { defineOmhBody, quantityMember } from '../omh.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 
 const bloodGlucose: Quantity = {
@@ -13,12 +13,12 @@ const bloodGlucose: Quantity = {
   codes: { loinc: '15074-8', snomed: '33747003' },
 }
 
-export const BloodGlucose = measurement({
+export const BloodGlucose = defineMeasurement({
   name: 'BloodGlucose',
   path: 'bloodglucose',
   noun: 'blood-glucose measurement',
   description: 'A blood-glucose measurement',
   words: { en: 'blood glucose', nl: 'bloedglucose' },
   quantities: { bloodGlucose },
-  omh: omh('blood-glucose', '4.0', { blood_glucose: measured(bloodGlucose, 'bloodGlucose') }),
+  omh: defineOmhBody('blood-glucose', '4.0', { blood_glucose: quantityMember(bloodGlucose, 'bloodGlucose') }),
 })

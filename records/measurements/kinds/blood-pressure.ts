@@ -1,31 +1,31 @@
 import { Type } from '@sinclair/typebox'
-import { quantity } from '../../../schemas/common.ts'
-import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enum.ts'
-import { derivedNumber, derivedText } from '../../../schemas/forms/fields.ts'
-import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
-import { bloodPressure } from '../calculations/blood-pressure-thresholds.ts'
-import { measurement } from '../measurement.ts'
-import { measured, omh, worded } from '../omh.ts'
+import { quantityField } from '../../../schemas/common.ts'
+import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enums.ts'
+import { derivedNumberField, derivedTextField } from '../../../schemas/forms/fields.ts'
+import { classifyBloodPressure } from '../calculations/blood-pressure-condition.ts'
+import { bloodPressureThresholds } from '../calculations/blood-pressure-thresholds.ts'
+import { defineMeasurement } from '../measurement.ts'
+import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'
-import { ownUnits, quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
-import { rounded } from '../quantities/units.ts'
+import { quantityViolations, quantityWarnings, valuesInOwnUnits } from '../quantities/quantity.ts'
+import { roundTo } from '../quantities/units.ts'
 
-/** In the words of IEEE 1752.1. */
-const POSTURES = new Map([
+/** The postures as IEEE 1752.1 calls them. */
+const OMH_POSTURES = new Map([
   ['standing', 'standing'],
   ['sitting', 'sitting'],
   ['reclining', 'semi-recumbent'],
   ['lying', 'lying down'],
 ])
 
-/** In the words of Open mHealth, which has none for a finger. */
-const PLACES = new Map(
+/** The cuff locations as Open mHealth calls them; it has no word for a finger. */
+const OMH_LOCATIONS = new Map(
   CuffLocationEnum.enum
     .filter((location: string) => location !== 'finger')
     .map((location: string) => [location, location.replace('-arm', ' upper arm').replace('-', ' ')]),
 ) as Map<string, string>
 
-export const BloodPressure = measurement({
+export const BloodPressure = defineMeasurement({
   name: 'BloodPressure',
   path: 'bloodpressure',
   noun: 'blood-pressure measurement',
@@ -33,41 +33,41 @@ export const BloodPressure = measurement({
   words: { en: 'blood pressure', nl: 'bloeddruk' },
   specified: ['list', 'add', 'omh'],
   quantities: { systolic, diastolic },
-  presets: bloodPressure.presets,
+  presets: bloodPressureThresholds.presets,
   code: '85354-9',
   summary: 'condition',
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {
-    heartRate: Type.Optional(quantity('Beats per minute: 20 to 300', heartRate.example)),
+    heartRate: Type.Optional(quantityField('Beats per minute: 20 to 300', heartRate.example)),
     position: Type.Optional(PositionEnum),
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),
     method: Type.Optional(PressureMethodEnum),
-    meanArterialPressure: derivedNumber('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
-    pulsePressure: derivedNumber('systolic - diastolic, in mm[Hg]', 46),
-    condition: derivedText('By ESC/ESH 2018, see docs/decisions', 'normal'),
+    meanArterialPressure: derivedNumberField('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
+    pulsePressure: derivedNumberField('systolic - diastolic, in mm[Hg]', 46),
+    condition: derivedTextField('By ESC/ESH 2018, see docs/decisions', 'normal'),
   },
-  omh: omh('blood-pressure', '4.0', {
-    systolic_blood_pressure: measured(systolic, 'systolic'),
-    diastolic_blood_pressure: measured(diastolic, 'diastolic'),
-    body_posture: worded('position', POSTURES),
-    measurement_location: worded('location', PLACES),
+  omh: defineOmhBody('blood-pressure', '4.0', {
+    systolic_blood_pressure: quantityMember(systolic, 'systolic'),
+    diastolic_blood_pressure: quantityMember(diastolic, 'diastolic'),
+    body_posture: codedMember('position', OMH_POSTURES),
+    measurement_location: codedMember('location', OMH_LOCATIONS),
   }),
   rules: {
-    together: ['heartRate'],
+    dependentFields: ['heartRate'],
     violations: (values) => [
       ...diastolicViolations(values),
       ...quantityViolations(heartRate, 'heartRate', values.heartRate, heartRate.unit),
     ],
     derived: (values) => {
-      const { systolicMmHg: upper, diastolicMmHg: lower } = ownUnits({ systolic, diastolic }, values)
+      const { systolicMmHg: upper, diastolicMmHg: lower } = valuesInOwnUnits({ systolic, diastolic }, values)
       if (upper === undefined || lower === undefined) return {}
       const params = { systolic: upper, diastolic: lower, unit: 'mm[Hg]', thresholds: 'esc2018' } as const
       return {
-        meanArterialPressure: rounded((upper + 2 * lower) / 3, 1),
-        pulsePressure: rounded(upper - lower, 1),
-        condition: bloodPressureCondition(params).condition,
+        meanArterialPressure: roundTo((upper + 2 * lower) / 3, 1),
+        pulsePressure: roundTo(upper - lower, 1),
+        condition: classifyBloodPressure(params).condition,
       }
     },
   },

@@ -1,23 +1,23 @@
 import { Type } from '@sinclair/typebox'
-import { quantity } from '../../../schemas/common.ts'
-import { derivedText } from '../../../schemas/forms/fields.ts'
-import type { Values } from '../../registered/kind.ts'
-import { adultCategory, calculated, isAdult, whoAdult } from '../calculations/bmi.ts'
-import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
+import { quantityField } from '../../../schemas/common.ts'
+import { derivedTextField } from '../../../schemas/forms/fields.ts'
+import type { Values } from '../../ehr-records/kind.ts'
+import { adultCategoryOf, bmiFromValues, isAdult, whoAdultPreset } from '../calculations/bmi.ts'
+import { isPresent, missingDependentFields } from '../dependent-fields.ts'
+import { defineMeasurement } from '../measurement.ts'
+import { defineOmhBody } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities/quantities.ts'
 import { quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
-import { rounded } from '../quantities/units.ts'
+import { roundTo } from '../quantities/units.ts'
 import { seriesOf } from '../series.ts'
-import { allOrNone, isThere } from '../together.ts'
 
-const BODY = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
+const BODY_FIELDS = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
 
-/** Of what a device says that is kept which is shown, hence that is judged. */
-const shown = (values: Values): number | undefined =>
-  calculated(values) ?? (typeof values.bmi === 'number' ? rounded(values.bmi, 1) : undefined)
+/** The BMI that is shown and classified: from weight and height if given, else the device's own value. */
+const shownBmi = (values: Values): number | undefined =>
+  bmiFromValues(values) ?? (typeof values.bmi === 'number' ? roundTo(values.bmi, 1) : undefined)
 
-export const BodyMassIndex = measurement({
+export const BodyMassIndex = defineMeasurement({
   name: 'BodyMassIndex',
   path: 'bmi',
   noun: 'body-mass index',
@@ -26,51 +26,51 @@ export const BodyMassIndex = measurement({
   specified: ['list', 'add', 'omh'],
   quantities: { weight, height },
   series: { bmi: seriesOf(bodyMassIndex) },
-  presets: { who: whoAdult },
-  unrounded: (record) => ({ bmi: calculated(record) }),
+  presets: { who: whoAdultPreset },
+  unroundedValues: (record) => ({ bmi: bmiFromValues(record) }),
   summary: 'category',
   optional: ['weight', 'height'],
   fields: {
-    bmi: Type.Optional(quantity('Body-mass index, in kg/m2: 5 to 200', 22.9)),
+    bmi: Type.Optional(quantityField('Body-mass index, in kg/m2: 5 to 200', 22.9)),
     age: Type.Optional(
       Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, when it is known' }),
     ),
-    category: derivedText(
+    category: derivedTextField(
       'By the WHO, for adults; absent for people under 20, and where the age is not known',
       'normal',
     ),
-    method: derivedText('calculated, or measured by a device', 'calculated'),
+    method: derivedTextField('calculated, or measured by a device', 'calculated'),
   },
   examples: [
     { timestamp: '2026-03-01T08:30:00Z', weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'cm' },
   ],
   rules: {
-    together: ['bmi', 'age'],
+    dependentFields: ['bmi', 'age'],
     missing: (values) => {
-      const known = isThere(values, 'bmi') || BODY.some((name) => isThere(values, name))
-      return known ? allOrNone(values, BODY) : [...BODY]
+      const known = isPresent(values, 'bmi') || BODY_FIELDS.some((name) => isPresent(values, name))
+      return known ? missingDependentFields(values, BODY_FIELDS) : [...BODY_FIELDS]
     },
     violations: (values, changed) => [
-      ...(isThere(values, 'weight') && changed.includes('bmi') && isThere(values, 'bmi')
+      ...(isPresent(values, 'weight') && changed.includes('bmi') && isPresent(values, 'bmi')
         ? [{ path: 'bmi', code: 'calculated', message: 'must be absent: it follows from weight and height' }]
         : []),
-      ...quantityViolations(bodyMassIndex, 'bmi', calculated(values) ?? values.bmi, 'kg/m2'),
+      ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(values) ?? values.bmi, 'kg/m2'),
     ],
     derived: (values) => {
-      const bmi = shown(values)
+      const bmi = shownBmi(values)
       if (bmi === undefined) return {}
       return {
-        bmi: rounded(bmi, 1),
-        method: calculated(values) === undefined ? 'device' : 'calculated',
-        ...(typeof values.age === 'number' && isAdult(values.age) && { category: adultCategory(bmi) }),
+        bmi: roundTo(bmi, 1),
+        method: bmiFromValues(values) === undefined ? 'device' : 'calculated',
+        ...(typeof values.age === 'number' && isAdult(values.age) && { category: adultCategoryOf(bmi) }),
       }
     },
   },
-  omh: omh('body-mass-index', '3.0', {
+  omh: defineOmhBody('body-mass-index', '3.0', {
     body_mass_index: {
       of: ({ bmi }) => ({ value: bmi, unit: 'kg/m^2' }),
-      read: (said) => ({ bmi: (said as Values | undefined)?.value }),
+      parse: (said) => ({ bmi: (said as Values | undefined)?.value }),
     },
   }),
-  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', shown(values), 'kg/m2'),
+  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', shownBmi(values), 'kg/m2'),
 })

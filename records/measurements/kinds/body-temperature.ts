@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { ThermometerLocationEnum } from '../../../schemas/enum.ts'
-import { derivedText } from '../../../schemas/forms/fields.ts'
-import type { Band, Bounds } from '../../../schemas/thresholds.ts'
-import { bandOf, type Preset } from '../calculations/thresholds.ts'
-import { measurement } from '../measurement.ts'
-import { measured, omh, worded } from '../omh.ts'
-import { inOwnUnit, type Quantity } from '../quantities/quantity.ts'
+import { ThermometerLocationEnum } from '../../../schemas/enums.ts'
+import { derivedTextField } from '../../../schemas/forms/fields.ts'
+import type { Band, Bounds } from '../../../schemas/measurements/thresholds.ts'
+import { findBand, type ThresholdPreset } from '../calculations/thresholds.ts'
+import { defineMeasurement } from '../measurement.ts'
+import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
+import { type Quantity, toOwnUnit } from '../quantities/quantity.ts'
 
 export const temperature: Quantity = {
   label: 'Body temperature',
@@ -18,25 +18,30 @@ export const temperature: Quantity = {
   codes: { loinc: '8310-5', snomed: '386725007' },
 }
 
-const band = (severity: number, code: string, label: string, bounds: Bounds): Band<'temperature'> => ({
+const temperatureBand = (
+  severity: number,
+  code: string,
+  label: string,
+  bounds: Bounds,
+): Band<'temperature'> => ({
   ...{ severity, code, label },
   temperature: bounds,
 })
 
-/** Sites are never converted into each other. */
-const fever: Preset<'temperature'> = {
+/** Temperatures are never converted from one site to another. */
+const feverPreset: ThresholdPreset<'temperature'> = {
   ...{ unit: 'Cel', alertFrom: 2 },
   bands: [
-    band(0, 'normal', 'Normal', { gte: 35, lt: 37.5 }),
-    band(1, 'elevated', 'Elevated', { gte: 37.5, lt: 38 }),
-    band(2, 'low', 'Low', { lt: 35 }),
-    band(3, 'fever', 'Fever', { gte: 38, lt: 41 }),
-    band(4, 'very-high', 'Very high', { gte: 41 }),
+    temperatureBand(0, 'normal', 'Normal', { gte: 35, lt: 37.5 }),
+    temperatureBand(1, 'elevated', 'Elevated', { gte: 37.5, lt: 38 }),
+    temperatureBand(2, 'low', 'Low', { lt: 35 }),
+    temperatureBand(3, 'fever', 'Fever', { gte: 38, lt: 41 }),
+    temperatureBand(4, 'very-high', 'Very high', { gte: 41 }),
   ],
 }
 
-/** In the words of Open mHealth, which has none for the others. */
-const PLACES = new Map([
+/** The sites as Open mHealth calls them; it has no words for the others. */
+const OMH_LOCATIONS = new Map([
   ['oral', 'oral'],
   ['ear', 'tympanic'],
   ['axillary', 'axillary'],
@@ -46,7 +51,7 @@ const PLACES = new Map([
   ['vaginal', 'vagina'],
 ])
 
-export const BodyTemperature = measurement({
+export const BodyTemperature = defineMeasurement({
   name: 'BodyTemperature',
   path: 'bodytemperature',
   noun: 'body-temperature measurement',
@@ -54,23 +59,23 @@ export const BodyTemperature = measurement({
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
   specified: ['list', 'add'],
   quantities: { temperature },
-  presets: { fever },
+  presets: { fever: feverPreset },
   summary: 'band',
   fields: {
     location: Type.Optional(ThermometerLocationEnum),
     basal: Type.Optional(Type.Boolean({ description: 'Whether it was taken at rest, on waking' })),
-    band: derivedText('low, normal, elevated, fever or very-high', 'normal'),
+    band: derivedTextField('low, normal, elevated, fever or very-high', 'normal'),
   },
-  omh: omh('body-temperature', '4.0', {
-    body_temperature: measured(temperature, 'temperature'),
-    measurement_location: worded('location', PLACES),
-    temporal_relationship_to_sleep: worded('basal', new Map([[true, 'on waking']])),
+  omh: defineOmhBody('body-temperature', '4.0', {
+    body_temperature: quantityMember(temperature, 'temperature'),
+    measurement_location: codedMember('location', OMH_LOCATIONS),
+    temporal_relationship_to_sleep: codedMember('basal', new Map([[true, 'on waking']])),
   }),
   rules: {
     derived: (values) => {
-      const celsius = inOwnUnit(temperature, values.temperature, values.temperatureUnit)
+      const celsius = toOwnUnit(temperature, values.temperature, values.temperatureUnit)
       if (celsius === undefined) return {}
-      return { band: bandOf(fever, ['temperature'], { temperature: celsius })?.code }
+      return { band: findBand(feverPreset, ['temperature'], { temperature: celsius })?.code }
     },
   },
 })

@@ -1,24 +1,24 @@
 import { Type } from '@sinclair/typebox'
-import { derived } from '../../../schemas/forms/fields.ts'
-import { nullable } from '../../../schemas/nullable.ts'
-import { checkOf } from '../../../schemas/registry.ts'
-import { dsmq, SCALES } from '../calculations/scores/dsmq.ts'
-import { measurement } from '../measurement.ts'
+import { derivedField } from '../../../schemas/forms/fields.ts'
+import { nullable } from '../../../schemas/forms/nullable.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import { DSMQ_SCALES, scoreDsmq } from '../calculations/scores/dsmq.ts'
+import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 
-const ITEMS = SCALES.SS.length
+const ITEM_COUNT = DSMQ_SCALES.SS.length
 
-const answers = Type.Array(Type.Unsafe<number | 'NR' | null>({ enum: [0, 1, 2, 3, 'NR', null] }), {
-  minItems: ITEMS,
-  maxItems: ITEMS,
+const answersSchema = Type.Array(Type.Unsafe<number | 'NR' | null>({ enum: [0, 1, 2, 3, 'NR', null] }), {
+  minItems: ITEM_COUNT,
+  maxItems: ITEM_COUNT,
   description:
     'Items 1 to 16, each 0 to 3; NR where the treatment does not require it, null where there is no answer',
   examples: [[3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]],
 })
 
-const areAnswers = checkOf(answers)
+const checkAnswers = createValidator(answersSchema)
 
-const scale = (description: string) =>
+const scaleSchema = (description: string) =>
   nullable(
     Type.Object(
       {
@@ -37,11 +37,11 @@ const scale = (description: string) =>
     ),
   )
 
-const series = (label: string, scale: string): Series => ({
+const dsmqSeries = (label: string, scale: string): Series => ({
   ...{ label, field: `scales.${scale}.score`, unit: '{score}', axis: 'dsmq', range: [0, 10] },
 })
 
-export const Dsmq = measurement({
+export const Dsmq = defineMeasurement({
   name: 'Dsmq',
   path: 'dsmq',
   specified: ['add'],
@@ -50,23 +50,23 @@ export const Dsmq = measurement({
   words: { en: 'questionnaire about diabetes self care', nl: 'vragenlijst over zelfzorg bij diabetes' },
   group: 'questionnaires',
   series: {
-    SS: series('DSMQ, all items', 'SS'),
-    GM: series('DSMQ, glucose management', 'GM'),
-    DC: series('DSMQ, dietary control', 'DC'),
-    PA: series('DSMQ, physical activity', 'PA'),
-    HU: series('DSMQ, use of health care', 'HU'),
+    SS: dsmqSeries('DSMQ, all items', 'SS'),
+    GM: dsmqSeries('DSMQ, glucose management', 'GM'),
+    DC: dsmqSeries('DSMQ, dietary control', 'DC'),
+    PA: dsmqSeries('DSMQ, physical activity', 'PA'),
+    HU: dsmqSeries('DSMQ, use of health care', 'HU'),
   },
   fields: {
-    answers,
-    scales: derived(
+    answers: answersSchema,
+    scales: derivedField(
       Type.Optional(
         Type.Object(
           {
-            GM: scale('Glucose management'),
-            DC: scale('Dietary control'),
-            PA: scale('Physical activity'),
-            HU: scale('Use of health care'),
-            SS: scale('All items'),
+            GM: scaleSchema('Glucose management'),
+            DC: scaleSchema('Dietary control'),
+            PA: scaleSchema('Physical activity'),
+            HU: scaleSchema('Use of health care'),
+            SS: scaleSchema('All items'),
           },
           { additionalProperties: false, description: 'Its scores' },
         ),
@@ -74,8 +74,8 @@ export const Dsmq = measurement({
     ),
   },
   rules: {
-    together: ['answers'],
+    dependentFields: ['answers'],
     derived: (values) =>
-      areAnswers(values.answers).length === 0 ? { scales: dsmq(values.answers as never) } : {},
+      checkAnswers(values.answers).length === 0 ? { scales: scoreDsmq(values.answers as never) } : {},
   },
 })

@@ -1,5 +1,5 @@
-import { measurement } from '../measurement.ts'
-import { always, measured, omh } from '../omh.ts'
+import { defineMeasurement } from '../measurement.ts'
+import { constantMember, defineOmhBody, quantityMember } from '../omh.ts'
 import type { Quantity } from '../quantities/quantity.ts'
 
 const oxygenSaturation: Quantity = {
@@ -13,16 +13,16 @@ const oxygenSaturation: Quantity = {
   codes: { loinc: '59408-5', snomed: '431314004' },
 }
 
-export const OxygenSaturation = measurement({
+export const OxygenSaturation = defineMeasurement({
   name: 'OxygenSaturation',
   path: 'oxygensaturation',
   noun: 'oxygen-saturation measurement',
   description: 'An oxygen saturation, by pulse oximetry',
   words: { en: 'oxygen saturation', nl: 'zuurstofsaturatie' },
   quantities: { oxygenSaturation },
-  omh: omh('oxygen-saturation', '2.0', {
-    oxygen_saturation: measured(oxygenSaturation, 'oxygenSaturation'),
-    system: always('peripheral capillary'),
-    measurement_method: always('pulse oximetry'),
+  omh: defineOmhBody('oxygen-saturation', '2.0', {
+    oxygen_saturation: quantityMember(oxygenSaturation, 'oxygenSaturation'),
+    system: constantMember('peripheral capillary'),
+    measurement_method: constantMember('pulse oximetry'),
   }),
 })

@@ -1,7 +1,7 @@
-import type { Violation } from '../../../schemas/violation.ts'
-import { inOwnUnit, type Quantity } from './quantity.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { type Quantity, toOwnUnit } from './quantity.ts'
 
-/** What more than one kind of measurement, or a calculation too, is made of. Sources: LOINC, SNOMED CT, UCUM. */
+/** Quantities shared by several kinds of measurement and calculations. Sources: LOINC, SNOMED CT, UCUM. */
 export const systolic: Quantity = {
   label: 'Systolic pressure',
   kind: 'pressure',
@@ -66,15 +66,15 @@ export const bodyMassIndex: Quantity = {
   codes: { loinc: '39156-5', snomed: '60621009' },
 }
 
-/** Whether both are finite numbers in a known unit and diastolic is not below systolic. */
+/** A violation only if both are finite numbers in a known unit and diastolic is not below systolic. */
 export function diastolicViolations(values: {
   systolic?: unknown
   systolicUnit?: unknown
   diastolic?: unknown
   diastolicUnit?: unknown
 }): Violation[] {
-  const upper = inOwnUnit(systolic, values.systolic, values.systolicUnit)
-  const lower = inOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
+  const upper = toOwnUnit(systolic, values.systolic, values.systolicUnit)
+  const lower = toOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
   if (upper === undefined || lower === undefined || lower < upper) return []
   return [{ path: 'diastolic', code: 'order', message: 'must be below systolic' }]
 }

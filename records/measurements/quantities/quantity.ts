@@ -1,47 +1,47 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import { unit, quantity as value } from '../../../schemas/common.ts'
-import { derived } from '../../../schemas/forms/fields.ts'
-import type { Violation } from '../../../schemas/violation.ts'
-import type { Values } from '../../registered/kind.ts'
-import { convert, isUnitOf, type Kind, omhUnit, rounded, unitNames } from './units.ts'
+import { unitField, quantityField as value } from '../../../schemas/common.ts'
+import { derivedField } from '../../../schemas/forms/fields.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import type { Values } from '../../ehr-records/kind.ts'
+import { convertUnit, isUnitOf, omhUnitOf, type QuantityKind, roundTo, unitNames } from './units.ts'
 
-/** What is measured: in which unit it is compared, and which values it can have. */
+/** A measured quantity: the unit in which it is compared, and its possible values. */
 export interface Quantity {
-  /** As a heading: `Systolic pressure`. */
+  /** The heading: `Systolic pressure`. */
   label: string
-  kind: Kind
+  kind: QuantityKind
   /** Its own unit, as UCUM code: of the bounds, and of the value that filters, bands and graphs use. */
   unit: string
-  /** The field that holds the value in its own unit. */
+  /** The field that contains the value in its own unit. */
   inUnit: string
-  /** Outside of these a value is a slip of the pen or of the device, not a measurement. */
+  /** A value outside is a typing or device error and is refused. */
   hard: readonly [min: number, max: number]
-  /** Outside of these it is stored, with a warning. */
+  /** A value outside is stored, with a warning. */
   warn?: readonly [min: number, max: number]
   example: number
   codes: { loinc: string; snomed: string }
 }
 
-/** Decimals to which a converted value is kept: what is left of the unit that was sent. */
-const DECIMALS = 4
+/** Decimals to which a converted value is stored. */
+const STORED_DECIMALS = 4
 
-const isNumber = (sent: unknown): sent is number => typeof sent === 'number' && Number.isFinite(sent)
+const isFiniteNumber = (sent: unknown): sent is number => typeof sent === 'number' && Number.isFinite(sent)
 
-/** The value in the quantity's own unit; undefined when it is none, or its unit is no unit of it. */
-export function inOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown): number | undefined {
-  const fits = isNumber(sent) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
-  return fits ? convert(sent, unitName, quantity.unit) : undefined
+/** The value in the quantity's own unit; undefined if it is no number or its unit does not convert. */
+export function toOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown): number | undefined {
+  const fits = isFiniteNumber(sent) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
+  return fits ? convertUnit(sent, unitName, quantity.unit) : undefined
 }
 
-/** Whether a value is within bounds; one that was converted into another unit and back is still inside. */
-function within(converted: number, [min, max]: readonly [number, number]): boolean {
+/** Whether a value is within bounds; tolerates the rounding of a conversion there and back. */
+function isWithinRange(converted: number, [min, max]: readonly [number, number]): boolean {
   const slack = 1e-9 * max
   return converted >= min - slack && converted <= max + slack
 }
 
 /**
- * What is wrong with a quantity and its unit; nothing when one of the two is not there to be judged.
- * The value is checked after conversion, and stays as it was given.
+ * The violations of a quantity and its unit; none if either is missing. The value is checked after
+ * conversion, and stored as it was sent.
  */
 export function quantityViolations(
   quantity: Quantity,
@@ -54,12 +54,12 @@ export function quantityViolations(
   const { kind, unit, hard } = quantity
   if (!isUnitOf(kind, unitName))
     return [{ path: unitProperty, code: 'unit', message: `must be one of ${unitNames(kind).join(', ')}` }]
-  const converted = inOwnUnit(quantity, sent, unitName)
-  if (converted === undefined || within(converted, hard)) return []
+  const converted = toOwnUnit(quantity, sent, unitName)
+  if (converted === undefined || isWithinRange(converted, hard)) return []
   return [{ path: name, code: 'range', message: `must lie between ${hard[0]} and ${hard[1]} ${unit}` }]
 }
 
-/** What is unusual about a quantity that is valid. */
+/** The warnings about a valid but unusual quantity. */
 export function quantityWarnings(
   quantity: Quantity,
   name: string,
@@ -67,46 +67,54 @@ export function quantityWarnings(
   unitName: unknown,
 ): Violation[] {
   const { warn, unit } = quantity
-  const converted = inOwnUnit(quantity, sent, unitName)
-  if (!warn || converted === undefined || within(converted, warn)) return []
+  const converted = toOwnUnit(quantity, sent, unitName)
+  if (!warn || converted === undefined || isWithinRange(converted, warn)) return []
   return [{ path: name, code: 'unusual', message: `lies outside of ${warn[0]} to ${warn[1]} ${unit}` }]
 }
 
-/** The fields of a quantity: the value and its unit as they were sent, and the value in the quantity's own unit. */
+/**
+ * The fields of a quantity: the value and its unit as they were sent, and the value in the quantity's own
+ * unit.
+ */
 export function quantityFields(
   name: string,
   { label, kind, unit: own, inUnit, hard, example }: Quantity,
   required: boolean,
 ): TProperties {
   const asSent = value(`${label}, in ${name}Unit: ${hard[0]} to ${hard[1]} ${own}`, example)
-  const ofUnit = unit(name, unitNames(kind).join(', '))
+  const ofUnit = unitField(name, unitNames(kind).join(', '))
   const converted = Type.Optional(Type.Number({ description: `${label} in ${own}`, examples: [example] }))
   return {
     [name]: required ? asSent : Type.Optional(asSent),
     [`${name}Unit`]: required ? ofUnit : Type.Optional(ofUnit),
-    [inUnit]: derived(converted),
+    [inUnit]: derivedField(converted),
   }
 }
 
-/** The values in their own units, by the names of the fields that hold them. */
-export const ownUnits = (quantities: Record<string, Quantity>, values: Values): Record<string, number> =>
+/** The values in their own units, by the fields that contain them. */
+export const valuesInOwnUnits = (
+  quantities: Record<string, Quantity>,
+  values: Values,
+): Record<string, number> =>
   Object.fromEntries(
     Object.entries(quantities).flatMap(([name, quantity]) => {
-      const converted = inOwnUnit(quantity, values[name], values[`${name}Unit`])
-      return converted === undefined ? [] : [[quantity.inUnit, rounded(converted, DECIMALS)]]
+      const converted = toOwnUnit(quantity, values[name], values[`${name}Unit`])
+      return converted === undefined ? [] : [[quantity.inUnit, roundTo(converted, STORED_DECIMALS)]]
     }),
   )
 
-/** A measured value for Open mHealth: as it was sent where its schemas have that unit, else in the quantity's own. */
-export function unitValue(
+/**
+ * A measured value for Open mHealth: as sent if its schemas have that unit, else in the quantity's own unit.
+ */
+export function omhUnitValue(
   quantity: Quantity,
   name: string,
   record: Values,
 ): { value: number; unit: string } | undefined {
   const [sent, own] = [record[name], record[quantity.inUnit]]
-  if (!isNumber(sent) || !isNumber(own)) return undefined
-  const unit = omhUnit(record[`${name}Unit`])
+  if (!isFiniteNumber(sent) || !isFiniteNumber(own)) return undefined
+  const unit = omhUnitOf(record[`${name}Unit`])
   return unit === undefined
-    ? { value: own, unit: omhUnit(quantity.unit) ?? quantity.unit }
+    ? { value: own, unit: omhUnitOf(quantity.unit) ?? quantity.unit }
     : { value: sent, unit }
 }

@@ -1,5 +1,5 @@
 /** A kind of quantity; only units of the same kind convert into each other. */
-export type Kind =
+export type QuantityKind =
   | 'pressure'
   | 'temperature'
   | 'mass'
@@ -12,13 +12,13 @@ export type Kind =
 interface Unit {
   /** The UCUM code. */
   code: string
-  kind: Kind
-  /** Other spellings that are in use; `C` and `F` are coulomb and farad in UCUM, but nobody means those. */
+  kind: QuantityKind
+  /** Other spellings in use; `C` and `F` are coulomb and farad in UCUM, but here they mean degrees. */
   aliases?: readonly string[]
   /** Value in the base unit of its kind = value x factor + offset. */
   factor: number
   offset?: number
-  /** What Open mHealth calls it, where its schemas have it. */
+  /** The unit's name in Open mHealth, if its schemas have it. */
   omh?: string
 }
 
@@ -55,41 +55,44 @@ const UNITS: readonly Unit[] = [
   { code: 'mg/dL', kind: 'glucose', factor: 1 / 18.016, omh: 'mg/dL' },
 ]
 
-const byName = new Map(
+const unitByName = new Map(
   UNITS.flatMap((unit) => [unit.code, ...(unit.aliases ?? [])].map((name) => [name, unit])),
 )
 
-/** The names by which a unit of this kind is accepted, for a sentence. */
-export const unitNames = (kind: Kind): string[] =>
+/** The accepted names of all units of this kind, for a sentence. */
+export const unitNames = (kind: QuantityKind): string[] =>
   UNITS.filter((unit) => unit.kind === kind).flatMap(({ code, aliases = [] }) => [code, ...aliases])
 
-/** Whether this is a unit of that kind, by its UCUM code or an alias. */
-export const isUnitOf = (kind: Kind, name: string): boolean => byName.get(name)?.kind === kind
+/** Whether a name, UCUM code or alias, is a unit of this kind. */
+export const isUnitOf = (kind: QuantityKind, name: string): boolean => unitByName.get(name)?.kind === kind
 
-/** The name of a unit in Open mHealth; undefined when its schemas do not have it. */
-export const omhUnit = (name: unknown): string | undefined => byName.get(String(name))?.omh
+/** The name of a unit in Open mHealth; undefined if its schemas do not have it. */
+export const omhUnitOf = (name: unknown): string | undefined => unitByName.get(String(name))?.omh
 
-/** The names of all units that convert into one; of one that stands alone, such as a score's, its own. */
-export const namesOfUnit = (unit: string): string[] => {
-  const kind = byName.get(unit)?.kind
+/**
+ * The names of all units that convert into this one; for a unit that does not convert, such as a score's, its
+ * own name.
+ */
+export const convertibleUnitNames = (unit: string): string[] => {
+  const kind = unitByName.get(unit)?.kind
   return kind === undefined ? [unit] : unitNames(kind)
 }
 
-export const isConvertible = (from: string, to: string): boolean => namesOfUnit(to).includes(from)
+export const isConvertible = (from: string, to: string): boolean => convertibleUnitNames(to).includes(from)
 
 /**
- * The value in another unit, unrounded; exactly the same when the units are the same.
+ * The value in another unit, unrounded; exactly the same value if the units are the same.
  * @throws RangeError when a unit is unknown or the two are of different kinds
  */
-export function convert(value: number, from: string, to: string): number {
+export function convertUnit(value: number, from: string, to: string): number {
   if (from === to) return value
-  const source = byName.get(from)
-  const target = byName.get(to)
+  const source = unitByName.get(from)
+  const target = unitByName.get(to)
   if (!source || !target || source.kind !== target.kind)
     throw new RangeError(`no conversion from ${from} to ${to}`)
   if (source === target) return value
   return (value * source.factor + (source.offset ?? 0) - (target.offset ?? 0)) / target.factor
 }
 
-/** A number as it is reported; what is classified is never rounded first. */
-export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals))
+/** Rounds a number for output; classify unrounded values instead. */
+export const roundTo = (value: number, decimals: number): number => Number(value.toFixed(decimals))

@@ -1,56 +1,56 @@
-import type { Scanner } from './scanner.ts'
+import type { AdlScanner } from './scanner.ts'
 
-/** What is told in angle brackets: a value (of a list the first), or members by their names. */
-export type Odin = string | Members
-export type Members = ReadonlyMap<string, Odin>
+/** The content of angle brackets: a value (of a list the first one), or members by name. */
+export type OdinValue = string | OdinMembers
+export type OdinMembers = ReadonlyMap<string, OdinValue>
 
-const NAME = /[a-z]\w*(?=\s*=)/iy
-const KEY = /\[(?="|\d+\s*\])/y
-const INTERVAL = /\|[^|\n]*\|/y
-const CODE = /\[[^\][\n]*\]/y
-const BARE = /[^\s<>"[\]|,;]+/y
+const MEMBER_NAME = /[a-z]\w*(?=\s*=)/iy
+const MEMBER_KEY = /\[(?="|\d+\s*\])/y
+const INTERVAL_VALUE = /\|[^|\n]*\|/y
+const CODE_VALUE = /\[[^\][\n]*\]/y
+const BARE_VALUE = /[^\s<>"[\]|,;]+/y
 
-/** `name = <…>` or `["key"] = <…>`, as many as there are. @throws TextFault */
-export function readMembers(scanner: Scanner): Members {
-  const members = new Map<string, Odin>()
-  for (let name = nameIn(scanner); name !== undefined; name = nameIn(scanner)) {
-    scanner.need(/=/y, '=')
+/** Reads any number of `name = <…>` or `["key"] = <…>`. @throws TextSyntaxError */
+export function readMembers(scanner: AdlScanner): OdinMembers {
+  const members = new Map<string, OdinValue>()
+  for (let name = readName(scanner); name !== undefined; name = readName(scanner)) {
+    scanner.expect(/=/y, '=')
     members.set(name, readOdin(scanner))
     scanner.take(/;/y)
   }
   return members
 }
 
-function nameIn(scanner: Scanner): string | undefined {
-  if (scanner.take(KEY) === undefined) return scanner.take(NAME)
-  const key = scanner.quoted('"') ?? scanner.need(/\d+/y, 'a key')
-  scanner.need(/\]/y, ']')
+function readName(scanner: AdlScanner): string | undefined {
+  if (scanner.take(MEMBER_KEY) === undefined) return scanner.take(MEMBER_NAME)
+  const key = scanner.quoted('"') ?? scanner.expect(/\d+/y, 'a key')
+  scanner.expect(/\]/y, ']')
   return key
 }
 
-/** @throws TextFault */
-export function readOdin(scanner: Scanner): Odin {
+/** @throws TextSyntaxError */
+export function readOdin(scanner: AdlScanner): OdinValue {
   scanner.take(/\([\w<>, ]{1,100}\)/y)
-  scanner.need(/</y, '<')
-  return scanner.nested(() => {
+  scanner.expect(/</y, '<')
+  return scanner.readNested(() => {
     const members = readMembers(scanner)
     const values: string[] = []
     if (members.size === 0)
-      for (let value = valueIn(scanner); value !== undefined; value = valueIn(scanner)) {
+      for (let value = readValue(scanner); value !== undefined; value = readValue(scanner)) {
         values.push(value)
         scanner.take(/[,;]/y)
       }
-    scanner.need(/>/y, members.size > 0 ? 'a name or >' : 'a value or >')
+    scanner.expect(/>/y, members.size > 0 ? 'a name or >' : 'a value or >')
     return members.size > 0 ? members : (values[0] ?? '')
   })
 }
 
-const valueIn = (scanner: Scanner): string | undefined =>
-  scanner.quoted('"') ?? scanner.take(INTERVAL) ?? scanner.take(CODE) ?? scanner.take(BARE)
+const readValue = (scanner: AdlScanner): string | undefined =>
+  scanner.quoted('"') ?? scanner.take(INTERVAL_VALUE) ?? scanner.take(CODE_VALUE) ?? scanner.take(BARE_VALUE)
 
-/** What is told below some names; undefined: nothing. */
-export const toldAt = (odin: Odin | undefined, ...path: string[]): Odin | undefined =>
-  path.reduce<Odin | undefined>((value, name) => membersOf(value)?.get(name), odin)
+/** The value below a path of names; undefined if there is none. */
+export const odinAt = (odin: OdinValue | undefined, ...path: string[]): OdinValue | undefined =>
+  path.reduce<OdinValue | undefined>((value, name) => odinMembers(value)?.get(name), odin)
 
-export const membersOf = (odin: Odin | undefined): Members | undefined =>
+export const odinMembers = (odin: OdinValue | undefined): OdinMembers | undefined =>
   typeof odin === 'string' ? undefined : odin

@@ -1,27 +1,27 @@
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Violation } from '../../../schemas/violation.ts'
-import { placeOf, TextFault } from '../formats/text-fault.ts'
-import type { ObjectConstraint, Terms } from '../opt/constraints.ts'
-import { rmClass } from '../rm/classes.ts'
-import { readDefinition } from './definition.ts'
-import { membersOf, readMembers, toldAt } from './odin.ts'
-import { Scanner } from './scanner.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
+import type { ObjectConstraint, TermDefinitions } from '../opt/constraints.ts'
+import { findRmClass } from '../rm/classes.ts'
+import { odinAt, odinMembers, readMembers } from './odin.ts'
+import { readDefinition } from './read-definition.ts'
+import { AdlScanner } from './scanner.ts'
 
-/** What an archetype in ADL 1.4 says. */
-export interface Adl {
+/** A parsed archetype in ADL 1.4. */
+export interface AdlArchetype {
   id: string
   concept: string
   rmType: string
   root: ObjectConstraint
 }
 
-const ID = /^openEHR-[A-Za-z]+-([A-Z_]+)\.([A-Za-z0-9_-]+)\.v\d+[A-Za-z0-9.-]*$/
-const NEEDED = ['concept', 'language', 'definition', 'ontology'] as const
-/** With what a section begins; texts may have lines that begin with the same word. */
-const HEADING =
+const ARCHETYPE_ID = /^openEHR-[A-Za-z]+-([A-Z_]+)\.([A-Za-z0-9_-]+)\.v\d+[A-Za-z0-9.-]*$/
+const REQUIRED_SECTIONS = ['concept', 'language', 'definition', 'ontology'] as const
+/** The headings of sections; texts may have lines that begin with the same word. */
+const SECTION_HEADING =
   /^[ \t]*(archetype|speciali[sz]e|concept|language|description|definition|invariant|ontology|annotations|revision_history)\b(?=[ \t]*(?:\r?$|--|[([]|[A-Z_]+\[|\w+[ \t]*=))/gm
 
-/** Where a section is, behind its heading. */
+/** The position of a section, without its heading. */
 interface Section {
   from: number
   to: number
@@ -29,13 +29,13 @@ interface Section {
 type Sections = ReadonlyMap<string, Section>
 
 /**
- * Reads an archetype: what it is about, and its nodes.
- * @throws MalformedRequest for what is no text; InvalidInput for what is no archetype, naming all that is missing; RuleViolated
- * with line and column for a definition or an ontology that cannot be read
+ * Reads an archetype: its concept and its nodes.
+ * @throws MalformedRequest for undecodable text; InvalidInput for an invalid archetype, with everything that
+ * is missing; RuleViolated with line and column for an unreadable definition or ontology
  */
-export function readAdl(bytes: Uint8Array): Adl {
-  const text = textOf(bytes)
-  const sections = sectionsIn(text)
+export function readAdl(bytes: Uint8Array): AdlArchetype {
+  const text = decodeAdl(bytes)
+  const sections = findSections(text)
   const within = (name: string): string => {
     const { from, to } = sections.get(name) ?? { from: 0, to: 0 }
     return text.slice(from, to)
@@ -44,36 +44,49 @@ export function readAdl(bytes: Uint8Array): Adl {
   const id =
     within('archetype')
       .split(/\s+/)
-      .find((word) => ID.test(word)) ?? ''
-  const [, rmType = '', name = ''] = ID.exec(id) ?? []
+      .find((word) => ARCHETYPE_ID.test(word)) ?? ''
+  const [, rmType = '', name = ''] = ARCHETYPE_ID.exec(id) ?? []
   const violations = [
-    ...(rmClass(rmType)
+    ...(findRmClass(rmType)
       ? []
-      : [fault('archetype', 'pattern', 'must name the archetype: openEHR-EHR-OBSERVATION.body_weight.v2')]),
-    ...(version && version !== '1.4' ? [fault('archetype', 'version', 'must be ADL 1.4')] : []),
-    ...NEEDED.filter((one) => !sections.has(one)).map((one) => fault(one, 'required', 'is required')),
+      : [
+          violationAt(
+            'archetype',
+            'pattern',
+            'must name the archetype: openEHR-EHR-OBSERVATION.body_weight.v2',
+          ),
+        ]),
+    ...(version && version !== '1.4' ? [violationAt('archetype', 'version', 'must be ADL 1.4')] : []),
+    ...REQUIRED_SECTIONS.filter((one) => !sections.has(one)).map((one) =>
+      violationAt(one, 'required', 'is required'),
+    ),
   ]
-  const root = new Scanner(within('definition'), 0).take(/[A-Z_]+(?=\[)/y)
+  const root = new AdlScanner(within('definition'), 0).take(/[A-Z_]+(?=\[)/y)
   if (violations.length === 0 && root !== rmType)
-    violations.push(fault('definition', 'root', `must be of ${rmType}, as the id says`))
+    violations.push(violationAt('definition', 'root', `must be of ${rmType}, as the id says`))
   if (violations.length > 0) throw new ServiceError('InvalidInput', { violations })
-  const read = <T>(section: string, work: (scanner: Scanner) => T) =>
+  const read = <T>(section: string, work: (scanner: AdlScanner) => T) =>
     readSection(text, sections, section, work)
-  const terms = read('ontology', (scanner) => termsIn(scanner, languageIn(within('language'))))
+  const terms = read('ontology', (scanner) => readTerms(scanner, findLanguage(within('language'))))
   return {
     ...{ id, rmType },
-    concept: conceptIn(within('concept')) ?? terms.get('at0000')?.text ?? name,
+    concept: findConcept(within('concept')) ?? terms.get('at0000')?.text ?? name,
     root: read('definition', (scanner) => readDefinition(scanner, { id, terms })),
   }
 }
 
-function readSection<T>(text: string, sections: Sections, section: string, work: (scanner: Scanner) => T): T {
+function readSection<T>(
+  text: string,
+  sections: Sections,
+  section: string,
+  work: (scanner: AdlScanner) => T,
+): T {
   const { from, to } = sections.get(section) as Section
   try {
-    return work(new Scanner(text.slice(0, to), from))
+    return work(new AdlScanner(text.slice(0, to), from))
   } catch (error) {
-    if (!(error instanceof TextFault)) throw error
-    const { line, column } = placeOf(text, error.offset)
+    if (!(error instanceof TextSyntaxError)) throw error
+    const { line, column } = lineAndColumnOf(text, error.offset)
     const message = `cannot be read: line ${line}, column ${column}: ${error.message}`
     throw new ServiceError('RuleViolated', {
       violations: [{ path: section, code: 'adl', message, line, column }],
@@ -82,28 +95,28 @@ function readSection<T>(text: string, sections: Sections, section: string, work:
   }
 }
 
-const fault = (path: string, code: string, message: string): Violation => ({
+const violationAt = (path: string, code: string, message: string): Violation => ({
   path,
   code,
   message,
 })
 
-function textOf(bytes: Uint8Array): string {
+function decodeAdl(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
     throw new ServiceError('MalformedRequest', {
-      violations: [fault('', 'encoding', 'must be a text in UTF-8')],
+      violations: [violationAt('', 'encoding', 'must be a text in UTF-8')],
       cause: error,
     })
   }
 }
 
-function sectionsIn(text: string): Sections {
+function findSections(text: string): Sections {
   const sections = new Map<string, Section>()
   let last: Section | undefined
-  for (const { 0: heading, 1: name = '', index } of text.matchAll(HEADING)) {
-    // The first of its name: texts further down may have lines that begin so, too.
+  for (const { 0: heading, 1: name = '', index } of text.matchAll(SECTION_HEADING)) {
+    // Only the first heading of a name counts, because texts below may have lines that begin the same way.
     if (sections.has(name)) continue
     if (last) last.to = index
     last = { from: index + heading.length, to: text.length }
@@ -112,19 +125,19 @@ function sectionsIn(text: string): Sections {
   return sections
 }
 
-/** `[at0000]	-- Body weight` */
-const conceptIn = (section: string): string | undefined =>
+/** Finds the concept in a line such as `[at0000]	-- Body weight` */
+const findConcept = (section: string): string | undefined =>
   /\[at0000[\d.]*\][ \t]*--[ \t]*(\S.{0,250})/.exec(section)?.[1]?.trim()
 
-const languageIn = (section: string): string =>
+const findLanguage = (section: string): string =>
   /original_language\s*=\s*<\s*\[[\w-]+::([\w-]+)\]/.exec(section)?.[1] ?? ''
 
-/** What the codes mean, in the language that the archetype was written in. */
-function termsIn(scanner: Scanner, language: string): Terms {
+/** The terms of the codes, in the original language of the archetype. */
+function readTerms(scanner: AdlScanner, language: string): TermDefinitions {
   const ontology = readMembers(scanner)
-  scanner.end('a name or the end of the ontology')
-  const languages = membersOf(ontology.get('term_definitions'))
+  scanner.expectEnd('a name or the end of the ontology')
+  const languages = odinMembers(ontology.get('term_definitions'))
   const told = languages?.get(language) ?? languages?.values().next().value
-  const items = membersOf(toldAt(told, 'items') ?? told) ?? new Map()
-  return new Map([...items].map(([code, item]) => [code, { text: String(toldAt(item, 'text') ?? '') }]))
+  const items = odinMembers(odinAt(told, 'items') ?? told) ?? new Map()
+  return new Map([...items].map(([code, item]) => [code, { text: String(odinAt(item, 'text') ?? '') }]))
 }

@@ -1,49 +1,52 @@
-import { TextFault } from '../formats/text-fault.ts'
+import { TextSyntaxError } from '../formats/text-syntax-error.ts'
 
-/** How deeply braces and angle brackets may be nested. */
-const DEEPEST = 100
+/** Maximum nesting of braces and angle brackets. */
+const MAX_NESTING = 100
 
-const BLANK = /(?:\s+|--[^\n]*)+/y
+const BLANK_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
 
-/** Goes through a section of an archetype. */
-export class Scanner {
+/** Reads a section of an archetype token by token. */
+export class AdlScanner {
   readonly #text: string
   #at: number
   #depth = 0
 
-  /** @param text up to the end of the section; @param from where it begins */
+  /** @param text up to the end of the section; @param from offset of its beginning */
   constructor(text: string, from: number) {
     this.#text = text
     this.#at = from
   }
 
-  /** Where what comes next begins. */
+  /** Offset of the next token. */
   get at(): number {
-    BLANK.lastIndex = this.#at
-    if (BLANK.test(this.#text)) this.#at = BLANK.lastIndex
+    BLANK_OR_COMMENT.lastIndex = this.#at
+    if (BLANK_OR_COMMENT.test(this.#text)) this.#at = BLANK_OR_COMMENT.lastIndex
     return this.#at
   }
 
-  /** Whether this comes next. @param pattern sticky */
-  sees(pattern: RegExp): boolean {
+  /** Whether the next token matches. @param pattern sticky */
+  isNext(pattern: RegExp): boolean {
     pattern.lastIndex = this.at
     return pattern.test(this.#text)
   }
 
-  /** Takes what comes next, if it is this. @param pattern sticky */
+  /** Takes the next token if it matches. @param pattern sticky */
   take(pattern: RegExp): string | undefined {
-    if (!this.sees(pattern)) return undefined
+    if (!this.isNext(pattern)) return undefined
     const found = this.#text.slice(this.#at, pattern.lastIndex)
     this.#at = pattern.lastIndex
     return found
   }
 
-  /** @throws TextFault when something else comes next */
-  need(pattern: RegExp, expected: string): string {
+  /** @throws TextSyntaxError when the next token does not match */
+  expect(pattern: RegExp, expected: string): string {
     return this.take(pattern) ?? this.fail(expected)
   }
 
-  /** What stands between two quotes, if one comes next; what is escaped, without its backslash. @throws TextFault when it never ends */
+  /**
+   * Takes a quoted text if it comes next, and resolves its escapes.
+   * @throws TextSyntaxError when the closing quote is missing
+   */
   quoted(quote: '"' | '/' | '^'): string | undefined {
     const begin = this.at
     if (this.#text[begin] !== quote) return undefined
@@ -54,25 +57,26 @@ export class Scanner {
         return this.#text.slice(begin + 1, i).replaceAll(/\\(["\\])/g, '$1')
       }
     }
-    throw new TextFault(begin, `what begins here never ends: expected ${quote}`)
+    throw new TextSyntaxError(begin, `what begins here never ends: expected ${quote}`)
   }
 
-  /** @throws TextFault when it goes too deep */
-  nested<T>(work: () => T): T {
-    if (++this.#depth > DEEPEST) throw new TextFault(this.#at, `is nested deeper than ${DEEPEST} levels`)
+  /** @throws TextSyntaxError when the nesting is too deep */
+  readNested<T>(work: () => T): T {
+    if (++this.#depth > MAX_NESTING)
+      throw new TextSyntaxError(this.#at, `is nested deeper than ${MAX_NESTING} levels`)
     const done = work()
     this.#depth--
     return done
   }
 
-  /** @throws TextFault unless the section ends here */
-  end(expected: string): void {
+  /** @throws TextSyntaxError unless the section ends here */
+  expectEnd(expected: string): void {
     if (this.at < this.#text.length) this.fail(expected)
   }
 
   fail(expected: string): never {
     const rest = this.#text.slice(this.at, this.at + 30).split('\n', 1)[0]
     const found = rest === '' ? 'the end of the section' : JSON.stringify(rest)
-    throw new TextFault(this.#at, `expected ${expected}, found ${found}`)
+    throw new TextSyntaxError(this.#at, `expected ${expected}, found ${found}`)
   }
 }

@@ -1,35 +1,34 @@
 import { ServiceError } from '../../../schemas/errors.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import type { MeasurementKind } from '../../measurements/measurement.ts'
-import { refuseViolations } from '../../registered/refusals/refusals.ts'
 import { EVERY_EHR } from '../../store/audit/scopes.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import { accessesOf, attemptOf } from '../../store/resource.ts'
-import type { Records } from '../../store/writing/transaction.ts'
+import { accessesByEhr, accessWithoutRecords } from '../../store/resource.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
 import { Composition } from '../composition-record.ts'
-import type { FactsFilling } from '../compositions/facts-filling.ts'
-import { placeOf, TextFault } from '../formats/text-fault.ts'
-import { checked, MOST_ROWS, type Parameters, pathsIn } from './checker.ts'
-import { evaluation } from './evaluation/evaluate.ts'
-import type { Forest } from './evaluation/forest.ts'
-import { both, type Filter } from './filters.ts'
-import type { Query } from './language/ast.ts'
-import { tokensOf } from './language/lexer.ts'
-import { parseQuery } from './language/parser.ts'
-import { Pace } from './pace.ts'
-import { type Plan, planOf } from './planner.ts'
-import { countOf, searchOf } from './reading/compositions.ts'
-import { countedIn, countOfArchetype } from './reading/counts.ts'
-import { EhrsRead } from './reading/ehrs-read.ts'
-import { forests } from './reading/forests.ts'
-import { countOfSearch, searchesOf } from './reading/measured.ts'
-import { Budget } from './results/budget.ts'
-import { collector } from './results/collector.ts'
-import type { Made, Window } from './results/made.ts'
+import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
+import { checkQuery, MAX_ROWS, pathsOfQuery, type QueryParameters } from './check-query.ts'
+import { allOf, type DatabaseFilter } from './database-filters.ts'
+import type { EhrTree } from './evaluation/ehr-tree.ts'
+import { createEvaluation } from './evaluation/evaluation.ts'
+import type { AqlQuery } from './language/ast.ts'
+import { tokenize } from './language/lexer.ts'
+import { parseQuery } from './language/parse-query.ts'
+import { planQuery, type QueryPlan } from './planner.ts'
+import { MemoryBudget } from './results/memory-budget.ts'
+import type { ResultRow, RowWindow } from './results/row.ts'
+import { createRowCollector } from './results/row-collector.ts'
+import { countArchetypeByIndex, countedArchetype } from './scan/archetype-count.ts'
+import { countCompositions, planCompositionSearch } from './scan/composition-scan.ts'
+import { EhrScan } from './scan/ehr-scan.ts'
+import { scanEhrTrees } from './scan/ehr-tree-scan.ts'
+import { countMeasurements, planMeasurementSearches } from './scan/measurement-scan.ts'
+import { TimeSlice } from './time-slice.ts'
 
-/** A query as a client asks it. */
+/** A query as a client sends it. */
 export interface QueryRequest {
   q: string
-  parameters: Parameters
+  parameters: QueryParameters
   offset?: number | undefined
   fetch?: number | undefined
 }
@@ -39,150 +38,157 @@ interface ResultColumn {
   path?: string
 }
 
-/** What a query comes to, as far as it is known before there are rows. */
-export interface Result {
+/** The result of a query, as far as it is known before the rows are. */
+export interface QueryResult {
   columns: ResultColumn[]
-  window: Window
-  /** Some rows after the other, each as the JSON of its cells; the audit has been told of them. */
+  window: RowWindow
+  /** Batches of rows, each row as the JSON of its cells; a batch is audited before it is returned. */
   rows(): AsyncGenerator<string[][]>
-  /** Whether there are more rows behind those; known at the end. */
+  /** Whether there are more rows than returned; known at the end. */
   hasMore(): boolean
 }
 
-/** How a query would be answered. */
-export interface Explanation {
-  plan: Plan
-  /** What compositions are narrowed by. */
-  conditions: Filter
-  /** By which index compositions are found; undefined: none are read. */
+/** The query plan in the form for clients. */
+export interface QueryExplanation {
+  plan: QueryPlan
+  /** The database filter for compositions. */
+  conditions: DatabaseFilter
+  /** The index that finds the compositions; undefined: none are read. */
   index: string | undefined
-  /** How many compositions would be read, counted up to a limit. */
+  /** The number of compositions that would be read, counted up to a limit. */
   candidates: number
-  /** The measurements that would be read, too: of which kind, by which index, and how many, counted up to a limit. */
+  /** The measurements that would be read: kind, index, and their number, counted up to a limit. */
   measurements: { name: string; index: string; candidates: number }[]
   evaluated: string[]
 }
 
-/** Who may query all EHRs. */
-const ANALYST = 'analyst'
+/** The role that may query all EHRs. */
+const ANALYST_ROLE = 'analyst'
 
-/** Rows that are given out at once. */
-const BATCH = 1000
+/** Number of rows in one batch. */
+const ROWS_PER_BATCH = 1000
 
-/** With more EHRs than this, an answer is one entry of the audit, which stands for all of them. */
-const MOST_ENTRIES = 100
+/** With more EHRs than this, one audit entry with a scope covers all of them. */
+const MAX_AUDITED_EHRS = 100
 
-/** Queries over the compositions and the EHRs that a caller may read, in AQL. */
+/** AQL queries over the compositions and EHRs that a caller may read. */
 export class Queries {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly #kinds: readonly MeasurementKind[]
-  readonly #facts: Pick<FactsFilling, 'isDone'>
+  readonly #haveFacts: () => boolean
 
   /**
-   * @param kinds the measurements that are compositions, too
-   * @param facts whether all compositions have theirs
+   * @param kinds measurements that are shown as compositions
+   * @param haveFacts whether the backfill has extracted the facts of all compositions
    */
   constructor(
-    records: Records,
+    records: StoreContext,
     kinds: readonly MeasurementKind[],
-    facts: Pick<FactsFilling, 'isDone'> = { isDone: true },
+    haveFacts: () => boolean = () => true,
   ) {
     this.#records = records
     this.#kinds = kinds
-    this.#facts = facts
+    this.#haveFacts = haveFacts
   }
 
   /**
-   * @param isAbandoned whether nobody waits for the answer any more
-   * @throws InvalidInput with line and column for what is no query; RuleViolated for LIMIT beside fetch
+   * @param isAbandoned whether the client no longer waits for the response
+   * @throws InvalidInput with line and column for an invalid query; RuleViolated for LIMIT together with
+   * fetch
    */
-  ask(caller: Caller, request: QueryRequest, isAbandoned: () => boolean): Result {
-    const query = queryIn(request)
-    const window = windowOf(query, request)
-    const evaluated = evaluation(query, this.#records.clock())
-    const collected = collector(query, evaluated, window, new Budget())
-    const plan = this.#planOf(query)
-    const found = forests({
+  run(caller: Caller, request: QueryRequest, isAbandoned: () => boolean): QueryResult {
+    const query = parseAndCheckQuery(request)
+    const window = rowWindow(query, request)
+    const evaluated = createEvaluation(query, this.#records.clock())
+    const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
+    const plan = this.#planQuery(query)
+    const found = scanEhrTrees({
       ...{ db: this.#records.db, kinds: this.#kinds },
-      ...{ caller: readerOf(caller), plan, needsEhr: needsEhr(query) },
+      ...{ caller: withAnalystRights(caller), plan, needsEhr: needsEhr(query) },
     })
-    const evaluating = () => collectedRows({ found, evaluated, collected, pace: new Pace(isAbandoned) })
-    const counted = this.#facts.isDone ? countedIn(query) : undefined
+    const evaluating = () => evaluateRows({ found, evaluated, collected, pace: new TimeSlice(isAbandoned) })
+    const counted = this.#haveFacts() ? countedArchetype(query) : undefined
     const made =
-      counted === undefined ? evaluating() : this.#counted(caller, counted, window, { evaluating, plan })
+      counted === undefined ? evaluating() : this.#countByIndex(caller, counted, window, { evaluating, plan })
     return {
-      columns: columnsOf(query),
+      columns: resultColumns(query),
       window,
-      rows: () => this.#reported(caller, request, made),
+      rows: () => this.#auditRows(caller, request, made),
       hasMore: collected.hasMore,
     }
   }
 
-  #planOf(query: Query): Plan {
-    const plan = planOf(query)
-    return this.#facts.isDone ? plan : { ...plan, facts: undefined }
+  #planQuery(query: AqlQuery): QueryPlan {
+    const plan = planQuery(query)
+    return this.#haveFacts() ? plan : { ...plan, facts: undefined }
   }
 
-  /** What indexes count, for those who query all EHRs. */
-  async *#counted(
+  /** Counts by indexes alone, for callers who query all EHRs. */
+  async *#countByIndex(
     caller: Caller,
     archetypeId: string,
-    { offset, limit }: Window,
-    { evaluating, plan }: { evaluating: () => AsyncGenerator<Made[]>; plan: Plan },
-  ): AsyncGenerator<Made[]> {
+    { offset, limit }: RowWindow,
+    { evaluating, plan }: { evaluating: () => AsyncGenerator<ResultRow[]>; plan: QueryPlan },
+  ): AsyncGenerator<ResultRow[]> {
     const { db } = this.#records
-    const reader = readerOf(caller)
+    const reader = withAnalystRights(caller)
     const isOne = reader.unrestricted && offset === 0 && limit > 0
-    const withheld = isOne && (await new EhrsRead(db, reader, plan).withheld())
-    const count = withheld && (await countOfArchetype(db, this.#kinds, archetypeId, withheld))
+    const withheld = isOne && (await new EhrScan(db, reader, plan).withheld())
+    const count = withheld && (await countArchetypeByIndex(db, this.#kinds, archetypeId, withheld))
     if (typeof count !== 'number') yield* evaluating()
     else yield [{ cells: [String(count)], keys: [], from: [{ ehrId: EVERY_EHR, records: [] }] }]
   }
 
-  async explain(caller: Caller, request: QueryRequest): Promise<Explanation> {
-    const query = queryIn(request)
-    windowOf(query, request)
-    const plan = this.#planOf(query)
-    const reader = readerOf(caller)
+  async explain(caller: Caller, request: QueryRequest): Promise<QueryExplanation> {
+    const query = parseAndCheckQuery(request)
+    rowWindow(query, request)
+    const plan = this.#planQuery(query)
+    const reader = withAnalystRights(caller)
     const { db } = this.#records
-    const ids = plan.compositions ? await new EhrsRead(db, reader, plan).ids() : []
-    const search = plan.compositions ? searchOf(plan, reader, ids) : undefined
-    const searches = searchesOf({ caller: reader, plan, kinds: this.#kinds }, ids)
+    const ids = plan.compositions ? await new EhrScan(db, reader, plan).ids() : []
+    const search = plan.compositions ? planCompositionSearch(plan, reader, ids) : undefined
+    const searches = planMeasurementSearches({ caller: reader, plan, kinds: this.#kinds }, ids)
     const measurements = searches.map(async (one) => ({
-      ...{ name: one.kind.name, index: one.index, candidates: await countOfSearch(db, one) },
+      ...{ name: one.kind.name, index: one.index, candidates: await countMeasurements(db, one) },
     }))
     return {
       plan,
-      conditions: both([plan.candidates, plan.facts]) ?? {},
+      conditions: allOf([plan.candidates, plan.facts]) ?? {},
       index: search?.index,
-      candidates: search && ids?.length !== 0 ? await countOf(db, search) : 0,
+      candidates: search && ids?.length !== 0 ? await countCompositions(db, search) : 0,
       measurements: await Promise.all(measurements),
-      evaluated: partsOf(query),
+      evaluated: inMemorySteps(query),
     }
   }
 
-  /** The rows, some at a time, of which the audit knows. */
-  async *#reported(
+  /** Returns the rows in batches, and audits each batch first. */
+  async *#auditRows(
     caller: Caller,
     request: QueryRequest,
-    found: AsyncGenerator<Made[]>,
+    found: AsyncGenerator<ResultRow[]>,
   ): AsyncGenerator<string[][]> {
-    const what = { action: 'query', asked: `aql: ${shapeOf(request.q)}` } as const
+    const what = { action: 'query', asked: `aql: ${withoutValues(request.q)}` } as const
     let isEmpty = true
     for await (const made of found) {
       if (made.length === 0) continue
       isEmpty = false
-      await this.#report(caller, what, made)
+      await this.#auditBatch(caller, what, made)
       yield made.map(({ cells }) => cells)
     }
     if (isEmpty)
-      await this.#records.audit.record(...attemptOf(Composition, caller, { ...what, outcome: 'done' }, {}))
+      await this.#records.audit.record(
+        ...accessWithoutRecords(Composition, caller, { ...what, outcome: 'done' }, {}),
+      )
   }
 
-  async #report(caller: Caller, what: { action: 'query'; asked: string }, made: Made[]): Promise<void> {
+  async #auditBatch(
+    caller: Caller,
+    what: { action: 'query'; asked: string },
+    made: ResultRow[],
+  ): Promise<void> {
     const { audit } = this.#records
     const sources = new Map<string, Set<string>>()
-    // What is of a group of rows is of all groups.
+    // All groups share one set of sources, so each set is added only once.
     for (const from of new Set(made.map((one) => one.from)))
       for (const { ehrId, records } of from) {
         const known = sources.get(ehrId) ?? new Set()
@@ -191,25 +197,25 @@ export class Queries {
       }
     const all = [...sources].flatMap(([ehrId, ids]) => {
       const records = [...ids].map((id) => ({ id, ehrId }))
-      return accessesOf(Composition, caller, what, records.length > 0 ? records : [{ id: ehrId, ehrId }])
+      return accessesByEhr(Composition, caller, what, records.length > 0 ? records : [{ id: ehrId, ehrId }])
     })
-    if (all.length <= MOST_ENTRIES) return audit.record(...all)
+    if (all.length <= MAX_AUDITED_EHRS) return audit.record(...all)
     const [first] = all
-    if (first) await audit.record({ ...first, ehrId: await audit.scopeOf([...sources.keys()]), ids: [] })
+    if (first) await audit.record({ ...first, ehrId: await audit.saveScope([...sources.keys()]), ids: [] })
   }
 }
 
-/** An analyst reads all EHRs, in queries only. */
-const readerOf = (caller: Caller): Caller =>
-  caller.roles.includes(ANALYST) ? { ...caller, unrestricted: true } : caller
+/** An analyst may read all EHRs, but only in queries. */
+const withAnalystRights = (caller: Caller): Caller =>
+  caller.roles.includes(ANALYST_ROLE) ? { ...caller, unrestricted: true } : caller
 
 /** @throws InvalidInput */
-export function queryIn({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): Query {
+export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): AqlQuery {
   try {
-    return checked(parseQuery(q), parameters)
+    return checkQuery(parseQuery(q), parameters)
   } catch (error) {
-    if (!(error instanceof TextFault)) throw error
-    const { line, column } = placeOf(q, error.offset)
+    if (!(error instanceof TextSyntaxError)) throw error
+    const { line, column } = lineAndColumnOf(q, error.offset)
     const message = `is no query: line ${line}, column ${column}: ${error.message}`
     throw new ServiceError('InvalidInput', {
       violations: [{ path: 'q', code: 'aql', message, line, column }],
@@ -218,33 +224,33 @@ export function queryIn({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'
 }
 
 /** @throws RuleViolated */
-function windowOf({ limit, offset = 0 }: Query, request: QueryRequest): Window {
-  if (limit === undefined) return { offset: request.offset ?? 0, limit: request.fetch ?? MOST_ROWS }
+function rowWindow({ limit, offset = 0 }: AqlQuery, request: QueryRequest): RowWindow {
+  if (limit === undefined) return { offset: request.offset ?? 0, limit: request.fetch ?? MAX_ROWS }
   const message = 'must be left out, as the query has a LIMIT'
-  if (request.fetch !== undefined) refuseViolations([{ path: 'fetch', code: 'limit', message }])
-  if (request.offset) refuseViolations([{ path: 'offset', code: 'limit', message }])
+  if (request.fetch !== undefined) requireNoViolations([{ path: 'fetch', code: 'limit', message }])
+  if (request.offset) requireNoViolations([{ path: 'offset', code: 'limit', message }])
   return { offset, limit }
 }
 
-/** Whether more of an EHR is asked for than its id. */
-function needsEhr(query: Query): boolean {
+/** Whether the query needs more of an EHR than its id. */
+function needsEhr(query: AqlQuery): boolean {
   const { rmType, variable, predicate } = query.from
   if (rmType !== 'EHR') return false
-  const isMore = pathsIn(query).some(
+  const isMore = pathsOfQuery(query).some(
     (path) => path.variable === variable && path.parts[0]?.attribute !== 'ehr_id',
   )
   return isMore || /"attribute":"(?!ehr_id"|value")/.test(JSON.stringify(predicate ?? ''))
 }
 
-function columnsOf({ columns }: Query): ResultColumn[] {
+function resultColumns({ columns }: AqlQuery): ResultColumn[] {
   return columns.map(({ expression, text, alias }, i) => ({
     name: alias ?? `#${i}`,
     ...(expression.kind === 'path' && { path: text }),
   }))
 }
 
-/** What is done beside what the index does. */
-const partsOf = ({ from, where, orderBy, distinct, columns }: Query): string[] => {
+/** The steps that no index does. */
+const inMemorySteps = ({ from, where, orderBy, distinct, columns }: AqlQuery): string[] => {
   const parts: [string, boolean][] = [
     ['CONTAINS', from.contains !== undefined],
     ['WHERE', where !== undefined],
@@ -255,34 +261,39 @@ const partsOf = ({ from, where, orderBy, distinct, columns }: Query): string[] =
   return parts.flatMap(([name, is]) => (is ? [name] : []))
 }
 
-/** What was asked, without any value in it. */
-const shapeOf = (q: string): string =>
-  tokensOf(q)
+/** The query without its values, for the audit. */
+const withoutValues = (q: string): string =>
+  tokenize(q)
     .map(({ kind, text }) =>
       kind === 'string' || kind === 'number' ? '?' : kind === 'parameter' ? `$${text}` : text,
     )
     .join(' ')
     .trim()
 
-interface Work {
-  found: AsyncGenerator<Forest>
-  evaluated: ReturnType<typeof evaluation>
-  collected: ReturnType<typeof collector>
-  pace: Pace
+interface EvaluationRun {
+  found: AsyncGenerator<EhrTree>
+  evaluated: ReturnType<typeof createEvaluation>
+  collected: ReturnType<typeof createRowCollector>
+  pace: TimeSlice
 }
 
-/** Evaluates one forest after the other, and gives way to others in between. */
-async function* collectedRows({ found, evaluated, collected, pace }: Work): AsyncGenerator<Made[]> {
-  let made: Made[] = []
+/** Evaluates one EHR tree after the other, and yields to other requests in between. */
+async function* evaluateRows({
+  found,
+  evaluated,
+  collected,
+  pace,
+}: EvaluationRun): AsyncGenerator<ResultRow[]> {
+  let made: ResultRow[] = []
   for await (const forest of found) {
-    if (pace.isDue()) await pace.giveWay()
+    if (pace.isOver()) await pace.yieldToOthers()
     for (const row of evaluated.rows(forest)) {
       if (row) made.push(...collected.add(row, forest.ehrId))
-      else if (pace.isDue()) await pace.giveWay()
+      else if (pace.isOver()) await pace.yieldToOthers()
       if (collected.isFull()) break
     }
     if (collected.isFull()) break
-    if (made.length >= BATCH) {
+    if (made.length >= ROWS_PER_BATCH) {
       yield made
       made = []
     }

@@ -1,53 +1,63 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../store/reading/pagination.ts'
 import { Store } from '../../store/store.ts'
-import type { Records } from '../../store/writing/transaction.ts'
-import { type Parameters, parametersIn } from './checker.ts'
-import { type QueryRequest, queryIn } from './queries.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { parameterNames, type QueryParameters } from './check-query.ts'
+import { parseAndCheckQuery, type QueryRequest } from './queries.ts'
 
-const Kept = Type.Object({ name: Type.String(), q: Type.String(), description: Type.Optional(Type.String()) })
-type Kept = Static<typeof Kept>
+const QueryRecord = Type.Object({
+  name: Type.String(),
+  q: Type.String(),
+  description: Type.Optional(Type.String()),
+})
+type QueryRecord = Static<typeof QueryRecord>
 
-/** Whoever is logged in asks them, and sees what they may read; who may change them, the operation has asked. */
-const PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
+/**
+ * Every logged-in user may run stored queries, and sees only what they may read. The operation has checked
+ * the right to change them.
+ */
+const QUERY_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
 
-interface Condition {
-  expected: Expected
-  /** Whether only a new one is wanted. */
+interface PutCondition {
+  expected: ExpectedVersions
+  /** Whether the query must not exist yet. */
   createOnly: boolean
 }
 
-/** A query that is kept, and the names of its parameters. */
-export interface StoredQuery extends Saved<Kept> {
+/** A stored query with the names of its parameters. */
+export interface StoredQuery extends SavedRecord<QueryRecord> {
   parameters: string[]
 }
 
-const withParameters = (kept: Saved<Kept>): StoredQuery => ({ ...kept, parameters: parametersIn(kept.q) })
+const withParameters = (kept: SavedRecord<QueryRecord>): StoredQuery => ({
+  ...kept,
+  parameters: parameterNames(kept.q),
+})
 
-/** @throws InvalidInput for what is no query, whatever its parameters will be */
-const requireQuery = (q: string): void => {
-  queryIn({ q, parameters: new Proxy({}, ANY_VALUES) })
+/** @throws InvalidInput if the query is invalid for any values of its parameters */
+const requireValidQuery = (q: string): void => {
+  parseAndCheckQuery({ q, parameters: new Proxy({}, ANY_PARAMETER_VALUES) })
 }
 
-/** Each parameter has a value: a text stands wherever one may. */
-const ANY_VALUES: ProxyHandler<Record<string, unknown>> = {
+/** Gives each parameter an empty text, which is valid in every position. */
+const ANY_PARAMETER_VALUES: ProxyHandler<Record<string, unknown>> = {
   get: () => '',
   getOwnPropertyDescriptor: () => ({ value: '', configurable: true, enumerable: true }),
 }
 
-/** Queries that modellers keep for everybody. */
+/** Queries that modellers store for all users. */
 export class StoredQueries {
   readonly #store
 
-  constructor(records: Records) {
+  constructor(records: StoreContext) {
     this.#store = new Store(records, {
       collection: 'openehr.queries',
-      schema: Kept,
+      schema: QueryRecord,
       lists: { byName: { by: [], sort: 'name', order: 'asc' } },
     })
   }
@@ -56,8 +66,8 @@ export class StoredQueries {
     return [this.#store.indexes()]
   }
 
-  /** By their names. @throws MalformedRequest for a cursor of another list */
-  async list(caller: Caller, page: PageOf): Promise<Page<StoredQuery>> {
+  /** Lists the queries by name. @throws MalformedRequest for a cursor of another list */
+  async list(caller: Caller, page: PageRequest): Promise<Page<StoredQuery>> {
     const { items, ...rest } = await this.#store.list(caller, 'byName', { where: {}, ...page })
     return { ...rest, items: items.map(withParameters) }
   }
@@ -67,13 +77,13 @@ export class StoredQueries {
     return withParameters(await this.#store.get(caller, { id: name }))
   }
 
-  /** Replaces the query of that name, or makes it. @throws InvalidInput for what is no query; PreconditionFailed */
+  /** Creates or replaces a query. @throws InvalidInput for an invalid query; PreconditionFailed */
   async put(
     caller: Caller,
-    kept: Kept,
-    { expected, createOnly }: Condition,
+    kept: QueryRecord,
+    { expected, createOnly }: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
-    requireQuery(kept.q)
+    requireValidQuery(kept.q)
     const id = kept.name
     const replace = () =>
       this.#store.update(caller, { id }, () => kept, { expected: createOnly ? [] : expected })
@@ -84,21 +94,24 @@ export class StoredQueries {
     if (replaced) return { query: withParameters(replaced), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {
-      query: withParameters(await this.#store.create(caller, kept, PERMISSIONS, { id })),
+      query: withParameters(await this.#store.create(caller, kept, QUERY_PERMISSIONS, { id })),
       created: true,
     }
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, name: string, expected: Expected): Promise<void> {
+  remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
     return this.#store.remove(caller, { id: name }, { expected })
   }
 
-  /** The query with values of its parameters, to be asked. @throws NotFound; InvalidInput for parameters that it has not */
+  /**
+   * The query with values for its parameters, ready to run.
+   * @throws NotFound; InvalidInput for unknown parameters
+   */
   async requestFor(
     caller: Caller,
     name: string,
-    parameters: Parameters,
+    parameters: QueryParameters,
   ): Promise<Pick<QueryRequest, 'q' | 'parameters'>> {
     const { q, parameters: known } = await this.get(caller, name)
     const violations = Object.keys(parameters)

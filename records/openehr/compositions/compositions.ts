@@ -1,58 +1,54 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { insertTargetFor, type ParentIds } from '../../ehr-records/parents.ts'
+import { auditRefusal, requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../ehrs/rights/access.ts'
 import type { MeasurementKind } from '../../measurements/measurement.ts'
-import { into, type Place } from '../../registered/into.ts'
-import { auditingRefusal, refuseViolations } from '../../registered/refusals/refusals.ts'
-import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import { isDuplicate } from '../../store/documents/database.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
-import { type PastChange, Store } from '../../store/store.ts'
-import type { Records } from '../../store/writing/transaction.ts'
-import { Composition, uidIn, versionUid } from '../composition-record.ts'
-import { heldMeasurements } from '../measured/held-measurements.ts'
-import { MeasuredCompositions } from '../measured/measured-compositions.ts'
-import type { RmObject } from '../rm/canonical.ts'
-import type { KeptTemplate, Templates } from '../templates/kept-templates.ts'
-import { indexedIn } from './facts.ts'
-import { FactsFilling } from './facts-filling.ts'
-import { linksIn, targetsOf } from './links.ts'
-import { readComposition, type Sent, within } from './reading.ts'
+import { isDuplicateKeyError } from '../../store/documents/database.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../store/reading/pagination.ts'
+import { type RecordHistoryEntry, Store } from '../../store/store.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { Composition, parseVersionUid, versionUidOf } from '../composition-record.ts'
+import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
+import { MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
+import { findLinks, targetIds } from './links.ts'
+import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
+import { NO_SEARCH_FIELDS, searchFieldsOf } from './search-fields.ts'
 
-type Kept = Static<typeof Composition.schema>
-export type SavedComposition = Saved<Kept>
+type CompositionRecord = Static<typeof Composition.schema>
+export type SavedComposition = SavedRecord<CompositionRecord>
 
-/** Which version is asked for; without either the latest. */
-interface Which {
+/** Selects a version; by default the latest. */
+interface VersionSelector {
   versionUid?: string | undefined
   at?: string | undefined
 }
 
-interface Key {
+interface CompositionKey {
   ehrId: string
-  /** With a version behind it, perhaps. */
+  /** Id of the composition, or uid of a version. */
   uid: string
 }
 
 /** The compositions of the EHRs, each with all its versions. */
 export class Compositions {
-  readonly #records: Records
-  readonly #templates: Templates
-  readonly #measured: MeasuredCompositions
+  readonly #records: StoreContext
+  readonly #templates: TemplateStore
+  readonly #measurementCompositions: MeasurementCompositions
   readonly #store
-  /** Of those that were stored before there were any. */
-  readonly facts: FactsFilling
 
-  /** @param kinds the measurements that are compositions, too, and that compositions hold */
-  constructor(records: Records, templates: Templates, kinds: readonly MeasurementKind[]) {
+  /** @param kinds measurements that are shown as compositions and that compositions may contain */
+  constructor(records: StoreContext, templates: TemplateStore, kinds: readonly MeasurementKind[]) {
     this.#records = records
     this.#templates = templates
-    this.#measured = new MeasuredCompositions(records, kinds)
-    this.facts = new FactsFilling(records)
-    this.#store = new Store(records, { ...Composition, companion: heldMeasurements(kinds) })
+    this.#measurementCompositions = new MeasurementCompositions(records, kinds)
+    this.#store = new Store(records, { ...Composition, companion: compositionMeasurements(kinds) })
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -60,24 +56,29 @@ export class Compositions {
   }
 
   /**
-   * @param again whether an earlier attempt of the same request may have done it
-   * @throws NotFound; Forbidden for one who may only read the EHR, or the plan; InvalidInput, RuleViolated with every
-   * violation; Conflict when it brings a uid that is taken
+   * @param again whether an earlier attempt of the same request may have created it
+   * @throws NotFound; Forbidden if the caller may only read the EHR or the plan; InvalidInput, RuleViolated
+   * with all violations; Conflict when the uid is taken
    */
-  create(caller: Caller, place: Place, sent: Sent, { newUuid, again }: { newUuid: string; again: boolean }) {
-    return auditingRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
+  create(
+    caller: Caller,
+    place: ParentIds,
+    sent: SentComposition,
+    { newUuid, again }: { newUuid: string; again: boolean },
+  ) {
+    return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
       const { kept, uid } = await this.#read(caller, sent)
       const id = uid ?? newUuid
-      const made = { ...kept, ...place, id } as Kept & { id: string }
+      const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
       const where = {
-        ...into({ permissions: ehrPermissions }, id, place),
-        holding: this.#templates.holding(kept.template),
+        ...insertTargetFor({ permissions: ehrPermissions }, id, place),
+        referencedRecord: this.#templates.lockFor(kept.template),
       }
       try {
         const [created] = await this.#store.createAll(caller, [made], where)
         return created as SavedComposition
       } catch (error) {
-        if (!isDuplicate(error)) throw error
+        if (!isDuplicateKeyError(error)) throw error
         if (uid === undefined || again) return this.#store.get(caller, { id, ehrId: place.ehrId })
         throw new ServiceError('Conflict', {
           detail: 'A composition with this uid already exists.',
@@ -87,42 +88,42 @@ export class Compositions {
     })
   }
 
-  /** One version. @throws NotFound, also for a version that there is not */
+  /** One version. @throws NotFound, also for an unknown version */
   async get(
     caller: Caller,
-    { ehrId, uid }: Key,
-    { versionUid: requested, at }: Which = {},
+    { ehrId, uid }: CompositionKey,
+    { versionUid: requested, at }: VersionSelector = {},
   ): Promise<SavedComposition> {
-    const { id, version } = uidIn(uid)
-    const named = requested === undefined ? { id, version } : uidIn(requested)
+    const { id, version } = parseVersionUid(uid)
+    const named = requested === undefined ? { id, version } : parseVersionUid(requested)
     if (named.id !== id) throw new ServiceError('NotFound')
-    const measured = await this.#measured.get(caller, { ehrId, id }, named.version)
+    const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
     if (measured) return measured
     const now = await this.#store.get(caller, { id, ehrId })
-    if (at !== undefined) return this.#versionAt(caller, now, at)
-    return named.version === undefined ? now : this.#version(caller, now, named.version)
+    if (at !== undefined) return this.#getVersionAt(caller, now, at)
+    return named.version === undefined ? now : this.#getVersion(caller, now, named.version)
   }
 
   /** @throws NotFound, also when it is deleted; PreconditionFailed with the latest version; as create */
   async replace(
     caller: Caller,
-    { ehrId, uid }: Key,
-    sent: Sent,
-    expected: Expected,
+    { ehrId, uid }: CompositionKey,
+    sent: SentComposition,
+    expected: ExpectedVersions,
   ): Promise<SavedComposition> {
-    const { id } = uidIn(uid)
-    await this.#measured.refuseChange(caller, { ehrId, id })
+    const { id } = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
     const { kept, uid: told } = await this.#read(caller, sent)
     if (told !== undefined && told !== id)
-      refuseViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
-    return this.#changing(id, () =>
+      requireNoViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
+    return this.#translatePreconditionFailed(id, () =>
       this.#store.update(
         caller,
         { id, ehrId },
         (now) => {
           if (now.json === undefined) throw new ServiceError('NotFound')
           if (now.template !== kept.template)
-            refuseViolations([
+            requireNoViolations([
               {
                 path: 'archetype_details.template_id.value',
                 code: 'template',
@@ -137,11 +138,14 @@ export class Compositions {
     )
   }
 
-  /** Adds a version that says that it is deleted. @throws NotFound; MalformedRequest when it is; Conflict, PreconditionFailed */
-  async remove(caller: Caller, { ehrId, uid }: Key, expected: Expected): Promise<void> {
-    const { id, version } = uidIn(uid)
-    await this.#measured.refuseChange(caller, { ehrId, id })
-    await this.#changing(id, () =>
+  /**
+   * Adds a version that marks the composition as deleted.
+   * @throws NotFound; MalformedRequest when it is already deleted; Conflict, PreconditionFailed
+   */
+  async remove(caller: Caller, { ehrId, uid }: CompositionKey, expected: ExpectedVersions): Promise<void> {
+    const { id, version } = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    await this.#translatePreconditionFailed(id, () =>
       this.#store.update(
         caller,
         { id, ehrId },
@@ -153,46 +157,58 @@ export class Compositions {
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })
           const { json: _, start: __, ...rest } = now
-          return { ...rest, archetypes: [], links: [], facts: [] }
+          return { ...rest, ...NO_SEARCH_FIELDS }
         },
         { expected, action: 'delete' },
       ),
     )
   }
 
-  /** Who made which version. @throws NotFound */
-  history(caller: Caller, { ehrId, uid }: Key, page: PageOf): Promise<Page<PastChange<Kept>>> {
-    return this.#store.history(caller, { id: uidIn(uid).id, ehrId }, page)
+  /** The versions with author and time. @throws NotFound */
+  history(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    page: PageRequest,
+  ): Promise<Page<RecordHistoryEntry<CompositionRecord>>> {
+    return this.#store.history(caller, { id: parseVersionUid(uid).id, ehrId }, page)
   }
 
-  /** The links of a composition, and those of others in the EHR that lead to it. @throws NotFound */
-  async linked(caller: Caller, key: Key) {
+  /** The links of a composition, and the links of others in the EHR to it. @throws NotFound */
+  async linked(caller: Caller, key: CompositionKey) {
     const now = await this.get(caller, key)
     const { ehrId, id } = now
-    const own = linksIn(objectOf(now))
-    const known = await this.#known(
+    const own = findLinks(toRmObject(now))
+    const known = await this.#findLinkTargets(
       caller,
       ehrId,
-      own.flatMap(({ target }) => targetsOf(target)),
+      own.flatMap(({ target }) => targetIds(target)),
     )
     const where = { ehrId, links: id } as never
-    const { items } = await this.#store.list(caller, 'linked', { where, limit: MOST_LINKS })
-    const outgoing = own.slice(0, MOST_LINKS).map((link) => {
-      const composition = targetsOf(link.target).flatMap((target) => known.get(target) ?? [])[0]
-      return { direction: 'outgoing', ...link, ...(composition && { composition: linkEnd(composition) }) }
+    const { items } = await this.#store.list(caller, 'linked', { where, limit: MAX_LINKS })
+    const outgoing = own.slice(0, MAX_LINKS).map((link) => {
+      const composition = targetIds(link.target).flatMap((target) => known.get(target) ?? [])[0]
+      return {
+        direction: 'outgoing',
+        ...link,
+        ...(composition && { composition: toLinkedComposition(composition) }),
+      }
     })
     const incoming = items.flatMap((other) =>
-      linksIn(objectOf(other))
-        .filter(({ target }) => targetsOf(target).includes(id))
-        .map((link) => ({ direction: 'incoming', ...link, composition: linkEnd(other) })),
+      findLinks(toRmObject(other))
+        .filter(({ target }) => targetIds(target).includes(id))
+        .map((link) => ({ direction: 'incoming', ...link, composition: toLinkedComposition(other) })),
     )
     return { now, links: [...outgoing, ...incoming] }
   }
 
-  /** Those of the ids that are compositions of the EHR. */
-  async #known(caller: Caller, ehrId: string, ids: string[]): Promise<Map<string, SavedComposition>> {
+  /** Those of the ids that belong to compositions of the EHR. */
+  async #findLinkTargets(
+    caller: Caller,
+    ehrId: string,
+    ids: string[],
+  ): Promise<Map<string, SavedComposition>> {
     const found = new Map<string, SavedComposition>()
-    for (const id of [...new Set(ids)].slice(0, MOST_LINKS)) {
+    for (const id of [...new Set(ids)].slice(0, MAX_LINKS)) {
       const target = await this.#store.get(caller, { id, ehrId }).catch(() => undefined)
       if (target?.json !== undefined) found.set(id, target)
     }
@@ -201,50 +217,48 @@ export class Compositions {
 
   async #read(
     caller: Caller,
-    sent: Sent,
-  ): Promise<{ kept: Omit<Kept, 'ehrId' | 'carePlanId'>; uid: string | undefined }> {
+    sent: SentComposition,
+  ): Promise<{ kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>; uid: string | undefined }> {
     const { object, template } = await readComposition(sent, (templateId) =>
-      this.#template(caller, templateId),
+      this.#findTemplate(caller, templateId),
     )
     const { uid, ...rest } = object
-    const told = within(uid, 'value')
+    const told = valueAt(uid, 'value')
     return {
       kept: {
         template: template.head.id,
         templateId: template.head.templateId,
-        name: String(within(object, 'name', 'value')),
-        archetypes: archetypesOf(object),
-        ...indexedIn(object),
-        links: [...new Set(linksIn(object).flatMap(({ target }) => targetsOf(target)))],
+        name: String(valueAt(object, 'name', 'value')),
+        ...searchFieldsOf(object),
         json: JSON.stringify(rest),
       },
-      uid: typeof told === 'string' ? objectIdIn(told) : undefined,
+      uid: typeof told === 'string' ? requireAddressableId(told) : undefined,
     }
   }
 
-  #template(caller: Caller, templateId: string): Promise<KeptTemplate | undefined> {
-    return this.#templates.toHold(caller, templateId).catch((error: unknown) => {
+  #findTemplate(caller: Caller, templateId: string): Promise<StoredTemplate | undefined> {
+    return this.#templates.getCached(caller, templateId).catch((error: unknown) => {
       if (error instanceof ServiceError && error.error === 'NotFound') return undefined
       throw error
     })
   }
 
-  async #version(caller: Caller, now: SavedComposition, version: number): Promise<SavedComposition> {
+  async #getVersion(caller: Caller, now: SavedComposition, version: number): Promise<SavedComposition> {
     if (version === now.version) return now
-    const former = await this.#store.versionOf(caller, now, version)
+    const former = await this.#store.findFormerVersion(caller, now, version)
     if (!former) throw new ServiceError('NotFound')
     return former
   }
 
-  /** The last version that was made until then, looked for by halves. */
-  async #versionAt(caller: Caller, now: SavedComposition, at: string): Promise<SavedComposition> {
+  /** The last version up to that time, by binary search. */
+  async #getVersionAt(caller: Caller, now: SavedComposition, at: string): Promise<SavedComposition> {
     const isLater = ({ updatedAt }: SavedComposition) => Date.parse(updatedAt) > Date.parse(at)
     if (!isLater(now)) return now
     let found: SavedComposition | undefined
     let [first, last] = [1, now.version - 1]
     while (first <= last) {
       const middle = Math.floor((first + last) / 2)
-      const version = await this.#version(caller, now, middle)
+      const version = await this.#getVersion(caller, now, middle)
       if (isLater(version)) last = middle - 1
       else [found, first] = [version, middle + 1]
     }
@@ -252,8 +266,8 @@ export class Compositions {
     return found
   }
 
-  /** The version that is there when another was expected, as clients know it. */
-  async #changing<T>(id: string, change: () => Promise<T>): Promise<T> {
+  /** Replaces the version number in the error by the version uid that clients know. */
+  async #translatePreconditionFailed<T>(id: string, change: () => Promise<T>): Promise<T> {
     try {
       return await change()
     } catch (error) {
@@ -266,50 +280,38 @@ export class Compositions {
       )
         throw error
       throw new ServiceError('PreconditionFailed', {
-        version: versionUid({ id, version: error.version }),
+        version: versionUidOf({ id, version: error.version }),
         cause: error,
       })
     }
   }
 }
 
-/** A composition at the end of a link. */
-const linkEnd = (composition: SavedComposition) => ({
-  uid: versionUid(composition),
+/** A composition as the target or source of a link. */
+const toLinkedComposition = (composition: SavedComposition) => ({
+  uid: versionUidOf(composition),
   templateId: composition.templateId,
   name: composition.name,
 })
 
-/** Links of one answer. */
-const MOST_LINKS = 200
+/** Maximum number of links in one response. */
+const MAX_LINKS = 200
 
-/** The composition of a version with its uid; undefined: that version says that it is deleted. */
-export function objectOf({
+/** The composition of a version with its uid; undefined if that version marks it as deleted. */
+export function toRmObject({
   json,
   ...version
 }: Pick<SavedComposition, 'id' | 'version' | 'json'>): RmObject | undefined {
   if (json === undefined) return undefined
   const { _type, archetype_node_id, name, ...rest } = JSON.parse(json)
-  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUid(version) }
+  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUidOf(version) }
   return { _type, archetype_node_id, name, uid, ...rest }
 }
 
-function archetypesOf(object: unknown): string[] {
-  const found = new Set<string>()
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const id = (value as RmObject).archetype_node_id
-    if (typeof id === 'string' && id.startsWith('openEHR-')) found.add(id)
-    for (const member of Object.values(value)) visit(member)
-  }
-  visit(object)
-  return [...found]
-}
-
-/** The id that a uid gives a composition. @throws RuleViolated when no path could name it */
-function objectIdIn(uid: string): string {
-  const { id } = uidIn(uid)
+/** The id in a uid that a client sent. @throws RuleViolated when a URL path could not contain it */
+function requireAddressableId(uid: string): string {
+  const { id } = parseVersionUid(uid)
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
-    refuseViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
+    requireNoViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
   return id
 }

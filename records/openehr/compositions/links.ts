@@ -1,4 +1,4 @@
-import { within } from './reading.ts'
+import { valueAt } from './read-composition.ts'
 
 /** A LINK of the reference model. */
 export interface Link {
@@ -7,24 +7,24 @@ export interface Link {
   target: string
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** All links of a composition, those of its parts too. */
-export function linksIn(object: unknown): Link[] {
+/** All links of a composition and of its parts. */
+export function findLinks(object: unknown): Link[] {
   if (typeof object !== 'object' || object === null) return []
   return Object.entries(object).flatMap(([name, value]) =>
-    name === 'links' && Array.isArray(value) ? value.map(linkOf) : linksIn(value),
+    name === 'links' && Array.isArray(value) ? value.map(toLink) : findLinks(value),
   )
 }
 
-const linkOf = (link: unknown): Link => ({
-  meaning: text(within(link, 'meaning', 'value')),
-  type: text(within(link, 'type', 'value')),
-  target: text(within(link, 'target', 'value')),
+const toLink = (link: unknown): Link => ({
+  meaning: textOrEmpty(valueAt(link, 'meaning', 'value')),
+  type: textOrEmpty(valueAt(link, 'type', 'value')),
+  target: textOrEmpty(valueAt(link, 'target', 'value')),
 })
 
-/** The ids that a target names: `ehr://<system>/<EHR>/<composition>::<system>::1/content[…]` */
-export const targetsOf = (target: string): string[] =>
+/** The ids in a target: `ehr://<system>/<EHR>/<composition>::<system>::1/content[…]` */
+export const targetIds = (target: string): string[] =>
   target
     .replace(/^ehr:\/*/, '')
     .replace(/[[?#].*$/s, '')

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
-import { SYSTEM_ID, versionUid } from '../composition-record.ts'
-import type { RmObject } from '../rm/canonical.ts'
+import { SYSTEM_ID, versionUidOf } from '../composition-record.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
 
-/** The archetype of the status that an EHR has without anybody giving it one. */
-const GENERIC = 'openEHR-EHR-EHR_STATUS.generic.v1'
+/** The archetype of the default status. */
+const GENERIC_STATUS_ARCHETYPE = 'openEHR-EHR-EHR_STATUS.generic.v1'
 
-/** The id of the status of an EHR: it follows from the EHR's, since each has one. */
+/** The id of an EHR's status, derived from the id of the EHR, since each EHR has exactly one. */
 export function statusIdOf(ehrId: string): string {
   const hash = createHash('sha256').update(`EHR_STATUS of ${ehrId}`).digest('hex')
   return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
 }
 
-/** The status of an EHR to which nobody has given one. */
-export const usualStatus = (subjectId: string): RmObject => ({
+/** The status of an EHR until a client sets one. */
+export const defaultStatus = (subjectId: string): RmObject => ({
   _type: 'EHR_STATUS',
-  archetype_node_id: GENERIC,
+  archetype_node_id: GENERIC_STATUS_ARCHETYPE,
   name: { _type: 'DV_TEXT', value: 'EHR Status' },
   archetype_details: {
     _type: 'ARCHETYPED',
-    archetype_id: { _type: 'ARCHETYPE_ID', value: GENERIC },
+    archetype_id: { _type: 'ARCHETYPE_ID', value: GENERIC_STATUS_ARCHETYPE },
     rm_version: '1.0.4',
   },
   subject: {
@@ -35,13 +35,15 @@ export const usualStatus = (subjectId: string): RmObject => ({
   is_modifiable: true,
 })
 
-/** A version of a status as it is shown: with its uid, and with nobody's name for whom the subject stays unnamed. */
-export function statusInResponse(
+/**
+ * A version of a status for a response: with its uid, and without the subject if that must stay anonymous.
+ */
+export function toStatusResponse(
   object: RmObject,
   { id, version, unnamed }: { id: string; version: number; unnamed: boolean },
 ): RmObject {
   const { _type, archetype_node_id, name, subject, ...rest } = object
-  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUid({ id, version }) }
+  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUidOf({ id, version }) }
   return {
     _type,
     archetype_node_id,
@@ -52,5 +54,5 @@ export function statusInResponse(
   }
 }
 
-/** What a record of a status says. */
-export const statusIn = ({ json }: ParseDocument): RmObject => JSON.parse(String(json))
+/** The EHR_STATUS in a record. */
+export const parseStatusRecord = ({ json }: ParseDocument): RmObject => JSON.parse(String(json))

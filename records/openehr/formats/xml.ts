@@ -1,32 +1,32 @@
 import { SaxesParser } from 'saxes'
 import { ServiceError } from '../../../schemas/errors.ts'
 
-/** An element of a document: names without their prefixes; `type` is what `xsi:type` says. */
+/** An element of a document: names without prefixes; `type` is the value of `xsi:type`. */
 export interface XmlElement {
   name: string
   type: string | undefined
   attributes: Readonly<Record<string, string>>
   children: XmlElement[]
-  /** The text directly inside it, as it stands. */
+  /** The text directly inside it, unchanged. */
   text: string
 }
 
-/** More than any document of a few MB that somebody means. */
-const MOST_ELEMENTS = 400_000
+/** More elements than any genuine document of a few MB has. */
+const MAX_ELEMENTS = 400_000
 
-const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
-const XMLNS = 'http://www.w3.org/2000/xmlns/'
+const XSI_NAMESPACE = 'http://www.w3.org/2001/XMLSchema-instance'
+const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/'
 
-export const unreadable = (what: string) =>
+export const unreadableXml = (what: string) =>
   new ServiceError('MalformedRequest', {
     violations: [{ path: '', code: 'xml', message: `cannot be read: ${what}` }],
   })
 
 /**
- * Reads an XML document. Nothing in it reaches out of it or grows: a document type declaration, and with it every entity
- * but the five of XML, is refused before anything behind it is read.
+ * Reads an XML document. It refuses document type declarations, and with them all entities except the five of
+ * XML, before it reads further: so a document can neither expand nor refer to other files.
  *
- * @param depth how deeply elements may be nested
+ * @param depth maximum nesting of elements
  * @throws MalformedRequest
  */
 export function readXml(bytes: Uint8Array, depth: number): XmlElement {
@@ -35,15 +35,15 @@ export function readXml(bytes: Uint8Array, depth: number): XmlElement {
   let root: XmlElement | undefined
   let count = 0
   parser.on('doctype', () => {
-    throw unreadable('a document type declaration is not allowed')
+    throw unreadableXml('a document type declaration is not allowed')
   })
   parser.on('error', ({ message }) => {
-    throw unreadable(message.replace(/\.$/, ''))
+    throw unreadableXml(message.replace(/\.$/, ''))
   })
   parser.on('opentag', ({ local, attributes }) => {
-    if (++count > MOST_ELEMENTS) throw unreadable(`it has more than ${MOST_ELEMENTS} elements`)
-    if (open.length >= depth) throw unreadable(`it is nested deeper than ${depth} levels`)
-    const element = elementOf(local, Object.values(attributes))
+    if (++count > MAX_ELEMENTS) throw unreadableXml(`it has more than ${MAX_ELEMENTS} elements`)
+    if (open.length >= depth) throw unreadableXml(`it is nested deeper than ${depth} levels`)
+    const element = createElement(local, Object.values(attributes))
     open.at(-1)?.children.push(element)
     root ??= element
     open.push(element)
@@ -51,20 +51,20 @@ export function readXml(bytes: Uint8Array, depth: number): XmlElement {
   parser.on('text', (text) => addText(open.at(-1), text))
   parser.on('cdata', (text) => addText(open.at(-1), text))
   parser.on('closetag', () => void open.pop())
-  parser.write(decoded(bytes)).close()
-  if (root === undefined) throw unreadable('it has no element')
+  parser.write(decodeXml(bytes)).close()
+  if (root === undefined) throw unreadableXml('it has no element')
   return root
 }
 
-function elementOf(
+function createElement(
   name: string,
   given: readonly { local: string; uri: string; value: string }[],
 ): XmlElement {
   const attributes: Record<string, string> = Object.create(null)
   let type: string | undefined
   for (const { local, uri, value } of given) {
-    if (uri === XSI && local === 'type') type = value.trim().replace(/^.*:/, '')
-    else if (uri !== XMLNS && uri !== XSI) attributes[local] = value
+    if (uri === XSI_NAMESPACE && local === 'type') type = value.trim().replace(/^.*:/, '')
+    else if (uri !== XMLNS_NAMESPACE && uri !== XSI_NAMESPACE) attributes[local] = value
   }
   return { name, type, attributes, children: [], text: '' }
 }
@@ -73,8 +73,8 @@ function addText(element: XmlElement | undefined, text: string): void {
   if (element !== undefined && element.children.length === 0) element.text += text
 }
 
-/** Encodings that the declaration, or the mark at the beginning, may name. */
-const ENCODINGS = new Set([
+/** Encodings that the XML declaration or byte-order mark may name. */
+const ALLOWED_ENCODINGS = new Set([
   'utf-8',
   'utf-16',
   'utf-16le',
@@ -84,15 +84,15 @@ const ENCODINGS = new Set([
   'windows-1252',
 ])
 
-function decoded(bytes: Uint8Array): string {
+function decodeXml(bytes: Uint8Array): string {
   try {
-    return new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes)
+    return new TextDecoder(detectEncoding(bytes), { fatal: true }).decode(bytes)
   } catch {
-    throw unreadable('it is not in its encoding')
+    throw unreadableXml('it is not in its encoding')
   }
 }
 
-function encodingOf(bytes: Uint8Array): string {
+function detectEncoding(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be'
   const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1')
@@ -100,8 +100,9 @@ function encodingOf(bytes: Uint8Array): string {
     .exec(head)?.[1]
     ?.toLowerCase()
   if (named === undefined) return 'utf-8'
-  // Read so far as single bytes, it cannot be one of two bytes.
-  if (!ENCODINGS.has(named) || named.startsWith('utf-16')) throw unreadable('its encoding is not known')
+  // The declaration was readable as single bytes, so the encoding cannot be UTF-16.
+  if (!ALLOWED_ENCODINGS.has(named) || named.startsWith('utf-16'))
+    throw unreadableXml('its encoding is not known')
   return named
 }
 const ESCAPES: Record<string, string> = {
@@ -114,9 +115,9 @@ const ESCAPES: Record<string, string> = {
   '\r': '&#13;',
 }
 
-/** A text as it stands between tags. */
-export const escapedText = (text: string): string => text.replace(/[&<>\r]/g, (one) => ESCAPES[one] ?? one)
+/** Escapes a text between tags. */
+export const escapeText = (text: string): string => text.replace(/[&<>\r]/g, (one) => ESCAPES[one] ?? one)
 
-/** A text as it stands within the quotes of an attribute. */
-export const escapedAttribute = (text: string): string =>
+/** Escapes an attribute value. */
+export const escapeAttribute = (text: string): string =>
   text.replace(/[&<>"\t\n\r]/g, (one) => ESCAPES[one] ?? one)

@@ -1,6 +1,6 @@
-import type { Pattern } from './patterns.ts'
+import type { TextMatcher } from './patterns.ts'
 
-/** A range; a bound that is missing is open. */
+/** A range; a missing bound is open. */
 export interface Interval<T = number> {
   lower?: T
   upper?: T
@@ -13,30 +13,30 @@ export interface Code {
   code: string
 }
 
-interface Units {
+interface QuantityUnits {
   units: string
   magnitude?: Interval
   precision?: Interval
 }
 
-/** What one attribute of the reference model may hold. */
+/** The constraint on one attribute of the reference model. */
 export interface AttributeConstraint {
   name: string
   existence: Interval
   multiple: boolean
-  /** How many there may be in all. */
+  /** The total number of members. */
   cardinality?: Interval
-  /** What may stand there; several are alternatives, or the members of a container. None: anything. */
+  /** The permitted objects: alternatives, or the members of a container. Empty: anything. */
   children: ObjectConstraint[]
 }
 
-/** Which archetypes fill a slot, by patterns of their ids. */
+/** The archetypes that may fill a slot, by patterns of their ids. */
 export interface Slot {
-  includes: Pattern[]
-  excludes: Pattern[]
+  includes: TextMatcher[]
+  excludes: TextMatcher[]
 }
 
-/** What an attribute of a primitive type may be. */
+/** The constraint on an attribute of a primitive type. */
 export type Primitive =
   | { type: 'string'; list?: string[]; pattern?: string }
   | { type: 'boolean'; trueValid: boolean; falseValid: boolean }
@@ -44,34 +44,34 @@ export type Primitive =
   | { type: 'date' | 'time' | 'date-time'; pattern?: string; range?: Interval<string> }
   | { type: 'duration'; pattern?: string; range?: Interval<string> }
 
-/** Names and descriptions of the codes of one archetype, as the template has them. */
-export type Terms = ReadonlyMap<string, Readonly<Record<string, string>>>
+/** Names and descriptions of an archetype's codes in the template. */
+export type TermDefinitions = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 /** The archetype that a node belongs to. */
 export interface ArchetypeRoot {
   id: string
-  terms: Terms
+  terms: TermDefinitions
 }
 
-/** What an object of the reference model may be: a node of an operational template. */
+/** The constraint on an object of the reference model: a node of an operational template. */
 export interface ObjectConstraint {
   rmType: string
-  /** `at0004`; empty where the archetype has none. */
+  /** `at0004`; empty if the archetype has none. */
   nodeId: string
   occurrences: Interval
   attributes: AttributeConstraint[]
-  /** The archetype whose codes it uses. */
+  /** The archetype that defines its codes. */
   archetype: ArchetypeRoot
   /** Whether it is the root of that archetype. */
   isRoot: boolean
   slot?: Slot
   primitive?: Primitive
   codes?: { terminology: string; list: string[] }
-  quantity?: { property?: Code; list: Units[] }
+  quantity?: { property?: Code; list: QuantityUnits[] }
   ordinals?: { value: number; symbol: Code }[]
 }
 
-/** An operational template, read. */
+/** A parsed operational template. */
 export interface Template {
   templateId: string
   concept: string
@@ -79,40 +79,45 @@ export interface Template {
   root: ObjectConstraint
 }
 
-/** What the data carry at this node: the archetype's id at its root, else the node's own. */
+/** The node id in the data: at an archetype's root the archetype's id, otherwise the node's own. */
 export const nodeIdOf = ({ isRoot, archetype, nodeId }: ObjectConstraint): string =>
   isRoot ? archetype.id : nodeId
 
-export const contains = <T extends number | string>(
+export const isInInterval = <T extends number | string>(
   { lower, upper, lowerIncluded, upperIncluded }: Interval<T>,
   value: T,
 ): boolean =>
   (lower === undefined || (lowerIncluded ? value >= lower : value > lower)) &&
   (upper === undefined || (upperIncluded ? value <= upper : value < upper))
 
-/** `3..10`, `at least 3`: a range in words. */
-export function inWords({ lower, upper, lowerIncluded, upperIncluded }: Interval<number | string>): string {
+/** Describes a range in words: `3..10`, `at least 3`. */
+export function describeInterval({
+  lower,
+  upper,
+  lowerIncluded,
+  upperIncluded,
+}: Interval<number | string>): string {
   if (lower !== undefined && lower === upper) return String(lower)
   const from = lower === undefined ? '' : `${lowerIncluded ? 'at least' : 'more than'} ${lower}`
   const to = upper === undefined ? '' : `${upperIncluded ? 'at most' : 'less than'} ${upper}`
   return [from, to].filter(Boolean).join(' and ') || 'any'
 }
 
-/** The names that a node may have, when the template names it. */
-export function namesOf({ attributes }: ObjectConstraint): string[] | undefined {
+/** The permitted names of a node, if the template sets them. */
+export function allowedNames({ attributes }: ObjectConstraint): string[] | undefined {
   const name = attributes.find((attribute) => attribute.name === 'name')?.children[0]
   const value = name?.attributes.find((attribute) => attribute.name === 'value')?.children[0]?.primitive
   return value?.type === 'string' ? value.list : undefined
 }
 
-/** What a node is called: as the template says, else as its archetype does. */
+/** The label of a node: from the template, otherwise from its archetype. */
 export const labelOf = (node: ObjectConstraint): string =>
-  namesOf(node)?.[0] ?? termOf(node, node.nodeId)?.text ?? ''
+  allowedNames(node)?.[0] ?? findTerm(node, node.nodeId)?.text ?? ''
 
-export const termOf = ({ archetype }: ObjectConstraint, code: string) => archetype.terms.get(code)
+export const findTerm = ({ archetype }: ObjectConstraint, code: string) => archetype.terms.get(code)
 
-/** Every node below one, itself included, with its parent attribute. */
-export function* nodesOf(node: ObjectConstraint): Generator<ObjectConstraint> {
+/** A node and all nodes below it. */
+export function* walkNodes(node: ObjectConstraint): Generator<ObjectConstraint> {
   yield node
-  for (const { children } of node.attributes) for (const child of children) yield* nodesOf(child)
+  for (const { children } of node.attributes) for (const child of children) yield* walkNodes(child)
 }

@@ -1,25 +1,22 @@
 import { compileRegex } from '@health-record-service/embedded-mongo/regex'
 
-/** Whether a whole text is as a template's pattern says. */
-export type Pattern = (text: string) => boolean
+/** Whether a whole text matches a template's pattern. */
+export type TextMatcher = (text: string) => boolean
 
-const LONGEST = 4000
+const MAX_PATTERN_LENGTH = 4000
 
-/**
- * What a pattern of a template says, run in time that grows with the text alone. What is no such expression is satisfied
- * by no text.
- */
-export function patternOf(source: string): Pattern {
-  let compiled: Pattern | undefined
+/** Compiles a template's pattern; matching takes linear time. An invalid expression matches no text. */
+export function createTextMatcher(source: string): TextMatcher {
+  let compiled: TextMatcher | undefined
   return (text) => {
-    compiled ??= compile(source)
+    compiled ??= compilePattern(source)
     return compiled(text)
   }
 }
 
-function compile(source: string): Pattern {
+function compilePattern(source: string): TextMatcher {
   const body = source.replace(/^\/(.*)\/$/s, '$1').replace(/^\^|\$$/g, '')
-  if (body.length > LONGEST) return () => false
+  if (body.length > MAX_PATTERN_LENGTH) return () => false
   try {
     const expression = compileRegex(`^(?:${body})\\z`, 's')
     return (text) => expression.test(text)

@@ -1,17 +1,28 @@
-import { instantOf, parseDate, parseDateTime, parseDuration, parseTime, secondsOf } from './iso8601.ts'
+import {
+  durationSeconds,
+  instantMsOf,
+  parseDate,
+  parseDateTime,
+  parseDuration,
+  parseTime,
+} from './iso8601.ts'
 
-interface Ordered {
+interface OrderedValue {
   readonly _type: string
   readonly [attribute: string]: unknown
 }
 
-const of = <T>(parse: (text: string) => T | undefined, measure: (parsed: T) => number, value: unknown) => {
+const measureParsed = <T>(
+  parse: (text: string) => T | undefined,
+  measure: (parsed: T) => number,
+  value: unknown,
+) => {
   const parsed = typeof value === 'string' ? parse(value) : undefined
   return parsed === undefined ? undefined : measure(parsed)
 }
 
-/** By what DV_ORDERED values of one class are compared; undefined: it is none. */
-export function magnitudeOf(value: Ordered): number | undefined {
+/** The magnitude by which DV_ORDERED values of one class are compared; undefined for other classes. */
+export function magnitudeOf(value: OrderedValue): number | undefined {
   switch (value._type) {
     case 'DV_QUANTITY':
     case 'DV_COUNT':
@@ -22,13 +33,13 @@ export function magnitudeOf(value: Ordered): number | undefined {
     case 'DV_PROPORTION':
       return Number(value.numerator) / Number(value.denominator)
     case 'DV_DATE':
-      return of(parseDate, instantOf, value.value)
+      return measureParsed(parseDate, instantMsOf, value.value)
     case 'DV_TIME':
-      return of(parseTime, instantOf, value.value)
+      return measureParsed(parseTime, instantMsOf, value.value)
     case 'DV_DATE_TIME':
-      return of(parseDateTime, instantOf, value.value)
+      return measureParsed(parseDateTime, instantMsOf, value.value)
     case 'DV_DURATION':
-      return of(parseDuration, secondsOf, value.value)
+      return measureParsed(parseDuration, durationSeconds, value.value)
     default:
       return undefined
   }

@@ -1,15 +1,15 @@
 import {
   type AttributeConstraint,
+  findTerm,
   labelOf,
   nodeIdOf,
   type ObjectConstraint,
   type Template,
-  termOf,
 } from '../opt/constraints.ts'
-import { rmClass } from '../rm/classes.ts'
-import { inputsOf, type WebInput } from './inputs.ts'
+import { findRmClass } from '../rm/classes.ts'
+import { type WebInput, webTemplateInputs } from './web-template-inputs.ts'
 
-/** A node of a web template: what a form asks for, by the path at which AQL finds it. */
+/** A node of a web template: a form field or group, with the AQL path of its value. */
 export interface WebNode {
   id: string
   name: string
@@ -17,14 +17,14 @@ export interface WebNode {
   rmType: string
   nodeId?: string
   min: number
-  /** -1: as many as one likes. */
+  /** -1: unlimited. */
   max: number
   localizedNames?: Record<string, string>
   localizedDescriptions?: Record<string, string>
   aqlPath: string
   annotations?: Record<string, string>
   inputs?: WebInput[]
-  /** Said by the circumstances rather than by who fills in a form. */
+  /** Determined by the context, not entered in a form. */
   inContext?: true
   children?: WebNode[]
 }
@@ -37,30 +37,30 @@ export interface WebTemplate {
   tree: WebNode
 }
 
-/** Structures that forms do not show: their members stand in their place. */
-const HIDDEN = new Set(['HISTORY', 'ITEM_TREE', 'ITEM_LIST', 'ITEM_SINGLE', 'ITEM_TABLE'])
+/** Structures that forms do not show; their members appear in their place. */
+const HIDDEN_CLASSES = new Set(['HISTORY', 'ITEM_TREE', 'ITEM_LIST', 'ITEM_SINGLE', 'ITEM_TABLE'])
 
 /** The template as a tree for forms, in the format that openEHR servers share. */
-export function webTemplateOf(template: Template): WebTemplate {
+export function toWebTemplate(template: Template): WebTemplate {
   const { templateId, language } = template
-  const tree = { ...nodeOf(template.root, '', language), min: 1, max: 1 }
+  const tree = { ...toWebNode(template.root, '', language), min: 1, max: 1 }
   return { templateId, version: '2.3', defaultLanguage: language, languages: [language], tree }
 }
 
 /** `Blood pressure (sitting)` -> `blood_pressure_sitting` */
-const idOf = (name: string): string =>
+const toNodeId = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}.-]+/gu, '_')
     .replaceAll(/^_+|_+$/g, '')
     .replace(/^(?=\d)/, 'a') || 'id'
 
-function nodeOf(node: ObjectConstraint, path: string, language: string): WebNode {
+function toWebNode(node: ObjectConstraint, path: string, language: string): WebNode {
   const name = labelOf(node) || node.rmType.toLowerCase()
-  const { description, comment } = termOf(node, node.nodeId) ?? {}
-  const children = rmClass(node.rmType)?.isA.has('DATA_VALUE') ? [] : childrenOf(node, path, language)
+  const { description, comment } = findTerm(node, node.nodeId) ?? {}
+  const children = findRmClass(node.rmType)?.isA.has('DATA_VALUE') ? [] : childWebNodes(node, path, language)
   return {
-    id: idOf(name),
+    id: toNodeId(name),
     name,
     localizedName: name,
     rmType: node.rmType,
@@ -71,12 +71,12 @@ function nodeOf(node: ObjectConstraint, path: string, language: string): WebNode
     ...(description !== undefined && { localizedDescriptions: { [language]: description } }),
     aqlPath: path,
     ...(comment && { annotations: { comment } }),
-    ...(children.length > 0 && { children: distinct(children) }),
+    ...(children.length > 0 && { children: numberDuplicateIds(children) }),
   }
 }
 
-/** Of several with the same id the later ones are counted: `event`, `event2`. */
-function distinct(nodes: WebNode[]): WebNode[] {
+/** Adds a number to the second and later of equal ids: `event`, `event2`. */
+function numberDuplicateIds(nodes: WebNode[]): WebNode[] {
   const seen = new Map<string, number>()
   return nodes.map((node) => {
     const count = (seen.get(node.id) ?? 0) + 1
@@ -85,24 +85,29 @@ function distinct(nodes: WebNode[]): WebNode[] {
   })
 }
 
-/** What stands below a node: what the template constrains, and what the model always asks for. */
-function childrenOf(node: ObjectConstraint, path: string, language: string): WebNode[] {
+/** The nodes below a node: those that the template constrains, and those that the model always requires. */
+function childWebNodes(node: ObjectConstraint, path: string, language: string): WebNode[] {
   const constrained = node.attributes
     .filter(({ name }) => name !== 'name')
-    .map((attribute) => (attribute.name === 'ism_transition' ? together(attribute) : attribute))
+    .map((attribute) => (attribute.name === 'ism_transition' ? mergeTransitions(attribute) : attribute))
     .flatMap((attribute) => {
-      const times = countedBy(attribute.children, nodeIdOf)
+      const times = countBy(attribute.children, nodeIdOf)
       return attribute.children.flatMap((child) => {
         const isShared = (times.get(nodeIdOf(child)) ?? 0) > 1
-        return webNode(attribute, child, `${path}/${attribute.name}${predicateOf(child, isShared)}`, language)
+        return webNodesOfChild(
+          attribute,
+          child,
+          `${path}/${attribute.name}${nodePredicate(child, isShared)}`,
+          language,
+        )
       })
     })
   const have = new Set(constrained.map(({ aqlPath }) => aqlPath))
-  return [...constrained, ...contextOf(node.rmType, path).filter(({ aqlPath }) => !have.has(aqlPath))]
+  return [...constrained, ...contextNodes(node.rmType, path).filter(({ aqlPath }) => !have.has(aqlPath))]
 }
 
-/** The transitions of a state machine are one node, whose codes are those of all. */
-function together(attribute: AttributeConstraint): AttributeConstraint {
+/** Merges the transitions of a state machine into one node with the codes of all. */
+function mergeTransitions(attribute: AttributeConstraint): AttributeConstraint {
   const [first, ...others] = attribute.children
   if (first === undefined || others.length === 0) return attribute
   const codesOf = (node: ObjectConstraint, name: string): ObjectConstraint[] =>
@@ -129,7 +134,7 @@ const withCodes = (value: ObjectConstraint, list: string[]): ObjectConstraint =>
   })),
 })
 
-function webNode(
+function webNodesOfChild(
   attribute: AttributeConstraint,
   child: ObjectConstraint,
   place: string,
@@ -137,39 +142,39 @@ function webNode(
 ): WebNode[] {
   const type = child.rmType
   if (child.slot || child.primitive) return []
-  if (HIDDEN.has(type) || isOnlyEvent(attribute, child)) return childrenOf(child, place, language)
-  if (type === 'ELEMENT') return [elementOf(child, place, language)]
+  if (HIDDEN_CLASSES.has(type) || isOnlyEvent(attribute, child)) return childWebNodes(child, place, language)
+  if (type === 'ELEMENT') return [toElementNode(child, place, language)]
   if (type === 'EVENT_CONTEXT' || type === 'ISM_TRANSITION')
-    return [{ ...nodeOf(child, place, language), id: attribute.name, name: attribute.name }]
-  if (rmClass(type)?.isA.has('DATA_VALUE')) return [dataValueOf(attribute, child, place, language)]
-  return [nodeOf(child, place, language)]
+    return [{ ...toWebNode(child, place, language), id: attribute.name, name: attribute.name }]
+  if (findRmClass(type)?.isA.has('DATA_VALUE')) return [toDataValueNode(attribute, child, place, language)]
+  return [toWebNode(child, place, language)]
 }
 
-/** `[at0004]`; with the name where several nodes of an attribute have the same id. */
-function predicateOf(child: ObjectConstraint, isShared: boolean): string {
+/** `[at0004]`; with the name if several nodes of an attribute share the id. */
+function nodePredicate(child: ObjectConstraint, isShared: boolean): string {
   const id = nodeIdOf(child)
   if (id === '') return ''
   return isShared ? `[${id},'${labelOf(child).replaceAll("'", "\\'")}']` : `[${id}]`
 }
 
-function countedBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, number> {
+function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, number> {
   const times = new Map<string, number>()
   for (const key of all.map(keyOf)) times.set(key, (times.get(key) ?? 0) + 1)
   return times
 }
 
 const isOnlyEvent = ({ children }: AttributeConstraint, { rmType, occurrences }: ObjectConstraint): boolean =>
-  rmClass(rmType)?.isA.has('EVENT') === true && children.length === 1 && occurrences.upper === 1
+  findRmClass(rmType)?.isA.has('EVENT') === true && children.length === 1 && occurrences.upper === 1
 
-/** A value of the model that the template constrains outside of elements. */
-function dataValueOf(
+/** A value that the template constrains outside of elements. */
+function toDataValueNode(
   { name }: AttributeConstraint,
   child: ObjectConstraint,
   path: string,
   language: string,
 ): WebNode {
   const { rmType } = child
-  const inputs = inputsOf(child, language)
+  const inputs = webTemplateInputs(child, language)
   return {
     id: name,
     name,
@@ -182,11 +187,11 @@ function dataValueOf(
   }
 }
 
-/** An element is shown as its value; as a choice when that may be of several types. */
-function elementOf(element: ObjectConstraint, path: string, language: string): WebNode {
+/** Shows an element as its value, or as a choice if the value can have several types. */
+function toElementNode(element: ObjectConstraint, path: string, language: string): WebNode {
   const nulls = element.attributes.find(({ name }) => name === 'null_flavour')?.children[0]
   const values = element.attributes.find(({ name }) => name === 'value')?.children ?? []
-  const base = nodeOf(
+  const base = toWebNode(
     { ...element, attributes: element.attributes.filter(({ name }) => name === 'name') },
     path,
     language,
@@ -194,48 +199,48 @@ function elementOf(element: ObjectConstraint, path: string, language: string): W
   const [only] = values
   if (only === undefined) return base
   if (values.length === 1 && nulls === undefined)
-    return { ...base, ...valueNode(only, `${path}/value`, language) }
+    return { ...base, ...toValueNode(only, `${path}/value`, language) }
   const choiceOf = (child: ObjectConstraint, place: string): WebNode => ({
     ...base,
-    ...valueNode(child, place, language),
-    id: `${idOf(child.rmType.replace(/^DV_/, ''))}_value`,
+    ...toValueNode(child, place, language),
+    id: `${toNodeId(child.rmType.replace(/^DV_/, ''))}_value`,
     min: child.occurrences.lower ?? 0,
     max: 1,
   })
   const choices = values.map((one) => choiceOf(one, `${path}/value`))
   if (nulls) choices.push(choiceOf(nulls, `${path}/null_flavour`))
-  return { ...base, children: distinct(choices) }
+  return { ...base, children: numberDuplicateIds(choices) }
 }
 
-/** A value's type, and how it is filled in. */
-function valueNode(
+/** The node of a value: its type and input fields. */
+function toValueNode(
   value: ObjectConstraint,
   aqlPath: string,
   language: string,
 ): Pick<WebNode, 'rmType' | 'aqlPath' | 'inputs' | 'children'> {
   const of = /^DV_INTERVAL<(\w+)>$/.exec(value.rmType)?.[1]
   if (of === undefined) {
-    const inputs = inputsOf(value, language)
+    const inputs = webTemplateInputs(value, language)
     return { rmType: value.rmType, aqlPath, ...(inputs.length > 0 && { inputs }) }
   }
   const end = (name: 'upper' | 'lower'): WebNode => {
     const bound = value.attributes.find((attribute) => attribute.name === name)?.children[0]
-    const inputs = inputsOf(bound ?? { ...value, rmType: of, attributes: [] }, language)
+    const inputs = webTemplateInputs(bound ?? { ...value, rmType: of, attributes: [] }, language)
     return { id: name, name, rmType: of, min: 1, max: 1, aqlPath: `${aqlPath}/${name}`, inputs }
   }
   return { rmType: value.rmType, aqlPath, children: [end('upper'), end('lower')] }
 }
 
-type InContext = readonly [attribute: string, rmType: string, min: 0 | 1]
+type ContextAttribute = readonly [attribute: string, rmType: string, min: 0 | 1]
 
-const ENTRY: readonly InContext[] = [
+const ENTRY_CONTEXT: readonly ContextAttribute[] = [
   ['subject', 'PARTY_PROXY', 1],
   ['language', 'CODE_PHRASE', 1],
   ['encoding', 'CODE_PHRASE', 1],
 ]
 
-/** What the model asks for whatever the template says, by the class. */
-const CONTEXT: Readonly<Record<string, readonly InContext[]>> = {
+/** The attributes that the model requires in any template, by class. */
+const CONTEXT_BY_CLASS: Readonly<Record<string, readonly ContextAttribute[]>> = {
   COMPOSITION: [
     ['category', 'DV_CODED_TEXT', 1],
     ['composer', 'PARTY_PROXY', 1],
@@ -246,15 +251,15 @@ const CONTEXT: Readonly<Record<string, readonly InContext[]>> = {
     ['start_time', 'DV_DATE_TIME', 1],
     ['setting', 'DV_CODED_TEXT', 1],
   ],
-  OBSERVATION: ENTRY,
-  EVALUATION: ENTRY,
-  ADMIN_ENTRY: ENTRY,
-  INSTRUCTION: [...ENTRY, ['narrative', 'DV_TEXT', 1], ['expiry_time', 'DV_DATE_TIME', 0]],
+  OBSERVATION: ENTRY_CONTEXT,
+  EVALUATION: ENTRY_CONTEXT,
+  ADMIN_ENTRY: ENTRY_CONTEXT,
+  INSTRUCTION: [...ENTRY_CONTEXT, ['narrative', 'DV_TEXT', 1], ['expiry_time', 'DV_DATE_TIME', 0]],
   ACTIVITY: [
     ['timing', 'DV_PARSABLE', 0],
     ['action_archetype_id', 'STRING', 1],
   ],
-  ACTION: [...ENTRY, ['time', 'DV_DATE_TIME', 1]],
+  ACTION: [...ENTRY_CONTEXT, ['time', 'DV_DATE_TIME', 1]],
   ISM_TRANSITION: [['transition', 'DV_CODED_TEXT', 0]],
   EVENT: [['time', 'DV_DATE_TIME', 1]],
   POINT_EVENT: [['time', 'DV_DATE_TIME', 1]],
@@ -267,9 +272,9 @@ const CONTEXT: Readonly<Record<string, readonly InContext[]>> = {
 
 const UNCONSTRAINED = { attributes: [], archetype: { id: '', terms: new Map() } }
 
-function contextOf(rmType: string, path: string): WebNode[] {
-  return (CONTEXT[rmType] ?? []).map(([name, type, min]) => {
-    const inputs = inputsOf({ ...UNCONSTRAINED, rmType: type }, '')
+function contextNodes(rmType: string, path: string): WebNode[] {
+  return (CONTEXT_BY_CLASS[rmType] ?? []).map(([name, type, min]) => {
+    const inputs = webTemplateInputs({ ...UNCONSTRAINED, rmType: type }, '')
     return {
       id: name,
       name,

@@ -1,43 +1,43 @@
-import { contains, type Interval } from '../opt/constraints.ts'
+import { type Interval, isInInterval } from '../opt/constraints.ts'
 import {
-  instantOf,
-  type Moment,
+  durationSeconds,
+  instantMsOf,
+  type PartialDateTime,
   parseDate,
   parseDateTime,
   parseDuration,
   parseTime,
-  secondsOf,
 } from '../rm/iso8601.ts'
 
-type Kind = 'date' | 'time' | 'date-time' | 'duration'
+type TemporalKind = 'date' | 'time' | 'date-time' | 'duration'
 
-const parsers = { date: parseDate, time: parseTime, 'date-time': parseDateTime }
+const temporalParsers = { date: parseDate, time: parseTime, 'date-time': parseDateTime }
 
-/** The parts that a pattern speaks of, in its order. */
-const PARTS = {
+/** The parts of a pattern, in order. */
+const TEMPORAL_PARTS = {
   date: ['year', 'month', 'day'],
   time: ['hour', 'minute', 'second'],
   'date-time': ['year', 'month', 'day', 'hour', 'minute', 'second'],
 } as const
 
-/** Whether a value is written as an archetype's pattern says: `yyyy-mm-??`, `HH:??:XX`, `PYMWDTHMS`. */
-export function fitsPattern(kind: Kind, pattern: string, value: string): boolean {
-  if (kind === 'duration') return fitsDuration(pattern, value)
-  const moment: Moment | undefined = parsers[kind](value)
+/** Whether a value matches an archetype's pattern: `yyyy-mm-??`, `HH:??:XX`, `PYMWDTHMS`. */
+export function matchesTemporalPattern(kind: TemporalKind, pattern: string, value: string): boolean {
+  if (kind === 'duration') return matchesDurationPattern(pattern, value)
+  const moment: PartialDateTime | undefined = temporalParsers[kind](value)
   if (moment === undefined) return false
   const said = pattern.split(/[-:T]/)
-  return PARTS[kind].every((part, i) => {
+  return TEMPORAL_PARTS[kind].every((part, i) => {
     const how = said[i]
-    // XX says that nobody needs the part; whoever has it loses nothing by telling it.
+    // XX forbids a part; a value that has the part is accepted, since it loses nothing.
     return how === undefined || /^[?Xx]/.test(how) || moment[part] !== undefined
   })
 }
 
 /**
- * The letters of a pattern are the parts that a duration may have. One that names parts of a day alone is not enforced:
- * durations of years are kept under it.
+ * The letters of a pattern are the permitted parts of a duration. A pattern with only parts of a day is not
+ * enforced, because existing data contains durations of years under such patterns.
  */
-function fitsDuration(pattern: string, value: string): boolean {
+function matchesDurationPattern(pattern: string, value: string): boolean {
   const duration = parseDuration(value)
   if (duration === undefined) return false
   const [days = '', times = ''] = pattern.replace(/\/.*$/, '').replace(/^P/, '').split('T')
@@ -46,23 +46,23 @@ function fitsDuration(pattern: string, value: string): boolean {
   return (['Y', 'M', 'W', 'D', 'H', 'N', 'S'] as const).every((part) => !duration[part] || allowed.has(part))
 }
 
-function measured(kind: Kind, text: string): number | undefined {
+function temporalMagnitude(kind: TemporalKind, text: string): number | undefined {
   if (kind === 'duration') {
     const duration = parseDuration(text)
-    return duration && secondsOf(duration)
+    return duration && durationSeconds(duration)
   }
-  const moment = parsers[kind](text)
-  return moment && instantOf(moment)
+  const moment = temporalParsers[kind](text)
+  return moment && instantMsOf(moment)
 }
 
-/** Whether a value is in a range whose bounds are written as values are. */
-export function inRange(kind: Kind, range: Interval<string>, value: string): boolean {
-  const moment = measured(kind, value)
+/** Whether a value is within a range whose bounds have the form of values. */
+export function isInTemporalRange(kind: TemporalKind, range: Interval<string>, value: string): boolean {
+  const moment = temporalMagnitude(kind, value)
   if (moment === undefined) return false
-  const bound = (text: string | undefined) => (text === undefined ? undefined : measured(kind, text))
+  const bound = (text: string | undefined) => (text === undefined ? undefined : temporalMagnitude(kind, text))
   const [lower, upper] = [bound(range.lower), bound(range.upper)]
   const { lowerIncluded, upperIncluded } = range
-  return contains(
+  return isInInterval(
     {
       ...(lower !== undefined && { lower }),
       ...(upper !== undefined && { upper }),

@@ -1,81 +1,92 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type PersonUpdate, userFields } from '../../../schemas/person.ts'
+import { type PersonUpdate, profileFields } from '../../../schemas/profiles/person.ts'
 import { usersOf } from '../../accounts/user/user.ts'
-import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
 import { Store } from '../../store/store.ts'
-import { unlessMade } from '../../store/writing/once.ts'
-import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import { collections } from '../owner/collections.ts'
-import { wasRemoved } from '../owner/ledger.ts'
-import { normalised } from '../owner/normalise.ts'
-import { asService, sharedByConnection } from '../owner/owner.ts'
-import { languageOf } from './language.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { normaliseBody } from '../storage/normalise-body.ts'
+import { permissionsSharedWithConnections, serviceCaller } from '../storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
+import { isProfileDeleted } from '../storage/profile-lock.ts'
+import { findLanguage } from './language.ts'
 
-const fields = Type.Object(userFields)
+const personSchema = Type.Object(profileFields)
 const StoredPerson = Type.Object({
-  ...userFields,
-  /** Whether there is a picture: with it the person's version changes. */
+  ...profileFields,
+  /**
+   * Whether the person has a picture; part of the record so that a change of the picture changes its version.
+   */
   picture: Type.Boolean(),
 })
-export type StoredPerson = Saved<Static<typeof StoredPerson>>
+export type StoredPerson = SavedRecord<Static<typeof StoredPerson>>
 
 type PersonInput = Omit<PersonUpdate, 'id' | 'picture'>
 
 /** The persons behind the accounts; a person's id is the user's id. */
 export class Persons {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly store
 
-  constructor(records: Records) {
+  constructor(records: StoreContext) {
     this.#records = records
-    this.store = new Store(records, { collection: collections.person, schema: StoredPerson, lists: {} })
+    this.store = new Store(records, {
+      collection: PROFILE_COLLECTIONS.person,
+      schema: StoredPerson,
+      lists: {},
+    })
   }
 
-  /** @throws NotFound for a person who was removed */
+  /** @throws NotFound for a removed person */
   async get(caller: Caller, mvUid: string): Promise<StoredPerson> {
     try {
       return await this.store.get(caller, { id: mvUid })
     } catch (error) {
-      if (!is(error, 'NotFound') || !(await this.#begin(mvUid))) throw error
+      if (!isServiceError(error, 'NotFound') || !(await this.#createFromAccount(mvUid))) throw error
       return this.store.get(caller, { id: mvUid })
     }
   }
 
   /**
-   * Saves the complete person, anew after a removal.
-   * @throws PreconditionFailed, also when a version is expected and there is none
+   * Saves the complete person, also after a removal.
+   * @throws PreconditionFailed, also when a version is expected and the person does not exist
    */
-  async save(caller: Caller, mvUid: string, input: PersonInput, expected: Expected): Promise<StoredPerson> {
-    const next = normalised(fields, input)
+  async save(
+    caller: Caller,
+    mvUid: string,
+    input: PersonInput,
+    expected: ExpectedVersions,
+  ): Promise<StoredPerson> {
+    const next = normaliseBody(personSchema, input)
     const update = () =>
       this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { expected })
     try {
       return await update()
     } catch (error) {
-      if (!is(error, 'NotFound')) throw error
+      if (!isServiceError(error, 'NotFound')) throw error
     }
-    if (await this.#begin(mvUid)) return update()
+    if (await this.#createFromAccount(mvUid)) return update()
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     const first = { ...next, picture: false }
-    const permissions = sharedByConnection(mvUid)
+    const permissions = permissionsSharedWithConnections(mvUid)
     const create = (tx: Transaction) => this.store.create(caller, first, permissions, { tx, id: mvUid })
-    return unlessMade(() => inTransaction(this.#records, create), update)
+    return createOrFindExisting(() => runStoreTransaction(this.#records, create), update)
   }
 
-  /** Notes whether there is a picture. @returns whether there was one; @throws NotFound */
-  async notePicture(caller: Caller, mvUid: string, tx: Transaction, picture: boolean): Promise<boolean> {
+  /** Records whether the person has a picture. @returns whether there was one before; @throws NotFound */
+  async setHasPicture(caller: Caller, mvUid: string, tx: Transaction, picture: boolean): Promise<boolean> {
     const before = await this.store.get(caller, { id: mvUid }, { tx })
     await this.store.update(caller, { id: mvUid }, (now) => ({ ...now, picture }), { tx })
     return before.picture
   }
 
-  /** How persons are called, by their ids: for whose record they looked at. Who has no person here has no name. */
+  /** The display names of persons, by id; a user without a person has no name. */
   async namesOf(mvUids: readonly string[]): Promise<Map<string, string>> {
     const persons = this.#records.db.collection<{ _id: string; name: { displayName: string } }>(
-      collections.person,
+      PROFILE_COLLECTIONS.person,
     )
     const found = await persons
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
@@ -83,32 +94,36 @@ export class Persons {
     return new Map(found.map(({ _id, name }) => [_id, name.displayName]))
   }
 
-  /** By whose clocks the days of a user begin. */
-  async timeZoneOf(mvUid: string): Promise<string | undefined> {
-    const persons = this.#records.db.collection<{ _id: string; timeZone?: string | null }>(collections.person)
+  /** The time zone in which the days of a user begin. */
+  async findTimeZone(mvUid: string): Promise<string | undefined> {
+    const persons = this.#records.db.collection<{ _id: string; timeZone?: string | null }>(
+      PROFILE_COLLECTIONS.person,
+    )
     const found = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
     return found?.timeZone ?? undefined
   }
 
-  /** The language that a user has chosen, for the account or else in the profile. */
-  languageOf(mvUid: string): Promise<string | undefined> {
-    return languageOf(this.#records.db, { _id: mvUid })
+  /** The language that a user has chosen: the account's, otherwise the profile's. */
+  findLanguage(mvUid: string): Promise<string | undefined> {
+    return findLanguage(this.#records.db, { _id: mvUid })
   }
 
   /**
-   * Makes the person of an account that never had one, by the name that the account tells.
-   * @returns false when there is no such account, or its person was removed on purpose
+   * Creates the person of an account that never had one, with the account's name.
+   * @returns false when the account does not exist, or its person was removed on purpose
    */
-  async #begin(mvUid: string): Promise<boolean> {
+  async #createFromAccount(mvUid: string): Promise<boolean> {
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid })
-    if (user === null || (await wasRemoved(this.#records, mvUid))) return false
+    if (user === null || (await isProfileDeleted(this.#records, mvUid))) return false
     const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
-    const person = normalised(fields, { name: { displayName }, language: user.language })
-    const self = { ...asService, userId: mvUid }
-    await this.store.create(self, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
+    const person = normaliseBody(personSchema, { name: { displayName }, language: user.language })
+    const self = { ...serviceCaller, userId: mvUid }
+    await this.store.create(self, { ...person, picture: false }, permissionsSharedWithConnections(mvUid), {
+      id: mvUid,
+    })
     return true
   }
 }
 
-const is = (error: unknown, name: ServiceError['error']): boolean =>
+const isServiceError = (error: unknown, name: ServiceError['error']): boolean =>
   error instanceof ServiceError && error.error === name

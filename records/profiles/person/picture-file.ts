@@ -1,11 +1,11 @@
 import sharp, { type Sharp } from 'sharp'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Picture } from '../../../schemas/picture.ts'
+import type { Picture } from '../../../schemas/profiles/picture.ts'
 
-/** Pixels that a picture may have before it is decoded: a decompression bomb ends here. */
-const MOST_PIXELS = 25_000_000
-/** Pixels of the longer side that are kept. */
-const LONGEST_SIDE = 1024
+/** Maximum number of pixels of a picture; checked before decoding, to stop decompression bombs. */
+const MAX_PIXELS = 25_000_000
+/** Pixels of the longer side after scaling down. */
+const MAX_SIDE_PIXELS = 1024
 
 export interface PictureFile {
   type: Picture['type']
@@ -14,33 +14,38 @@ export interface PictureFile {
   bytes: Buffer
 }
 
-type Format = readonly [
+type PictureFormat = readonly [
   magic: (bytes: Buffer) => boolean,
   type: Picture['type'],
   encode: (image: Sharp) => Sharp,
 ]
 
-const text = (bytes: Buffer, from: number, to: number) => bytes.toString('latin1', from, to)
+const latin1Slice = (bytes: Buffer, from: number, to: number) => bytes.toString('latin1', from, to)
 
-const formats: readonly Format[] = [
-  [(bytes) => text(bytes, 0, 8) === '\x89PNG\r\n\x1a\n', 'image/png', (image) => image.png()],
-  [(bytes) => text(bytes, 0, 3) === '\xff\xd8\xff', 'image/jpeg', (image) => image.jpeg({ quality: 90 })],
+const pictureFormats: readonly PictureFormat[] = [
+  [(bytes) => latin1Slice(bytes, 0, 8) === '\x89PNG\r\n\x1a\n', 'image/png', (image) => image.png()],
   [
-    (bytes) => text(bytes, 0, 4) === 'RIFF' && text(bytes, 8, 12) === 'WEBP',
+    (bytes) => latin1Slice(bytes, 0, 3) === '\xff\xd8\xff',
+    'image/jpeg',
+    (image) => image.jpeg({ quality: 90 }),
+  ],
+  [
+    (bytes) => latin1Slice(bytes, 0, 4) === 'RIFF' && latin1Slice(bytes, 8, 12) === 'WEBP',
     'image/webp',
     (image) => image.webp({ quality: 90 }),
   ],
 ]
 
 /**
- * Makes a picture anew from its pixels, so that nothing else of the file is left (EXIF, location, comments, what hides
- * behind the end): upright, in sRGB, at most 1024 pixels wide and high, of an animation the first image.
+ * Encodes a picture again from its pixels, so that nothing else of the file remains: EXIF, location,
+ * comments, bytes after the end. The result is upright, in sRGB, at most 1024 pixels wide and high; of an
+ * animation the first image.
  *
- * @throws UnsupportedMediaType for what is, by its content, no PNG, JPEG or WebP
- * @throws RuleViolated for what cannot be decoded or has too many pixels
+ * @throws UnsupportedMediaType if the content is not PNG, JPEG or WebP
+ * @throws RuleViolated if it cannot be decoded or has too many pixels
  */
 export async function cleanPicture(bytes: Buffer): Promise<PictureFile> {
-  const format = formats.find(([magic]) => magic(bytes))
+  const format = pictureFormats.find(([magic]) => magic(bytes))
   if (format === undefined) {
     throw new ServiceError('UnsupportedMediaType', {
       detail: 'The content is not a PNG, JPEG or WebP picture.',
@@ -48,14 +53,14 @@ export async function cleanPicture(bytes: Buffer): Promise<PictureFile> {
   }
   const [, type, encode] = format
   try {
-    const image = sharp(bytes, { limitInputPixels: MOST_PIXELS, failOn: 'error' })
+    const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
     const fitting = image
       .autoOrient()
-      .resize({ width: LONGEST_SIDE, height: LONGEST_SIDE, fit: 'inside', withoutEnlargement: true })
+      .resize({ width: MAX_SIDE_PIXELS, height: MAX_SIDE_PIXELS, fit: 'inside', withoutEnlargement: true })
     const { data, info } = await encode(fitting).toBuffer({ resolveWithObject: true })
     return { type, width: info.width, height: info.height, bytes: data }
   } catch (cause) {
-    const message = `must be a whole picture of at most ${MOST_PIXELS / 1e6} million pixels`
+    const message = `must be a whole picture of at most ${MAX_PIXELS / 1e6} million pixels`
     throw new ServiceError('RuleViolated', { violations: [{ path: '', code: 'picture', message }], cause })
   }
 }

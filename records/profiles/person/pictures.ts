@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { Binary } from 'mongodb'
-import { PictureTypeEnum } from '../../../schemas/enum.ts'
-import type { Expected } from '../../store/decisions.ts'
+import { PictureTypeEnum } from '../../../schemas/enums.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { Store } from '../../store/store.ts'
-import { inTransaction, type Records } from '../../store/writing/transaction.ts'
-import { collections } from '../owner/collections.ts'
-import { sharedByConnection } from '../owner/owner.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import { runStoreTransaction, type StoreContext } from '../../store/writing/transaction.ts'
+import { permissionsSharedWithConnections } from '../storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 import type { Persons } from './persons.ts'
 import { cleanPicture } from './picture-file.ts'
 
@@ -19,14 +19,18 @@ const StoredPicture = Type.Object({
 
 /** The persons' pictures; a picture's id is the user's id. */
 export class Pictures {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly #persons: Persons
   readonly store
 
-  constructor(records: Records, persons: Persons) {
+  constructor(records: StoreContext, persons: Persons) {
     this.#records = records
     this.#persons = persons
-    this.store = new Store(records, { collection: collections.picture, schema: StoredPicture, lists: {} })
+    this.store = new Store(records, {
+      collection: PROFILE_COLLECTIONS.picture,
+      schema: StoredPicture,
+      lists: {},
+    })
   }
 
   /** @throws NotFound */
@@ -35,26 +39,29 @@ export class Pictures {
     return { ...picture, bytes: Buffer.from(bytes.value()) }
   }
 
-  /** Keeps a picture, cleaned, in place of any former one. @throws NotFound when there is no such person; as cleanPicture */
+  /**
+   * Saves a cleaned picture and replaces any earlier one.
+   * @throws NotFound when there is no such person; as cleanPicture
+   */
   async save(caller: Caller, mvUid: string, bytes: Buffer) {
     const file = await cleanPicture(bytes)
     const picture = { ...file, bytes: new Binary(file.bytes) }
     const key = { id: mvUid }
     await this.#persons.get(caller, mvUid)
-    const { version } = await inTransaction(this.#records, async (tx) => {
-      const replaces = await this.#persons.notePicture(caller, mvUid, tx, true)
+    const { version } = await runStoreTransaction(this.#records, async (tx) => {
+      const replaces = await this.#persons.setHasPicture(caller, mvUid, tx, true)
       return replaces
         ? this.store.update(caller, key, () => picture, { tx })
-        : this.store.create(caller, picture, sharedByConnection(mvUid), { tx, ...key })
+        : this.store.create(caller, picture, permissionsSharedWithConnections(mvUid), { tx, ...key })
     })
     return { ...file, version }
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, mvUid: string, expected: Expected): Promise<void> {
-    return inTransaction(this.#records, async (tx) => {
+  remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
+    return runStoreTransaction(this.#records, async (tx) => {
       await this.store.remove(caller, { id: mvUid }, { tx, expected })
-      await this.#persons.notePicture(caller, mvUid, tx, false)
+      await this.#persons.setHasPicture(caller, mvUid, tx, false)
     })
   }
 }

@@ -1,102 +1,124 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { type ContactCreate, contactFields } from '../../../schemas/contact.ts'
-import type { Expected } from '../../store/decisions.ts'
+import { type ContactCreate, contactFields } from '../../../schemas/profiles/contact.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Where } from '../../store/reading/filter.ts'
-import type { Records, Transaction } from '../../store/writing/transaction.ts'
-import { collections } from '../owner/collections.ts'
-import { keyOf, type Owner, ownerFields, privateTo, sharedByConnection } from '../owner/owner.ts'
-import { Belongings } from './belongings.ts'
-import { requireFittingValue } from './contact-value.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
+import {
+  type Owner,
+  ownedRecordKey,
+  ownerFields,
+  permissionsSharedWithConnections,
+  privatePermissions,
+} from '../storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
+import { ContactDetails } from './contact-details.ts'
+import { requireValidContactValue } from './contact-value.ts'
 import type { Relations } from './relations.ts'
 
 const StoredContact = Type.Object({ ...ownerFields, ...contactFields })
 type StoredContact = Static<typeof StoredContact>
 
-/** A contact's type or whether it is the primary one changes: others of its owner may have to follow. */
-class ChangesPlace extends Error {}
+/**
+ * The change concerns the type or the primary flag, so other contacts of the owner may have to change, too.
+ */
+class PrimaryChangeError extends Error {}
 
 /**
- * The contacts of persons and of their relations. Of those of one owner and one type exactly one is the primary one,
- * whoever writes at the same time: a new one takes over, the first one is it at once, and when it goes, changes its
- * type or gives up being primary, the oldest other one follows.
+ * The contacts of persons and of their relations. Of each type an owner has exactly one primary contact, even
+ * under concurrent writes. The first contact is primary, and a new primary one replaces it. When the primary
+ * one is deleted, changes its type or gives up the flag, the oldest other contact becomes primary.
  */
-export class Contacts extends Belongings<typeof StoredContact> {
-  constructor(records: Records, relations: Relations) {
-    super(records, relations, collections.contact, StoredContact)
+export class Contacts extends ContactDetails<typeof StoredContact> {
+  constructor(records: StoreContext, relations: Relations) {
+    super(records, relations, PROFILE_COLLECTIONS.contact, StoredContact)
   }
 
-  /** @throws NotFound when the owner is a relation that is not there; RuleViolated for a value of another type */
+  /**
+   * @throws NotFound when the owner is a relation that does not exist; RuleViolated for a value of another
+   * type
+   */
   create(caller: Caller, owner: Owner, input: ContactCreate, newId: string) {
-    requireFittingValue(input)
-    const next = this.ofInput(owner, input)
-    const permissions = owner.relationId === null ? sharedByConnection(owner.mvUid) : privateTo(owner.mvUid)
-    return this.createInTurn(caller, owner, newId, permissions, async (tx, id) => ({
+    requireValidContactValue(input)
+    const next = this.buildRecord(owner, input)
+    const permissions =
+      owner.relationId === null
+        ? permissionsSharedWithConnections(owner.mvUid)
+        : privatePermissions(owner.mvUid)
+    return this.createWithLock(caller, owner, newId, permissions, async (tx, id) => ({
       ...next,
-      primary: await this.#settle(caller, tx, next, id),
+      primary: await this.#settlePrimary(caller, tx, next, id),
     }))
   }
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
-  async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: Expected) {
-    requireFittingValue(input)
-    const next = this.ofInput(owner, input)
-    const key = keyOf(owner, id)
+  async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: ExpectedVersions) {
+    requireValidContactValue(input)
+    const next = this.buildRecord(owner, input)
+    const key = ownedRecordKey(owner, id)
     const keepPlace = (now: StoredContact) => {
-      if (now.type !== next.type || now.primary !== next.primary) throw new ChangesPlace()
+      if (now.type !== next.type || now.primary !== next.primary) throw new PrimaryChangeError()
       return next
     }
     try {
       return await this.store.update(caller, key, keepPlace, { expected })
     } catch (error) {
-      if (!(error instanceof ChangesPlace)) throw error
+      if (!(error instanceof PrimaryChangeError)) throw error
     }
-    return this.inTurn(owner, async (tx) => {
+    return this.runWithProfileLock(owner, async (tx) => {
       const before = await this.store.get(caller, key, { tx })
-      const primary = await this.#settle(caller, tx, next, key.id)
+      const primary = await this.#settlePrimary(caller, tx, next, key.id)
       if (before.primary && before.type !== next.type) await this.#promoteOldest(caller, tx, before)
       return this.store.update(caller, key, () => ({ ...next, primary }), { tx, expected })
     })
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, owner: Owner, id: string, expected: Expected): Promise<void> {
-    return this.inTurn(owner, async (tx) => {
+  remove(caller: Caller, owner: Owner, id: string, expected: ExpectedVersions): Promise<void> {
+    return this.runWithProfileLock(owner, async (tx) => {
       const before = await this.get(caller, owner, id, tx)
-      await this.store.remove(caller, keyOf(owner, id), { tx, expected })
+      await this.store.remove(caller, ownedRecordKey(owner, id), { tx, expected })
       if (before.primary) await this.#promoteOldest(caller, tx, before)
     })
   }
 
-  /** Whether the contact about to be written is the primary one of its type; the others make way or follow. */
-  async #settle(caller: Caller, tx: Transaction, next: StoredContact, id: string): Promise<boolean> {
+  /**
+   * Whether the contact becomes the primary one of its type; changes the flags of the other contacts
+   * accordingly.
+   */
+  async #settlePrimary(caller: Caller, tx: Transaction, next: StoredContact, id: string): Promise<boolean> {
     const { owner, type } = next
-    const current = await this.#first(caller, tx, { owner, type, primary: true, id: { not: id } })
+    const current = await this.#findFirst(caller, tx, { owner, type, primary: true, id: { not: id } })
     if (next.primary) {
-      if (current) await this.#mark(caller, tx, current, false)
+      if (current) await this.#setPrimary(caller, tx, current, false)
       return true
     }
     return current === undefined && !(await this.#promoteOldest(caller, tx, { ...next, id }))
   }
 
-  /** Makes the oldest contact of the same owner and type the primary one. @returns whether there was another one */
+  /** Makes the oldest other contact of the same owner and type primary. @returns whether there was one */
   async #promoteOldest(
     caller: Caller,
     tx: Transaction,
     one: StoredContact & { id: string },
   ): Promise<boolean> {
     const { owner, type, id } = one
-    const oldest = await this.#first(caller, tx, { owner, type, id: { not: id } })
-    if (oldest) await this.#mark(caller, tx, oldest, true)
+    const oldest = await this.#findFirst(caller, tx, { owner, type, id: { not: id } })
+    if (oldest) await this.#setPrimary(caller, tx, oldest, true)
     return oldest !== undefined
   }
 
-  async #first(caller: Caller, tx: Transaction, where: Where<StoredContact>) {
+  async #findFirst(caller: Caller, tx: Transaction, where: Where<StoredContact>) {
     const { items } = await this.store.list(caller, 'own', { where, limit: 1 }, { tx })
     return items[0]
   }
 
-  async #mark(caller: Caller, tx: Transaction, { id }: { id: string }, primary: boolean): Promise<void> {
+  async #setPrimary(
+    caller: Caller,
+    tx: Transaction,
+    { id }: { id: string },
+    primary: boolean,
+  ): Promise<void> {
     await this.store.update(caller, { id }, (now) => ({ ...now, primary }), { tx })
   }
 }

@@ -1,46 +1,50 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type RelationCreate, type RelationUpdate, relationFields } from '../../../schemas/relation.ts'
-import type { Expected } from '../../store/decisions.ts'
+import {
+  type RelationCreate,
+  type RelationUpdate,
+  relationFields,
+} from '../../../schemas/profiles/relation.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../store/reading/pagination.ts'
 import { Store } from '../../store/store.ts'
-import { unlessMade } from '../../store/writing/once.ts'
-import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import { collections } from '../owner/collections.ts'
-import { relationNumber } from '../owner/ledger.ts'
-import { normalised } from '../owner/normalise.ts'
-import { belongingId, type Owner, privateTo } from '../owner/owner.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { normaliseBody } from '../storage/normalise-body.ts'
+import { type Owner, ownedRecordId, privatePermissions } from '../storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
+import { assignRelationNumber } from '../storage/profile-lock.ts'
 
-const fields = Type.Object(relationFields)
+const relationSchema = Type.Object(relationFields)
 const StoredRelation = Type.Object({ ...relationFields, mvUid: Type.String(), relationId: Type.Integer() })
 type StoredRelation = Static<typeof StoredRelation>
 
-const PREFIX = 'party:relation:'
+const RELATION_ID_PREFIX = 'party:relation:'
 
-/** `123` or `party:relation:123` as a number. */
-export const relationNumberOf = (id: string): number => Number(id.replace(PREFIX, ''))
+/** The number in `123` or `party:relation:123`. */
+export const relationNumberOf = (id: string): number => Number(id.replace(RELATION_ID_PREFIX, ''))
 
-/** A relation's id as clients see it. */
-export const relationIdOf = (number: number): string => `${PREFIX}${number}`
+/** A relation's id in the form that clients see. */
+export const relationIdOf = (number: number): string => `${RELATION_ID_PREFIX}${number}`
 
-/** A person's relations, numbered for each person from 1. */
+/** A person's relations, numbered from 1 for each person. */
 export class Relations {
-  readonly #records: Records
+  readonly #records: StoreContext
   readonly store
 
-  constructor(records: Records) {
+  constructor(records: StoreContext) {
     this.#records = records
     this.store = new Store(records, {
-      collection: collections.relation,
+      collection: PROFILE_COLLECTIONS.relation,
       schema: StoredRelation,
       lists: { own: { by: ['mvUid'], sort: 'relationId', order: 'asc' } },
       indexes: [{ key: { mvUid: 1, relationId: 1 }, name: 'number', unique: true }],
     })
   }
 
-  list(caller: Caller, mvUid: string, page: PageOf): Promise<Page<Saved<StoredRelation>>> {
+  list(caller: Caller, mvUid: string, page: PageRequest): Promise<Page<SavedRecord<StoredRelation>>> {
     return this.store.list(caller, 'own', { where: { mvUid }, ...page })
   }
 
@@ -52,26 +56,26 @@ export class Relations {
     return items[0]
   }
 
-  async has(caller: Caller, mvUid: string, relationId: number): Promise<boolean> {
+  async hasRelation(caller: Caller, mvUid: string, relationId: number): Promise<boolean> {
     const { items } = await this.store.list(caller, 'own', { where: { mvUid, relationId }, limit: 1 })
     return items.length > 0
   }
 
-  /** @throws NotFound for an owner that is a relation, and there is none */
-  async require(caller: Caller, { mvUid, relationId }: Owner, tx?: Transaction): Promise<void> {
+  /** @throws NotFound when the owner is a relation that does not exist */
+  async requireOwner(caller: Caller, { mvUid, relationId }: Owner, tx?: Transaction): Promise<void> {
     if (relationId !== null) await this.get(caller, mvUid, relationId, tx)
   }
 
-  /** @throws Conflict when the id that the input wants is taken */
+  /** @throws Conflict when the id in the input is taken */
   create(caller: Caller, mvUid: string, { id: wanted, ...input }: RelationCreate, newId: string) {
-    const id = belongingId(mvUid, newId)
+    const id = ownedRecordId(mvUid, newId)
     const number = typeof wanted === 'string' ? relationNumberOf(wanted) : undefined
-    return unlessMade(
+    return createOrFindExisting(
       () =>
-        inTransaction(this.#records, async (tx) => {
-          const relationId = await relationNumber(this.#records, tx, mvUid, number)
-          const relation = { ...normalised(fields, input), mvUid, relationId }
-          return this.store.create(caller, relation, privateTo(mvUid), { tx, id })
+        runStoreTransaction(this.#records, async (tx) => {
+          const relationId = await assignRelationNumber(this.#records, tx, mvUid, number)
+          const relation = { ...normaliseBody(relationSchema, input), mvUid, relationId }
+          return this.store.create(caller, relation, privatePermissions(mvUid), { tx, id })
         }),
       () => this.store.get(caller, { id }),
     )
@@ -83,10 +87,10 @@ export class Relations {
     mvUid: string,
     relationId: number,
     input: Omit<RelationUpdate, 'id'>,
-    expected: Expected,
+    expected: ExpectedVersions,
   ) {
     const { id } = await this.get(caller, mvUid, relationId)
-    const next = { ...normalised(fields, input), mvUid, relationId }
+    const next = { ...normaliseBody(relationSchema, input), mvUid, relationId }
     return this.store.update(caller, { id, mvUid }, () => next, { expected })
   }
 }

@@ -2,46 +2,50 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Collection, Db, IndexDescription } from 'mongodb'
 
-/** A set of EHRs that an entry is about, in the place of an EHR, when they are too many for an entry each. */
-interface Scope {
+/**
+ * A set of EHRs that an audit entry refers to in place of a single EHR, when there are too many for an entry
+ * each.
+ */
+interface AuditScope {
   _id: string
   ehrIds: string[]
-  /** Within the hour. */
+  /** Accurate to the hour. */
   usedAt: Date
 }
 
-/** The scope of those whom no permission restricts. */
+/** The scope of callers without access filter. */
 export const EVERY_EHR = 'every-ehr'
 
 const HOUR_MS = 3_600_000
 
-/** A name that no Parse class can have: the class family never reaches it. */
-export const scopesOf = (db: Db): Collection<Scope> => db.collection<Scope>('audit.scopes')
+/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
+export const auditScopeCollection = (db: Db): Collection<AuditScope> =>
+  db.collection<AuditScope>('audit.scopes')
 
-export const scopeIndexes: IndexDescription[] = [
+export const auditScopeIndexes: IndexDescription[] = [
   { key: { ehrIds: 1 }, name: 'ehrIds' },
   { key: { usedAt: 1 }, name: 'usedAt' },
 ]
 
-/** A scope's id says which EHRs it holds: that of another set is another. */
-export const scopeId = (ehrIds: readonly string[]): string =>
+/** The id of a scope is a hash of its EHRs, so that no set can be exchanged for another one. */
+export const scopeIdOf = (ehrIds: readonly string[]): string =>
   `ehrs-${createHash('sha256').update(JSON.stringify(ehrIds.toSorted())).digest('base64url')}`
 
-/** Keeps sets of EHRs, each once however often it is asked through. @returns what gives a set its id */
-export function scopeKeeper(db: Db, clock: () => Date): (ehrIds: readonly string[]) => Promise<string> {
+/** Creates a function that saves a set of EHRs, each set once, and returns its scope id. */
+export function createScopeSaver(db: Db, clock: () => Date): (ehrIds: readonly string[]) => Promise<string> {
   const kept = new LRUCache<string, true>({ max: 10_000, ttl: HOUR_MS })
   return async (ehrIds) => {
-    const _id = scopeId(ehrIds)
+    const _id = scopeIdOf(ehrIds)
     if (kept.has(_id)) return _id
     const update = { $set: { usedAt: clock() }, $setOnInsert: { ehrIds: ehrIds.toSorted() } }
-    await scopesOf(db).updateOne({ _id }, update, { upsert: true })
+    await auditScopeCollection(db).updateOne({ _id }, update, { upsert: true })
     kept.set(_id, true)
     return _id
   }
 }
 
-/** Under what else an EHR's accesses are kept than under its own id. */
-export async function scopesWith(db: Db, ehrIds: readonly string[]): Promise<string[]> {
-  const found = scopesOf(db).find({ ehrIds: { $in: [...ehrIds] } }, { projection: { _id: 1 } })
+/** Finds the scopes that contain one of these EHRs; accesses are stored under them, too. */
+export async function findScopeIds(db: Db, ehrIds: readonly string[]): Promise<string[]> {
+  const found = auditScopeCollection(db).find({ ehrIds: { $in: [...ehrIds] } }, { projection: { _id: 1 } })
   return [EVERY_EHR, ...(await found.toArray()).map(({ _id }) => _id)]
 }

@@ -1,26 +1,47 @@
 import type { Db } from 'mongodb'
-import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './chain.ts'
-import { beginningOf, shortenedChains } from './checkpoint.ts'
-import { type Instance, instancesOf, openingOf, sealOf } from './registry.ts'
-import { scopeId, scopesOf } from './scopes.ts'
-import { entriesOf } from './trail.ts'
+import { auditEntryCollection } from './audit-log.ts'
+import {
+  type AuditEntry,
+  type ChainHead,
+  EMPTY_HEAD,
+  isSameMac,
+  macOfEntry,
+  parseEntryId,
+} from './chains/chain.ts'
+import { type AuditInstance, auditInstanceCollection, macOfHeads, macOfOpening } from './chains/instances.ts'
+import { type KeyPeriod, periodOf, readKeyPeriods } from './chains/key-periods.ts'
+import { findChainStart, listShortenedChains } from './checkpoints.ts'
+import { auditScopeCollection, scopeIdOf } from './scopes.ts'
 
-/** What a verification found. */
-export interface Verdict {
+/** The result of a verification. */
+export interface VerificationResult {
   instances: number
   chains: number
   entries: number
-  /** The first thing that is not as the service wrote it; null when all is. */
+  /** The first manipulated or missing part; null when the audit is intact. */
   broken: { at: string; reason: string } | null
+  /** Runs signed with a missing key; the numbers above do not include them. */
+  unverified: Unverified[]
 }
 
-export interface Progress {
+interface Unverified extends Pick<KeyPeriod, 'from' | 'to' | 'lost'> {
   entries: number
-  /** An estimate. */
+}
+
+/** The state of a verification. */
+interface Task {
+  db: Db
+  periods: readonly KeyPeriod[]
+  verdict: VerificationResult
+}
+
+export interface VerificationProgress {
+  entries: number
+  /** The estimated total. */
   of: number
 }
 
-class Broken extends Error {
+class ChainFault extends Error {
   readonly at: string
 
   constructor(at: string, reason: string) {
@@ -29,143 +50,175 @@ class Broken extends Error {
   }
 }
 
-const REPORT_EVERY = 10_000
+const ENTRIES_PER_REPORT = 10_000
 
 /**
- * Reads the whole audit and checks every mac, every sequence number and every signed head; may run beside the service.
- * Finds entries that were changed, removed, added or moved, chains cut off or removed, and instances left out.
+ * Checks every MAC, sequence number and signed head of the audit; may run beside the service. It finds
+ * changed, removed, added and moved entries, truncated and removed chains, and missing instances.
  * @param db without deadlines
- * @see docs/decisions/audit-chain.md for what it cannot find
+ * @param key AUDIT_KEY
+ * @param formerKeys former values of AUDIT_KEY, in any order
+ * @see docs/decisions/audit-chain.md for the limits
  */
 export async function verifyAudit(
   db: Db,
   key: string,
-  onProgress?: (progress: Progress) => void,
-): Promise<Verdict> {
-  const verdict: Verdict = { instances: 0, chains: 0, entries: 0, broken: null }
+  onProgress?: (progress: VerificationProgress) => void,
+  formerKeys: readonly string[] = [],
+): Promise<VerificationResult> {
+  const periods = await readKeyPeriods(db, key, formerKeys)
+  const unverified = periods
+    .filter((period) => period.key === undefined)
+    .map(({ from, to, lost }) => ({ from, to, lost, entries: 0 }))
+  const verdict: VerificationResult = { instances: 0, chains: 0, entries: 0, broken: null, unverified }
+  const task = { db, periods, verdict }
   try {
-    const heads = await verifyRegistry(db, key, verdict)
-    for (const chain of await shortenedChains(db)) await beginning(db, key, chain)
-    await verifyChains(db, key, heads, verdict, onProgress)
+    const heads = await verifyRegistry(task)
+    for (const chain of await listShortenedChains(db)) await requireChainStart(task, chain)
+    await verifyChains(task, heads, onProgress)
     await verifyScopes(db)
     for (const [chain, head] of heads) {
-      const { sequence } = await beginning(db, key, chain)
-      if (sequence < head.sequence) throw new Broken(chain, `all entries after ${sequence} are missing`)
+      const { sequence } = await requireChainStart(task, chain)
+      if (sequence < head.sequence) throw new ChainFault(chain, `all entries after ${sequence} are missing`)
     }
   } catch (error) {
-    if (!(error instanceof Broken)) throw error
+    if (!(error instanceof ChainFault)) throw error
     verdict.broken = { at: error.at, reason: error.message }
   }
   return verdict
 }
 
-/** @returns how far each chain must reach at least */
-async function verifyRegistry(db: Db, key: string, verdict: Verdict): Promise<Map<string, Head>> {
-  const heads = new Map<string, Head>()
+/**
+ * The count of the unverified runs that include this instance; undefined when the instance can be verified.
+ */
+const unverifiedOf = ({ verdict }: Task, instance: number): Unverified | undefined =>
+  verdict.unverified.find(({ from, to }) => instance >= from && instance <= to)
+
+const instanceOf = (chain: string): number => Number(chain.split('-')[0])
+
+/** The keys that may have signed parts of an instance: its own, and later ones for its checkpoints. */
+function keysOf({ periods }: Task, instance: number): string[] {
+  const own = periodOf(periods, instance)
+  return own ? periods.slice(periods.indexOf(own)).flatMap(({ key }) => key ?? []) : []
+}
+
+/** @returns the signed head of each chain, which the chain must at least reach */
+async function verifyRegistry(task: Task): Promise<Map<string, ChainHead>> {
+  const heads = new Map<string, ChainHead>()
+  let number = 0
   let opening = ''
-  for await (const instance of instancesOf(db).find().sort({ _id: 1 })) {
+  for await (const instance of auditInstanceCollection(task.db).find().sort({ _id: 1 })) {
     const name = `instance ${instance._id}`
-    if (instance._id !== verdict.instances + 1) throw new Broken(name, 'the instance before it is missing')
-    await ours(name, () => verifyInstance(key, opening, instance, name))
+    if (instance._id !== ++number) throw new ChainFault(name, 'the instance before it is missing')
+    if (!unverifiedOf(task, number)) {
+      await checkForm(name, () => verifyInstance(keysOf(task, number)[0] ?? '', opening, instance, name))
+      for (const { chain, ...head } of instance.heads) heads.set(chain, head)
+      task.verdict.instances += 1
+    }
     opening = instance.opening
-    for (const { chain, ...head } of instance.heads) heads.set(chain, head)
-    verdict.instances += 1
   }
   return heads
 }
 
-function verifyInstance(key: string, previous: string, instance: Instance, name: string): void {
-  if (!sameMac(instance.opening, openingOf(key, previous, instance))) {
-    throw new Broken(name, 'its opening was not signed with this key')
+function verifyInstance(key: string, previous: string, instance: AuditInstance, name: string): void {
+  if (!isSameMac(instance.opening, macOfOpening(key, previous, instance))) {
+    throw new ChainFault(name, 'its opening was not signed with this key')
   }
-  if (!sameMac(instance.seal, sealOf(key, instance)))
-    throw new Broken(name, 'its heads were not signed with this key')
+  if (!isSameMac(instance.seal, macOfHeads(key, instance)))
+    throw new ChainFault(name, 'its heads were not signed with this key')
 }
 
-/** Walks all chains, one after the other in the order of their entries' ids, and takes each off the heads. */
+/** Verifies all chains in the order of their entries' ids, and removes each from `heads`. */
 async function verifyChains(
-  db: Db,
-  key: string,
-  heads: Map<string, Head>,
-  verdict: Verdict,
-  onProgress: ((progress: Progress) => void) | undefined,
+  task: Task,
+  heads: Map<string, ChainHead>,
+  onProgress: ((progress: VerificationProgress) => void) | undefined,
 ): Promise<void> {
-  const of = onProgress ? await entriesOf(db).estimatedDocumentCount() : 0
+  const { db, verdict } = task
+  const of = onProgress ? await auditEntryCollection(db).estimatedDocumentCount() : 0
   let chain = ''
-  let head: Head = { sequence: 0, mac: '' }
+  let head: ChainHead = { sequence: 0, mac: '' }
   const end = () => {
     const signed = heads.get(chain)
     if (signed && head.sequence < signed.sequence)
-      throw new Broken(chain, `cut off after entry ${head.sequence}`)
+      throw new ChainFault(chain, `cut off after entry ${head.sequence}`)
     heads.delete(chain)
   }
-  for await (const entry of entriesOf(db).find().sort({ _id: 1 })) {
-    const place = await ours(entry._id, () => placeOf(entry._id))
+  for await (const entry of auditEntryCollection(db).find().sort({ _id: 1 })) {
+    const place = await checkForm(entry._id, () => parseEntryId(entry._id))
+    const unverified = unverifiedOf(task, instanceOf(place.chain))
+    if (unverified) {
+      unverified.entries += 1
+      continue
+    }
     if (place.chain !== chain) {
       end()
       chain = place.chain
-      await verifyOrigin(db, chain, verdict)
-      head = await beginning(db, key, chain)
+      await verifyOrigin(task, chain)
+      head = await requireChainStart(task, chain)
       verdict.chains += 1
     }
-    head = await ours(entry._id, () => follow(db, key, entry, head))
+    head = await checkForm(entry._id, () => verifyEntry(task, entry, head))
     verdict.entries += 1
-    if (onProgress && verdict.entries % REPORT_EVERY === 0) onProgress({ entries: verdict.entries, of })
+    if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0) onProgress({ entries: verdict.entries, of })
   }
   end()
 }
 
-/** Checks that the sets of EHRs are those that the entries are about: an entry's mac covers the set's id. */
+/** Checks the sets of EHRs against their ids, which the MACs of the entries cover. */
 async function verifyScopes(db: Db): Promise<void> {
-  for await (const { _id, ehrIds } of scopesOf(db).find())
-    if (await ours(_id, () => scopeId(ehrIds) !== _id)) throw new Broken(_id, 'its EHRs were changed')
+  for await (const { _id, ehrIds } of auditScopeCollection(db).find())
+    if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
+      throw new ChainFault(_id, 'its EHRs were changed')
   const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
-  const known = scopesOf(db)
+  const known = auditScopeCollection(db)
   let last = ''
-  for await (const { _id, ehrId } of entriesOf(db).find(about).sort({ ehrId: 1 })) {
+  for await (const { _id, ehrId } of auditEntryCollection(db).find(about).sort({ ehrId: 1 })) {
     if (ehrId === null || ehrId === last) continue
     last = ehrId
     if (!(await known.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
-      throw new Broken(_id, 'the EHRs that it is about are missing')
+      throw new ChainFault(_id, 'the EHRs that it is about are missing')
   }
 }
 
-/** Somebody who changes a database may put anything into it. */
-async function ours<T>(at: string, check: () => T | Promise<T>): Promise<T> {
+/** Reports malformed documents as faults: an attacker may have written anything. */
+async function checkForm<T>(at: string, check: () => T | Promise<T>): Promise<T> {
   try {
     return await check()
   } catch (error) {
-    throw error instanceof TypeError ? new Broken(at, 'the service writes nothing of this form') : error
+    throw error instanceof TypeError ? new ChainFault(at, 'the service writes nothing of this form') : error
   }
 }
 
-/** Checks that an instance of the registry wrote a chain; it may have started a moment ago. */
-async function verifyOrigin(db: Db, chain: string, { instances }: Verdict): Promise<void> {
-  const instance = Number(chain.split('-')[0])
-  if (instance <= instances || (await instancesOf(db).findOne({ _id: instance }))) return
-  throw new Broken(chain, 'no instance wrote this chain')
+/** Checks that a registered instance wrote the chain; it may have started a moment ago. */
+async function verifyOrigin({ db }: Task, chain: string): Promise<void> {
+  if (await auditInstanceCollection(db).findOne({ _id: instanceOf(chain) })) return
+  throw new ChainFault(chain, 'no instance wrote this chain')
 }
 
-/** Checks that an entry is the next one of its chain, and takes into account that older ones may just be removed. */
-async function follow(db: Db, key: string, entry: AuditEntry, head: Head): Promise<Head> {
-  const { chain, sequence } = placeOf(entry._id)
+/** Checks that an entry is the next one of its chain. Older entries may be removed at the same time. */
+async function verifyEntry(task: Task, entry: AuditEntry, head: ChainHead): Promise<ChainHead> {
+  const { chain, sequence } = parseEntryId(entry._id)
   if (sequence <= head.sequence) {
-    if (await entriesOf(db).findOne({ _id: entry._id }))
-      throw new Broken(entry._id, 'it lies before the checkpoint')
+    if (await auditEntryCollection(task.db).findOne({ _id: entry._id }))
+      throw new ChainFault(entry._id, 'it lies before the checkpoint')
     return head
   }
   let before = head
-  if (sequence > head.sequence + 1) before = await beginning(db, key, chain)
+  if (sequence > head.sequence + 1) before = await requireChainStart(task, chain)
   if (sequence !== before.sequence + 1)
-    throw new Broken(entry._id, `entry ${head.sequence + 1} is missing before it`)
+    throw new ChainFault(entry._id, `entry ${head.sequence + 1} is missing before it`)
   const { mac, ...content } = entry
-  if (!sameMac(mac, entryMac(key, before.mac, content)))
-    throw new Broken(entry._id, 'its content was changed')
+  const [key = ''] = keysOf(task, instanceOf(chain))
+  if (!isSameMac(mac, macOfEntry(key, before.mac, content)))
+    throw new ChainFault(entry._id, 'its content was changed')
   return { sequence, mac }
 }
 
-async function beginning(db: Db, key: string, chain: string): Promise<Head> {
-  const head = await beginningOf(db, key, chain)
-  if (!head) throw new Broken(chain, 'its checkpoint was not signed with this key')
+async function requireChainStart(task: Task, chain: string): Promise<ChainHead> {
+  const instance = instanceOf(chain)
+  if (unverifiedOf(task, instance)) return EMPTY_HEAD
+  const head = await findChainStart(task.db, keysOf(task, instance), chain)
+  if (!head) throw new ChainFault(chain, 'its checkpoint was not signed with this key')
   return head
 }

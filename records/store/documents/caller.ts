@@ -1,41 +1,44 @@
-/** Who asks, by which application, in which request: what the access rule and the audit need to know. */
+/** The user who sends a request, with the application and roles: all that access rules and audit need. */
 export interface Caller {
   userId: string
   /** Names of all roles that the user holds, inherited ones included; without the prefix `role:`. */
   roles: readonly string[]
-  /** The application or client that sent the request, as the audit shows it. */
+  /** The application that sent the request, as shown in the audit. */
   application: string
   requestId: string
-  /** Told of each EHR of whose data the caller was let reach something, and of each user with whom they are connected. */
+  /** Called with the id of each EHR whose data the caller reached, and of each connected user. */
   onAccess?(id: string): void
-  /** Set for the service's own jobs and an administrator's restore: no access filter, audited all the same. */
+  /** Set for the service's own jobs and for restores by administrators: no access filter, but audited. */
   unrestricted?: true
 }
 
 export const isAdmin = ({ roles }: Pick<Caller, 'roles'>): boolean => roles.includes('admin')
 
-/** Who may read and who may write a record: user ids, `role:<name>`, or `*` for everyone. */
+/** Readers and writers of a record: user ids, `role:<name>`, or `*` for everyone. */
 export interface Permissions {
   read: readonly string[]
   write: readonly string[]
 }
 
-/** The entries of `_rperm` and `_wperm` that let a caller in. */
-const keysOf = (caller: Caller): string[] => [
+/** The entries of `_rperm` and `_wperm` that match a caller. */
+const permissionKeysOf = (caller: Caller): string[] => [
   '*',
   caller.userId,
   ...caller.roles.map((role) => `role:${role}`),
 ]
 
-/** The query for what a caller may read (`_rperm`) or write (`_wperm`). Unlike in Parse, none listed is nobody. */
-export function permitted(
+/**
+ * Filter for documents that a caller may read (`_rperm`) or write (`_wperm`). Unlike in Parse, a missing list
+ * means nobody.
+ */
+export function permissionFilter(
   field: '_rperm' | '_wperm',
   caller: Caller,
 ): { [field: string]: { $in: string[] } } {
-  return caller.unrestricted ? {} : { [field]: { $in: keysOf(caller) } }
+  return caller.unrestricted ? {} : { [field]: { $in: permissionKeysOf(caller) } }
 }
 
-/** The same for a list at hand. */
+/** Checks a loaded permission list in the same way as {@link permissionFilter}. */
 export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
-  return caller.unrestricted === true || keysOf(caller).some((key) => listed?.includes(key))
+  return caller.unrestricted === true || permissionKeysOf(caller).some((key) => listed?.includes(key))
 }

@@ -8,92 +8,94 @@ import {
   MongoError,
   MongoServerError,
 } from 'mongodb'
-import { type Caller, permitted } from './caller.ts'
-import { isBrief, isConflict, isOutage, PATIENCE_MS } from './outage.ts'
+import { type Caller, permissionFilter } from './caller.ts'
+import { isOutage, isTransientOutage, isWriteConflict, REQUEST_WAIT_TIMEOUT_MS } from './outage.ts'
 import type { ParseDocument } from './parse-format.ts'
 
-/** The database that both families share, on the one client that Parse opened. */
+/** The database of both API families, on the client that Parse Server opened. */
 export interface Database {
   client: MongoClient
   db: Db
 }
 
-/** The documents of a class, and of what is kept in the same way, as Parse stores them. */
-export const documentsOf = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
+/** The documents of a class, or of another collection with the same format, as Parse stores them. */
+export const documentCollection = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
   db.collection<ParseDocument>(name)
 
-/** Whether there is one that the caller may read, without a trace in anybody's audit. */
+/** Tells whether a matching document is readable for the caller. It is not audited. */
 export async function canRead(
   database: Pick<Database, 'db'>,
   caller: Caller,
   name: string,
   where: Filter<ParseDocument>,
 ): Promise<boolean> {
-  const readable = { ...where, ...permitted('_rperm', caller) } as Filter<ParseDocument>
-  return (await documentsOf(database, name).findOne(readable, { projection: { _id: 1 } })) !== null
+  const readable = { ...where, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  return (await documentCollection(database, name).findOne(readable, { projection: { _id: 1 } })) !== null
 }
 
-/** Whether a write failed because a unique index holds its value already. */
-export const isDuplicate = (error: unknown): error is MongoServerError =>
+/** A write violated a unique index. */
+export const isDuplicateKeyError = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
 
-/** Whether it is the id that was there already. Behind the index the message has values that anybody may have sent. */
-export const isDuplicateId = (error: unknown): boolean =>
-  isDuplicate(error) && /^[^{]* index:? '?_id_\b/i.test(error.message)
+/**
+ * The duplicate value is the `_id`. The pattern stops at the key: the rest of the message contains values of
+ * clients.
+ */
+export const isDuplicateIdError = (error: unknown): boolean =>
+  isDuplicateKeyError(error) && /^[^{]* index:? '?_id_\b/i.test(error.message)
 
 /**
- * Writes together or not at all, on what all reads of the work have seen. The work may run more than once, when others
- * write the same or the primary changes, but a request fails after some seconds: the driver's own loop goes on for two
- * minutes.
- * @param repeated whether it is tried again
- * @throws MongoError, marked as UnknownTransactionCommitResult when it may have been written all the same
+ * Runs work in a snapshot transaction, and retries it after write conflicts and a change of the primary. It
+ * gives up after some seconds, because a request waits; the driver's own loop takes two minutes.
+ * @param repeated false: a single attempt
+ * @throws MongoError with the label UnknownTransactionCommitResult when the commit may have succeeded
  */
-export async function together<T>(
+export async function runTransaction<T>(
   { client }: Pick<Database, 'client'>,
   work: (session: ClientSession) => Promise<T>,
   repeated = true,
 ): Promise<T> {
-  const end = Date.now() + PATIENCE_MS
+  const end = Date.now() + REQUEST_WAIT_TIMEOUT_MS
   for (let attempt = 1; ; attempt++) {
     const session = client.startSession()
     try {
       session.startTransaction({ readConcern: 'snapshot' })
       const result = await work(session)
-      await commit(session, end)
+      await commitWithRetry(session, end)
       await session.endSession()
       return result
     } catch (error) {
-      // Nobody waits for a server that is away to hear that the transaction is over.
+      // If the database is unreachable, do not wait for the end of the session.
       const ended = session.endSession().catch(() => {})
-      if (!isOutage(error) || isConflict(error)) await ended
-      if (!repeated || isInDoubt(error) || !isBrief(error)) throw error
-      // Work that alone takes longer than anybody waits would otherwise never survive a conflict.
-      if (Date.now() > end && (attempt >= FEWEST_ATTEMPTS || !isConflict(error))) throw error
-      await sleep(Math.random() * Math.min(2 ** attempt, MOST_PAUSE_MS))
+      if (!isOutage(error) || isWriteConflict(error)) await ended
+      if (!repeated || isCommitInDoubt(error) || !isTransientOutage(error)) throw error
+      // Long work gets some attempts after the deadline: otherwise a single conflict would always end it.
+      if (Date.now() > end && (attempt >= MIN_ATTEMPTS || !isWriteConflict(error))) throw error
+      await sleep(Math.random() * Math.min(2 ** attempt, MAX_RETRY_DELAY_MS))
     }
   }
 }
 
-const MOST_PAUSE_MS = 200
-/** Of work that others keep meeting. */
-const FEWEST_ATTEMPTS = 3
+const MAX_RETRY_DELAY_MS = 200
+/** For work that keeps running into write conflicts. */
+const MIN_ATTEMPTS = 3
 
-/** A commit whose answer is lost is sent again: it is done once. */
-async function commit(session: ClientSession, end: number): Promise<void> {
+/** Resends a commit whose reply was lost; the server commits at most once. */
+async function commitWithRetry(session: ClientSession, end: number): Promise<void> {
   for (;;) {
     try {
       return await session.commitTransaction()
     } catch (error) {
-      if (isConflict(error) || !(error instanceof MongoError)) throw error
-      error.addErrorLabel(IN_DOUBT)
-      if (Date.now() > end || !isBrief(error)) throw error
-      await sleep(Math.random() * MOST_PAUSE_MS)
+      if (isWriteConflict(error) || !(error instanceof MongoError)) throw error
+      error.addErrorLabel(UNKNOWN_COMMIT_RESULT)
+      if (Date.now() > end || !isTransientOutage(error)) throw error
+      await sleep(Math.random() * MAX_RETRY_DELAY_MS)
     }
   }
 }
 
-const IN_DOUBT = 'UnknownTransactionCommitResult'
+const UNKNOWN_COMMIT_RESULT = 'UnknownTransactionCommitResult'
 
-/** The commit was sent and never answered: to write again might be to write twice. */
-export const isInDoubt = (error: unknown): boolean =>
-  error instanceof MongoError && error.hasErrorLabel(IN_DOUBT)
+/** The commit was sent and its reply lost: writing again could write twice. */
+export const isCommitInDoubt = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel(UNKNOWN_COMMIT_RESULT)

@@ -2,133 +2,148 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
 
-type Indexed = Pick<Collection, 'listIndexes' | 'createIndexes' | 'dropIndex'>
-type Named = IndexDescription & { name: string }
+type IndexedCollection = Pick<Collection, 'listIndexes' | 'createIndexes' | 'dropIndex'>
+type NamedIndex = IndexDescription & { name: string }
 
-/** Another instance, which starts at the same moment, came first or is at it. */
-const MET = new Set<unknown>([27, 85, 86, 276, 12_587])
-const MOST_MEETINGS = 10
+/** Codes of conflicts with another instance that starts at the same time and changes the same index. */
+const CONCURRENT_CHANGE_CODES = new Set<unknown>([27, 85, 86, 276, 12_587])
+const MAX_RETRIES = 10
 
 /**
- * Makes the indexes of a collection what they are declared to be. An index that is declared otherwise now is made
- * under another name before the old one goes: no query is without one, and several instances may do it at once. One that
- * another begins with is not needed, and only makes every write dearer.
- * @param tell of each that is made in a collection that was there before: that may take minutes
+ * Brings the indexes of a collection in line with their declarations. A changed index is created under
+ * another name before the old one is dropped, so no query lacks an index. Several instances may run this at
+ * once. An index that is a prefix of another one is dropped, because it only slows down writes.
+ * @param tell called before an index is created in an existing collection: that may take minutes
  */
-export async function makeIndexes(
-  collection: Indexed,
+export async function syncIndexes(
+  collection: IndexedCollection,
   declared: readonly IndexDescription[],
   tell: (index: string) => Promise<void> = async () => {},
 ): Promise<void> {
   for (let meetings = 0; ; meetings++) {
     try {
-      return await bringUpToDate(
+      return await syncIndexesOnce(
         collection,
-        declared.filter((one) => !declared.some(begunBy(one))).map(named),
+        declared.filter((one) => !declared.some(hasPrefix(one))).map(withDefaultName),
         tell,
       )
     } catch (error) {
-      const met = error instanceof MongoServerError && MET.has(error.code)
-      if (!met || meetings === MOST_MEETINGS) throw error
+      const met = error instanceof MongoServerError && CONCURRENT_CHANGE_CODES.has(error.code)
+      if (!met || meetings === MAX_RETRIES) throw error
     }
   }
 }
 
-async function bringUpToDate(
-  collection: Indexed,
-  declared: readonly Named[],
+async function syncIndexesOnce(
+  collection: IndexedCollection,
+  declared: readonly NamedIndex[],
   tell: (index: string) => Promise<void>,
 ): Promise<void> {
-  const present = await collection.listIndexes().toArray().catch(noneYet)
+  const present = await collection.listIndexes().toArray().catch(ignoreMissingCollection)
   if (present.length === 0 && declared.length > 0) {
     await collection.createIndexes([...declared])
     return
   }
-  const foreign = present.filter(({ name }) => !declared.some((index) => isVersion(name, index)))
+  const foreign = present.filter(({ name }) => !declared.some((index) => hasNameOfIndex(name, index)))
   for (const index of declared) {
-    const versions = present.filter(({ name }) => isVersion(name, index))
-    const old = versions.filter((one) => !isSame(one, index))
+    const versions = present.filter(({ name }) => hasNameOfIndex(name, index))
+    const old = versions.filter((one) => !isSameIndex(one, index))
     if (old.length === versions.length) {
       const taken = old.some(({ name }) => name === index.name)
-      const name = taken ? `${index.name}@${digestOf(index)}` : index.name
+      const name = taken ? `${index.name}@${definitionDigest(index)}` : index.name
       await tell(name)
-      await create(collection, { ...index, name }, [...old, ...foreign])
+      await createOrReplaceIndex(collection, { ...index, name }, [...old, ...foreign])
     }
-    for (const { name } of old) await drop(collection, name)
+    for (const { name } of old) await dropIndexIfPresent(collection, name)
   }
-  for (const one of present) if (declared.some(begunBy(one))) await drop(collection, one.name)
+  for (const one of present) if (declared.some(hasPrefix(one))) await dropIndexIfPresent(collection, one.name)
 }
 
-/** Whether an index has this name because of a declared one, as it is or was. */
-const isVersion = (name: string, index: Named): boolean =>
+/** The name belongs to a current or former version of the declared index. */
+const hasNameOfIndex = (name: string, index: NamedIndex): boolean =>
   name === index.name || name.startsWith(`${index.name}@`)
 
-/** Tells the indexes that serve whatever another one does: they begin with its fields, and hold every document. */
-const begunBy =
+/**
+ * Tests whether another index makes this one redundant: it starts with the same fields and contains every
+ * document.
+ */
+const hasPrefix =
   (one: IndexDescription) =>
   (other: IndexDescription): boolean => {
-    const [fields, more] = [fieldsOf(one), fieldsOf(other)]
+    const [fields, more] = [keyFieldsOf(one), keyFieldsOf(other)]
     const begins = fields.length < more.length && isDeepStrictEqual(fields, more.slice(0, fields.length))
-    return begins && !one.collation && isPlain(one) && isPlain({ ...other, unique: false })
+    return (
+      begins && !one.collation && hasDefaultOptions(one) && hasDefaultOptions({ ...other, unique: false })
+    )
   }
 
-const isPlain = (index: IndexDescription): boolean =>
-  isDeepStrictEqual(optionsOf(index), optionsOf({ key: {} }))
+const hasDefaultOptions = (index: IndexDescription): boolean =>
+  isDeepStrictEqual(comparableOptions(index), comparableOptions({ key: {} }))
 
-/** Makes a collection that has no index of its own: not every database makes one within a transaction. */
-export async function makeCollection(db: Db, name: string): Promise<void> {
+/** Creates a collection without indexes: some databases cannot create one within a transaction. */
+export async function createCollection(db: Db, name: string): Promise<void> {
   await db.createCollection(name).catch((error: unknown) => {
     if (!(error instanceof MongoServerError && error.code === 48)) throw error
   })
 }
 
-/** The first index makes the collection. */
-function noneYet(error: unknown): [] {
+/** A missing collection has no indexes; creating the first index creates it. */
+function ignoreMissingCollection(error: unknown): [] {
   if (error instanceof MongoServerError && error.code === 26) return []
   throw error
 }
 
 /**
- * Of the same key MongoDB allows not every two side by side: then the other one goes first, whether it was the declared one
- * or has a name that nobody declares.
+ * Creates an index. MongoDB refuses some pairs of indexes with the same key: then the other one is dropped
+ * first, even if it is an unknown one.
  */
-async function create(collection: Indexed, index: Named, others: readonly Named[]): Promise<void> {
+async function createOrReplaceIndex(
+  collection: IndexedCollection,
+  index: NamedIndex,
+  others: readonly NamedIndex[],
+): Promise<void> {
   try {
     await collection.createIndexes([index])
   } catch (error) {
-    const sameKey = others.filter((one) => isDeepStrictEqual(fieldsOf(one), fieldsOf(index)))
+    const sameKey = others.filter((one) => isDeepStrictEqual(keyFieldsOf(one), keyFieldsOf(index)))
     if (!(error instanceof MongoServerError && error.code === 85) || sameKey.length === 0) throw error
-    for (const { name } of sameKey) await drop(collection, name)
+    for (const { name } of sameKey) await dropIndexIfPresent(collection, name)
     await collection.createIndexes([index])
   }
 }
 
-const drop = (collection: Indexed, name: string): Promise<unknown> =>
+const dropIndexIfPresent = (collection: IndexedCollection, name: string): Promise<unknown> =>
   collection.dropIndex(name).catch((error: unknown) => {
     if (!(error instanceof MongoServerError && error.code === 27)) throw error
   })
 
-/** With the name that MongoDB would give it. */
-const named = (index: IndexDescription): Named => ({
-  name: fieldsOf(index).flat().join('_'),
+/** Adds the name that MongoDB would generate. */
+const withDefaultName = (index: IndexDescription): NamedIndex => ({
+  name: keyFieldsOf(index).flat().join('_'),
   ...index,
 })
 
-const fieldsOf = ({ key }: Pick<IndexDescription, 'key'>): [field: string, direction: unknown][] =>
+const keyFieldsOf = ({ key }: Pick<IndexDescription, 'key'>): [field: string, direction: unknown][] =>
   key instanceof Map ? [...key] : Object.entries(key)
 
-/** All of an index that makes it another one. */
-const traits = (index: IndexDescription) => [fieldsOf(index), ...optionsOf(index)]
+/** The properties that distinguish an index from another one. */
+const comparableDefinition = (index: IndexDescription) => [keyFieldsOf(index), ...comparableOptions(index)]
 
-const optionsOf = ({ unique, sparse, partialFilterExpression, expireAfterSeconds }: IndexDescription) => [
+const comparableOptions = ({
+  unique,
+  sparse,
+  partialFilterExpression,
+  expireAfterSeconds,
+}: IndexDescription) => [
   [unique, sparse].map(Boolean),
   [partialFilterExpression, expireAfterSeconds].map((option) => option ?? null),
 ]
 
-const isSame = (one: Named, other: Named): boolean => isDeepStrictEqual(traits(one), traits(other))
+const isSameIndex = (one: NamedIndex, other: NamedIndex): boolean =>
+  isDeepStrictEqual(comparableDefinition(one), comparableDefinition(other))
 
-const digestOf = (index: Named): string =>
+const definitionDigest = (index: NamedIndex): string =>
   createHash('sha256')
-    .update(JSON.stringify(traits(index)))
+    .update(JSON.stringify(comparableDefinition(index)))
     .digest('hex')
     .slice(0, 8)

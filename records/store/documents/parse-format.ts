@@ -3,8 +3,8 @@ import { OptionalKind, type Static, type TObject, type TSchema } from '@sinclair
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Permissions } from './caller.ts'
 
-/** What every record carries beside the fields of its schema; times are RFC 3339, UTC, milliseconds. */
-interface Meta {
+/** The fields of every record beside those of its schema. Times are RFC 3339 in UTC with milliseconds. */
+interface RecordMetadata {
   id: string
   /** 1 when created; each write adds 1. */
   version: number
@@ -12,70 +12,70 @@ interface Meta {
   updatedAt: string
 }
 
-/** A record as the families see it: plain JSON values. */
-export type Saved<T> = T & Meta
+/** A record in API form: plain JSON values. */
+export type SavedRecord<T> = T & RecordMetadata
 
-/** A record as it is stored, where Parse Server reads and writes it too. */
+/** A record in its stored form, which Parse Server reads and writes, too. */
 export interface ParseDocument {
   _id: string
   version: number
   _created_at: Date
   _updated_at: Date
-  /** Who may read; Parse takes a missing one for "everyone". */
+  /** The readers; Parse treats a missing list as "everyone". */
   _rperm: string[]
   _wperm: string[]
   _acl: Record<string, { r?: true; w?: true }>
   [field: string]: unknown
 }
 
-/** One field's way into the database and back. */
-interface Field {
-  /** Its name in the database. */
+/** The conversion of one field between API form and stored form. */
+interface FieldFormat {
+  /** The field's name in the database. */
   key: string
   store(value: unknown): unknown
   load(value: unknown): unknown
-  /** For a value that is looked for: of an array field, one of its elements. */
+  /** Converts a searched value; for an array field, one element. */
   search(value: unknown): unknown
-  /** Whether it is stored as a date. */
+  /** The field is stored as a BSON date. */
   isDate: boolean
-  /** Whether a record may be without it. */
-  mayMiss: boolean
+  /** A record may lack the field. */
+  isOptional: boolean
 }
 
-/** The two forms of one resource's records, and the way between them. */
+/** Converts the records of one resource between API form and stored form. */
 export interface ParseFormat<T> {
   /**
-   * The fields of the schema as they are stored; fields that are undefined are left out. What shows as it did `before`
-   * stays as it is stored: a date keeps the time of day that the class family gave it.
+   * Converts the schema's fields; undefined fields are omitted. A value that reads the same as in `before`
+   * keeps its stored form: a date keeps the time of day that the class family stored.
    */
   toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
-  fromStored(document: ParseDocument): Saved<T>
+  fromStored(document: ParseDocument): SavedRecord<T>
   /** @throws TypeError for a field that the schema does not have. */
-  field(name: string): Pick<Field, 'key' | 'search' | 'isDate' | 'mayMiss'>
+  field(name: string): Pick<FieldFormat, 'key' | 'search' | 'isDate' | 'isOptional'>
   /** The names of the stored fields. */
   keys: ReadonlySet<string>
 }
 
-type Convert = (value: unknown) => unknown
-/** undefined stands for a value that is stored as it is. */
-type Conversion = { store: Convert; load: Convert } | undefined
+type Converter = (value: unknown) => unknown
+/** undefined: the value is stored unchanged. */
+type Conversion = { store: Converter; load: Converter } | undefined
 
-const same: Convert = (value) => value
+const identity: Converter = (value) => value
 
-function storeTime(value: unknown): Date {
+function parseDate(value: unknown): Date {
   const time = new Date(value as string)
   if (!Number.isNaN(time.getTime())) return time
   throw new RangeError('must be a moment that exists')
 }
 
-const DATE_TIME: Conversion = { store: storeTime, load: (value) => (value as Date).toISOString() }
-const DATE: Conversion = {
-  store: (value) => storeTime(`${value}T00:00:00.000Z`),
+const DATE_TIME_CONVERSION: Conversion = { store: parseDate, load: (value) => (value as Date).toISOString() }
+const DATE_CONVERSION: Conversion = {
+  store: (value) => parseDate(`${value}T00:00:00.000Z`),
   load: (value) => (value as Date).toISOString().slice(0, 10),
 }
 
-/** null stays null on both ways; so does what is not there. */
-const nullable = (convert: Convert): Convert => {
+/** Passes null and undefined through. */
+const nullable = (convert: Converter): Converter => {
   return (value) => (value === null || value === undefined ? value : convert(value))
 }
 
@@ -83,7 +83,7 @@ function mapProperties(
   conversions: Map<string, Conversion>,
   rest: Conversion,
   way: 'store' | 'load',
-): Convert {
+): Converter {
   return (value) =>
     Object.fromEntries(
       Object.entries(value as object).map(([name, member]) => {
@@ -93,7 +93,7 @@ function mapProperties(
     )
 }
 
-function ofObject(schema: TSchema): Conversion {
+function objectConversion(schema: TSchema): Conversion {
   const conversions = new Map<string, Conversion>()
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     conversions.set(name, conversionOf(property as TSchema))
@@ -104,18 +104,18 @@ function ofObject(schema: TSchema): Conversion {
   return { store: mapProperties(conversions, rest, 'store'), load: mapProperties(conversions, rest, 'load') }
 }
 
-function ofUnion(branches: TSchema[]): Conversion {
+function unionConversion(branches: TSchema[]): Conversion {
   const conversions = branches.filter((branch) => branch.type !== 'null').map(conversionOf)
   if (!conversions.some(Boolean)) return undefined
   if (conversions.length === 1) return conversions[0]
   throw new TypeError('A union that holds dates cannot be told apart in storage, except one with null.')
 }
 
-function ofArray(items: TSchema): Conversion {
+function arrayConversion(items: TSchema): Conversion {
   const element = conversionOf(items)
   if (!element) return undefined
   const each =
-    (convert: Convert): Convert =>
+    (convert: Converter): Converter =>
     (value) =>
       (value as unknown[]).map(nullable(convert))
   return { store: each(element.store), load: each(element.load) }
@@ -123,64 +123,76 @@ function ofArray(items: TSchema): Conversion {
 
 function conversionOf(schema: TSchema): Conversion {
   if (schema.$ref) throw new TypeError(`Give the schema itself in place of the reference ${schema.$ref}.`)
-  if (schema.anyOf) return ofUnion(schema.anyOf)
+  if (schema.anyOf) return unionConversion(schema.anyOf)
   if (schema.allOf)
-    return ofObject({ ...schema, properties: Object.assign({}, ...schema.allOf.map(propertiesOf)) })
-  if (schema.type === 'array' && schema.items) return ofArray(schema.items)
-  if (schema.type === 'object') return ofObject(schema)
-  if (schema.format === 'date') return DATE
-  if (schema.format === 'date-time') return DATE_TIME
+    return objectConversion({ ...schema, properties: Object.assign({}, ...schema.allOf.map(propertiesOf)) })
+  if (schema.type === 'array' && schema.items) return arrayConversion(schema.items)
+  if (schema.type === 'object') return objectConversion(schema)
+  if (schema.format === 'date') return DATE_CONVERSION
+  if (schema.format === 'date-time') return DATE_TIME_CONVERSION
   return undefined
 }
 
 const propertiesOf = (schema: TSchema): Record<string, TSchema> => schema.properties ?? {}
 
-function fieldOf(name: string, schema: TSchema): Field {
-  const mayMiss = OptionalKind in schema
+function fieldFormatOf(name: string, schema: TSchema): FieldFormat {
+  const isOptional = OptionalKind in schema
   if (schema.pointer) {
     const prefix = `${schema.pointer}$`
     const store = nullable((id) => prefix + id)
     const load = nullable((pointer) => (pointer as string).slice(prefix.length))
-    return { key: `_p_${name}`, store, load, search: store, isDate: false, mayMiss }
+    return { key: `_p_${name}`, store, load, search: store, isDate: false, isOptional }
   }
   const conversion = conversionOf(schema)
   const element = schema.type === 'array' && schema.items ? conversionOf(schema.items) : conversion
   return {
     key: name,
-    store: conversion ? nullable(conversion.store) : same,
-    load: conversion ? nullable(conversion.load) : same,
-    search: element ? nullable(element.store) : same,
-    isDate: conversion === DATE || conversion === DATE_TIME,
-    mayMiss,
+    store: conversion ? nullable(conversion.store) : identity,
+    load: conversion ? nullable(conversion.load) : identity,
+    search: element ? nullable(element.store) : identity,
+    isDate: conversion === DATE_CONVERSION || conversion === DATE_TIME_CONVERSION,
+    isOptional,
   }
 }
 
-const asItIs = { store: same, load: same, search: same, isDate: false, mayMiss: false }
-const moment = { ...DATE_TIME, search: DATE_TIME.store, isDate: true, mayMiss: false }
+const UNCONVERTED_FIELD = {
+  store: identity,
+  load: identity,
+  search: identity,
+  isDate: false,
+  isOptional: false,
+}
+const DATE_TIME_FIELD = {
+  ...DATE_TIME_CONVERSION,
+  search: DATE_TIME_CONVERSION.store,
+  isDate: true,
+  isOptional: false,
+}
 
-const META: Record<string, Field> = {
-  id: { key: '_id', ...asItIs },
-  version: { key: 'version', ...asItIs },
-  createdAt: { key: '_created_at', ...moment },
-  updatedAt: { key: '_updated_at', ...moment },
+const METADATA_FIELDS: Record<string, FieldFormat> = {
+  id: { key: '_id', ...UNCONVERTED_FIELD },
+  version: { key: 'version', ...UNCONVERTED_FIELD },
+  createdAt: { key: '_created_at', ...DATE_TIME_FIELD },
+  updatedAt: { key: '_updated_at', ...DATE_TIME_FIELD },
 }
 
 /**
- * Derives a resource's storage format from its schema. Strings of the formats `date` and `date-time` become BSON
- * dates at any depth (the class family then sees a Date), a string annotated `{ pointer: 'ClassName' }` becomes a
- * Parse pointer; everything else is stored as it is. A time zone is not kept: times come back in UTC.
+ * Derives a resource's storage format from its schema. At any depth, strings of the formats `date` and
+ * `date-time` become BSON dates, which the class family shows as Date. A string annotated `{ pointer:
+ * 'ClassName' }` becomes a Parse pointer. All other values are stored unchanged. Time zones are lost: times
+ * are returned in UTC.
  *
- *     const format = parseFormat(Type.Object({ dueDate: Type.String({ format: 'date' }) }))
+ *     const format = createParseFormat(Type.Object({ dueDate: Type.String({ format: 'date' }) }))
  *     format.toStored({ dueDate: '2026-03-01' })   // { dueDate: 2026-03-01T00:00:00.000Z }
  */
-export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
-  const own = Object.entries(schema.properties).filter(([name]) => !(name in META))
-  const fields = new Map(own.map(([name, property]) => [name, fieldOf(name, property)]))
-  const all = [...Object.entries(META), ...fields]
+export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
+  const own = Object.entries(schema.properties).filter(([name]) => !(name in METADATA_FIELDS))
+  const fields = new Map(own.map(([name, property]) => [name, fieldFormatOf(name, property)]))
+  const all = [...Object.entries(METADATA_FIELDS), ...fields]
   return {
     keys: new Set([...fields.values()].map((field) => field.key)),
     field(name) {
-      const field = META[name] ?? fields.get(name)
+      const field = METADATA_FIELDS[name] ?? fields.get(name)
       if (!field) throw new TypeError(`There is no field ${name}.`)
       return field
     },
@@ -190,8 +202,8 @@ export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>
         const value = (record as Record<string, unknown>)[name]
         if (value === undefined) continue
         const kept = before?.[key]
-        const stays = kept !== undefined && load !== same && isDeepStrictEqual(load(kept), value)
-        stored[key] = stays ? kept : at(name, store, value)
+        const stays = kept !== undefined && load !== identity && isDeepStrictEqual(load(kept), value)
+        stored[key] = stays ? kept : convertField(name, store, value)
       }
       return stored
     },
@@ -199,15 +211,18 @@ export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>
       const record: Record<string, unknown> = {}
       for (const [name, { key, load }] of all) {
         const value = document[key]
-        if (value !== undefined) record[name] = load === same ? value : load(value)
+        if (value !== undefined) record[name] = load === identity ? value : load(value)
       }
-      return record as Saved<Static<S>>
+      return record as SavedRecord<Static<S>>
     },
   }
 }
 
-/** Names the field that holds a time which passes its format and yet does not exist (23:59:60). */
-function at(name: string, store: Convert, value: unknown): unknown {
+/**
+ * Converts a field.
+ * @throws ServiceError naming the field, for a time of valid format that does not exist (23:59:60)
+ */
+function convertField(name: string, store: Converter, value: unknown): unknown {
   try {
     return store(value)
   } catch (error) {
@@ -218,8 +233,10 @@ function at(name: string, store: Convert, value: unknown): unknown {
   }
 }
 
-/** The permissions in Parse's three fields. @throws TypeError without both lists: the record would be public. */
-export function storedPermissions({
+/**
+ * The permissions in Parse's three fields. @throws TypeError without both lists: the record would be public
+ */
+export function toStoredPermissions({
   read,
   write,
 }: Permissions): Pick<ParseDocument, '_rperm' | '_wperm' | '_acl'> {

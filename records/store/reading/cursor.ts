@@ -1,44 +1,50 @@
 import { ServiceError } from '../../../schemas/errors.ts'
 
-/** Where a page ended: the stored value of the sort field and the id of its last record. */
-export interface Position {
+/** The end of a page: the stored value of the sort field and the id of the last record. */
+export interface CursorPosition {
   value: string | number | boolean | Date | null
   id: string
-  /** Whether the next page is before it: then the record is the first of the page after that. */
-  back?: true
+  /** The cursor leads backwards: the record is the first one of the following page. */
+  isBackward?: true
 }
 
-/** A list in a cursor: those of several resources have the same name. */
-export const listName = (collection: string, list: string): string => `${collection}.${list}`
+/** The name of a list within cursors; lists of several resources share their plain names. */
+export const qualifiedListName = (collection: string, list: string): string => `${collection}.${list}`
 
-/** An opaque, URL-safe cursor. A list only continues with a cursor of its own name. */
-export function encodeCursor(list: string, { value, id, back }: Position): string {
+/** An opaque, URL-safe cursor, valid for one list only. */
+export function encodeCursor(list: string, { value, id, isBackward: back }: CursorPosition): string {
   const isDate = value instanceof Date
-  const parts = [list, isDate ? 'd' : 'v', isDate ? value.getTime() : value, id, ...(back ? [BACK] : [])]
+  const parts = [
+    list,
+    isDate ? 'd' : 'v',
+    isDate ? value.getTime() : value,
+    id,
+    ...(back ? [BACKWARD_TAG] : []),
+  ]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
-const BACK = 'back'
+const BACKWARD_TAG = 'back'
 
-/** @throws MalformedRequest for anything that encodeCursor did not make for this list. */
-export function decodeCursor(list: string, cursor: string): Position {
-  const [of, tag, kept, id, way] = parse(cursor)
+/** @throws MalformedRequest for anything but a cursor of this list */
+export function decodeCursor(list: string, cursor: string): CursorPosition {
+  const [of, tag, kept, id, way] = parseCursor(cursor)
   const value = tag === 'd' && typeof kept === 'number' ? new Date(kept) : kept
-  if (of !== list || typeof id !== 'string' || !isSortable(value)) throw foreignCursor()
-  return way === BACK ? { value, id, back: true } : { value, id }
+  if (of !== list || typeof id !== 'string' || !isSortableValue(value)) throw invalidCursorError()
+  return way === BACKWARD_TAG ? { value, id, isBackward: true } : { value, id }
 }
 
-export const foreignCursor = () =>
+export const invalidCursorError = () =>
   new ServiceError('MalformedRequest', {
     violations: [{ path: 'cursor', code: 'cursor', message: 'must be one that this list has returned' }],
   })
 
-function isSortable(value: unknown): value is Position['value'] {
+function isSortableValue(value: unknown): value is CursorPosition['value'] {
   if (value instanceof Date) return !Number.isNaN(value.getTime())
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-function parse(cursor: string): unknown[] {
+function parseCursor(cursor: string): unknown[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     return Array.isArray(parts) ? parts : []
@@ -48,19 +54,19 @@ function parse(cursor: string): unknown[] {
 }
 
 /**
- * The query for what comes after a position in the order of `key`, then `_id`. The bound on `key` alone stands outside
- * the `$or`, where an index can use it. A missing value counts as null and sorts before all others.
- * @param mayMiss whether there may be records without a value
+ * The filter for all documents after a position in the order of `key`, then `_id`. The bound on `key` stays
+ * outside the `$or`, so that an index serves it. A missing value counts as null and sorts first.
+ * @param isOptional true when records may lack a value
  */
-export function after(
+export function filterAfter(
   key: string,
   direction: 1 | -1,
-  { value, id }: Position,
-  mayMiss = false,
+  { value, id }: CursorPosition,
+  isOptional = false,
 ): Record<string, unknown> {
   const [beyond, upTo] = direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte']
   const alike = { [key]: value, _id: { [beyond]: id } }
   if (value === null) return { $or: direction === 1 ? [{ [key]: { $ne: null } }, alike] : [alike] }
-  if (mayMiss && direction === -1) return { $or: [{ [key]: { $lt: value } }, alike, { [key]: null }] }
+  if (isOptional && direction === -1) return { $or: [{ [key]: { $lt: value } }, alike, { [key]: null }] }
   return { [key]: { [upTo]: value }, $or: [{ [key]: { [beyond]: value } }, { _id: { [beyond]: id } }] }
 }

@@ -1,15 +1,17 @@
-import type { ParseFormat, Saved } from '../documents/parse-format.ts'
+import type { ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 
 type Scalar = string | number | boolean
 
-/** Of an array field one element is looked for; everything else as it is. */
-type Searched<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
+/** For an array field the type of its elements, otherwise the type of the field. */
+type SearchedValue<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
 
 /**
- * `from` is inclusive, `to` exclusive; `checked`: the value itself, for which no planner is to look for an index, since what
- * else is asked implies it; `starting`: of a list of words some begin with each of these, of which there are any.
+ * `from` is inclusive, `to` exclusive.
+ * `checked`: equality that the query planner should not use for an index, because other conditions imply it.
+ * `starting`: for each of these prefixes, some word of the list starts with it. An empty list matches
+ * nothing.
  */
-type Condition<V> =
+type FieldCondition<V> =
   | V
   | { in: readonly V[] }
   | { not: V }
@@ -18,77 +20,80 @@ type Condition<V> =
   | { from?: V | undefined; to?: V | undefined }
   | { starting: readonly string[] }
 
-/** What a list may ask: conditions on fields of the schema, in the form the families use. undefined asks nothing. */
+/** Conditions of a list on fields of the schema, with values in API form. undefined: no condition. */
 export type Where<T> = {
-  [K in keyof Saved<T> as Searched<Saved<T>[K]> extends Scalar ? K : never]?:
-    | Condition<Searched<Saved<T>[K]>>
+  [K in keyof SavedRecord<T> as SearchedValue<SavedRecord<T>[K]> extends Scalar ? K : never]?:
+    | FieldCondition<SearchedValue<SavedRecord<T>[K]>>
     | null
     | undefined
 }
 
-const OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt', exists: '$exists' } as const
+const MONGO_OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt', exists: '$exists' } as const
 
-/** Builds the database's query; nothing but scalars reaches it. @throws TypeError for any other value. */
-export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
+/**
+ * Builds the MongoDB filter. It accepts only scalars, so no operator of a client reaches the database.
+ * @throws TypeError for any other value
+ */
+export function toMongoFilter<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   for (const [name, condition] of Object.entries(where)) {
     if (condition === undefined) continue
     const { key, search } = format.field(name)
-    const value = (operand: unknown): unknown => search(scalar(name, operand))
+    const value = (operand: unknown): unknown => search(requireScalar(name, operand))
     if (isOperation(condition) && 'checked' in condition) {
-      // What is ruled out demands nothing.
+      // MongoDB's planner derives no index bounds from $nor.
       query.$nor = [...((query.$nor as object[]) ?? []), { [key]: { $ne: value(condition.checked) } }]
       continue
     }
-    const operators = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
+    const operators = isOperation(condition) ? toMongoOperators(condition, value) : { $eq: value(condition) }
     if (Object.keys(operators).length > 0) query[key] = operators
   }
   return query
 }
 
-/** What was asked, without the values: 'ehrId status timestamp:from,to'. */
-export function described(where: object): string {
-  return given(where)
+/** Describes a query without its values, for the audit: 'ehrId status timestamp:from,to'. */
+export function describeWhere(where: object): string {
+  return definedEntries(where)
     .flatMap(([name, condition]) => {
       if (!isOperation(condition)) return [name]
-      const operators = given(condition).map(([operator]) => operator)
+      const operators = definedEntries(condition).map(([operator]) => operator)
       return operators.length > 0 ? [`${name}:${operators}`] : []
     })
     .join(' ')
 }
 
-const given = (conditions: object): [string, unknown][] =>
+const definedEntries = (conditions: object): [string, unknown][] =>
   Object.entries(conditions).filter(([, condition]) => condition !== undefined)
 
 const isOperation = (condition: unknown): condition is Record<string, unknown> =>
   typeof condition === 'object' && condition !== null
 
-function operation(
+function toMongoOperators(
   condition: Record<string, unknown>,
   value: (operand: unknown) => unknown,
 ): Record<string, unknown> {
   const query: Record<string, unknown> = {}
   for (const [name, operand] of Object.entries(condition)) {
     if (operand === undefined) continue
-    if (name === 'starting') return starting(operand as string[])
-    if (!Object.hasOwn(OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
-    query[OPERATORS[name as keyof typeof OPERATORS]] = Array.isArray(operand)
+    if (name === 'starting') return wordPrefixCondition(operand as string[])
+    if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
+    query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)
       ? operand.map(value)
       : value(operand)
   }
   return query
 }
 
-/** Behind every text that begins in the same way. */
-const LAST = '\u{10ffff}'
+/** Sorts after every text with the same prefix. */
+const LAST_CODE_POINT = '\u{10ffff}'
 
-/** By bounds, no pattern: nothing in a word has a meaning of its own. */
-const starting = (words: readonly string[]): Record<string, unknown> =>
+/** Uses bounds instead of a regular expression, so that no character needs escaping. */
+const wordPrefixCondition = (words: readonly string[]): Record<string, unknown> =>
   words.length === 0
     ? { $in: [] }
-    : { $all: words.map((word) => ({ $elemMatch: { $gte: word, $lt: `${word}${LAST}` } })) }
+    : { $all: words.map((word) => ({ $elemMatch: { $gte: word, $lt: `${word}${LAST_CODE_POINT}` } })) }
 
-function scalar(name: string, operand: unknown): unknown {
+function requireScalar(name: string, operand: unknown): unknown {
   if (operand === null || ['string', 'number', 'boolean'].includes(typeof operand)) return operand
   throw new TypeError(`${name} can only be compared with text, numbers, booleans and null.`)
 }

@@ -1,70 +1,71 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Collection, Db } from 'mongodb'
-import { removeInSteps } from '../batching/steps.ts'
+import { deleteInBatches } from '../batching/transaction-batches.ts'
 import type { Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
-import { type Page, type PageOf, paged } from '../reading/listing.ts'
+import { createPage, type Page, type PageRequest } from '../reading/pagination.ts'
 
-/** One write: who made which version of a record, when, and what it replaced. */
-export interface Change {
+/** One change of a record: the new version, its author and time, and the record before. */
+export interface HistoryEntry {
   _id: string
-  /** The version that the write made. */
+  /** The version that the write created. */
   version: number
   at: Date
   userId: string
   application: string
   action: 'create' | 'update' | 'delete'
-  /** The names of the stored fields that differ; of an update only. */
+  /** The names of the changed stored fields; empty unless an update. */
   changed: string[]
   /** The record before the write; null when the write created it. */
   before: ParseDocument | null
-  /** Kept before a write that another part (Parse Server) does: after a crash the write may not have happened. */
+  /** Written before Parse Server's write (write-ahead); after a crash that write may be missing. */
   announced?: true
 }
 
-const HISTORY = 'history'
-const DIGITS = 10
+const HISTORY_LIST_NAME = 'history'
+const VERSION_DIGITS = 10
 
-/** A name that no Parse class can have: the class family never reaches it. */
-export const changesOf = (db: Db): Collection<Change> => db.collection<Change>('history.changes')
+/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
+export const historyCollection = (db: Db): Collection<HistoryEntry> =>
+  db.collection<HistoryEntry>('history.changes')
 
-/** The record that a change is of. */
-export interface RecordKey {
+/** The record that a history entry is about. */
+export interface HistoryKey {
   collection: string
   id: string
-  /** The EHR whose data it is, if it is one's. */
+  /** The EHR that the record belongs to, if any. */
   ehrId?: string | null | undefined
 }
 
 /** Ids sort by EHR, collection, record and version, so that the primary index serves every query. */
-const startOf = (record: RecordKey, version?: number): string =>
-  `${pathOf(record)}/${version === undefined ? '' : String(version).padStart(DIGITS, '0')}`
-/** '0' is the character after '/'. */
-const endOf = (record: RecordKey): string => `${pathOf(record)}0`
-const pathOf = ({ ehrId, collection, id }: RecordKey): string =>
+const entryIdStart = (record: HistoryKey, version?: number): string =>
+  `${entryIdPrefix(record)}/${version === undefined ? '' : String(version).padStart(VERSION_DIGITS, '0')}`
+/** '0' is the character after '/', so this id follows all ids of the record. */
+const entryIdEnd = (record: HistoryKey): string => `${entryIdPrefix(record)}0`
+const entryIdPrefix = ({ ehrId, collection, id }: HistoryKey): string =>
   `${ehrId ? `${ehrId}/` : ''}${collection}/${id}`
 
-const UNCOMPARED = new Set(['version', '_created_at', '_updated_at', '_acl'])
+const UNCOMPARED_FIELDS = new Set(['version', '_created_at', '_updated_at', '_acl'])
 
 /** The names of the fields that differ between two stored forms of a record. */
-export function changedFields(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+export function changedFieldNames(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]
-    .filter((name) => !UNCOMPARED.has(name) && !isDeepStrictEqual(before[name], after[name]))
+    .filter((name) => !UNCOMPARED_FIELDS.has(name) && !isDeepStrictEqual(before[name], after[name]))
     .sort()
 }
 
-/** Describes the write that makes `version` of a record. */
-export function changeOf(
-  record: RecordKey,
+/** Creates the history entry of the write that creates `version` of a record. */
+export function createHistoryEntry(
+  record: HistoryKey,
   by: { caller: Caller; at: Date },
-  write: Pick<Change, 'action' | 'version' | 'before' | 'changed' | 'announced'>,
-): Change {
+  write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed' | 'announced'>,
+): HistoryEntry {
   const { userId, application } = by.caller
   return {
-    _id: `${startOf(record, write.version)}/${newId()}`,
+    _id: `${entryIdStart(record, write.version)}/${newId()}`,
     at: by.at,
     userId,
     application,
@@ -72,81 +73,95 @@ export function changeOf(
   }
 }
 
-/** Keeps changes, in the transaction of the writes that they describe where there is one. */
-export async function keepChanges(db: Db, changes: Change[], session?: ClientSession): Promise<void> {
-  if (changes.length > 0) await changesOf(db).insertMany(changes, session ? { session } : {})
+/** Saves history entries, in the transaction of the writes if there is one. */
+export async function saveHistory(db: Db, changes: HistoryEntry[], session?: ClientSession): Promise<void> {
+  if (changes.length > 0) await historyCollection(db).insertMany(changes, session ? { session } : {})
 }
 
-/** The changes of one record, newest first. @throws MalformedRequest for a cursor that it did not give out */
-export async function listChanges(db: Db, record: RecordKey, page: PageOf): Promise<Page<Change>> {
-  const start = startOf(record)
-  const end = page.cursor === undefined ? endOf(record) : start + decodeCursor(HISTORY, page.cursor).value
-  const found = await changesOf(db)
+/** Lists the changes of one record, newest first. @throws MalformedRequest for a foreign cursor */
+export async function listHistory(
+  db: Db,
+  record: HistoryKey,
+  page: PageRequest,
+): Promise<Page<HistoryEntry>> {
+  const start = entryIdStart(record)
+  const end =
+    page.cursor === undefined
+      ? entryIdEnd(record)
+      : start + decodeCursor(HISTORY_LIST_NAME, page.cursor).value
+  const found = await historyCollection(db)
     .find({ _id: { $gte: start, $lt: end } })
     .sort({ _id: -1 })
     .limit(page.limit + 1)
     .toArray()
   const total = page.count
-    ? await changesOf(db).countDocuments({ _id: { $gte: start, $lt: endOf(record) } })
+    ? await historyCollection(db).countDocuments({ _id: { $gte: start, $lt: entryIdEnd(record) } })
     : undefined
-  const positionOf = ({ _id }: Change) => ({ value: _id.slice(start.length), id: record.id })
-  return paged(HISTORY, found, page.limit, positionOf, total)
+  const positionOf = ({ _id }: HistoryEntry) => ({ value: _id.slice(start.length), id: record.id })
+  return createPage(HISTORY_LIST_NAME, found, page.limit, positionOf, total)
 }
 
-/** The record as it was at a former version, or null when that is not known. */
-export async function documentAt(db: Db, record: RecordKey, version: number): Promise<ParseDocument | null> {
-  const later = { $gte: startOf(record, version + 1), $lt: endOf(record) }
-  const found = await changesOf(db).findOne({ _id: later, 'before.version': version }, { sort: { _id: 1 } })
+/** Finds a former version of a record; null when it is unknown. */
+export async function findVersion(
+  db: Db,
+  record: HistoryKey,
+  version: number,
+): Promise<ParseDocument | null> {
+  const later = { $gte: entryIdStart(record, version + 1), $lt: entryIdEnd(record) }
+  const found = await historyCollection(db).findOne(
+    { _id: later, 'before.version': version },
+    { sort: { _id: 1 } },
+  )
   return found?.before ?? null
 }
 
-/** The ids of all changes of a record, in the order of its versions. */
-const changesWithin = (record: RecordKey): { $gte: string; $lt: string } => ({
-  $gte: startOf(record),
-  $lt: endOf(record),
+/** The id range of all changes of a record, in the order of its versions. */
+const entryIdRange = (record: HistoryKey): { $gte: string; $lt: string } => ({
+  $gte: entryIdStart(record),
+  $lt: entryIdEnd(record),
 })
 
 /**
- * The changes of some records, by the records' ids, in the order of their versions. It is one command: one for each record
- * would take longer than all that is done with them.
- * @param most of each record
- * @param fields of changes, beside their ids
+ * Finds the changes of several records, by record id and in the order of versions. One command finds all: one
+ * for each record would dominate the request's time.
+ * @param most maximum number of changes per record
+ * @param fields fields of the changes to read; `_id` is always included
  */
-export async function changesOfEach<F extends keyof Change>(
+export async function findHistories<F extends keyof HistoryEntry>(
   db: Db,
-  records: readonly RecordKey[],
+  records: readonly HistoryKey[],
   most: number,
   fields: readonly F[],
-): Promise<Map<string, Pick<Change, F>[]>> {
+): Promise<Map<string, Pick<HistoryEntry, F>[]>> {
   const [first = [], ...others] = records.map((record) => [
-    { $match: { _id: changesWithin(record) } },
+    { $match: { _id: entryIdRange(record) } },
     { $sort: { _id: 1 } },
     { $limit: most },
     { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
   ])
-  const all = changesOf(db)
+  const all = historyCollection(db)
   const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
-  const found = new Map<string, Pick<Change, F>[]>(records.map(({ id }) => [id, []]))
+  const found = new Map<string, Pick<HistoryEntry, F>[]>(records.map(({ id }) => [id, []]))
   if (records.length > 0)
-    for await (const change of all.aggregate<Pick<Change, F | '_id'>>([...first, ...more]))
+    for await (const change of all.aggregate<Pick<HistoryEntry, F | '_id'>>([...first, ...more]))
       found.get(change._id.split('/').at(-3) as string)?.push(change)
   return found
 }
 
-/** Forgets the changes of a record that is gone for good. */
-export async function forgetChanges(db: Db, record: RecordKey, session: ClientSession): Promise<void> {
-  await changesOf(db).deleteMany({ _id: changesWithin(record) }, { session })
+/** Deletes the history of a purged record. */
+export async function deleteHistory(db: Db, record: HistoryKey, session: ClientSession): Promise<void> {
+  await historyCollection(db).deleteMany({ _id: entryIdRange(record) }, { session })
 }
 
-/** Forgets the changes of all records whose collection and id, `collection/id`, lie in a range. */
-export async function forgetChangesWithin(
+/** Deletes the history of all records whose key `collection/id` lies in a range. */
+export async function deleteHistoryInRange(
   db: Db,
   range: { $gte: string; $lt: string },
   session: ClientSession,
 ): Promise<void> {
-  await changesOf(db).deleteMany({ _id: range }, { session })
+  await historyCollection(db).deleteMany({ _id: range }, { session })
 }
 
-/** Forgets all changes of all records of an EHR, also of records that are long gone. */
-export const forgetChangesOfEhr = (db: Db, ehrId: string): Promise<void> =>
-  removeInSteps(changesOf(db), { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } })
+/** Deletes the history of all records of an EHR, including records deleted long ago. */
+export const deleteHistoryOfEhr = (db: Db, ehrId: string): Promise<void> =>
+  deleteInBatches(historyCollection(db), { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } })

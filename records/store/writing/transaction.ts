@@ -1,48 +1,51 @@
 import type { LRUCache } from 'lru-cache'
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
-import type { Access, Audit } from '../audit/trail.ts'
-import { together } from '../documents/database.ts'
-import type { Work, Works } from '../documents/work.ts'
-import { type Change, keepChanges } from './history.ts'
+import type { AuditedAccess, AuditLog } from '../audit/audit-log.ts'
+import { runTransaction } from '../documents/database.ts'
+import type { BackgroundJobs, Job } from '../documents/job.ts'
+import type { EhrLocks, LockHolder } from './ehr-locks.ts'
+import { type HistoryEntry, saveHistory } from './history.ts'
 import type { RecentRemovals } from './removal/recent-removals.ts'
-import type { Taking, Turns } from './turns.ts'
 
-/** The collections of what goes with an EHR, a care plan, a goal, a task, an event. */
-type Contents = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
+/** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
+type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
 
-/** What the records work with; opened once, handed to every store. */
-export interface Records {
+/** The shared services of all stores; created once on startup. */
+export interface StoreContext {
   client: MongoClient
   db: Db
   clock: () => Date
-  audit: Audit
-  contents: Contents
+  audit: AuditLog
+  contents: ContentCollections
   recentRemovals: RecentRemovals
-  underWay: Works
-  turns: Turns
-  /** What modellers have defined, as it was a moment ago, by collection and name. */
+  jobs: BackgroundJobs
+  ehrLocks: EhrLocks
+  /** Short-lived cache of the modellers' definitions, keyed by collection and name. */
   definitions: LRUCache<string, object>
-  /** Notifies a user, if there is one, that an EHR waits until they agree. */
-  tellOfPendingEhr(userId: string, session: ClientSession): Promise<void>
+  /** Tells a user, if the account exists, that an EHR awaits their acceptance. */
+  notifyOfPendingEhr(userId: string, session: ClientSession): Promise<void>
 }
 
-/** Reads that are reported to the audit together. */
-export interface Reading {
+/** Reads that are audited together. */
+export interface AuditedReads {
   session?: ClientSession
-  accesses: Access[]
+  accesses: AuditedAccess[]
 }
 
-/** Writes that happen together or not at all, with their history and audit entries that belong to them. */
-export interface Transaction extends Reading, Taking {
+/** A transaction that also writes the history and audit entries of its changes. */
+export interface Transaction extends AuditedReads, LockHolder {
   session: ClientSession
-  changes: Change[]
-  /** What goes on when they have been written. */
-  begun: Work[]
+  changes: HistoryEntry[]
+  /** Jobs that start after the commit. */
+  queuedJobs: Job[]
 }
 
-/** Does reads that make one answer: they wait for the audit once, however many they are. */
-export async function readTogether<T>(records: Records, work: (tx: Reading) => Promise<T>): Promise<T> {
-  const accesses: Access[] = []
+/** Runs the reads of one response. They wait for the audit once, however many they are. */
+export async function runAuditedReads<T>(
+  records: StoreContext,
+  work: (tx: AuditedReads) => Promise<T>,
+): Promise<T> {
+  const accesses: AuditedAccess[] = []
   try {
     return await work({ accesses })
   } finally {
@@ -51,43 +54,54 @@ export async function readTogether<T>(records: Records, work: (tx: Reading) => P
 }
 
 /**
- * Does all writes of `work` in one transaction; what it throws undoes them. `work` may run more than once: when other
- * writers touch the same records, it is repeated on what they left.
+ * Runs all writes of `work` in one transaction; an exception rolls them back. After a write conflict, `work`
+ * runs again on the newer data.
  *
- *     await inTransaction(records, async (tx) => {
+ *     await runStoreTransaction(records, async (tx) => {
  *       const plan = await plans.create(caller, planInput, permissions, { tx })
  *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
  *     })
  *
- * @param inLineFor EHRs that it takes alone: it lines up for them at once, not when it has met others
+ * @param retry false: a conflict or a transient outage ends it after one attempt
+ * @param queueFor EHRs that it will lock exclusively: it queues for them before the first attempt
  */
-export async function inTransaction<T>(
-  records: Records,
+export async function runStoreTransaction<T>(
+  records: StoreContext,
   work: (tx: Transaction) => Promise<T>,
-  { repeated = true, inLineFor = [] }: { repeated?: boolean; inLineFor?: readonly string[] } = {},
+  {
+    retry: repeated = true,
+    queueFor: inLineFor = [],
+  }: { retry?: boolean; queueFor?: readonly string[] } = {},
 ): Promise<T> {
-  const audit = records.audit.inTransaction()
-  const turn = records.turns.enter()
-  for (const ehrId of inLineFor) turn.meet(ehrId)
-  let begun: Work[] = []
+  const audit = records.audit.joinTransaction()
+  const turn = records.ehrLocks.beginTransaction()
+  for (const ehrId of inLineFor) turn.contendFor(ehrId)
+  let begun: Job[] = []
   const attempt = async (session: ClientSession): Promise<T> => {
     begun = []
-    await turn.lineUp()
-    const tx: Transaction = { session, changes: [], accesses: [], turn, alone: new Set(), begun }
+    await turn.queueAfterConflict()
+    const tx: Transaction = {
+      session,
+      changes: [],
+      accesses: [],
+      locks: turn,
+      exclusiveEhrs: new Set(),
+      queuedJobs: begun,
+    }
     const result = await work(tx)
-    await keepChanges(records.db, tx.changes, session)
+    await saveHistory(records.db, tx.changes, session)
     await audit.write(tx.accesses, session)
     return result
   }
   try {
-    const result = await together(records, attempt, repeated)
+    const result = await runTransaction(records, attempt, repeated)
     audit.settle('written')
-    for (const work of begun) records.underWay.begin(work)
+    for (const work of begun) records.jobs.startJob(work)
     return result
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
     throw error
   } finally {
-    turn.leave()
+    turn.release()
   }
 }

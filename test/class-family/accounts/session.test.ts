@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { newPerson, type Person } from '../../harness/people/people.ts'
-import { standstill } from '../../harness/service/clock.ts'
-import { config, keys, request, service } from '../../harness/service/service.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { withFrozenClock } from '../../harness/service/clock.ts'
+import { apiKeys, config, request, service } from '../../harness/service/service.ts'
 
 describe('class family: keys and sessions', () => {
   let user: Person
   before(async () => {
-    user = await newPerson()
+    user = await createPerson()
   })
 
   const guarded: [string, string][] = [
@@ -25,7 +25,7 @@ describe('class family: keys and sessions', () => {
     ['post', '/1/classes/NoSuchClass'],
   ]
   for (const [method, path] of guarded) {
-    it(`${method.toUpperCase()} ${path} without keys is 403, without a session 401`, async () => {
+    it(`answers ${method.toUpperCase()} ${path} with 403 without keys and 401 without a session`, async () => {
       const send = () => request()[method as 'get'](path)
       const keyless = await send()
       assert.equal(keyless.status, 403)
@@ -35,7 +35,7 @@ describe('class family: keys and sessions', () => {
       assert.match(keyless.headers['content-type'] ?? '', /^application\/json/)
       for (const token of [undefined, 'r:00000000000000000000000000000000', '[object Object]']) {
         const { status, body } = await send().set({
-          ...keys(),
+          ...apiKeys(),
           ...(token ? { 'X-Parse-Session-Token': token } : {}),
         })
         assert.equal(status, 401)
@@ -45,11 +45,11 @@ describe('class family: keys and sessions', () => {
     })
   }
 
-  it('refuses a wrong application id, a wrong key, and the key of another kind', async () => {
+  it('refuses a wrong application id, a wrong key, and a key of another kind', async () => {
     const wrong: Record<string, string>[] = [
-      { ...keys(), 'X-Parse-Application-Id': 'another-application' },
-      { ...keys(), 'X-Parse-REST-API-Key': 'wrong' },
-      { ...keys(), 'X-Parse-REST-API-Key': config.javascriptKey },
+      { ...apiKeys(), 'X-Parse-Application-Id': 'another-application' },
+      { ...apiKeys(), 'X-Parse-REST-API-Key': 'wrong' },
+      { ...apiKeys(), 'X-Parse-REST-API-Key': config.javascriptKey },
       { 'X-Parse-Application-Id': config.applicationId },
     ]
     for (const headers of wrong) {
@@ -62,7 +62,7 @@ describe('class family: keys and sessions', () => {
     }
   })
 
-  it('takes keys and session from the body, as the JavaScript SDK sends them', async () => {
+  it('accepts keys and session in the body, as the JavaScript SDK sends them', async () => {
     const { status, body } = await request()
       .post('/1/classes/CarePlan')
       .set('Content-Type', 'text/plain')
@@ -81,11 +81,11 @@ describe('class family: keys and sessions', () => {
     assert.deepEqual(body, { results: [] })
   })
 
-  it('refuses the parts of a batch without a session, and what is about accounts', async () => {
+  it('refuses the parts of a batch without a session, and account operations', async () => {
     const batch = (requests: object[], headers = {}) =>
       request()
         .post('/1/batch')
-        .set({ ...keys(), ...headers })
+        .set({ ...apiKeys(), ...headers })
         .send({ requests })
     const guardedPart = { method: 'GET', path: '/1/classes/CarePlan' }
     const refused = await batch([guardedPart])
@@ -105,8 +105,8 @@ describe('class family: keys and sessions', () => {
     }
   })
 
-  it('ends with logout, everywhere and at once', async () => {
-    const leaver = await newPerson()
+  it('ends all access at once with a logout', async () => {
+    const leaver = await createPerson()
     await request().get('/1/users/me').set(leaver.headers).expect(200)
     await request().post('/1/logout').set(leaver.headers).expect(200)
     const { status, body } = await request().get('/1/users/me').set(leaver.headers)
@@ -114,12 +114,12 @@ describe('class family: keys and sessions', () => {
     assert.equal(body.code, 209)
   })
 
-  it('ends within 5 s of its time, and the session never lacks one', async () => {
+  it('expires within 5 s, and every session has an expiry', async () => {
     const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
     assert.ok(session?.expiresAt instanceof Date)
-    const late = await newPerson()
+    const late = await createPerson()
     const me = () => request().get('/1/users/me').set(late.headers)
-    await standstill(async (pass) => {
+    await withFrozenClock(async (pass) => {
       await me().expect(200)
       await service.db
         .collection('_Session')
@@ -130,7 +130,7 @@ describe('class family: keys and sessions', () => {
     })
   })
 
-  it('does not let a client choose when its session ends', async () => {
+  it('ignores an expiry that a client chooses', async () => {
     const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
     const { status } = await request()
       .put(`/1/classes/_Session/${session?._id}`)
@@ -139,7 +139,7 @@ describe('class family: keys and sessions', () => {
     assert.equal(status, 400)
   })
 
-  it('indexes sessions by token, user and end', async () => {
+  it('indexes sessions by token, user and expiry', async () => {
     const indexes = await service.db.collection('_Session').indexes()
     const byName = Object.fromEntries(indexes.map((index) => [index.name, index]))
     assert.deepEqual(byName.session_token?.key, { _session_token: 1 })

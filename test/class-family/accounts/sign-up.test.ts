@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { assertError } from '../../harness/clients/class-client.ts'
-import { mailAbout } from '../../harness/people/mail.ts'
-import { newAddress, newPerson, password } from '../../harness/people/people.ts'
-import { keys, request } from '../../harness/service/service.ts'
+import { waitForMailAbout } from '../../harness/people/mail.ts'
+import { createAddress, createPerson, password } from '../../harness/people/people.ts'
+import { apiKeys, request } from '../../harness/service/service.ts'
 
 const signUp = (body: Record<string, unknown>) =>
   request()
     .post('/1/users')
-    .set(keys())
+    .set(apiKeys())
     .send({ password, ...body })
 
 describe('sign-up', () => {
-  it('needs an e-mail address', async () => {
-    assertError(await signUp({ username: newAddress() }), 141, 'Missing required properties: email')
+  it('requires an e-mail address', async () => {
+    assertError(await signUp({ username: createAddress() }), 141, 'Missing required properties: email')
     assertError(
-      await signUp({ username: newAddress(), email: null }),
+      await signUp({ username: createAddress(), email: null }),
       141,
       'Missing required properties: email',
     )
   })
 
-  it('refuses what is no address', async () => {
+  it('refuses an invalid address', async () => {
     for (const email of [
       5,
       {},
@@ -31,19 +31,19 @@ describe('sign-up', () => {
       'a@b\r\nBcc: c@example.org',
       '\u0430nna@example.org', // the first letter is Cyrillic
     ])
-      assert.equal((await signUp({ username: newAddress(), email })).status, 400, JSON.stringify(email))
+      assert.equal((await signUp({ username: createAddress(), email })).status, 400, JSON.stringify(email))
   })
 
-  it('takes names in any case for the same account', async () => {
-    const { email } = await newPerson()
+  it('treats names in any case as the same account', async () => {
+    const { email } = await createPerson()
     const upper = email.toUpperCase()
-    const login = request().post('/1/login').set(keys()).send({ username: upper, password })
+    const login = request().post('/1/login').set(apiKeys()).send({ username: upper, password })
     assert.equal((await login.expect(200)).body.username, email)
     assert.equal((await signUp({ username: upper, email: upper })).status, 201)
-    await mailAbout(email, /already have an account/)
+    await waitForMailAbout(email, /already have an account/)
   })
 
-  it('lets no client set what is not theirs', async () => {
+  it('refuses fields that clients may not set', async () => {
     for (const more of [
       { emailVerified: true },
       { ehrId: 'abcdefghij' },
@@ -52,7 +52,7 @@ describe('sign-up', () => {
       { name: 'Anna\r\nBcc: b@example.org' },
       { language: 'x'.repeat(100) },
     ]) {
-      const email = newAddress()
+      const email = createAddress()
       const { status, body } = await signUp({ username: email, email, ...more })
       assert.equal(status, 400, JSON.stringify(more))
       assert.equal(typeof body.code, 'number')

@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
-import { newPlan } from '../../harness/care/by-class-family.ts'
-import { assertError, classesOf } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { assertError, createClassClient } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 
 describe('Custom', () => {
   let owner: Person
   let context: { ehrId: string; carePlanId: string; modelClassName: string }
 
-  const create = (payload: unknown) => classesOf(owner).post('Custom', { ...context, payload })
+  const create = (payload: unknown) => createClassClient(owner).post('Custom', { ...context, payload })
 
   before(async () => {
-    owner = await newPerson()
-    context = { ...(await newPlan(owner)), modelClassName: 'SleepDiary' }
+    owner = await createPerson()
+    context = { ...(await createPlanInOwnEhr(owner)), modelClassName: 'SleepDiary' }
   })
 
-  it('keeps any object and finds it by its properties', async () => {
+  it('stores any object and finds it by its properties', async () => {
     const payload = { hours: 7.5, wakings: [1, 2], mood: { morning: 'good' }, nothing: null }
     const { body } = await create(payload).expect(201)
     assert.deepEqual(body.payload, payload)
-    const { list } = classesOf(owner)
+    const { list } = createClassClient(owner)
     const found = async (where: object) =>
       (await list('Custom', { modelClassName: 'SleepDiary', ...where }).expect(200)).body.results.length
     assert.equal(await found({ 'payload.hours': 7.5 }), 1)
@@ -26,31 +26,35 @@ describe('Custom', () => {
     assert.equal(await found({ 'payload.mood.morning': 'good' }), 1)
   })
 
-  it('needs ehrId, carePlanId and modelClassName', async () => {
+  it('requires ehrId, carePlanId and modelClassName', async () => {
     assertError(
-      await classesOf(owner).post('Custom', { payload: {} }),
+      await createClassClient(owner).post('Custom', { payload: {} }),
       141,
       'Missing required properties: carePlanId, ehrId, modelClassName',
     )
     const { ehrId: _, ...without } = context
-    assertError(await classesOf(owner).post('Custom', without), 141, 'Missing required properties: ehrId')
+    assertError(
+      await createClassClient(owner).post('Custom', without),
+      141,
+      'Missing required properties: ehrId',
+    )
   })
 
-  it('changes its payload, whole or in part, and keeps its place', async () => {
+  it('changes its payload, completely or partly, and keeps its parents', async () => {
     const { objectId } = (await create({ a: 1, b: 2 }).expect(201)).body
-    const { put } = classesOf(owner)
+    const { put } = createClassClient(owner)
     assert.deepEqual((await put('Custom', objectId, { payload: { c: 3 } }).expect(200)).body.payload, {
       c: 3,
     })
     const answer = await put('Custom', objectId, { 'payload.d': 4 }).expect(200)
     assert.deepEqual(answer.body.payload, { c: 3, d: 4 })
-    assert.deepEqual((await classesOf(owner).get('Custom', objectId)).body.payload, { c: 3, d: 4 })
+    assert.deepEqual((await createClassClient(owner).get('Custom', objectId)).body.payload, { c: 3, d: 4 })
     assert.equal((await put('Custom', objectId, { 'payload.d.e': 4 })).status, 400)
     assert.equal((await put('Custom', objectId, { 'payload.d': null })).status, 400)
     assertError(await put('Custom', objectId, { ehrId: 'other' }), 142, 'ehrId may not be changed')
   })
 
-  it('refuses payloads that are none or that could reach into a query', async () => {
+  it('refuses payloads that are not objects or could inject query operators', async () => {
     for (const payload of ['text', 5, [1], { $where: '1' }, { a: { 'b.c': 1 } }, { a: { $gt: 1 } }]) {
       const { status, body } = await create(payload)
       assert.equal(status, 400)
@@ -61,7 +65,7 @@ describe('Custom', () => {
     assert.equal((await create(nested(40))).status, 400)
   })
 
-  it('survives odd values', async () => {
+  it('stores unusual values', async () => {
     const odd: object[] = [
       { a: { __op: 'Increment', amount: 1 } },
       { a: { __op: 'Delete' } },

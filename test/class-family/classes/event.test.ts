@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { newPlan } from '../../harness/care/by-class-family.ts'
-import { letIn } from '../../harness/care/patients.ts'
-import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
+import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { addParticipant } from '../../harness/care/patients.ts'
+import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
 import { call } from '../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
-const [start, end] = [moment('2026-03-01T08:30:00.000Z'), moment('2026-03-01T09:00:00.000Z')]
+const [start, end] = [parseDate('2026-03-01T08:30:00.000Z'), parseDate('2026-03-01T09:00:00.000Z')]
 const participants = [{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }]
 
 describe('Event', () => {
@@ -14,44 +14,44 @@ describe('Event', () => {
   let nurse: Person
   let context: { ehrId: string; carePlanId: string }
   before(async () => {
-    ;[owner, nurse] = await Promise.all([newPerson(), newPerson()])
-    context = await newPlan(owner)
-    await letIn(context.carePlanId, nurse, 'write')
+    ;[owner, nurse] = await Promise.all([createPerson(), createPerson()])
+    context = await createPlanInOwnEhr(owner)
+    await addParticipant(context.carePlanId, nurse, 'write')
   })
   const sent = (more: object = {}) => ({
     ...{ ...context, type: 'appointment', title: 'Check-up', start, end, participants },
     ...more,
   })
 
-  it('is created in a care plan, with what follows from it', async () => {
-    const { body } = await classesOf(nurse).post('Event', sent()).expect(201)
+  it('is created in a care plan, with its derived fields', async () => {
+    const { body } = await createClassClient(nurse).post('Event', sent()).expect(201)
     for (const [name, value] of Object.entries(sent())) assert.deepEqual(body[name], value)
     assert.deepEqual([body.allDay, body.version, body.participantIds], [false, 1, ['bW81kPzQ7e']])
-    assert.deepEqual(body.last, moment('2026-03-01T08:59:59.999Z'))
+    assert.deepEqual(body.last, parseDate('2026-03-01T08:59:59.999Z'))
   })
 
-  it('belongs to the EHR when it names no care plan', async () => {
+  it('belongs to the EHR if it names no care plan', async () => {
     const { carePlanId: _, ...event } = sent()
-    assertError(await classesOf(nurse).post('Event', event), 101)
-    const { body } = await classesOf(owner).post('Event', event).expect(201)
-    await classesOf(nurse).get('Event', body.objectId).expect(200)
-    assertError(await classesOf(nurse).put('Event', body.objectId, { title: 'x' }), 101)
-    assertError(await classesOf(nurse).delete('Event', body.objectId), 101)
+    assertError(await createClassClient(nurse).post('Event', event), 101)
+    const { body } = await createClassClient(owner).post('Event', event).expect(201)
+    await createClassClient(nurse).get('Event', body.objectId).expect(200)
+    assertError(await createClassClient(nurse).put('Event', body.objectId, { title: 'x' }), 101)
+    assertError(await createClassClient(nurse).delete('Event', body.objectId), 101)
   })
 
-  it('changes, and what follows with it', async () => {
-    const { put, post, get } = classesOf(owner)
+  it('changes together with its derived fields', async () => {
+    const { put, post, get } = createClassClient(owner)
     const { objectId } = (await post('Event', sent()).expect(201)).body
     await put('Event', objectId, { end: null, allDay: true, participants: null }).expect(200)
     const { body } = await get('Event', objectId).expect(200)
-    assert.deepEqual([body.last, body.participantIds], [moment('2026-03-02T08:29:59.999Z'), []])
-    assertError(await put('Event', objectId, { end: moment('2026-01-01T00:00:00.000Z') }), 142, /^end /)
+    assert.deepEqual([body.last, body.participantIds], [parseDate('2026-03-02T08:29:59.999Z'), []])
+    assertError(await put('Event', objectId, { end: parseDate('2026-01-01T00:00:00.000Z') }), 142, /^end /)
     assertError(await put('Event', objectId, { last: start }), 142, 'last may not be changed')
     assertError(await put('Event', objectId, { carePlanId: 'other' }), 142, 'carePlanId may not be changed')
   })
 
-  it('tells everything that is wrong', async () => {
-    const { post } = classesOf(owner)
+  it('reports all violations', async () => {
+    const { post } = createClassClient(owner)
     assertError(await post('Event', {}), 141, 'Missing required properties: ehrId, start, title, type')
     const wrong = {
       last: end,
@@ -68,14 +68,14 @@ describe('Event', () => {
     assertError(await post('Event', sent({ data: { a: { 'b.c': 1 } } })), 142, /data\.a\.b\.c/)
   })
 
-  it('is the same document in the path family, both ways', async () => {
+  it('is the same document in the path family, in both directions', async () => {
     const { authToken } = (
       await call('POST', '/auth/login/password', { email: owner.email, password: owner.password })
     ).body
     const bearer = { authorization: `Bearer ${authToken}` }
     const path = `/med/${context.ehrId}/event`
     const { objectId } = (
-      await classesOf(owner)
+      await createClassClient(owner)
         .post('Event', sent({ data: { a: [1] } }))
         .expect(201)
     ).body
@@ -88,13 +88,13 @@ describe('Event', () => {
     assert.ok(!listed.body.items.some(({ id }: { id: string }) => id === objectId))
     const made = { type: 'x', title: 'Made there', start: start.iso, carePlanId: context.carePlanId }
     const other = (await call('POST', path, made, bearer)).body
-    const found = (await classesOf(owner).get('Event', other.id).expect(200)).body
+    const found = (await createClassClient(owner).get('Event', other.id).expect(200)).body
     assert.deepEqual([found.title, found.start, found.last, found.version], ['Made there', start, start, 1])
   })
 
-  it('goes with its care plan', async () => {
-    const { carePlanId } = await newPlan(owner)
-    const { post, get, delete: remove } = classesOf(owner)
+  it('is deleted with its care plan', async () => {
+    const { carePlanId } = await createPlanInOwnEhr(owner)
+    const { post, get, delete: remove } = createClassClient(owner)
     const { objectId } = (await post('Event', sent({ carePlanId })).expect(201)).body
     await remove('CarePlan', carePlanId).expect(200)
     assertError(await get('Event', objectId), 101)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { newPlan } from '../../harness/care/by-class-family.ts'
-import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 
 describe('Goal', () => {
   let owner: Person
@@ -10,44 +10,44 @@ describe('Goal', () => {
 
   const newGoal = async () =>
     (
-      await classesOf(owner)
+      await createClassClient(owner)
         .post('Goal', { ...context, name: 'Walk' })
         .expect(201)
     ).body
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
-    context = await newPlan(owner)
+    ;[owner, stranger] = await Promise.all([createPerson(), createPerson()])
+    context = await createPlanInOwnEhr(owner)
   })
 
   it('is created ACTIVE in a care plan', async () => {
     const sent = {
       ...context,
       name: 'Walk',
-      dueDate: moment('2026-06-01T00:00:00.000Z'),
+      dueDate: parseDate('2026-06-01T00:00:00.000Z'),
       description: 'Daily',
     }
-    const { body } = await classesOf(owner).post('Goal', sent).expect(201)
+    const { body } = await createClassClient(owner).post('Goal', sent).expect(201)
     for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
     assert.deepEqual([body.status, body.version], ['ACTIVE', 1])
-    assertError(await classesOf(stranger).get('Goal', body.objectId), 101)
+    assertError(await createClassClient(stranger).get('Goal', body.objectId), 101)
   })
 
-  it('names all that is missing', async () => {
+  it('reports all missing fields', async () => {
     assertError(
-      await classesOf(owner).post('Goal', {}),
+      await createClassClient(owner).post('Goal', {}),
       141,
       'Missing required properties: carePlanId, ehrId, name',
     )
     assertError(
-      await classesOf(owner).post('Goal', { ...context, name: 'x', status: 'ACTIVE' }),
+      await createClassClient(owner).post('Goal', { ...context, name: 'x', status: 'ACTIVE' }),
       142,
       /^status /,
     )
   })
 
-  it('needs an EHR and a care plan that exist, belong together and are the caller’s', async () => {
-    const theirs = await newPlan(stranger)
+  it('requires an existing EHR and a care plan in it, both open to the caller', async () => {
+    const theirs = await createPlanInOwnEhr(stranger)
     const wrong = [
       { ...context, carePlanId: 'doesNotExist' },
       { ...context, ehrId: 'doesNotExist' },
@@ -56,16 +56,20 @@ describe('Goal', () => {
       theirs,
     ]
     for (const ids of wrong)
-      assertError(await classesOf(owner).post('Goal', { ...ids, name: 'x' }), 101, 'Object not found.')
+      assertError(
+        await createClassClient(owner).post('Goal', { ...ids, name: 'x' }),
+        101,
+        'Object not found.',
+      )
   })
 
-  it('is closed by an update, for good', async () => {
+  it('is closed by an update, permanently', async () => {
     const { objectId } = await newGoal()
-    const { put } = classesOf(owner)
+    const { put } = createClassClient(owner)
     const close = {
       status: 'CANCELLED',
       outcome: 'Moved',
-      achievementDate: moment('2026-05-01T00:00:00.000Z'),
+      achievementDate: parseDate('2026-05-01T00:00:00.000Z'),
     }
     const { body } = await put('Goal', objectId, close).expect(200)
     assert.deepEqual([body.status, body.outcome, body.version], ['CANCELLED', 'Moved', 2])
@@ -76,19 +80,19 @@ describe('Goal', () => {
 
   it('stays in its plan', async () => {
     const { objectId } = await newGoal()
-    const { carePlanId } = await newPlan(owner)
+    const { carePlanId } = await createPlanInOwnEhr(owner)
     assertError(
-      await classesOf(owner).put('Goal', objectId, { carePlanId }),
+      await createClassClient(owner).put('Goal', objectId, { carePlanId }),
       142,
       'carePlanId may not be changed',
     )
-    assertError(await classesOf(stranger).put('Goal', objectId, { name: 'x' }), 101)
+    assertError(await createClassClient(stranger).put('Goal', objectId, { name: 'x' }), 101)
   })
 
-  it('is deleted by whom it belongs to', async () => {
+  it('can be deleted by its owner', async () => {
     const { objectId } = await newGoal()
-    assertError(await classesOf(stranger).delete('Goal', objectId), 101)
-    await classesOf(owner).delete('Goal', objectId).expect(200)
-    assertError(await classesOf(owner).get('Goal', objectId), 101)
+    assertError(await createClassClient(stranger).delete('Goal', objectId), 101)
+    await createClassClient(owner).delete('Goal', objectId).expect(200)
+    assertError(await createClassClient(owner).get('Goal', objectId), 101)
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr, createPressureObject } from '../../harness/care/by-class-family.ts'
+import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 
-const timestamp = moment('2026-01-02T03:04:05.000Z')
+const timestamp = parseDate('2026-01-02T03:04:05.000Z')
 
 describe('measurements', () => {
   let owner: Person
@@ -12,13 +12,13 @@ describe('measurements', () => {
   let carePlanId: string
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
-    ;({ ehrId, carePlanId } = await newPlan(owner))
+    ;[owner, stranger] = await Promise.all([createPerson(), createPerson()])
+    ;({ ehrId, carePlanId } = await createPlanInOwnEhr(owner))
   })
 
   describe('BloodPressure', () => {
-    it('is kept as it was given, with the EHR of its plan', async () => {
-      const sent = newPressure(carePlanId, {
+    it('is stored unchanged, with the EHR of its plan', async () => {
+      const sent = createPressureObject(carePlanId, {
         systolic: 17.1,
         systolicUnit: 'kPa',
         diastolic: 85,
@@ -32,28 +32,28 @@ describe('measurements', () => {
         comment: 'After coffee',
         source: 'sensed',
       })
-      const { body } = await classesOf(owner).post('BloodPressure', sent).expect(201)
+      const { body } = await createClassClient(owner).post('BloodPressure', sent).expect(201)
       for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
       assert.deepEqual([body.ehrId, body.version], [ehrId, 1])
-      assert.deepEqual((await classesOf(owner).get('BloodPressure', body.objectId)).body, body)
+      assert.deepEqual((await createClassClient(owner).get('BloodPressure', body.objectId)).body, body)
     })
 
-    it('names all that is missing in one message', async () => {
-      const { post } = classesOf(owner)
+    it('reports all missing fields in one message', async () => {
+      const { post } = createClassClient(owner)
       assertError(
         await post('BloodPressure', { carePlanId, systolic: 120, timestamp: null }),
         141,
         'Missing required properties: systolicUnit, timestamp',
       )
       assertError(
-        await post('BloodPressure', newPressure(carePlanId, { diastolic: 80 })),
+        await post('BloodPressure', createPressureObject(carePlanId, { diastolic: 80 })),
         141,
         /: diastolicUnit$/,
       )
     })
 
-    it('tells every violation with its path', async () => {
-      const faulty = newPressure(carePlanId, {
+    it('reports every violation with its path', async () => {
+      const faulty = createPressureObject(carePlanId, {
         systolic: 500,
         diastolic: '80',
         diastolicUnit: 'bar',
@@ -61,33 +61,36 @@ describe('measurements', () => {
         position: 'hanging',
         colour: 'red',
       })
-      const answer = await classesOf(owner).post('BloodPressure', faulty)
+      const answer = await createClassClient(owner).post('BloodPressure', faulty)
       assertError(answer, 142)
       for (const path of ['systolic', 'diastolic', 'diastolicUnit', 'heartRate', 'position', 'colour'])
         assert.match(answer.body.error, new RegExp(`(^|; )${path} `), path)
     })
 
-    it('refuses a diastolic pressure that is not below the systolic one', async () => {
-      const { post } = classesOf(owner)
+    it('rejects a diastolic pressure that is not below the systolic one', async () => {
+      const { post } = createClassClient(owner)
       const values = { systolic: 120, diastolic: 16.1, diastolicUnit: 'kPa' }
       assertError(
-        await post('BloodPressure', newPressure(carePlanId, values)),
+        await post('BloodPressure', createPressureObject(carePlanId, values)),
         142,
         'diastolic must be below systolic',
       )
     })
 
-    it('takes an ehrId only when it is that of the plan', async () => {
-      const { post } = classesOf(owner)
-      await post('BloodPressure', newPressure(carePlanId, { ehrId })).expect(201)
-      assertError(await post('BloodPressure', newPressure(carePlanId, { ehrId: 'other' })), 101)
-      assertError(await classesOf(stranger).post('BloodPressure', newPressure(carePlanId)), 101)
+    it('accepts only the ehrId of its plan', async () => {
+      const { post } = createClassClient(owner)
+      await post('BloodPressure', createPressureObject(carePlanId, { ehrId })).expect(201)
+      assertError(await post('BloodPressure', createPressureObject(carePlanId, { ehrId: 'other' })), 101)
+      assertError(
+        await createClassClient(stranger).post('BloodPressure', createPressureObject(carePlanId)),
+        101,
+      )
     })
 
-    it('stays valid when it is updated', async () => {
-      const sent = newPressure(carePlanId, { diastolic: 80, diastolicUnit: 'mm[Hg]' })
-      const { objectId } = (await classesOf(owner).post('BloodPressure', sent).expect(201)).body
-      const { put } = classesOf(owner)
+    it('stays valid after updates', async () => {
+      const sent = createPressureObject(carePlanId, { diastolic: 80, diastolicUnit: 'mm[Hg]' })
+      const { objectId } = (await createClassClient(owner).post('BloodPressure', sent).expect(201)).body
+      const { put } = createClassClient(owner)
       assertError(
         await put('BloodPressure', objectId, { systolic: 70 }),
         142,
@@ -109,28 +112,31 @@ describe('measurements', () => {
       assert.equal(without.body.diastolic, undefined)
     })
 
-    it('stays valid when two updates meet', async () => {
-      const sent = newPressure(carePlanId, { systolic: 120, diastolic: 80, diastolicUnit: 'mm[Hg]' })
-      const { objectId } = (await classesOf(owner).post('BloodPressure', sent).expect(201)).body
+    it('stays valid after two concurrent updates', async () => {
+      const sent = createPressureObject(carePlanId, { systolic: 120, diastolic: 80, diastolicUnit: 'mm[Hg]' })
+      const { objectId } = (await createClassClient(owner).post('BloodPressure', sent).expect(201)).body
       for (let round = 0; round < 5; round++) {
         await Promise.all([
-          classesOf(owner).put('BloodPressure', objectId, { systolic: 90 }),
-          classesOf(owner).put('BloodPressure', objectId, { diastolic: 100 }),
-          classesOf(owner).put('BloodPressure', objectId, { systolic: 120, diastolic: 80 }),
+          createClassClient(owner).put('BloodPressure', objectId, { systolic: 90 }),
+          createClassClient(owner).put('BloodPressure', objectId, { diastolic: 100 }),
+          createClassClient(owner).put('BloodPressure', objectId, { systolic: 120, diastolic: 80 }),
         ])
-        const { body } = await classesOf(owner).get('BloodPressure', objectId).expect(200)
+        const { body } = await createClassClient(owner).get('BloodPressure', objectId).expect(200)
         assert.ok(body.diastolic < body.systolic, `${body.systolic}/${body.diastolic}`)
       }
     })
 
     it('is found by time and plan', async () => {
-      const { carePlanId: own } = await newPlan(owner)
+      const { carePlanId: own } = await createPlanInOwnEhr(owner)
       for (const day of ['01', '02', '03'])
-        await classesOf(owner)
-          .post('BloodPressure', newPressure(own, { timestamp: moment(`2026-02-${day}T00:00:00.000Z`) }))
+        await createClassClient(owner)
+          .post(
+            'BloodPressure',
+            createPressureObject(own, { timestamp: parseDate(`2026-02-${day}T00:00:00.000Z`) }),
+          )
           .expect(201)
-      const where = { carePlanId: own, timestamp: { $gte: moment('2026-02-02T00:00:00.000Z') } }
-      const { body } = await classesOf(owner)
+      const where = { carePlanId: own, timestamp: { $gte: parseDate('2026-02-02T00:00:00.000Z') } }
+      const { body } = await createClassClient(owner)
         .list('BloodPressure', where)
         .query({ order: '-timestamp' })
         .expect(200)
@@ -140,10 +146,10 @@ describe('measurements', () => {
       )
     })
 
-    it('answers odd input with a code', async () => {
+    it('answers unusual input with a code', async () => {
       const odd: Record<string, unknown>[] = [
-        { timestamp: moment('+275760-09-13T00:00:00.000Z') },
-        { timestamp: moment('2026-13-45T00:00:00.000Z') },
+        { timestamp: parseDate('+275760-09-13T00:00:00.000Z') },
+        { timestamp: parseDate('2026-13-45T00:00:00.000Z') },
         { timestamp: '2026-01-02' },
         { timestamp: { __type: 'Date', iso: 5 } },
         { systolic: { $gt: 1 } },
@@ -157,27 +163,30 @@ describe('measurements', () => {
         { carePlanId: 'x'.repeat(10_000) },
       ]
       for (const values of odd) {
-        const { status, body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId, values))
+        const { status, body } = await createClassClient(owner).post(
+          'BloodPressure',
+          createPressureObject(carePlanId, values),
+        )
         assert.ok([400, 404].includes(status), `${JSON.stringify(values).slice(0, 80)} -> ${status}`)
         assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'])
       }
     })
 
-    it('tells how a time is written, when it has an offset or is none', async () => {
+    it('explains the format of times if one has an offset or is invalid', async () => {
       for (const iso of ['2026-03-01T08:30:00+01:00', '2026-03-01T07:30:00.000000+00:00', '2026-03-01', 5])
         assertError(
-          await classesOf(owner).post(
+          await createClassClient(owner).post(
             'BloodPressure',
-            newPressure(carePlanId, { timestamp: { __type: 'Date', iso } }),
+            createPressureObject(carePlanId, { timestamp: { __type: 'Date', iso } }),
           ),
           107,
           /in UTC, such as 2026-03-01T07:30:00.000Z/,
         )
     })
 
-    it('refuses numbers that JSON cannot hold', async () => {
-      const text = JSON.stringify(newPressure(carePlanId)).replace('128', '1e400')
-      const { status } = await classesOf(owner)
+    it('refuses numbers that JSON cannot represent', async () => {
+      const text = JSON.stringify(createPressureObject(carePlanId)).replace('128', '1e400')
+      const { status } = await createClassClient(owner)
         .post('BloodPressure', {})
         .set('Content-Type', 'application/json')
         .send(text)
@@ -188,34 +197,34 @@ describe('measurements', () => {
   describe('BodyMassIndex', () => {
     const body = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
 
-    it('is calculated of weight and height, on update again', async () => {
-      const created = await classesOf(owner)
+    it('is calculated from weight and height, again on update', async () => {
+      const created = await createClassClient(owner)
         .post('BodyMassIndex', { carePlanId, timestamp, ...body })
         .expect(201)
       assert.equal(created.body.bmi, 22.9)
       const { objectId } = created.body
-      const updated = await classesOf(owner)
+      const updated = await createClassClient(owner)
         .put('BodyMassIndex', objectId, { weight: 154, weightUnit: 'lb' })
         .expect(200)
       assert.equal(updated.body.bmi, 22.8)
-      assert.equal((await classesOf(owner).get('BodyMassIndex', objectId)).body.bmi, 22.8)
-      assertError(await classesOf(owner).put('BodyMassIndex', objectId, { bmi: 30 }), 142, /^bmi /)
+      assert.equal((await createClassClient(owner).get('BodyMassIndex', objectId)).body.bmi, 22.8)
+      assertError(await createClassClient(owner).put('BodyMassIndex', objectId, { bmi: 30 }), 142, /^bmi /)
     })
 
-    it('is taken from a device that knows nothing else', async () => {
-      const { body: device } = await classesOf(owner)
+    it('is accepted from a device that provides nothing else', async () => {
+      const { body: device } = await createClassClient(owner)
         .post('BodyMassIndex', { carePlanId, timestamp, bmi: 24.5 })
         .expect(201)
       assert.deepEqual([device.bmi, device.weight], [24.5, undefined])
       assertError(
-        await classesOf(owner).post('BodyMassIndex', { carePlanId, timestamp, bmi: 300 }),
+        await createClassClient(owner).post('BodyMassIndex', { carePlanId, timestamp, bmi: 300 }),
         142,
         /^bmi /,
       )
     })
 
-    it('names what is missing', async () => {
-      const { post } = classesOf(owner)
+    it('reports missing fields', async () => {
+      const { post } = createClassClient(owner)
       assertError(
         await post('BodyMassIndex', {}),
         141,
@@ -225,7 +234,7 @@ describe('measurements', () => {
   })
 
   describe('BodyTemperature', () => {
-    it('is kept as it was given', async () => {
+    it('is stored unchanged', async () => {
       const sent = {
         carePlanId,
         timestamp,
@@ -234,33 +243,34 @@ describe('measurements', () => {
         location: 'ear',
         basal: false,
       }
-      const { body } = await classesOf(owner).post('BodyTemperature', sent).expect(201)
+      const { body } = await createClassClient(owner).post('BodyTemperature', sent).expect(201)
       for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
     })
 
-    it('refuses what no body has', async () => {
+    it('rejects temperatures that no body has', async () => {
       const sent = { carePlanId, timestamp, temperature: 98.6, temperatureUnit: 'Cel' }
       assertError(
-        await classesOf(owner).post('BodyTemperature', sent),
+        await createClassClient(owner).post('BodyTemperature', sent),
         142,
         'temperature must lie between 20 and 46 Cel',
       )
     })
 
-    it('names what is missing', async () => {
+    it('reports missing fields', async () => {
       assertError(
-        await classesOf(owner).post('BodyTemperature', { carePlanId }),
+        await createClassClient(owner).post('BodyTemperature', { carePlanId }),
         141,
         'Missing required properties: temperature, temperatureUnit, timestamp',
       )
     })
   })
 
-  it('are deleted by whom they belong to', async () => {
-    const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
-      .body
-    assertError(await classesOf(stranger).delete('BloodPressure', objectId), 101)
-    await classesOf(owner).delete('BloodPressure', objectId).expect(200)
-    assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
+  it('can be deleted by their owners', async () => {
+    const { objectId } = (
+      await createClassClient(owner).post('BloodPressure', createPressureObject(carePlanId)).expect(201)
+    ).body
+    assertError(await createClassClient(stranger).delete('BloodPressure', objectId), 101)
+    await createClassClient(owner).delete('BloodPressure', objectId).expect(200)
+    assertError(await createClassClient(owner).get('BloodPressure', objectId), 101)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { newPlan } from '../../harness/care/by-class-family.ts'
-import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { assertError, createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 describe('Task', () => {
@@ -11,14 +11,14 @@ describe('Task', () => {
 
   const newGoal = async (plan: object): Promise<string> =>
     (
-      await classesOf(owner)
+      await createClassClient(owner)
         .post('Goal', { ...plan, name: 'Walk' })
         .expect(201)
     ).body.objectId
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
-    const plan = await newPlan(owner)
+    ;[owner, stranger] = await Promise.all([createPerson(), createPerson()])
+    const plan = await createPlanInOwnEhr(owner)
     context = { ...plan, goalId: await newGoal(plan) }
   })
 
@@ -26,37 +26,38 @@ describe('Task', () => {
     const sent = {
       ...context,
       name: 'Buy shoes',
-      dueDate: moment('2026-06-01T00:00:00.000Z'),
+      dueDate: parseDate('2026-06-01T00:00:00.000Z'),
       priority: 'HIGH',
       repeat: { every: 2, period: 'WEEK' },
     }
-    const { body } = await classesOf(owner).post('Task', sent).expect(201)
+    const { body } = await createClassClient(owner).post('Task', sent).expect(201)
     for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
     assert.deepEqual([body.status, body.version], ['ACTIVE', 1])
-    assertError(await classesOf(stranger).get('Task', body.objectId), 101)
+    assertError(await createClassClient(stranger).get('Task', body.objectId), 101)
     const wrong = { ...sent, repeat: { every: 0, period: 'YEAR', until: 'x' }, priority: 'huge' }
-    assertError(await classesOf(owner).post('Task', wrong), 142, /priority .*repeat\.every/)
+    assertError(await createClassClient(owner).post('Task', wrong), 142, /priority .*repeat\.every/)
   })
 
-  it('needs an EHR, a care plan and a goal that belong together and are the caller’s', async () => {
-    const other = await newPlan(owner)
-    const theirs = await newPlan(stranger)
+  it('requires an EHR, a care plan and a goal that belong together and are open to the caller', async () => {
+    const other = await createPlanInOwnEhr(owner)
+    const theirs = await createPlanInOwnEhr(stranger)
     const wrong = [
       { ...context, goalId: 'doesNotExist' },
       { ...context, carePlanId: other.carePlanId },
       { ...context, ehrId: theirs.ehrId },
       { ...theirs, goalId: context.goalId },
     ]
-    for (const ids of wrong) assertError(await classesOf(owner).post('Task', { ...ids, name: 'x' }), 101)
+    for (const ids of wrong)
+      assertError(await createClassClient(owner).post('Task', { ...ids, name: 'x' }), 101)
     assertError(
-      await classesOf(owner).post('Task', {}),
+      await createClassClient(owner).post('Task', {}),
       141,
       'Missing required properties: carePlanId, ehrId, goalId, name',
     )
   })
 
-  it('is closed for good, and not added to a goal that is closed', async () => {
-    const { post, put } = classesOf(owner)
+  it('is closed permanently, and cannot be added to a closed goal', async () => {
+    const { post, put } = createClassClient(owner)
     const goalId = await newGoal({ ehrId: context.ehrId, carePlanId: context.carePlanId })
     const task = { ...context, goalId, name: 'x' }
     const { body } = await post('Task', task).expect(201)
@@ -67,18 +68,18 @@ describe('Task', () => {
     assertError(await post('Task', task), 142, 'goalId names a goal that is closed')
   })
 
-  it('goes with its goal', async () => {
+  it('is deleted with its goal', async () => {
     const goalId = await newGoal({ ehrId: context.ehrId, carePlanId: context.carePlanId })
-    const { body } = await classesOf(owner)
+    const { body } = await createClassClient(owner)
       .post('Task', { ...context, goalId, name: 'x' })
       .expect(201)
-    await classesOf(owner).delete('Goal', goalId).expect(200)
-    assertError(await classesOf(owner).get('Task', body.objectId), 101)
+    await createClassClient(owner).delete('Goal', goalId).expect(200)
+    assertError(await createClassClient(owner).get('Task', body.objectId), 101)
     assert.equal(await service.db.collection('Task').countDocuments({ goalId }), 0)
   })
 
-  it('does not make a goal or a plan larger than can be read as a whole', async () => {
-    const plan = await newPlan(owner)
+  it('is refused if its goal or plan would become too large to read as a whole', async () => {
+    const plan = await createPlanInOwnEhr(owner)
     const goalId = await newGoal(plan)
     const { db } = service
     const copies = async (name: string, id: string) => {
@@ -87,15 +88,17 @@ describe('Task', () => {
         .collection(name)
         .insertMany(Array.from({ length: 98 }, () => ({ ...one, _id: crypto.randomUUID() })) as never)
     }
-    /** Sends some at the same instant, of which there is room for one. */
+    /** Sends several requests at once, of which only one fits into the capacity. */
     const assertOneFits = async (name: string, body: Record<string, unknown>, message: string | RegExp) => {
-      const answers = await Promise.all(Array.from({ length: 6 }, () => classesOf(owner).post(name, body)))
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, () => createClassClient(owner).post(name, body)),
+      )
       const refused = answers.filter(({ status }) => status !== 201)
       assert.equal(refused.length, 5)
       for (const answer of refused) assertError(answer, 142, message)
     }
     const task = { ...plan, goalId, name: 'x' }
-    await copies('Task', (await classesOf(owner).post('Task', task).expect(201)).body.objectId)
+    await copies('Task', (await createClassClient(owner).post('Task', task).expect(201)).body.objectId)
     await assertOneFits('Task', task, 'goalId names a goal that already has 100 tasks, the maximum')
     await copies('Goal', goalId)
     await assertOneFits('Goal', { ...plan, name: 'x' }, /already has 100 goals/)

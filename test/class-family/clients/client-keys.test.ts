@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { config, request } from '../../harness/service/service.ts'
 
-/** What each SDK sends besides the application id, as its source has it. */
+/** The headers that each SDK sends besides the application id, according to its source. */
 const sdks = [
   ['Android, Apple, Flutter', 'X-Parse-Client-Key', () => config.clientKey],
   ['.NET', 'X-Parse-Windows-Key', () => config.dotnetKey],
@@ -13,7 +13,7 @@ const sdks = [
 describe('the keys of the SDKs', () => {
   let user: Person
   before(async () => {
-    user = await newPerson()
+    user = await createPerson()
   })
 
   for (const [name, header, key] of sdks) {
@@ -26,7 +26,7 @@ describe('the keys of the SDKs', () => {
       ...{ 'X-Parse-Installation-Id': 'c1c0e2f0-0000-4000-8000-000000000001' },
     })
 
-    it(`let ${name} log in and read, also where a GET is sent as a POST`, async () => {
+    it(`let ${name} log in and read, also if it sends a GET as a POST`, async () => {
       const login = await request()
         .post('/1/login')
         .set(headers(key()))
@@ -41,7 +41,7 @@ describe('the keys of the SDKs', () => {
       assert.equal(listed.body.results.length, 1)
     })
 
-    it(`are refused to ${name} when they are another's`, async () => {
+    it(`are refused to ${name} if they belong to another SDK`, async () => {
       for (const [, other, value] of sdks)
         if (other !== header)
           assert.equal((await request().get('/1/classes/Ehr').set(headers(value()))).status, 403)
@@ -59,7 +59,7 @@ describe('the keys of the SDKs', () => {
     assert.equal((await get('/1/sessions/me')).sessionToken, user.sessionToken)
     const strange = { ...headers, 'X-Parse-Session-Token': 'r:00000000000000000000000000000000' }
     assert.equal((await request().get('/1/sessions/me').set(strange)).status, 401)
-    const other = await newPerson()
+    const other = await createPerson()
     assert.equal((await get(`/1/users/${other.mvUid}`)).email, undefined)
     const where = encodeURIComponent(JSON.stringify({ email: other.email }))
     const found = await get(`/1/users?where=${where}`)

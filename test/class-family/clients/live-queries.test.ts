@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
-import { auditOf, letIn, newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
-import { newSdk } from '../../harness/clients/class-client.ts'
-import { connecting, rawSocket, subscribe } from '../../harness/clients/live-client.ts'
-import { ok } from '../../harness/clients/path-client.ts'
-import { logInAs, newPerson, type Person } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { loadSdk } from '../../harness/clients/class-client.ts'
+import { createConnectMessage, openRawSocket, subscribeBySdk } from '../../harness/clients/live-client.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, logInAs, type Person } from '../../harness/people/people.ts'
 import { config, service } from '../../harness/service/service.ts'
-import { until } from '../../harness/until.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 describe('live queries', () => {
   let patient: Patient
@@ -16,25 +23,25 @@ describe('live queries', () => {
   let otherPlanId: string
   const open: { close(): unknown }[] = []
   before(async () => {
-    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
-    planId = await newPlan(patient)
-    otherPlanId = await newPlan(patient)
-    await letIn(planId, nurse, 'write')
+    ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    planId = await createPlan(patient)
+    otherPlanId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'write')
   })
   afterEach(() => {
     for (const one of open.splice(0)) one.close()
   })
 
   const weigh = (carePlanId: string, weight?: number): Promise<string> =>
-    newWeight(patient, carePlanId, weight)
+    createWeight(patient, carePlanId, weight)
 
-  const subscribed = async (...asked: Parameters<typeof subscribe>) => {
-    const subscription = await subscribe(...asked)
+  const subscribed = async (...asked: Parameters<typeof subscribeBySdk>) => {
+    const subscription = await subscribeBySdk(...asked)
     open.push(subscription)
     return subscription
   }
 
-  it('tell an SDK what is made, changed and deleted, by either family', async () => {
+  it('tell an SDK about creations, changes and deletions by either family', async () => {
     const { next } = await subscribed(nurse, 'BodyWeight')
     const id = await weigh(planId)
     const [made, object] = await next()
@@ -43,7 +50,7 @@ describe('live queries', () => {
       ['create', id, 'BodyWeight', 70],
     )
     assert.ok(object.get('timestamp') instanceof Date && object.createdAt instanceof Date)
-    const Parse = newSdk()
+    const Parse = loadSdk()
     const session = { sessionToken: nurse.sessionToken }
     const weight = await new Parse.Query('BodyWeight').get(id, session)
     assert.deepEqual(object.toJSON(), weight.toJSON())
@@ -55,7 +62,7 @@ describe('live queries', () => {
     assert.deepEqual([gone, last.id], ['delete', id])
   })
 
-  it('are compared with their conditions as a find is: objects enter and leave', async () => {
+  it('match conditions like a find: objects enter and leave', async () => {
     const heavy = await subscribed(nurse, 'BodyWeight', (query) =>
       query.greaterThan('weight', 80).equalTo('carePlanId', planId).select('weight'),
     )
@@ -63,7 +70,7 @@ describe('live queries', () => {
     const change = async (weight: number) => {
       const path = `/ehr/${patient.ehrId}/procedure/bodyweight/${id}`
       const body = { carePlanId: planId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
-      ok(await patient.call('PUT', path, body))
+      assertStatus(await patient.call('PUT', path, body))
     }
     await change(85)
     const [entered, object] = await heavy.next()
@@ -72,7 +79,7 @@ describe('live queries', () => {
     assert.equal((await heavy.next())[0], 'leave')
   })
 
-  it('show nobody what they may not read', async () => {
+  it('show nobody objects that they may not read', async () => {
     const { told, next } = await subscribed(nurse, 'BodyWeight')
     await weigh(otherPlanId, 60)
     const seen = await weigh(planId, 61)
@@ -80,10 +87,10 @@ describe('live queries', () => {
     assert.equal(told.length, 1)
   })
 
-  it('hide the subject of an anonymous plan, also from who asks for it', async () => {
-    const anonymous = await newPlan(patient, { anonymous: true })
-    const helper = await newPerson()
-    await letIn(anonymous, helper, 'read')
+  it('hide the subject of an anonymous plan, also from a query for it', async () => {
+    const anonymous = await createPlan(patient, { anonymous: true })
+    const helper = await createPerson()
+    await addParticipant(anonymous, helper, 'read')
     const all = await subscribed(helper, 'Ehr')
     const asking = await subscribed(helper, 'Ehr', (query) => query.equalTo('subjectId', patient.mvUid))
     const ehrs = service.db.collection<{ _id: string; version: number }>('Ehr')
@@ -103,8 +110,8 @@ describe('live queries', () => {
   })
 
   it('end with the role and with the session', async () => {
-    const guest = await newPerson()
-    await letIn(planId, guest, 'read')
+    const guest = await createPerson()
+    await addParticipant(planId, guest, 'read')
     const another = await logInAs(guest.email)
     const [ofRole, ofSession] = [
       await subscribed(guest, 'BodyWeight'),
@@ -117,28 +124,31 @@ describe('live queries', () => {
     await client.withSession((session) =>
       session.withTransaction(() => setPlanRole({ client, db }, session, guest.mvUid, role, false)),
     )
-    ok(await another.call('POST', '/auth/logout'), 204)
+    assertStatus(await another.call('POST', '/auth/logout'), 204)
     const watching = await subscribed(nurse, 'BodyWeight')
     await weigh(planId)
     await watching.next()
     assert.deepEqual([ofRole.told.length, ofSession.told.length], [1, 1])
-    await until(() => ofSession.errors.length > 0)
+    await waitUntil(() => ofSession.errors.length > 0)
     assert.match(ofSession.errors[0] ?? '', /Invalid session token/)
   })
 
-  it('are in the audit: the subscription as a query, what it is told as reads', async () => {
+  it('are audited: the subscription as a query, its events as reads', async () => {
     const since = new Date()
     const { next } = await subscribed(nurse, 'BodyWeight', (query) => query.equalTo('carePlanId', planId))
     await weigh(planId)
     await next()
-    const entries = (await auditOf(patient.ehrId, since)).filter((entry) => !entry.startsWith('create'))
+    const entries = (await readAudit(patient.ehrId, since)).filter((entry) => !entry.startsWith('create'))
     assert.deepEqual(entries, ['query BodyWeight done', 'read BodyWeight done'])
   })
 
-  it('refuse what find refuses, in words, and go on', async () => {
-    const socket = await rawSocket()
+  it('refuse the same queries as find, with a message, and stay connected', async () => {
+    const socket = await openRawSocket()
     open.push(socket.socket)
-    assert.equal((await socket.answer(connecting({ sessionToken: nurse.sessionToken }))).op, 'connected')
+    assert.equal(
+      (await socket.answer(createConnectMessage({ sessionToken: nurse.sessionToken }))).op,
+      'connected',
+    )
     const refusals: [object, number][] = [
       [{ className: 'BodyWeight', where: { $where: 'true' } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $regex: '(?=a)' } } }, 102],
@@ -160,32 +170,32 @@ describe('live queries', () => {
     assert.equal((await socket.answer({ op: 'subscribe', requestId: 9, query })).op, 'subscribed')
   })
 
-  it('are for those with the keys and a session', async () => {
+  it('require the keys and a session', async () => {
     for (const message of [
       { op: 'connect', applicationId: 'other', javascriptKey: config.javascriptKey },
       { op: 'connect', applicationId: config.applicationId },
-      connecting({ javascriptKey: config.masterKey }),
-      connecting({ sessionToken: 'r:nonsense' }),
+      createConnectMessage({ javascriptKey: config.masterKey }),
+      createConnectMessage({ sessionToken: 'r:nonsense' }),
     ]) {
-      const socket = await rawSocket()
+      const socket = await openRawSocket()
       const { op, reconnect } = await socket.answer(message)
       assert.deepEqual([op, reconnect], ['error', false])
-      await until(() => socket.closedWith() === 1008)
+      await waitUntil(() => socket.closedWith() === 1008)
     }
-    const silent = await rawSocket()
+    const silent = await openRawSocket()
     open.push(silent.socket)
-    await silent.answer(connecting())
+    await silent.answer(createConnectMessage())
     const query = { className: 'BodyWeight', where: {} }
     assert.equal((await silent.answer({ op: 'subscribe', requestId: 1, query })).code, 209)
   })
 
-  it('close a socket with a message that is too large', async () => {
-    const socket = await rawSocket()
+  it('close a socket that sends too large a message', async () => {
+    const socket = await openRawSocket()
     socket.socket.send(Buffer.alloc(10 * 1024 * 1024, ' '))
-    await until(() => socket.closedWith() !== undefined)
+    await waitUntil(() => socket.closedWith() !== undefined)
   })
 
-  it('answer what asks for another protocol in this one', async () => {
+  it('answer a request for another protocol in their own one', async () => {
     const headers = {
       connection: 'Upgrade, HTTP2-Settings',
       upgrade: 'h2c',

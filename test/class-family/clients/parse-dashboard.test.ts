@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { config, keys, request, service } from '../../harness/service/service.ts'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { apiKeys, config, request, service } from '../../harness/service/service.ts'
 
-/** What Parse Dashboard sends, with the header that a proxy before it adds. */
+/** The headers of Parse Dashboard behind a proxy that adds the operator's name. */
 const asOperator = { 'X-Operator': 'alice' }
 const body = (method: string, more: object = {}) => ({
   ...{ _method: method, _ApplicationId: config.applicationId, _MasterKey: config.readOnlyMasterKey, ...more },
@@ -22,11 +22,11 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
   let patient: Patient
   let planId: string
   before(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient)
+    patient = await createPatient()
+    planId = await createPlan(patient)
   })
 
-  it('learns what the server has: what it can read, and what it must believe to show any object', async () => {
+  it("learns the server's features, and the rights that it needs to show any objects", async () => {
     const { status, body } = await send('/serverInfo')
     assert.equal(status, 200)
     assert.match(body.parseServerVersion, /^9\./)
@@ -41,7 +41,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     assert.deepEqual((await send('/config')).body, { params: {} })
   })
 
-  it('reads objects, each read audited under the name that the operator gives', async () => {
+  it("reads objects; each read is audited under the operator's name", async () => {
     const { body } = await send('/classes/CarePlan', 'GET', { where: { objectId: planId }, limit: 1 })
     assert.equal(body.results[0].objectId, planId)
     const counted = await send('/classes/CarePlan', 'GET', {
@@ -55,7 +55,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     assert.ok(ofOperator.some(({ action, ids }) => action === 'query' && ids.includes(planId)))
   })
 
-  it('without a name is refused, and told how to give one', async () => {
+  it('without a name is refused, and told how to send one', async () => {
     for (const headers of [{}, { 'X-Operator': ' ' }, { 'X-Operator': '<b>' }]) {
       const { status, body } = await send('/classes/CarePlan', 'GET', {}, headers)
       assert.deepEqual([status, body.code], [403, 119])
@@ -63,7 +63,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     }
   })
 
-  it('changes nothing', async () => {
+  it('cannot change anything', async () => {
     for (const [path, method, more] of [
       [`/classes/CarePlan/${planId}`, 'PUT', { name: 'x' }],
       [`/classes/CarePlan/${planId}`, 'DELETE', {}],
@@ -83,9 +83,9 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     assert.equal((await service.db.listCollections({ name: 'Medication' }).toArray()).length, 0)
   })
 
-  it('is told nothing by another key, and the master key makes no classes', async () => {
+  it('gets nothing with another key, and the master key creates no classes', async () => {
     for (const key of [config.masterKey, 'wrong']) {
-      const headers = { ...keys(), 'X-Parse-Master-Key': key, ...asOperator }
+      const headers = { ...apiKeys(), 'X-Parse-Master-Key': key, ...asOperator }
       for (const path of ['/1/serverInfo', '/1/schemas', '/1/config'])
         assert.equal((await request().get(path).set(headers)).body.code, 119, path)
       assert.equal((await request().post('/1/classes/Medication').set(headers).send({})).status >= 400, true)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type ParseSdk from 'parse/node'
-import { ehrOf, newPlan } from '../../harness/care/by-class-family.ts'
-import { newSdk } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr, ehrOf } from '../../harness/care/by-class-family.ts'
+import { loadSdk } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 
 describe('the class family by the JavaScript SDK', () => {
   let user: Person
@@ -13,12 +13,12 @@ describe('the class family by the JavaScript SDK', () => {
     new Parse.Object(className, values)
 
   before(async () => {
-    user = await newPerson()
-    Parse = newSdk()
+    user = await createPerson()
+    Parse = loadSdk()
     session = { sessionToken: user.sessionToken }
   })
 
-  it('keeps an object clean when it is saved, and complete', async () => {
+  it('leaves a saved object without dirty fields, and complete', async () => {
     const plan = newObject('CarePlan', {
       ehrId: await ehrOf(user),
       name: 'Plan',
@@ -38,7 +38,7 @@ describe('the class family by the JavaScript SDK', () => {
   })
 
   it('saves several at once', async () => {
-    const { carePlanId } = await newPlan(user)
+    const { carePlanId } = await createPlanInOwnEhr(user)
     const pressures = [110, 120, 130].map((systolic) =>
       newObject('BloodPressure', { carePlanId, systolic, systolicUnit: 'mm[Hg]', timestamp: new Date() }),
     )
@@ -52,8 +52,8 @@ describe('the class family by the JavaScript SDK', () => {
     assert.equal(await query.count(session), 0)
   })
 
-  it('queries a payload', async () => {
-    const context = await newPlan(user)
+  it('queries by fields of a payload', async () => {
+    const context = await createPlanInOwnEhr(user)
     const custom = newObject('Custom', { ...context, modelClassName: 'Diary', payload: { mood: 'good' } })
     await custom.save(null, session)
     custom.set('payload.mood', 'better')
@@ -66,8 +66,8 @@ describe('the class family by the JavaScript SDK', () => {
     )
   })
 
-  it('tells faults as Parse errors', async () => {
-    const { carePlanId } = await newPlan(user)
+  it('reports errors as Parse errors', async () => {
+    const { carePlanId } = await createPlanInOwnEhr(user)
     const faulty = newObject('BloodPressure', { carePlanId, systolic: 120 })
     await assert.rejects(faulty.save(null, session), (error: ParseSdk.Error) => {
       assert.deepEqual(
@@ -83,7 +83,7 @@ describe('the class family by the JavaScript SDK', () => {
     assert.equal((await Parse.Cloud.run('bmi', params, session)).bmi, 22.9)
   })
 
-  it('deletes an EHR with everything in it', async () => {
+  it('deletes an EHR with all its records', async () => {
     const ehr = newObject('Ehr', { subjectId: user.mvUid })
     await ehr.save(null, session)
     const plan = newObject('CarePlan', { ehrId: ehr.id, name: 'Plan' })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Response } from 'supertest'
-import { CLASS_NAMES, classes } from '../../../records/kinds.ts'
-import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { CLASS_NAMES, classKinds } from '../../../records/kinds.ts'
+import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
-import { sized } from '../../harness/size.ts'
+import { bySize } from '../../harness/test-size.ts'
 
-const NAMES = [...new Set(CLASS_NAMES.flatMap((name) => Object.keys(classes[name].stored.properties)))]
+const NAMES = [...new Set(CLASS_NAMES.flatMap((name) => Object.keys(classKinds[name].stored.properties)))]
 const ODD_NAMES = [
   'ACL',
   '_rperm',
@@ -60,10 +60,16 @@ describe('bad input', () => {
   let ids: Record<string, string>
 
   before(async () => {
-    user = await newPerson()
-    const { ehrId, carePlanId } = await newPlan(user)
-    const { post } = classesOf(user)
-    valid = { ...newPressure(carePlanId), ehrId, name: 'x', modelClassName: 'Model', temperatureUnit: 'Cel' }
+    user = await createPerson()
+    const { ehrId, carePlanId } = await createPlanInOwnEhr(user)
+    const { post } = createClassClient(user)
+    valid = {
+      ...createPressureObject(carePlanId),
+      ehrId,
+      name: 'x',
+      modelClassName: 'Model',
+      temperatureUnit: 'Cel',
+    }
     const created = async (className: string, sent: Record<string, unknown>): Promise<[string, string]> => [
       className,
       (await post(className, sent).expect(201)).body.objectId,
@@ -73,11 +79,11 @@ describe('bad input', () => {
       ['CarePlan', carePlanId],
       await created('Goal', { ehrId, carePlanId, name: 'x' }),
       await created('Custom', { ehrId, carePlanId, modelClassName: 'Model', payload: { a: 1 } }),
-      await created('BloodPressure', newPressure(carePlanId)),
+      await created('BloodPressure', createPressureObject(carePlanId)),
     ])
   })
 
-  it('to create is answered with a code, whatever it is', async function () {
+  it('in a create is answered with a code', async function () {
     this.timeout(120_000)
     await fc.assert(
       fc.asyncProperty(
@@ -85,36 +91,36 @@ describe('bad input', () => {
         body,
         fc.boolean(),
         async (className, sent, mixed) => {
-          const { post } = classesOf(user)
+          const { post } = createClassClient(user)
           assertAnswered(await post(className, mixed ? { ...valid, ...sent } : sent).timeout(5000), [
             className,
             sent,
           ])
         },
       ),
-      { numRuns: sized(100, 300) },
+      { numRuns: bySize(100, 300) },
     )
   })
 
-  it('to update is answered with a code, and never breaks what is stored', async function () {
+  it('in an update is answered with a code, and never damages the stored object', async function () {
     this.timeout(120_000)
-    const { get, put } = classesOf(user)
+    const { get, put } = createClassClient(user)
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...Object.keys(ids)), body, async (className, sent) => {
         const id = ids[className] as string
         assertAnswered(await put(className, id, sent).timeout(5000), [className, sent])
         const { body: kept } = await get(className, id).expect(200)
-        for (const name of classes[className as 'Ehr'].stored.required ?? [])
+        for (const name of classKinds[className as 'Ehr'].stored.required ?? [])
           assert.ok(kept[name] !== undefined && kept[name] !== null, `${className} has lost ${name}`)
       }),
-      { numRuns: sized(100, 300) },
+      { numRuns: bySize(100, 300) },
     )
   })
 
-  it('of thousands of wrong values is answered with the first hundred', async () => {
+  it('with thousands of wrong values is answered with the first hundred violations', async () => {
     const { carePlanId } = valid
     const acq = { carePlanId, timestamp: valid.timestamp, acqVersion: 5, answers: Array(5000).fill('x') }
-    const { body } = await classesOf(user).post('Acq', acq).expect(400)
+    const { body } = await createClassClient(user).post('Acq', acq).expect(400)
     assert.equal(body.code, 142)
     assert.match(body.error, /^answers must.*; answers\.98 must [^;]*; and 4\d{3} more$/)
   })

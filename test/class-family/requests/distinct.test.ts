@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { newSdk } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { loadSdk } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
 
 describe('class family: distinct', () => {
   let user: Person
   before(async () => {
-    user = await newPerson()
+    user = await createPerson()
     const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
     const ehrId = ehr.objectId
     const plan = await request()
@@ -35,7 +35,7 @@ describe('class family: distinct', () => {
     return body
   }
 
-  it('answers the unique values of a field, of a payload property and of the members of a list', async () => {
+  it('returns the unique values of a field, of a payload property and of list elements', async () => {
     assert.deepEqual((await distinct({ distinct: 'modelClassName', order: 'modelClassName' })).results, [
       'Mood',
       'Pain',
@@ -53,7 +53,7 @@ describe('class family: distinct', () => {
     ])
   })
 
-  it('honours where, order, limit, skip and count', async () => {
+  it('respects where, order, limit, skip and count', async () => {
     const where = JSON.stringify({ 'payload.score': { $gte: 2 } })
     assert.deepEqual(
       (await distinct({ distinct: 'modelClassName', where, order: '-modelClassName' })).results,
@@ -73,14 +73,14 @@ describe('class family: distinct', () => {
     })
   })
 
-  it('answers dates as dates', async () => {
+  it('returns dates as dates', async () => {
     const { results } = await distinct({ distinct: 'createdAt', order: 'createdAt' })
     assert.equal(results.length, 5)
     for (const date of results) assert.ok(!Number.isNaN(Date.parse(date.iso ?? date)))
   })
 
   it('works through the SDK', async () => {
-    const Parse = newSdk()
+    const Parse = loadSdk()
     const answer = await Parse.CoreManager.getRESTController().request(
       'GET',
       'classes/Custom',
@@ -90,8 +90,8 @@ describe('class family: distinct', () => {
     assert.deepEqual((answer as { results: unknown }).results, ['Mood', 'Pain', 'Sleep'])
   })
 
-  it('tells nothing of the objects of others', async () => {
-    const stranger = await newPerson()
+  it('reveals nothing about objects of others', async () => {
+    const stranger = await createPerson()
     const { body } = await request()
       .get('/1/classes/Custom')
       .set(stranger.headers)
@@ -99,7 +99,7 @@ describe('class family: distinct', () => {
     assert.deepEqual(body, { results: [], count: 0 })
   })
 
-  it('refuses protected, internal and unknown fields, and an order by another one', async () => {
+  it('refuses protected, internal and unknown fields, and an order by another field', async () => {
     const refused: [string, Record<string, unknown>][] = [
       ['Custom', { distinct: '_rperm' }],
       ['Custom', { distinct: '_acl' }],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
-import { newPerson, type Person } from '../../harness/people/people.ts'
-import { keys, request, service } from '../../harness/service/service.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { apiKeys, request, service } from '../../harness/service/service.ts'
 
-/** Sends bytes as they are, which a well-behaved client would not. */
+/** Sends raw bytes, which a correct client would not send. */
 function raw(
   method: string,
   path: string,
@@ -39,7 +39,7 @@ describe('class family: errors', () => {
   let user: Person
   let json: Record<string, string>
   before(async () => {
-    user = await newPerson()
+    user = await createPerson()
     json = { ...user.headers, 'Content-Type': 'application/json' }
   })
 
@@ -100,7 +100,7 @@ describe('class family: errors', () => {
   ]
 
   for (const [method, path] of routes) {
-    it(`${method} ${path} answers every bad body with a code, a text, JSON and no 5xx`, async () => {
+    it(`answers every bad body of ${method} ${path} with a code and a message in JSON, never with a 5xx`, async () => {
       for (const [name, body] of Object.entries(bodies)) {
         const { status, type, text } = await raw(method, path, json, body)
         assert.ok(status < 500, `${name}: ${status} ${text}`)
@@ -114,7 +114,7 @@ describe('class family: errors', () => {
     })
   }
 
-  it('answers strange paths, methods and content types alike', async () => {
+  it('answers strange paths, methods and content types in the same form', async () => {
     const strange: [string, string, Record<string, string>?, string?][] = [
       ['GET', '/1/classes/CarePlan/a%2Fb'],
       ['GET', '/1/classes/CarePlan/a%00b'],
@@ -158,12 +158,12 @@ describe('class family: errors', () => {
     }
   })
 
-  it('keeps the connection after every kind of refusal', async () => {
+  it('keeps the connection open after every kind of refusal', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     await raw('GET', '/1/users/me', json, undefined, agent)
     const refusals: [string, string, Record<string, string>, string?][] = [
       ['POST', '/1/classes/CarePlan', { 'Content-Type': 'application/json' }, '{}'],
-      ['POST', '/1/classes/CarePlan', { ...keys(), 'Content-Type': 'application/json' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { ...apiKeys(), 'Content-Type': 'application/json' }, '{}'],
       ['POST', '/1/classes/CarePlan', json, '{"name": '],
       ['POST', '/1/classes/CarePlan', json, '{"name": {"__op": "Explode"}}'],
       ['GET', '/1/schemas', json],
@@ -181,7 +181,7 @@ describe('class family: errors', () => {
     agent.destroy()
   })
 
-  it('gives every part of a batch that fails a code', async () => {
+  it('gives each failed part of a batch a code', async () => {
     const requests = [
       { method: 'GET', path: '/1/classes/CarePlan/nothing' },
       { method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Delete' } } },
@@ -224,7 +224,7 @@ describe('class family: errors', () => {
     }
   })
 
-  it('reads no query into what is none', async () => {
+  it('does not read a query from other values', async () => {
     for (const where of [{ $or: 5 }, { x: { $inQuery: { className: 'CarePlan', where: 5 } } }])
       for (const method of ['put', 'delete', 'post'] as const)
         for (const path of ['classes/CarePlan', 'classes/CarePlan/x', 'users', 'functions/bmi']) {
@@ -257,7 +257,7 @@ describe('class family: errors', () => {
       }
   })
 
-  it('does a request with the same X-Parse-Request-Id once', async () => {
+  it('carries out a request with the same X-Parse-Request-Id once', async () => {
     const send = () =>
       request()
         .post('/1/functions/bmi')
@@ -269,7 +269,7 @@ describe('class family: errors', () => {
     assert.equal(body.code, 159)
   })
 
-  it('answers a header that is too large without a crash', async () => {
+  it('answers a too large header without a crash', async () => {
     const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
       () => ({
         status: 431,

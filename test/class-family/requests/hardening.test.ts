@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { newAddress, newPerson, type Person, password } from '../../harness/people/people.ts'
-import { processorTimeOf } from '../../harness/service/processor-time.ts'
-import { config, keys, request, service } from '../../harness/service/service.ts'
+import { createAddress, createPerson, type Person, password } from '../../harness/people/people.ts'
+import { measureProcessorTime } from '../../harness/service/processor-time.ts'
+import { apiKeys, config, request, service } from '../../harness/service/service.ts'
 
-/** One test for each class of defects that Parse Server 9 has had: they must not come back with an update. */
+/** One test for each class of defects in Parse Server 9, so that an update does not bring them back. */
 describe('class family: known classes of defects', () => {
   let user: Person
   let other: Person
   before(async () => {
-    user = await newPerson()
-    other = await newPerson()
+    user = await createPerson()
+    other = await createPerson()
   })
 
-  it('identity providers: no forged token, whatever its algorithm or audience, makes an account or logs in', async () => {
+  it('identity providers: refuses forged tokens of any algorithm or audience, at sign-up and login', async () => {
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const claims = encoded({
       iss: 'https://accounts.google.com',
@@ -35,13 +35,13 @@ describe('class family: known classes of defects', () => {
       for (const token of tokens)
         for (const path of ['/1/users', '/1/login']) {
           const authData = { [provider]: { id: '1', id_token: token, token, access_token: token } }
-          const { status, body } = await request().post(path).set(keys()).send({ authData })
+          const { status, body } = await request().post(path).set(apiKeys()).send({ authData })
           assert.ok(status >= 400 && status < 500, `${provider} ${path}: ${status} ${JSON.stringify(body)}`)
           assert.equal(body.sessionToken, undefined)
         }
   })
 
-  it('sessions: none is immortal', async () => {
+  it('sessions: every session expires', async () => {
     for (const body of [
       { expiresAt: null },
       { user: { __type: 'Pointer', className: '_User', objectId: other.mvUid } },
@@ -56,7 +56,7 @@ describe('class family: known classes of defects', () => {
     assert.equal(immortal, 0)
   })
 
-  it('prototypes: a reserved name is refused beside and inside harmless ones', async () => {
+  it('prototypes: refuses a reserved name beside and inside harmless ones', async () => {
     for (const body of [
       '{"a": {"b": 1}, "c": {"__proto__": {"polluted": 1}}}',
       '{"a": [{"b": {"constructor": {"prototype": {"polluted": 1}}}}]}',
@@ -99,7 +99,7 @@ describe('class family: known classes of defects', () => {
     }
   })
 
-  it('headers: none of them stalls the service before the keys are checked', async () => {
+  it('headers: no header stalls the service before the keys are checked', async () => {
     const long = 'a'.repeat(7_000)
     for (const headers of [
       { 'X-Parse-Client-Version': `js${long}!` },
@@ -109,7 +109,9 @@ describe('class family: known classes of defects', () => {
       { 'X-Forwarded-For': `${'1,'.repeat(3_500)}` },
       { Accept: `${'*/*,'.repeat(1_700)}` },
     ] as Record<string, string>[]) {
-      const ms = await processorTimeOf(() => request().get('/1/classes/CarePlan').set(headers).expect(403))
+      const ms = await measureProcessorTime(() =>
+        request().get('/1/classes/CarePlan').set(headers).expect(403),
+      )
       assert.ok(ms < 500, String(ms))
     }
   })
@@ -118,11 +120,11 @@ describe('class family: known classes of defects', () => {
     let where: object = { modelClassName: 'x' }
     for (let i = 0; i < 9; i++) where = { $or: [where, where, where] }
     const ask = request().post('/1/classes/Custom').set(user.headers).send({ _method: 'GET', where })
-    const ms = await processorTimeOf(() => ask.expect(400))
+    const ms = await measureProcessorTime(() => ask.expect(400))
     assert.ok(ms < 1_000, String(ms))
   })
 
-  it('protected fields: an address leaks through no operator, dot, sort, subquery or projection', async () => {
+  it('protected fields: no operator, dot, sort, subquery or projection reveals an address', async () => {
     const queries: Record<string, unknown>[] = [
       { where: JSON.stringify({ email: { $regex: '^user' } }) },
       { where: JSON.stringify({ email: other.email }) },
@@ -164,7 +166,7 @@ describe('class family: known classes of defects', () => {
     assert.ok(viaSubquery.status === 400 || viaSubquery.body.results.length === 0)
   })
 
-  it('the context of a request is not the client’s', async () => {
+  it('request context: clients cannot set it', async () => {
     const { status } = await request()
       .post('/1/classes/Ehr')
       .set({ ...user.headers, 'X-Parse-Cloud-Context': '{"validated": true, "trusted": true}' })
@@ -172,7 +174,7 @@ describe('class family: known classes of defects', () => {
     assert.equal(status, 400)
   })
 
-  it('the master key of a guess or from a body opens nothing', async () => {
+  it('master key: guesses and keys in a body grant nothing', async () => {
     for (const body of [
       { _MasterKey: 'guess' },
       { _MasterKey: { $ne: '' } },
@@ -185,15 +187,18 @@ describe('class family: known classes of defects', () => {
     }
   })
 
-  it('sign-ups in upper case do not end the process', async () => {
-    const email = newAddress().toUpperCase()
-    const { status } = await request().post('/1/users').set(keys()).send({ username: email, email, password })
+  it('sign-ups: upper case does not end the process', async () => {
+    const email = createAddress().toUpperCase()
+    const { status } = await request()
+      .post('/1/users')
+      .set(apiKeys())
+      .send({ username: email, email, password })
     assert.equal(status, 201)
     await new Promise((resolve) => setTimeout(resolve, 300))
     await request().get('/health/ready').expect(200)
     await request()
       .post('/1/login')
-      .set(keys())
+      .set(apiKeys())
       .send({ username: email, password })
       .expect(404, /Invalid/)
   })

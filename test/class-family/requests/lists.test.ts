@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { newPerson, type Person } from '../../harness/people/people.ts'
-import { processorTimeOf } from '../../harness/service/processor-time.ts'
-import { config, keys, request } from '../../harness/service/service.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { measureProcessorTime } from '../../harness/service/processor-time.ts'
+import { apiKeys, config, request } from '../../harness/service/service.ts'
 
 describe('class family: lists', () => {
   let user: Person
@@ -10,7 +10,7 @@ describe('class family: lists', () => {
   const names = ['a', 'b', 'c', 'd', 'e']
 
   before(async () => {
-    user = await newPerson()
+    user = await createPerson()
     const ehrs = await request().get('/1/classes/Ehr').set(user.headers).expect(200)
     ehrId = ehrs.body.results[0].objectId
     const plan = await create('CarePlan', { ehrId, name: 'plan' })
@@ -30,7 +30,7 @@ describe('class family: lists', () => {
     return answer.body
   }
 
-  /** The same list in the three forms in which clients ask for it. */
+  /** The same list in the three forms in which clients request it. */
   async function list(parameters: Record<string, unknown>) {
     const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
     const query = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, text(value)]))
@@ -57,7 +57,7 @@ describe('class family: lists', () => {
     return body.results.map((object: { payload: { name: string } }) => object.payload.name)
   }
 
-  it('filters, sorts and pages', async () => {
+  it('filter, sort and page', async () => {
     assert.deepEqual(await moods({ where: { modelClassName: 'Mood' }, order: 'createdAt' }), names)
     assert.deepEqual(await moods({ where: { 'payload.score': { $gte: 3 } }, order: 'createdAt' }), ['d', 'e'])
     assert.deepEqual(await moods({ where: { 'payload.deep.odd': 1 }, order: 'createdAt' }), ['b', 'd'])
@@ -69,13 +69,13 @@ describe('class family: lists', () => {
     )
   })
 
-  it('compares dates given as Date objects', async () => {
+  it('compare dates given as Date objects', async () => {
     const past = { __type: 'Date', iso: '2001-01-01T00:00:00.000Z' }
     assert.equal((await moods({ where: { createdAt: { $gte: past } } })).length, 5)
     assert.equal((await moods({ where: { createdAt: { $lt: past } } })).length, 0)
   })
 
-  it('counts, with and without results', async () => {
+  it('count, with and without results', async () => {
     const alone = await list({ count: 1, limit: 0 })
     assert.deepEqual(alone.body, { results: [], count: 5 })
     const both = await list({ count: 1, limit: 2, where: { 'payload.score': { $lt: 3 } } })
@@ -84,7 +84,7 @@ describe('class family: lists', () => {
     assert.equal((await list({ count: 0 })).body.count, undefined)
   })
 
-  it('answers 100 by default and at most 1000', async () => {
+  it('return 100 objects by default and at most 1000', async () => {
     const many = 105
     for (let i = 0; i < many; i += 35) {
       const requests = Array.from({ length: 35 }, () => ({
@@ -99,7 +99,7 @@ describe('class family: lists', () => {
     assert.equal((await list({ where, limit: 5000 })).body.results.length, many)
   })
 
-  it('picks and leaves out fields', async () => {
+  it('include and exclude fields', async () => {
     const picked = await list({ keys: 'modelClassName', limit: 1 })
     assert.equal(picked.body.results[0].modelClassName !== undefined, true)
     assert.equal(picked.body.results[0].ehrId, undefined)
@@ -150,7 +150,7 @@ describe('class family: lists', () => {
     'a Date that is none': { where: { createdAt: { $gt: { __type: 'Date', iso: 'yesterday' } } } },
   }
   for (const [name, parameters] of Object.entries(bad)) {
-    it(`refuses ${name} with 400 and a code, in every form`, async () => {
+    it(`refuse ${name} with 400 and a code, in every form`, async () => {
       const { status, body } = await list(parameters)
       assert.equal(status, 400, JSON.stringify(body))
       assert.ok([102, 107].includes(body.code), JSON.stringify(body))
@@ -163,7 +163,7 @@ describe('class family: lists', () => {
     })
   }
 
-  it('refuses a condition that is too large', async () => {
+  it('refuse a too large condition', async () => {
     const wide = (depth: number): object =>
       depth === 0 ? { modelClassName: 'x' } : { $or: Array.from({ length: 8 }, () => wide(depth - 1)) }
     const { status, body } = await request()
@@ -174,7 +174,7 @@ describe('class family: lists', () => {
     assert.equal(body.code, 102)
   })
 
-  it('refuses a parameter that is given twice', async () => {
+  it('refuse a repeated parameter', async () => {
     for (const query of ['limit=1&limit=2', 'where[a]=1&where=2', 'order[]=a&order[]=$b', 'skip[$gt]=1']) {
       const { status, body } = await request().get(`/1/classes/Custom?${query}`).set(user.headers)
       assert.equal(status, 400, query)
@@ -182,20 +182,20 @@ describe('class family: lists', () => {
     }
   })
 
-  it('answers a million-character where without delay', async () => {
+  it('answer a million-character where without delay', async () => {
     const where = { modelClassName: { $in: Array.from({ length: 90_000 }, (_, i) => `value${i}`) } }
     const ask = request()
       .post('/1/classes/Custom')
       .set(user.headers)
       .send({ _method: 'GET', where: JSON.stringify(where).slice(0, 1_000_000) })
-    const ms = await processorTimeOf(async () => {
+    const ms = await measureProcessorTime(async () => {
       const { status } = await ask
       assert.ok([400, 413].includes(status), String(status))
     })
     assert.ok(ms < 2_000, String(ms))
   })
 
-  it('refuses unknown classes, fields and internal classes alike', async () => {
+  it('refuse unknown classes, unknown fields and internal classes in the same way', async () => {
     for (const path of [
       'NoSuchClass',
       '_Role',
@@ -216,16 +216,16 @@ describe('class family: lists', () => {
     )
   })
 
-  it('ignores hints for the database', async () => {
+  it('ignore hints for the database', async () => {
     const { status } = await list({ explain: true, hint: '_id_', comment: 'x', limit: 1 })
     assert.equal(status, 200)
   })
 
-  it('shows nobody else any of it', async () => {
-    const stranger = await newPerson()
+  it('show nothing to other users', async () => {
+    const stranger = await createPerson()
     const { body } = await request()
       .get('/1/classes/Custom')
-      .set({ ...keys(), 'X-Parse-Session-Token': stranger.sessionToken })
+      .set({ ...apiKeys(), 'X-Parse-Session-Token': stranger.sessionToken })
       .query({ count: 1 })
     assert.deepEqual(body, { results: [], count: 0 })
   })

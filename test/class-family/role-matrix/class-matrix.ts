@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Access } from '../../../path-api/operation/access.ts'
-import { type ClassName, classes, classKind } from '../../../records/kinds.ts'
+import { type ClassName, classKindOf, classKinds } from '../../../records/kinds.ts'
 import {
+  type AccessFixture,
+  CALLERS,
   type CallerName,
-  type Cast,
-  callers,
+  createAccessFixture,
+  createPendingAccessFixture,
   type Ids,
-  newCast,
-  newPendingCast,
-  oneOfEach,
+  PENDING_CALLERS,
   type PendingCallerName,
-  pendingCallers,
   pendingVerdictOf,
+  sampleByVerdict,
   type Verdict,
   verdictOf,
-} from '../../harness/care/cast.ts'
-import { unlike } from '../../harness/care/samples/examples.ts'
+} from '../../harness/care/access-fixture.ts'
+import { withOtherKey } from '../../harness/care/samples/examples.ts'
 import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
-import { keys, request } from '../../harness/service/service.ts'
-import { isFullSize } from '../../harness/size.ts'
+import { apiKeys, request } from '../../harness/service/service.ts'
+import { isFullSize } from '../../harness/test-size.ts'
 
 type Action = 'create' | 'read' | 'update' | 'delete'
 
-/** Which row of the rules an action on a class belongs to: what is registered in a plan is the plan's. */
+/** The access rule of each action on a class: records in a plan follow the plan's rules. */
 const inPlan = {
   create: 'plan:write',
   read: 'plan:read',
@@ -36,13 +36,13 @@ const alone = { create: 'user', read: 'ehr:read', update: 'ehr:write', delete: '
 interface Row {
   className: ClassName
   access: Record<Action, Access>
-  /** Which of the ids say where it belongs. */
+  /** The ids that name the parents. */
   place: string[]
 }
 
-/** By what a kind is registered in; a care plan itself is made in an EHR, and is the plan's from then on. */
+/** By parent. A care plan is created in an EHR, and then follows its own rules. */
 function rowsOf(className: ClassName): [string, Row][] {
-  const { registeredIn, place } = classKind(className)
+  const { registeredIn, place } = classKindOf(className)
   const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
   if (className === 'CarePlan') return [[className, row({ ...inPlan, create: 'ehr:write' })]]
   if (registeredIn === 'none') return [[className, row(alone)]]
@@ -53,19 +53,19 @@ function rowsOf(className: ClassName): [string, Row][] {
 }
 const rows: Record<string, Row> = Object.fromEntries(SAMPLED_KINDS.flatMap(rowsOf))
 
-/** Whether no row before it has the same rules. */
+/** Whether no earlier row has the same rules. */
 const isFirstOfItsKind = (row: Row): boolean =>
   Object.values(rows).find(
     ({ access, place }) => access === row.access && place.length === row.place.length,
   ) === row
 
-/** A class's examples, placed; whatever is done to a status changes more than who may do it. */
+/** A class's example with its parents, without the status, since a change of status has further effects. */
 function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): Record<string, unknown> {
-  const { status: _, ...example } = exampleOf(classes[className][of]) as Record<string, unknown>
+  const { status: _, ...example } = exampleOf(classKinds[className][of]) as Record<string, unknown>
   for (const name of ['ehrId', 'carePlanId', 'goalId']) delete example[name]
   return of === 'update'
-    ? without(example, classKind(className).known?.by)
-    : { ...unlike(className, example), ...Object.fromEntries(place.map((name) => [name, ids[name]])) }
+    ? without(example, classKindOf(className).naturalKey?.fields)
+    : { ...withOtherKey(className, example), ...Object.fromEntries(place.map((name) => [name, ids[name]])) }
 }
 
 const without = (values: Record<string, unknown>, names: readonly string[] = []) =>
@@ -76,12 +76,12 @@ interface SingleRequest {
   path: string
   body?: object
 }
-/** `done`, or the code that it was refused with. */
+/** `done`, or the code of the refusal. */
 type Outcome = 'done' | number
 
 type Way = (headers: Record<string, string>, parts: SingleRequest[]) => Promise<Outcome[]>
 
-/** Each by itself, or all in one batch. */
+/** Separate requests, or one batch. */
 const ways: Record<string, Way> = {
   alone: (headers, parts) =>
     Promise.all(
@@ -99,68 +99,79 @@ const ways: Record<string, Way> = {
   },
 }
 
-/** What classes hold, so that each group has a file of its own. */
+/** Splits the classes into groups, so that each has a test file. */
 function groupOf({ className }: Row) {
-  if ('timestamp' in classes[className].fields) return 'measurements'
+  if ('timestamp' in classKinds[className].fields) return 'measurements'
   return ['CarePlan', 'Goal', 'Task'].includes(className) ? 'care plans' : 'the rest'
 }
 type Group = ReturnType<typeof groupOf>
 
-/** Who asks, and what of. */
+/** The callers, and the data that they try to access. */
 interface Play<Name> {
   callers: readonly Name[]
-  newCast(): Promise<Cast<Name>>
+  newCast(): Promise<AccessFixture<Name>>
   verdictOf(name: Name, access: Access): Verdict
-  /** Who may do everything. */
+  /** The caller with all rights. */
   owner: Name
 }
 
-const agreed: Play<CallerName> = { callers, newCast, verdictOf, owner: 'subject' }
+const agreed: Play<CallerName> = {
+  callers: CALLERS,
+  newCast: createAccessFixture,
+  verdictOf,
+  owner: 'subject',
+}
 const pending: Play<PendingCallerName> = {
-  ...{ callers: pendingCallers, newCast: newPendingCast, verdictOf: pendingVerdictOf },
+  ...{ callers: PENDING_CALLERS, newCast: createPendingAccessFixture, verdictOf: pendingVerdictOf },
   owner: 'creator',
 }
 
-/** Asks for everything as everybody, for a group of classes. */
+/** Tries every action as every caller, for a group of classes. */
 export function classRoleMatrix(group: Group): void {
   const chosen = Object.entries(rows).filter(([, row]) => groupOf(row) === group)
   matrix(chosen, `${group} of an EHR`, agreed)
 }
 
-/** The same for an EHR to which its subject has not agreed: their own list beside, it is its creator's alone. */
+/**
+ * The same for an EHR to which its subject has not agreed: apart from their own list, only its creator has
+ * access.
+ */
 export function pendingClassRoleMatrix(): void {
   const chosen = Object.entries(rows).filter(([, row]) => isFullSize || isFirstOfItsKind(row))
   matrix(chosen, 'an EHR that somebody else made about its subject', pending)
 }
 
 const matrix = <Name extends string>(chosen: readonly [string, Row][], what: string, play: Play<Name>) =>
-  describe(`who may do what with ${what} in the class family`, function () {
+  describe(`rights to ${what} in the class family`, function () {
     this.timeout(60_000)
     const { callers, owner } = play
-    let cast: Cast<Name>
+    let cast: AccessFixture<Name>
     let shared: Ids
     before(async () => {
       cast = await play.newCast()
-      shared = await cast.furnished()
+      shared = await cast.createRecords()
     })
 
     const headersOf = (name: Name): Record<string, string> => {
-      const token = cast.personOf(name)?.sessionToken
-      return { ...keys(), ...(token === undefined ? {} : { 'X-Parse-Session-Token': token }) }
+      const token = cast.getPerson(name)?.sessionToken
+      return { ...apiKeys(), ...(token === undefined ? {} : { 'X-Parse-Session-Token': token }) }
     }
 
-    /** Here, too, what the caller may not do does not exist, unless they write the EHR that is not theirs to delete. */
+    /**
+     * Records without access do not exist for the caller, except that a writer of an EHR may see it without
+     * the right to delete it.
+     */
     function expected(name: Name, access: Access): Outcome {
       const verdict = play.verdictOf(name, access)
       if (verdict === 'done' || verdict === 401) return verdict === 401 ? 209 : verdict
       return name === 'keeper' ? 119 : 101
     }
 
-    /** The object that the caller tries. An EHR that they may delete is one of its own. */
+    /** The object that the caller tries. A caller who may delete an EHR gets one of their own. */
     async function objectFor(row: Row, ids: Ids, deletable: boolean): Promise<string> {
       if (row.className === 'CarePlan') return ids.carePlanId ?? ''
       if (row.className === 'Ehr') {
-        return deletable ? cast.spare() : cast.patient.ehrId
+        return deletable ? cast.createSpareEhr() : cast.patient.ehrId
       }
       const post = request().post(`/1/classes/${row.className}`).set(headersOf(owner))
       const { body } = await post.send(bodyOf(row, 'create', ids)).expect(201)
@@ -176,15 +187,17 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
 
     for (const [title, row] of chosen) {
       const { className, access } = row
-      const few = oneOfEach(callers, (name) => Object.values(access).map((action) => expected(name, action)))
+      const few = sampleByVerdict(callers, (name) =>
+        Object.values(access).map((action) => expected(name, action)),
+      )
       const asking = isFirstOfItsKind(row) ? callers : few
       const all = `/1/classes/${className}`
       const isRefused = (name: Name) =>
         Object.values(access).every((action) => expected(name, action) !== 'done')
-      /** For everybody until it has been deleted. */
+      /** One EHR for all callers, until it has been deleted. */
       let deletable: Promise<Ids> | undefined
       const plan = () => {
-        deletable ??= cast.renewed(shared, 'carePlanId')
+        deletable ??= cast.replaceRecord(shared, 'carePlanId')
         return deletable
       }
 
@@ -203,7 +216,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         })
       }
 
-      /** Creates another one, and reads and changes one. */
+      /** Creates another object, and reads and changes one. */
       async function attempt(name: Name, send: Way, path: string, ids: Ids): Promise<Outcome[]> {
         const outcomes = await send(headersOf(name), [
           { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
@@ -215,7 +228,10 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         return wanted
       }
 
-      /** The parts of a batch share their rights: an EHR that one may remove but not see is not found in one. */
+      /**
+       * The parts of a batch share their rights, so a batch does not find an EHR that the caller may delete
+       * but not see.
+       */
       const removal = (name: Name, inBatch: boolean): Outcome =>
         inBatch && expected(name, access.read) === 101 ? 101 : expected(name, access.delete)
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { classesOf, moment } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
+import { createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { config, request, service } from '../../harness/service/service.ts'
 
-/** What could be read past the audit: by pointers, subqueries, values, numbers, odd paths, the master key. */
-describe('the audit of the class family, where no object of the class is shown', () => {
+/**
+ * Reads without showing an object, which must not bypass the audit: pointers, subqueries, values, counts, odd
+ * paths, the master key.
+ */
+describe('the audit of the class family for responses without objects of the class', () => {
   let patient: Person
   let stranger: Person
   let ehrId: string
@@ -14,16 +17,17 @@ describe('the audit of the class family, where no object of the class is shown',
   let customId: string
 
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
-    ;({ ehrId, carePlanId } = await newPlan(patient))
-    const mine = classesOf(patient)
-    pressureId = (await mine.post('BloodPressure', newPressure(carePlanId)).expect(201)).body.objectId
+    ;[patient, stranger] = await Promise.all([createPerson(), createPerson()])
+    ;({ ehrId, carePlanId } = await createPlanInOwnEhr(patient))
+    const mine = createClassClient(patient)
+    pressureId = (await mine.post('BloodPressure', createPressureObject(carePlanId)).expect(201)).body
+      .objectId
     const pointer = { __type: 'Pointer', className: 'BloodPressure', objectId: pressureId }
     const custom = { ehrId, carePlanId, modelClassName: 'Mood', payload: { pointer, systolic: 128 } }
     customId = (await mine.post('Custom', custom).expect(201)).body.objectId
   })
 
-  /** What some work leaves in the audit of the patient's EHR: `query BloodPressure done <ids> <asked>`. */
+  /** The audit lines that some work leaves in the patient's EHR: `query BloodPressure done <ids> <asked>`. */
   async function linesOf(work: () => PromiseLike<unknown>): Promise<string[]> {
     const entries = service.db.collection('audit.entries')
     const since = await entries.countDocuments({ ehrId })
@@ -47,7 +51,7 @@ describe('the audit of the class family, where no object of the class is shown',
         ),
       )
 
-  it('knows what is included where another object points at it', async () => {
+  it('logs objects that are included through a pointer', async () => {
     const seen = [`read BloodPressure done ${pressureId}`, `read Custom done ${customId}`]
     for (const query of [{ include: 'payload.pointer' }, { keys: 'payload.pointer.systolic' }]) {
       const lines = await linesOf(async () => {
@@ -61,7 +65,7 @@ describe('the audit of the class family, where no object of the class is shown',
     assert.deepEqual(await linesOf(() => get(`classes/Custom/${customId}`).expect(200)), [seen[1]])
   })
 
-  it('knows subqueries, however deep', async () => {
+  it('logs subqueries at any depth', async () => {
     const where = { systolic: { $gt: 120 } }
     const query = { className: 'BloodPressure', where }
     const line = 'query BloodPressure done  systolic'
@@ -95,7 +99,7 @@ describe('the audit of the class family, where no object of the class is shown',
     )
   })
 
-  it('knows whose values and numbers were told', async () => {
+  it('logs whose values and counts were returned', async () => {
     const where = { systolic: { $gt: 120 } }
     const told = ['query BloodPressure done  systolic']
     for (const query of [{ distinct: 'systolic' }, { count: 1, limit: 0 }])
@@ -110,8 +114,8 @@ describe('the audit of the class family, where no object of the class is shown',
     ])
   })
 
-  it('knows what a stranger looks for in a care plan, without naming the EHR', async () => {
-    const theirs = classesOf(stranger)
+  it("logs a stranger's query in a care plan, without naming the EHR", async () => {
+    const theirs = createClassClient(stranger)
     const linesAbout = async (where: object) =>
       linesOf(() => get('classes/Goal', { where }, stranger).expect(200))
     assert.deepEqual(await linesAbout({ carePlanId }), ['query Goal denied  carePlanId'])
@@ -122,14 +126,16 @@ describe('the audit of the class family, where no object of the class is shown',
     assert.deepEqual(await linesAbout({ $or: [{ name: 'x' }, { $and: [{ ehrId }] }] }), [
       'query Goal denied  ehrId name',
     ])
-    const lines = await linesOf(() => theirs.post('BloodPressure', newPressure(carePlanId)).expect(404))
+    const lines = await linesOf(() =>
+      theirs.post('BloodPressure', createPressureObject(carePlanId)).expect(404),
+    )
     assert.deepEqual(lines, ['create BloodPressure denied'])
     const encoded = `%${carePlanId.charCodeAt(0).toString(16)}${carePlanId.slice(1)}`
     const read = await linesOf(() => theirs.get('CarePlan', encoded).expect(404))
     assert.deepEqual(read, [`read CarePlan denied ${carePlanId}`])
   })
 
-  it('knows the parts of a batch by where Parse leads them', async () => {
+  it('logs the parts of a batch under the routes that Parse gives them', async () => {
     const paths = ['/1/./classes/CarePlan/', '/1classes/CarePlan/', '/1/classes/./CarePlan/']
     const requests = paths.map((path) => ({ method: 'GET', path: path + carePlanId }))
     const lines = await linesOf(() =>
@@ -146,7 +152,7 @@ describe('the audit of the class family, where no object of the class is shown',
     assert.deepEqual(refused, [`read CarePlan refused ${carePlanId}`])
   })
 
-  it('knows the master key, which opens no other route', async () => {
+  it('logs reads with the master key, which opens no other route', async () => {
     const { 'X-Parse-Session-Token': _, ...keys } = patient.headers
     const master = { ...keys, 'X-Parse-Master-Key': config.masterKey }
     const read = await linesOf(() =>
@@ -168,11 +174,11 @@ describe('the audit of the class family, where no object of the class is shown',
     await request().post('/1/batch').set(master).send({ requests }).expect(400)
   })
 
-  it('cannot be told of what was not shown', async () => {
+  it('cannot be made to log objects that were not returned', async () => {
     const forged = { __type: 'Object', className: 'CarePlan', objectId: carePlanId }
     const own = await ehrOf(stranger)
-    const event = { ehrId: own, type: 'visit', title: 'x', start: moment('2026-01-02T03:04:05.000Z') }
-    await classesOf(stranger)
+    const event = { ehrId: own, type: 'visit', title: 'x', start: parseDate('2026-01-02T03:04:05.000Z') }
+    await createClassClient(stranger)
       .post('Event', { ...event, data: { forged } })
       .expect(400)
     const login = await request()

@@ -6,12 +6,12 @@ const OPERATIONS = ['addField', 'count', 'create', 'delete', 'find', 'get', 'pro
 const definition = (name: string) => classDefinitions.find(({ className }) => className === name)!
 
 describe('class definitions', () => {
-  it('say for every class who may do what: an operation left out would be public', () => {
+  it('set the permissions of every operation of every class, since an omitted one would be public', () => {
     for (const { className, classLevelPermissions } of classDefinitions)
       assert.deepEqual(Object.keys(classLevelPermissions).sort(), OPERATIONS, className)
   })
 
-  it('let nobody without a session do anything but sign up', () => {
+  it('allow nothing but sign-up without a session', () => {
     for (const { className, classLevelPermissions } of classDefinitions)
       for (const [operation, allowed] of Object.entries(classLevelPermissions)) {
         if (operation === 'protectedFields') continue
@@ -20,7 +20,7 @@ describe('class definitions', () => {
       }
   })
 
-  it('cover every class, the system ones too', () => {
+  it('include every class, also the system classes', () => {
     assert.deepEqual(
       classDefinitions.map(({ className }) => className),
       [...CLASS_NAMES, '_User', '_Session', '_Role', '_Installation', '_Product'],

@@ -1,84 +1,91 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
-import { classKind, contents } from '../../../records/kinds.ts'
-import { isMeasurement } from '../../../records/measurements/measurement.ts'
-import { namesOf } from '../../../schemas/forms/fields.ts'
-import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { exampleObject, placeOf } from '../../harness/care/samples/examples.ts'
+import { sweepPendingDeletions } from '../../../records/ehrs/deletion/cascading-deletion.ts'
+import { classKindOf, containedCollections } from '../../../records/kinds.ts'
+import { isMeasurementKind } from '../../../records/measurements/measurement.ts'
+import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
+import { exampleObject, parentIdsOf } from '../../harness/care/samples/examples.ts'
 import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
-import { assertNoScan, assertNoSort, commandsOf } from '../../harness/service/database-commands.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { assertNoScan, assertNoSort, recordCommands } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 
 const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
 
-describe('the work of the database', () => {
+describe('database work of the class family', () => {
   let user: Person
   let carePlanId: string
   let pressureId: string
 
   before(async () => {
-    user = await newPerson()
-    ;({ carePlanId } = await newPlan(user))
-    pressureId = (await classesOf(user).post('BloodPressure', newPressure(carePlanId)).expect(201)).body
-      .objectId
+    user = await createPerson()
+    ;({ carePlanId } = await createPlanInOwnEhr(user))
+    pressureId = (
+      await createClassClient(user).post('BloodPressure', createPressureObject(carePlanId)).expect(201)
+    ).body.objectId
   })
 
-  it('is one lookup more to register something, and reads of it, its plan and its alert to update it', async () => {
-    const { get, post, put } = classesOf(user)
-    assert.deepEqual(named(await commandsOf(() => get('BloodPressure', pressureId).expect(200))), ['find'])
-    const created = await commandsOf(() => post('BloodPressure', newPressure(carePlanId)).expect(201))
+  it('is one additional lookup for a new record; an update reads the record, its plan and its alert', async () => {
+    const { get, post, put } = createClassClient(user)
+    assert.deepEqual(named(await recordCommands(() => get('BloodPressure', pressureId).expect(200))), [
+      'find',
+    ])
+    const created = await recordCommands(() =>
+      post('BloodPressure', createPressureObject(carePlanId)).expect(201),
+    )
     assert.deepEqual(named(created), ['aggregate', 'insert'])
-    const updated = await commandsOf(() => put('BloodPressure', pressureId, { systolic: 130 }).expect(200))
+    const updated = await recordCommands(() =>
+      put('BloodPressure', pressureId, { systolic: 130 }).expect(200),
+    )
     assert.deepEqual(named(updated), ['find', 'find', 'aggregate', 'findAndModify'])
-    const said = await commandsOf(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
+    const said = await recordCommands(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
     assert.deepEqual(named(said), ['find', 'findAndModify'])
   })
 
-  it('is shared by what is registered at the same moment', async () => {
-    const { post } = classesOf(user)
+  it('is shared by records that are added at the same time', async () => {
+    const { post } = createClassClient(user)
     const pressures = Array.from({ length: 12 }, () =>
-      post('BloodPressure', newPressure(carePlanId)).expect(201),
+      post('BloodPressure', createPressureObject(carePlanId)).expect(201),
     )
-    const commands = named(await commandsOf(() => Promise.all(pressures)))
+    const commands = named(await recordCommands(() => Promise.all(pressures)))
     assert.ok(commands.filter((name) => name === 'insert').length < 12, commands.join())
   })
 
-  it('never goes through a whole collection', async () => {
-    const { get, list, post, put, delete: remove } = classesOf(user)
-    const commands = await commandsOf(async () => {
+  it('never scans a whole collection', async () => {
+    const { get, list, post, put, delete: remove } = createClassClient(user)
+    const commands = await recordCommands(async () => {
       const ehrId = await ehrOf(user)
       const plan = (await post('CarePlan', { ehrId, name: 'x' }).expect(201)).body.objectId
       const goal = (await post('Goal', { ehrId, carePlanId: plan, name: 'x' }).expect(201)).body.objectId
-      await post('BloodPressure', newPressure(plan)).expect(201)
+      await post('BloodPressure', createPressureObject(plan)).expect(201)
       await put('Goal', goal, { status: 'COMPLETED' }).expect(200)
       await get('CarePlan', plan).expect(200)
       await list('BloodPressure').query({ order: '-timestamp', limit: 5 }).expect(200)
       await list('BloodPressure', { carePlanId: plan }).query({ order: '-timestamp' }).expect(200)
       await list('Custom', { ehrId }).expect(200)
       await remove('CarePlan', plan).expect(200)
-      await sweepRemovals({ ...service, contents })
+      await sweepPendingDeletions({ ...service, contents: containedCollections })
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
       await remove('Ehr', ehrId).expect(200)
-      await newPerson()
+      await createPerson()
     })
     assert.ok(commands.length > 40)
     await assertNoScan(commands)
   })
 })
 
-describe('the work of the database for every class', () => {
+describe('database work for each class', () => {
   let user: Person
   let ids: { ehrId: string; carePlanId: string; goalId: string }
 
   before(async () => {
-    user = await newPerson()
-    const plan = await newPlan(user)
+    user = await createPerson()
+    const plan = await createPlanInOwnEhr(user)
     const { objectId } = (
-      await classesOf(user)
+      await createClassClient(user)
         .post('Goal', { ...plan, name: 'x' })
         .expect(201)
     ).body
@@ -86,11 +93,11 @@ describe('the work of the database for every class', () => {
   })
 
   for (const name of SAMPLED_KINDS)
-    it(`finds each ${name} by what it is registered in`, async () => {
-      const { post, get, list } = classesOf(user)
-      const where = placeOf(name, ids)
+    it(`finds each ${name} by its parents`, async () => {
+      const { post, get, list } = createClassClient(user)
+      const where = parentIdsOf(name, ids)
       const { objectId } = (await post(name, { ...exampleObject(name), ...where }).expect(201)).body
-      const commands = await commandsOf(async () => {
+      const commands = await recordCommands(async () => {
         await get(name, objectId).expect(200)
         for (const [id, value] of Object.entries(where)) await list(name, { [id]: value }).expect(200)
         await list(name, {}).expect(200)
@@ -100,13 +107,13 @@ describe('the work of the database for every class', () => {
     })
 
   for (const name of SAMPLED_KINDS)
-    it(`finds the newest ${name} of all that its reader may see, and counts them, without a look at the others`, async () => {
-      const { list } = classesOf(user)
-      const internal = namesOf(classKind(name).fields, 'internal')
-      const newest = Object.values(classKind(name).lists)
+    it(`finds and counts the newest ${name} that its reader may see, without reading others`, async () => {
+      const { list } = createClassClient(user)
+      const internal = markedFieldNames(classKindOf(name).fields, 'internal')
+      const newest = Object.values(classKindOf(name).lists)
         .map(({ sort }) => sort as string)
         .filter((field) => !internal.includes(field))
-      const commands = await commandsOf(async () => {
+      const commands = await recordCommands(async () => {
         for (const field of new Set(['createdAt', ...newest])) {
           await list(name, {})
             .query({ order: `-${field}`, limit: 20 })
@@ -122,12 +129,12 @@ describe('the work of the database for every class', () => {
     })
 
   for (const name of SAMPLED_KINDS)
-    it(`finds each ${name} by its place and time, and by a value, without a look at the others`, async () => {
-      const { list } = classesOf(user)
-      const kind = classKind(name)
-      const internal = namesOf(kind.fields, 'internal')
+    it(`finds each ${name} by parent and time, and by a value, without reading others`, async () => {
+      const { list } = createClassClient(user)
+      const kind = classKindOf(name)
+      const internal = markedFieldNames(kind.fields, 'internal')
       const lists = Object.values(kind.lists).filter(({ sort }) => !internal.includes(sort as string))
-      const commands = await commandsOf(async () => {
+      const commands = await recordCommands(async () => {
         for (const [id, value] of Object.entries(ids))
           for (const { sort } of lists.filter(({ by }) => by.join() === id)) {
             const since = { $gte: { __type: 'Date', iso: '2020-01-01T00:00:00.000Z' } }
@@ -135,7 +142,7 @@ describe('the work of the database for every class', () => {
               .query({ order: `-${sort}`, limit: 20 })
               .expect(200)
           }
-        for (const quantity of isMeasurement(kind) ? Object.keys(kind.quantities) : [])
+        for (const quantity of isMeasurementKind(kind) ? Object.keys(kind.quantities) : [])
           await list(name, { [quantity]: { $gte: 175 } })
             .query({ order: `-${quantity}`, limit: 20 })
             .expect(200)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
-import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { config, request, service } from '../../harness/service/service.ts'
 
-/** A line of the audit: `read CarePlan done`, by whom, of what. */
+/** A line of the audit: access (`read CarePlan done`), user and ids. */
 interface Line {
   what: string
   userId: string
@@ -22,14 +22,16 @@ describe('the audit of the class family', () => {
   let pressureId: string
 
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
+    ;[patient, stranger] = await Promise.all([createPerson(), createPerson()])
     ehrId = await ehrOf(patient)
-    ;({ carePlanId } = await newPlan(patient))
-    const { body } = await classesOf(patient).post('BloodPressure', newPressure(carePlanId)).expect(201)
+    ;({ carePlanId } = await createPlanInOwnEhr(patient))
+    const { body } = await createClassClient(patient)
+      .post('BloodPressure', createPressureObject(carePlanId))
+      .expect(201)
     pressureId = body.objectId
   })
 
-  /** What `work` leaves in the audit, apart from the subject's own look at it. */
+  /** The audit lines that `work` leaves, without the subject's own read of the audit. */
   async function linesOf(work: () => PromiseLike<unknown>, filter: object = { ehrId }): Promise<Line[]> {
     const since = await service.db.collection('audit.entries').countDocuments(filter)
     await work()
@@ -40,9 +42,9 @@ describe('the audit of the class family', () => {
     }))
   }
 
-  it('knows a read before its answer, by its request id', async () => {
+  it('logs a read before its response, with the request id', async () => {
     const [line, ...more] = await linesOf(() =>
-      classesOf(patient)
+      createClassClient(patient)
         .get('BloodPressure', pressureId)
         .set('X-Request-Id', 'request-of-a-test')
         .expect(200),
@@ -57,16 +59,16 @@ describe('the audit of the class family', () => {
     })
   })
 
-  it('knows a query with what it showed, and by which properties it asked, without their values', async () => {
+  it('logs a query with its results and the queried properties, without their values', async () => {
     const where = { carePlanId, systolic: { $gte: 120 } }
-    const [line] = await linesOf(() => classesOf(patient).list('BloodPressure', where).expect(200))
+    const [line] = await linesOf(() => createClassClient(patient).list('BloodPressure', where).expect(200))
     assert.deepEqual(
       [line?.what, line?.ids, line?.asked],
       ['query BloodPressure done', [pressureId], 'carePlanId systolic'],
     )
   })
 
-  it('knows what was shown though the client left the EHR out of what it asked for', async () => {
+  it('logs results even if the client omitted the EHR from the requested fields', async () => {
     const [line] = await linesOf(() =>
       request()
         .get('/1/classes/BloodPressure')
@@ -77,9 +79,9 @@ describe('the audit of the class family', () => {
     assert.deepEqual(line?.ids, [pressureId])
   })
 
-  it('knows a query that found nothing, and the unique values of a field', async () => {
+  it('logs a query without results, and the unique values of a field', async () => {
     const lines = await linesOf(async () => {
-      await classesOf(patient).list('Goal', { ehrId }).expect(200)
+      await createClassClient(patient).list('Goal', { ehrId }).expect(200)
       await request()
         .get('/1/classes/BloodPressure')
         .set(patient.headers)
@@ -92,7 +94,7 @@ describe('the audit of the class family', () => {
     )
   })
 
-  it('knows every part of a batch', async () => {
+  it('logs every part of a batch', async () => {
     const lines = await linesOf(() =>
       request()
         .post('/1/batch')
@@ -108,8 +110,8 @@ describe('the audit of the class family', () => {
     assert.deepEqual(lines.map(({ what }) => what).sort(), ['read BloodPressure done', 'read CarePlan done'])
   })
 
-  it('knows what a stranger asked for in vain', async () => {
-    const lines = await linesOf(() => classesOf(stranger).get('CarePlan', carePlanId).expect(404), {
+  it("logs a stranger's refused requests", async () => {
+    const lines = await linesOf(() => createClassClient(stranger).get('CarePlan', carePlanId).expect(404), {
       ehrId,
       userId: stranger.mvUid,
       ids: carePlanId,
@@ -120,10 +122,10 @@ describe('the audit of the class family', () => {
     )
   })
 
-  it('knows an update, and its former version is kept', async () => {
+  it('logs an update, and the history keeps the former version', async () => {
     const lines = await linesOf(async () => {
-      await classesOf(patient).put('CarePlan', carePlanId, { notes: 'Less salt' }).expect(200)
-      await classesOf(patient).put('CarePlan', carePlanId, { status: 'CLOSED' }).expect(400)
+      await createClassClient(patient).put('CarePlan', carePlanId, { notes: 'Less salt' }).expect(200)
+      await createClassClient(patient).put('CarePlan', carePlanId, { status: 'CLOSED' }).expect(400)
     })
     assert.deepEqual(
       lines.map(({ what }) => what),
@@ -139,16 +141,20 @@ describe('the audit of the class family', () => {
     assert.deepEqual([version, before.notes, changed], [2, undefined, ['notes']])
   })
 
-  it('knows a deletion', async () => {
-    const { body } = await classesOf(patient).post('BloodPressure', newPressure(carePlanId)).expect(201)
-    const lines = await linesOf(() => classesOf(patient).delete('BloodPressure', body.objectId).expect(200))
+  it('logs a deletion', async () => {
+    const { body } = await createClassClient(patient)
+      .post('BloodPressure', createPressureObject(carePlanId))
+      .expect(201)
+    const lines = await linesOf(() =>
+      createClassClient(patient).delete('BloodPressure', body.objectId).expect(200),
+    )
     assert.deepEqual(
       lines.map(({ what }) => what),
       ['delete BloodPressure announced'],
     )
   })
 
-  it('holds together', async () => {
+  it('is verified as intact', async () => {
     const verdict = await verifyAudit(service.db, config.auditKey)
     assert.equal(verdict.broken, null)
   })

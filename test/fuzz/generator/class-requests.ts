@@ -1,11 +1,11 @@
 import { CLASS_NAMES } from '../../../records/kinds.ts'
-import { formOf } from './form.ts'
-import { spoil } from './mutations/mutations.ts'
-import { askFor, othersFor } from './requests.ts'
-import { Queries } from './where.ts'
-import type { Actor, Ask } from './world/ask.ts'
-import type { Place, Target } from './world/document.ts'
-import { credentials, type World } from './world/world.ts'
+import { createCredentials, type FuzzContext } from './context/fuzz-context.ts'
+import type { Actor, FuzzRequest } from './context/fuzz-request.ts'
+import type { FuzzedOperation, RecordIds } from './context/openapi-targets.ts'
+import { encodeForm } from './encode-form.ts'
+import { mutateValue } from './mutations/value-mutations.ts'
+import { generateOperationRequest, otherActorsOf } from './operation-requests.ts'
+import { QueryGenerator } from './query-generator.ts'
 
 type Fields = Record<string, unknown>
 
@@ -66,27 +66,37 @@ const strangeRoutes = [
   ],
 ]
 
-/** A request of the class family that the document does not show: lists, batches, accounts, the SDKs' ways. */
-export function ofClassFamily(world: World, actor: Actor, target: Target): Ask {
+/**
+ * A request of the class family that the document does not show: lists, batches, accounts, and forms that
+ * SDKs use.
+ */
+export function generateClassRequest(world: FuzzContext, actor: Actor, target: FuzzedOperation): FuzzRequest {
   const { random } = world
-  const makers: [number, (world: World, actor: Actor, target: Target) => Ask][] =
+  const makers: [number, (world: FuzzContext, actor: Actor, target: FuzzedOperation) => FuzzRequest][] =
     actor === 'victim'
-      ? [[1, list]]
+      ? [[1, generateList]]
       : [
-          [10, list],
-          [5, batch],
-          [3, account],
-          [2, strange],
-          [3, disguised],
+          [10, generateList],
+          [5, generateBatch],
+          [3, generateAccountRequest],
+          [2, generateStrangeRequest],
+          [3, generateDisguisedRequest],
         ]
   return random.weighted(makers)(world, actor, target)
 }
 
-function plain(world: World, actor: Actor, method: string, path: string, body?: unknown, route = path): Ask {
+function createClassRequest(
+  world: FuzzContext,
+  actor: Actor,
+  method: string,
+  path: string,
+  body?: unknown,
+  route = path,
+): FuzzRequest {
   return {
     ...{ actor, family: 'class', method, path, route: `${method} ${route}` },
     headers: {
-      ...credentials(world, 'class', actor),
+      ...createCredentials(world, 'class', actor),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: Buffer.from(JSON.stringify(body) ?? '') }),
@@ -94,24 +104,31 @@ function plain(world: World, actor: Actor, method: string, path: string, body?: 
   }
 }
 
-/** Whose data are asked for. */
-function placeOf({ random, memory, identityOf }: World, actor: Actor): Place {
+/** Chooses the owner of the requested data. */
+function pickRecordIds({ random, memory, identityOf }: FuzzContext, actor: Actor): RecordIds {
   const whose = random.chance(0.7) ? actor : random.pick<Actor>(['ann', 'victim'])
   return { ...identityOf(whose).facts, ...memory.place(random, whose, ['ehrId']) }
 }
 
-function list(world: World, actor: Actor): Ask {
+function generateList(world: FuzzContext, actor: Actor): FuzzRequest {
   const { random } = world
   const name = random.pick(CLASS_NAMES)
-  const parameters = new Queries(random, placeOf(world, actor)).list(name)
+  const parameters = new QueryGenerator(random, pickRecordIds(world, actor)).list(name)
   const path = `/1/classes/${random.chance(0.05) ? '_User' : name}`
   const route = `/1/classes/${name}`
   if (random.chance(0.4))
-    return plain(world, actor, 'POST', path, { _method: 'GET', ...parameters }, `${route} GET`)
-  return plain(world, actor, 'GET', `${path}?${formOf(parameters).slice(0, 12_000)}`, undefined, route)
+    return createClassRequest(world, actor, 'POST', path, { _method: 'GET', ...parameters }, `${route} GET`)
+  return createClassRequest(
+    world,
+    actor,
+    'GET',
+    `${path}?${encodeForm(parameters).slice(0, 12_000)}`,
+    undefined,
+    route,
+  )
 }
 
-function bodyOf({ body }: Ask): unknown {
+function bodyOfRequest({ body }: FuzzRequest): unknown {
   try {
     return JSON.parse(String(body))
   } catch {
@@ -119,66 +136,112 @@ function bodyOf({ body }: Ask): unknown {
   }
 }
 
-function batch(world: World, actor: Actor): Ask {
+function generateBatch(world: FuzzContext, actor: Actor): FuzzRequest {
   const { random, targets } = world
   const batched = targets.flat().filter(({ path }) => path.startsWith('/1/classes/'))
   const request = (): Fields => {
-    const ask = random.chance(0.7) ? askFor(world, random.pick(batched), actor) : list(world, actor)
+    const ask = random.chance(0.7)
+      ? generateOperationRequest(world, random.pick(batched), actor)
+      : generateList(world, actor)
     const { method, path } = ask
-    return { method, path: path.split('?')[0], ...(ask.body && { body: bodyOf(ask) }) }
+    return { method, path: path.split('?')[0], ...(ask.body && { body: bodyOfRequest(ask) }) }
   }
   const requests = Array.from({ length: random.pick([1, 2, 3, 3, 10, 51]) }, request)
-  const body = random.chance(0.25) ? spoil({ requests }, random) : { requests }
-  return plain(world, actor, 'POST', '/1/batch', body)
+  const body = random.chance(0.25) ? mutateValue({ requests }, random) : { requests }
+  return createClassRequest(world, actor, 'POST', '/1/batch', body)
 }
 
-function account(world: World, actor: Actor): Ask {
+function generateAccountRequest(world: FuzzContext, actor: Actor): FuzzRequest {
   const { random, identityOf } = world
   const { email, password, mvUid = 'x' } = identityOf(actor).facts
-  const other = identityOf(random.pick(othersFor(actor, 'PUT'))).facts
+  const other = identityOf(random.pick(otherActorsOf(actor, 'PUT'))).facts
   const change = { name: 'Zoë', language: 'nl', email: other.email, username: other.email, password, ACL: {} }
   const some = Object.fromEntries(random.some(Object.entries(change), 0.4))
   const user = random.chance(0.7) ? mvUid : (other.mvUid ?? 'x')
-  const changed = (value: unknown) => (random.chance(0.5) ? spoil(value, random) : value)
-  return random.weighted<() => Ask>([
-    [4, () => plain(world, actor, 'GET', '/1/users/me')],
-    [2, () => plain(world, actor, 'GET', `/1/users/${user}`, undefined, '/1/users/{objectId}')],
-    [1, () => plain(world, actor, 'GET', '/1/users')],
-    [4, () => plain(world, actor, 'PUT', `/1/users/${user}`, changed(some), '/1/users/{objectId}')],
+  const changed = (value: unknown) => (random.chance(0.5) ? mutateValue(value, random) : value)
+  return random.weighted<() => FuzzRequest>([
+    [4, () => createClassRequest(world, actor, 'GET', '/1/users/me')],
+    [2, () => createClassRequest(world, actor, 'GET', `/1/users/${user}`, undefined, '/1/users/{objectId}')],
+    [1, () => createClassRequest(world, actor, 'GET', '/1/users')],
+    [
+      4,
+      () => createClassRequest(world, actor, 'PUT', `/1/users/${user}`, changed(some), '/1/users/{objectId}'),
+    ],
     [
       4,
       () =>
-        plain(world, actor, 'PUT', `/1/classes/_User/${user}`, changed(some), '/1/classes/_User/{objectId}'),
+        createClassRequest(
+          world,
+          actor,
+          'PUT',
+          `/1/classes/_User/${user}`,
+          changed(some),
+          '/1/classes/_User/{objectId}',
+        ),
     ],
     [
       0.1,
       () =>
-        plain(world, actor, 'DELETE', `/1/classes/_User/${user}`, undefined, '/1/classes/_User/{objectId}'),
+        createClassRequest(
+          world,
+          actor,
+          'DELETE',
+          `/1/classes/_User/${user}`,
+          undefined,
+          '/1/classes/_User/{objectId}',
+        ),
     ],
-    [0.5, () => plain(world, actor, 'POST', '/1/login', changed({ username: email, password }))],
-    [0.5, () => plain(world, actor, 'POST', '/1/functions/Login', changed({ username: email, password }))],
+    [0.5, () => createClassRequest(world, actor, 'POST', '/1/login', changed({ username: email, password }))],
     [
       0.5,
-      () => plain(world, actor, 'POST', '/1/users', changed({ ...change, username: `u${random.hex(8)}` })),
+      () =>
+        createClassRequest(
+          world,
+          actor,
+          'POST',
+          '/1/functions/Login',
+          changed({ username: email, password }),
+        ),
     ],
-    [1, () => plain(world, actor, 'POST', '/1/requestPasswordReset', changed({ email: other.email }))],
-    [1, () => plain(world, actor, 'POST', '/1/verificationEmailRequest', changed({ email }))],
-    [0.1, () => plain(world, actor, 'POST', '/1/logout', {})],
+    [
+      0.5,
+      () =>
+        createClassRequest(
+          world,
+          actor,
+          'POST',
+          '/1/users',
+          changed({ ...change, username: `u${random.hex(8)}` }),
+        ),
+    ],
+    [
+      1,
+      () =>
+        createClassRequest(world, actor, 'POST', '/1/requestPasswordReset', changed({ email: other.email })),
+    ],
+    [1, () => createClassRequest(world, actor, 'POST', '/1/verificationEmailRequest', changed({ email }))],
+    [0.1, () => createClassRequest(world, actor, 'POST', '/1/logout', {})],
   ])()
 }
 
-function strange(world: World, actor: Actor): Ask {
+function generateStrangeRequest(world: FuzzContext, actor: Actor): FuzzRequest {
   const { random } = world
   const route = `/1/${random.pick(strangeRoutes)}`
   const method = random.pick(['GET', 'POST', 'PUT', 'DELETE'])
-  return plain(world, actor, method, route, method === 'GET' ? undefined : spoil({ a: 1, name: 'x' }, random))
+  return createClassRequest(
+    world,
+    actor,
+    method,
+    route,
+    method === 'GET' ? undefined : mutateValue({ a: 1, name: 'x' }, random),
+  )
 }
 
-/** As SDKs in browsers send them: keys, session and method in the body of a POST without a type of its own. */
-function disguised(world: World, actor: Actor, target: Target): Ask {
+/** Like SDKs in browsers: keys, session and method in the body of a POST without a content type. */
+function generateDisguisedRequest(world: FuzzContext, actor: Actor, target: FuzzedOperation): FuzzRequest {
   const { random, keys, identityOf } = world
-  const ask = askFor(world, target, actor)
-  const given = bodyOf(ask)
+  const ask = generateOperationRequest(world, target, actor)
+  const given = bodyOfRequest(ask)
   const body = {
     ...(typeof given === 'object' ? given : {}),
     _method: random.pick([ask.method, ask.method, 'GET', 'HEAD', 'OPTIONS', '', 5, 'PATCH']),
@@ -197,7 +260,13 @@ function disguised(world: World, actor: Actor, target: Target): Ask {
     ),
   }
   return {
-    ...plain(world, actor, 'POST', ask.path, random.chance(0.3) ? spoil(body, random) : body),
+    ...createClassRequest(
+      world,
+      actor,
+      'POST',
+      ask.path,
+      random.chance(0.3) ? mutateValue(body, random) : body,
+    ),
     route: `${ask.route} by _method`,
     headers: { 'content-type': random.pick(['text/plain', 'application/json']) },
     loggedIn: false,

@@ -1,22 +1,22 @@
-import type { RmObject } from '../../../records/openehr/rm/canonical.ts'
-import { isA, rmClasses } from '../../../records/openehr/rm/classes.ts'
-import type { Random } from '../generator/world/random.ts'
+import type { RmObject } from '../../../records/openehr/rm/canonical-json.ts'
+import { isSubclassOf, rmClassNames } from '../../../records/openehr/rm/classes.ts'
+import type { Random } from '../generator/context/random.ts'
 
 const isObject = (value: unknown): value is RmObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What AQL calls by a variable, and an object that it may be. */
-interface Named {
+/** An AQL variable, and an object that it may be bound to. */
+interface NamedObject {
   variable: string
   object: RmObject
 }
 
-interface Reached {
+interface ReachedValue {
   path: string
   value: unknown
 }
 
-/** A function of one text, and of one number. */
+/** Functions of one string, and of one number. */
 const OF_TEXTS = [
   'LENGTH(?)',
   'SUBSTRING(?, 2, 3)',
@@ -28,8 +28,8 @@ const OF_NUMBERS = ['ABS(?)', 'ROUND(?, 1)', 'CEIL(?)', 'FLOOR(?)', 'MOD(?, 3)']
 const NOW = ['NOW()', 'CURRENT_DATE()', 'CURRENT_TIME()', 'CURRENT_DATE_TIME()', 'CURRENT_TIMEZONE()']
 const OPERATORS = ['=', '!=', '<>', '<', '<=', '>', '>=']
 
-/** Queries that are valid, from all of the grammar, about what some compositions have. */
-export class AqlQueries {
+/** Generates valid queries, from the whole grammar, about the content of some compositions. */
+export class AqlQueryGenerator {
   readonly #roots: readonly RmObject[]
   readonly #random: Random
   #variables = 0
@@ -41,7 +41,7 @@ export class AqlQueries {
 
   next(): string {
     const random = this.#random
-    const named: Named[] = []
+    const named: NamedObject[] = []
     this.#variables = 0
     const root = random.pick(this.#roots)
     const inside = this.#containing(root, named, 0)
@@ -67,15 +67,15 @@ export class AqlQueries {
     ].join('')
   }
 
-  /** A class that the object is of, with what may stand behind it, and what it contains. */
-  #containing(object: RmObject, named: Named[], depth: number): string {
+  /** A class expression for the object, with optional predicate and contained objects. */
+  #containing(object: RmObject, named: NamedObject[], depth: number): string {
     const random = this.#random
     const variable = `n${this.#variables++}`
     named.push({ variable, object })
-    const types = rmClasses.filter((name) => isA(object._type, name))
+    const types = rmClassNames.filter((name) => isSubclassOf(object._type, name))
     const type = random.chance(0.8) ? object._type : random.pick(types)
     const head = `${type} ${variable}${random.chance(0.5) ? this.#predicate(object) : ''}`
-    const inner = descendants(object)
+    const inner = descendantsOf(object)
     if (depth > 2 || inner.length === 0 || random.chance(0.25)) return head
     const one = this.#containing(random.pick(inner), named, depth + 1)
     const joined = random.weighted<() => string>([
@@ -88,10 +88,10 @@ export class AqlQueries {
     return `${head}${isOut ? ' NOT' : ''} CONTAINS ${joined}`
   }
 
-  /** What is true of the object, mostly. */
+  /** A predicate that usually matches the object. */
   #predicate({ archetype_node_id: id, name }: RmObject): string {
     if (typeof id !== 'string') return ''
-    const called = text(isObject(name) ? name.value : '')
+    const called = quoteAql(isObject(name) ? name.value : '')
     return this.#random.weighted([
       [6, `[${id}]`],
       [1, `[${id}, ${called}]`],
@@ -101,8 +101,8 @@ export class AqlQueries {
     ])
   }
 
-  /** A path from an object, and what it leads to. */
-  #path({ variable, object }: Named): Reached {
+  /** A path from an object, and the value at its end. */
+  #path({ variable, object }: NamedObject): ReachedValue {
     const random = this.#random
     let [path, value]: [string, unknown] = [variable, object]
     for (let step = 0; step < 8; step++) {
@@ -140,7 +140,7 @@ export class AqlQueries {
       : `${random.pick(['COUNT(', 'COUNT(DISTINCT ', 'MIN(', 'MAX(', 'SUM(', 'AVG('])}${path})`
   }
 
-  #condition(named: readonly Named[], depth: number): string {
+  #condition(named: readonly NamedObject[], depth: number): string {
     const random = this.#random
     const inner = () => this.#condition(named, depth + 1)
     if (depth < 3 && random.chance(0.3)) return `(${inner()} ${random.pick(['AND', 'OR'])} ${inner()})`
@@ -153,17 +153,17 @@ export class AqlQueries {
       [1, () => `${path} ${operator} ${this.#path(random.pick(named)).path}`],
       [1, () => `EXISTS ${path}`],
       [1, () => `${path} MATCHES {${[this.#literal(value), this.#literal(undefined)].join(', ')}}`],
-      [1, () => `${path} LIKE ${text(`${random.pick(['*', '?', ''])}${String(value).slice(1, 9)}*`)}`],
+      [1, () => `${path} LIKE ${quoteAql(`${random.pick(['*', '?', ''])}${String(value).slice(1, 9)}*`)}`],
     ])()
   }
 
-  /** The value, one near it, or any other. */
+  /** The value, a value near it, or any other. */
   #literal(value: unknown): string {
     const random = this.#random
     if (typeof value === 'number') return String(Math.abs(value + random.pick([0, 0, 1, -0.5])))
     if (typeof value === 'boolean') return String(random.chance(0.5))
     if (typeof value === 'string' && random.chance(0.8))
-      return text(random.chance(0.7) ? value : value.slice(0, random.int(0, value.length)))
+      return quoteAql(random.chance(0.7) ? value : value.slice(0, random.int(0, value.length)))
     return random.pick([
       '0',
       '142.5',
@@ -177,7 +177,7 @@ export class AqlQueries {
     ])
   }
 
-  #order(columns: readonly string[], named: readonly Named[], isAggregated: boolean): string {
+  #order(columns: readonly string[], named: readonly NamedObject[], isAggregated: boolean): string {
     const random = this.#random
     if (random.chance(0.6)) return ''
     const ofColumns = columns
@@ -196,10 +196,10 @@ export class AqlQueries {
   }
 }
 
-/** As a string of AQL. */
-const text = (value: unknown): string => `'${String(value).replace(/[\\']/g, '\\$&')}'`
+/** As an AQL string. */
+const quoteAql = (value: unknown): string => `'${String(value).replace(/[\\']/g, '\\$&')}'`
 
-function descendants(object: RmObject): RmObject[] {
+function descendantsOf(object: RmObject): RmObject[] {
   const members = Object.values(object).flat().filter(isObject)
-  return members.flatMap((member) => [member, ...descendants(member)])
+  return members.flatMap((member) => [member, ...descendantsOf(member)])
 }

@@ -1,44 +1,47 @@
-import type { Answer, Ask } from '../generator/world/ask.ts'
+import type { FuzzRequest, FuzzResponse } from '../generator/context/fuzz-request.ts'
 
-/** Something that must not happen, with the requests that may have led to it. */
+/** A fault of the service, with the requests that may have caused it. */
 export interface Finding {
-  /** `5xx`, `no answer`, `planted`: with route and status what tells findings apart. */
+  /** `5xx`, `no answer`, `planted`. With route and status it distinguishes findings. */
   kind: string
   status?: number
-  /** What was answered or logged; shown in part. */
+  /** The response or log line; shown in part. */
   told: string
-  asks: Ask[]
+  asks: FuzzRequest[]
 }
 
-/** What tells one finding from another. */
-export const keyOf = ({ kind, status, asks: [ask] }: Finding): string =>
+/** The key that distinguishes findings. */
+export const findingKeyOf = ({ kind, status, asks: [ask] }: Finding): string =>
   [kind, ask?.route.replace(/\?.*/, ''), status].join(' ')
 
-const isJson = ({ headers, json }: Answer): boolean =>
+const isJson = ({ headers, json }: FuzzResponse): boolean =>
   /[/+]json\b/.test(String(headers['content-type'])) && json !== undefined
 
-/** A refusal says what every refusal of its family says; the class family is below `/1/`, its functions at the root, too. */
-function isWellFormed({ path }: Ask, { json, status }: Answer): boolean {
+/**
+ * Refusals have the form of their family. The class family is below `/1/`; its functions are at the root,
+ * too.
+ */
+function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): boolean {
   const { code, error, title } = json as { code?: unknown; error?: unknown; title?: unknown }
   const ofClasses = typeof code === 'number' && typeof error === 'string'
   const ofPaths = typeof code === 'string' && typeof title === 'string'
-  // What is too large for a request never reaches a family.
+  // A request that is too large never reaches a family.
   return ofClasses || (ofPaths && (status === 431 || !path.startsWith('/1/')))
 }
 
-const internalError = 1
-/** In a batch or alone: what the class family says instead of a 5xx. */
+const INTERNAL_ERROR_CODE = 1
+/** The class family's substitute for a 5xx, in a batch or alone. */
 const isInternal = (json: unknown): boolean =>
   [json].flat().some((part) => {
     const { error, code } = (part ?? {}) as { error?: { code?: unknown }; code?: unknown }
-    return code === internalError || error?.code === internalError
+    return code === INTERNAL_ERROR_CODE || error?.code === INTERNAL_ERROR_CODE
   })
 
 /**
- * What is wrong with an answer.
- * @param shows whether it shows what the one who asked may not see
+ * The faults of a response.
+ * @param shows whether it contains data that the sender may not see
  */
-export function findingsIn(ask: Ask, answer: Answer, shows: boolean): Finding[] {
+export function findResponseFindings(ask: FuzzRequest, answer: FuzzResponse, shows: boolean): Finding[] {
   const { status, text } = answer
   const kinds: [boolean, string][] = [
     [status >= 500, 'a 5xx'],
@@ -54,26 +57,26 @@ export function findingsIn(ask: Ask, answer: Answer, shows: boolean): Finding[] 
   return kinds.filter(([is]) => is).map(([, kind]) => ({ kind, status, told: text, asks: [ask] }))
 }
 
-interface Line {
+interface LogLine {
   requestId?: string
   level?: number
   msg?: string
   err?: { name?: string; message?: string; stack?: string }
 }
-const errorLevel = 50
+const ERROR_LEVEL = 50
 
 /**
- * What is wrong with a line of the service's output: it is no line of the log, or one of an error.
- * @param asks what is being asked, by the id of the request
+ * The fault of a line of the service's output: it is no log line, or it reports an error.
+ * @param asks the pending requests by their id
  */
-export function findingInLine(text: string, asks: ReadonlyMap<string, Ask>): Finding | undefined {
-  let line: Line = {}
+export function findLineFinding(text: string, asks: ReadonlyMap<string, FuzzRequest>): Finding | undefined {
+  let line: LogLine = {}
   try {
     line = JSON.parse(text)
   } catch {
     return { kind: 'output that is no log', told: text, asks: [...asks.values()] }
   }
-  if ((line.level ?? 0) < errorLevel) return undefined
+  if ((line.level ?? 0) < ERROR_LEVEL) return undefined
   const { requestId = '', msg, err } = line
   const ask = asks.get(requestId)
   const kind = [`log: ${msg}`, err?.name, err?.stack?.split('\n')[0]?.trim()].filter(Boolean).join(', ')

@@ -2,42 +2,47 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { variableOf } from '../../../server/config/config.ts'
-import { settings } from '../../../server/config/known-settings.ts'
-import { startSmtp } from '../../harness/people/smtp.ts'
+import { environmentVariableOf } from '../../../server/config/config.ts'
+import { SETTINGS } from '../../../server/config/service-settings.ts'
+import { startSmtpServer } from '../../harness/people/smtp-server.ts'
 import { freePort } from '../../harness/service/port.ts'
-import { newDataDir, type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
+import {
+  createDataDir,
+  type ServiceProcess,
+  startServiceProcess,
+  stopProcess,
+} from '../../harness/service/service-process.ts'
 
-/** The service that is fuzzed: a process of its own, as in production, on data of its own. */
+/** The service under test: its own process, configured as in production, with its own data. */
 export interface FuzzedService {
   url: string
-  /** Of its class family. */
+  /** The keys of its class family. */
   keys: Record<string, string>
-  /** Mails, raw; who reads them takes them away. */
+  /** Raw mails; readers remove them. */
   mails: string[]
-  /** Everything that it writes from now on. */
+  /** Calls the listener with each further line of output. */
   onOutput(listener: (line: string) => void): void
-  /** Resolves when it has ended by itself. */
+  /** Resolves when the process ends by itself. */
   ended: Promise<unknown>
   stop(): Promise<void>
 }
 
-const unlimited = {
+const UNLIMITED_RATES = {
   ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000' },
   ...{ LOGIN_ATTEMPTS: '1000000', ACCOUNT_LOGIN_ATTEMPTS: '1000000', LOCKOUT_ATTEMPTS: '999' },
 }
 
-/** @param admin the address of somebody who is invited as an administrator */
-export async function startService(admin: string): Promise<FuzzedService> {
-  const smtp = await startSmtp()
-  const env = environment(smtp.url, await freePort())
+/** @param admin the address to invite as administrator */
+export async function startFuzzedService(admin: string): Promise<FuzzedService> {
+  const smtp = await startSmtpServer()
+  const env = createEnvironment(smtp.url, await freePort())
   const stop = async (): Promise<void> => {
     await smtp.close()
     rmSync(String(env.DATA_DIR), { recursive: true, force: true, maxRetries: 10 })
   }
   try {
-    await invite(admin, env)
-    const service = await startServing(env)
+    await inviteAdministrator(admin, env)
+    const service = await startServiceProcess(env)
     return {
       url: service.url,
       keys: {
@@ -55,21 +60,21 @@ export async function startService(admin: string): Promise<FuzzedService> {
   }
 }
 
-/** All that production demands, and limits that no run reaches. */
-function environment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
-  const made = Object.entries(settings).flatMap(([name, setting]) =>
-    'made' in setting ? [variableOf(name)] : [],
+/** All variables that production requires, and limits that no run reaches. */
+function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
+  const made = Object.entries(SETTINGS).flatMap(([name, setting]) =>
+    'made' in setting ? [environmentVariableOf(name)] : [],
   )
   return {
     ...Object.fromEntries(made.map((name) => [name, randomBytes(24).toString('hex')])),
     ...{ PATH: process.env.PATH, NODE_ENV: 'production', LOG_LEVEL: 'error' },
     PUBLIC_URL: `http://127.0.0.1:${port}`,
-    ...{ SMTP_URL: smtpUrl, DATA_DIR: newDataDir(), PORT: String(port) },
-    ...unlimited,
+    ...{ SMTP_URL: smtpUrl, DATA_DIR: createDataDir(), PORT: String(port) },
+    ...UNLIMITED_RATES,
   }
 }
 
-const invite = (email: string, env: NodeJS.ProcessEnv) =>
+const inviteAdministrator = (email: string, env: NodeJS.ProcessEnv) =>
   promisify(execFile)(process.execPath, ['dist/server/commands/admin.js', 'create', '--email', email], {
     env,
   })

@@ -4,17 +4,17 @@ import type ParseSdk from 'parse/node'
 import type { Response, Test } from 'supertest'
 import { config, request, service } from '../service/service.ts'
 
-/** Somebody who calls the class family: the keys and the session. */
+/** The keys and the session of a caller. */
 interface Caller {
   headers: Record<string, string>
 }
 
 type Body = Record<string, unknown>
 
-export const moment = (iso: string) => ({ __type: 'Date', iso })
+export const parseDate = (iso: string) => ({ __type: 'Date', iso })
 
-/** The data layer, as one user sees it. */
-export const classesOf = ({ headers }: Caller) => {
+/** The class family's data layer for one user. */
+export const createClassClient = ({ headers }: Caller) => {
   const call = (method: 'get' | 'post' | 'put' | 'delete', path: string): Test =>
     request()[method](`/1/classes/${path}`).set(headers)
   return {
@@ -28,7 +28,7 @@ export const classesOf = ({ headers }: Caller) => {
   }
 }
 
-export const functionOf = ({ headers }: Caller, name: string, params: Body) =>
+export const callFunction = ({ headers }: Caller, name: string, params: Body) =>
   request().post(`/1/functions/${name}`).set(headers).send(params)
 
 export function assertError({ status, body }: Response, code: number, error?: string | RegExp): void {
@@ -39,10 +39,10 @@ export function assertError({ status, body }: Response, code: number, error?: st
 }
 
 /**
- * A Parse SDK as a client elsewhere has it. The service shares its copy of the SDK with Parse Server, which
- * short-circuits it; so each client is a copy of its own.
+ * A Parse SDK as clients load it. The service shares its own copy with Parse Server, which bypasses HTTP in
+ * that copy. So each client loads a copy of its own.
  */
-export function newSdk(url = service.url): typeof ParseSdk {
+export function loadSdk(url = service.url): typeof ParseSdk {
   const require = createRequire(import.meta.url)
   const ours = Object.entries(require.cache).filter(([path]) => /node_modules[\\/]parse[\\/]/.test(path))
   for (const [path] of ours) delete require.cache[path]

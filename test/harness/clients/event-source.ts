@@ -1,33 +1,33 @@
 import assert from 'node:assert/strict'
 import { service } from '../service/service.ts'
-import { found } from '../until.ts'
+import { waitFor } from '../wait.ts'
 
-interface Sent {
+interface SentEvent {
   id: string | undefined
   name: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any content
   data: any
 }
 
-/** A stream of Server-Sent Events as a browser takes it. */
+/** A client for Server-Sent Events that behaves like a browser. */
 export interface EventSource {
   status: number
   type: string
-  /** The events so far. */
-  events: Sent[]
-  /** The id behind which it would go on. */
+  /** The events received so far. */
+  events: SentEvent[]
+  /** The id after which a new stream would resume. */
   lastId(): string
-  /** The next event that was not taken yet. */
-  next(): Promise<Sent>
-  /** Whether the service has ended it. */
+  /** The next event that has not been read yet. */
+  next(): Promise<SentEvent>
+  /** Whether the service has closed the stream. */
   hasEnded(): boolean
-  /** Waits until it has ended, and asserts that nothing was sent that was not taken. */
+  /** Waits until the stream has ended, and asserts that all events were read. */
   ended(): Promise<void>
   close(): void
 }
 
-/** Opens a stream; when it returns, everything that happens from now on is sent. */
-export async function eventSource(
+/** Opens a stream. All changes after it returns are sent. */
+export async function openEventSource(
   { authToken }: { authToken: string },
   path: string,
   { after, url = service.url }: { after?: string; url?: string } = {},
@@ -40,7 +40,7 @@ export async function eventSource(
     },
     signal: closing.signal,
   })
-  const events: Sent[] = []
+  const events: SentEvent[] = []
   let taken = 0
   let lastId = ''
   let over = false
@@ -65,17 +65,17 @@ export async function eventSource(
     .finally(() => {
       over = true
     })
-  if (status === 200) await found(() => lastId || undefined, 'the beginning of the stream')
+  if (status === 200) await waitFor(() => lastId || undefined, 'the beginning of the stream')
   return {
     ...{ status, type: headers.get('content-type') ?? '', events, lastId: () => lastId },
     hasEnded: () => over,
     async next() {
-      const event = await found(() => events[taken], 'an event')
+      const event = await waitFor(() => events[taken], 'an event')
       taken += 1
       return event
     },
     async ended() {
-      await found(() => over || undefined, 'the end of the stream')
+      await waitFor(() => over || undefined, 'the end of the stream')
       assert.deepEqual(events.slice(taken), [])
     },
     close: () => closing.abort(),

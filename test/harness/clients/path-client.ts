@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { type Dispatcher, request } from 'undici'
 import { service } from '../service/service.ts'
-import { placesIn, requireNamed } from './named.ts'
+import { assertPlacesNamed, placesOfViolations } from './violation-places.ts'
 
 export interface Answer {
   status: number
   headers: Headers
   etag: string
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any content
   body: any
 }
 
-/** Calls the path family as anyone; a body is sent as JSON, bytes as they are. */
+/** Calls the path family as any caller. A body is sent as JSON; bytes are sent unchanged. */
 export async function call(
   method: string,
   path: string,
@@ -30,40 +30,40 @@ export async function call(
     status: response.statusCode,
     headers: answered,
     etag: answered.get('etag') ?? '',
-    body: await bodyOf(response.body, type),
+    body: await readBody(response.body, type),
   }
-  requireNamed(answer)
+  assertPlacesNamed(answer)
   return answer
 }
 
-async function bodyOf(body: Dispatcher.ResponseData['body'], type: string): Promise<unknown> {
-  if (type.startsWith('text/event-stream')) return beginningOf(body)
+async function readBody(body: Dispatcher.ResponseData['body'], type: string): Promise<unknown> {
+  if (type.startsWith('text/event-stream')) return readBeginning(body)
   if (type.startsWith('image/')) return Buffer.from(await body.arrayBuffer())
   const text = await body.text()
   return /[/+]json/.test(type) ? JSON.parse(text) : text
 }
 
-/** Of what does not end by itself. */
-async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+/** The beginning of an endless response. */
+async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   for await (const first of body) return String(first)
   return ''
 }
 
 /** Asserts a problem document. @returns the codes of its violations */
-export function refused({ status, body }: Answer, expected: number, code: string): string[] {
+export function assertProblem({ status, body }: Answer, expected: number, code: string): string[] {
   assert.equal(status, expected, JSON.stringify(body))
   assert.equal(body.code, code, JSON.stringify(body))
   return body.errors.map((violation: { code: string }) => violation.code).sort()
 }
 
-/** Asserts a problem document. @returns the places that its violations name */
-export function refusedAt(answer: Answer, expected: number, code: string): string[] {
-  refused(answer, expected, code)
-  return placesIn(answer)
+/** Asserts a problem document. @returns the places of its violations */
+export function assertProblemPlaces(answer: Answer, expected: number, code: string): string[] {
+  assertProblem(answer, expected, code)
+  return placesOfViolations(answer)
 }
 
-/** Asserts the status and gives the body. */
-export function ok({ status, body }: Answer, expected = 200) {
+/** Asserts the status and returns the body. */
+export function assertStatus({ status, body }: Answer, expected = 200) {
   assert.equal(status, expected, JSON.stringify(body))
   return body
 }

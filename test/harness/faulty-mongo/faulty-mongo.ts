@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Document } from 'mongodb'
-import { atEnd, databaseUri } from '../run.ts'
-import { answerOf, answerTo, commandOf, split } from './messages.ts'
+import { closeAtEnd, databaseUri } from '../run.ts'
+import { commandOf, createReply, replyDocumentOf, splitMessages } from './wire-messages.ts'
 
 /**
- * What happens to a command: it is never answered, it is answered in the server's place, its answer is changed, or the
- * connection breaks: before the command arrives, when it has been done, or in the middle of its answer.
+ * A fault of one command: no answer, an answer in place of the server's, a changed answer, or a broken
+ * connection. The connection breaks before the command arrives, after it has been carried out, or within its
+ * answer.
  */
 export type Fault =
   | { silence: true }
@@ -14,30 +15,30 @@ export type Fault =
   | { change: (answer: Document) => Document }
   | { cut: 'before' | 'after' | 'within' }
 
-/** A server that stands before another one, poses as the primary of a replica set, and fails as it is told. */
+/** A proxy for a server that poses as the primary of a replica set, and fails on command. */
 interface FaultyMongo {
-  /** Without a database's name; known when the block's tests begin. */
+  /** Without a database name; known when the block's tests begin. */
   readonly uri: string
-  /** Asked about each command but greetings. */
-  fault: (command: Document) => Fault | undefined
-  /** How a greeting is answered. */
+  /** Called for each command except greetings. */
+  findFault: (command: Document) => Fault | undefined
+  /** Changes the answer to a greeting. */
   greeting: (answer: Document) => Document
-  /** How long the server behind it does not hear that a client's connection is gone. */
+  /** How long the server behind it does not notice that a client's connection is gone. */
   lingerMs: number
-  /** Refuses connections, and ends those that are there, until `comeBack`. */
-  goAway(): Promise<void>
-  comeBack(): Promise<void>
+  /** Refuses connections and closes existing ones until `comeBack`. */
+  stopListening(): Promise<void>
+  resumeListening(): Promise<void>
 }
 
-/** One for the tests of a block, before the database that the run shares; to be used in them and in their hooks. */
-export function faultyMongoOfBlock(): FaultyMongo {
+/** Starts a proxy for the tests of a block and their hooks, in front of the shared database. */
+export function startFaultyMongoForBlock(): FaultyMongo {
   const [, hostname = '', port = '27017'] =
     /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(databaseUri('')) ?? []
   const clients = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
     clients.add(client.on('close', () => clients.delete(client)))
-    relay(faulty, client, upstream)
+    relayMessages(faulty, client, upstream)
   })
   let own = 0
   const listen = async () => {
@@ -54,60 +55,60 @@ export function faultyMongoOfBlock(): FaultyMongo {
     get uri() {
       return `mongodb://${host()}`
     },
-    fault: () => undefined,
+    findFault: () => undefined,
     greeting: (answer) => ({ ...answer, hosts: [host()], me: host(), primary: host() }),
     lingerMs: 0,
-    goAway: stop,
-    comeBack: listen,
+    stopListening: stop,
+    resumeListening: listen,
   }
   before(listen)
-  // Not after the block: it still has to stop what goes through this.
-  atEnd(async () => {
+  // After the run, not after the block, because the block still stops services that use the proxy.
+  closeAtEnd(async () => {
     if (server.listening) await stop()
   })
   return faulty
 }
 
-const greetings = new Set(['hello', 'isMaster', 'ismaster'])
+const GREETING_COMMANDS = new Set(['hello', 'isMaster', 'ismaster'])
 
-interface Relayed {
+interface RelayedCommand {
   request: Buffer
   fault: Fault | undefined
   greets: boolean
 }
 
-function relay(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
-  const relayed: Relayed[] = []
+function relayMessages(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
+  const relayed: RelayedCommand[] = []
   for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
   client.on('close', () => {
     upstream.unref()
     setTimeout(() => upstream.destroy(), faulty.lingerMs).unref()
   })
   upstream.on('close', () => client.destroy())
-  eachMessage(client, (request) => {
+  forEachMessage(client, (request) => {
     const command = commandOf(request)
-    const greets = greetings.has(Object.keys(command)[0] ?? '')
-    const fault = greets ? undefined : faulty.fault(command)
+    const greets = GREETING_COMMANDS.has(Object.keys(command)[0] ?? '')
+    const fault = greets ? undefined : faulty.findFault(command)
     if (fault && 'silence' in fault) return
-    if (fault && 'answer' in fault) return void client.write(answerTo(request, fault.answer))
+    if (fault && 'answer' in fault) return void client.write(createReply(request, fault.answer))
     if (fault && 'cut' in fault && fault.cut === 'before') return void client.destroy()
     relayed.push({ request, fault, greets })
     upstream.write(request)
   })
-  eachMessage(upstream, (answer) => {
-    const { request, fault, greets } = relayed.shift() as Relayed
-    if (greets) client.write(answerTo(request, faulty.greeting(answerOf(answer))))
+  forEachMessage(upstream, (answer) => {
+    const { request, fault, greets } = relayed.shift() as RelayedCommand
+    if (greets) client.write(createReply(request, faulty.greeting(replyDocumentOf(answer))))
     else if (!fault) client.write(answer)
-    else if ('change' in fault) client.write(answerTo(request, fault.change(answerOf(answer))))
+    else if ('change' in fault) client.write(createReply(request, fault.change(replyDocumentOf(answer))))
     else if ('cut' in fault && fault.cut === 'within') client.end(answer.subarray(0, answer.length >> 1))
     else client.destroy()
   })
 }
 
-function eachMessage(socket: Socket, take: (message: Buffer) => void): void {
+function forEachMessage(socket: Socket, take: (message: Buffer) => void): void {
   let rest: Buffer = Buffer.alloc(0)
   socket.on('data', (chunk) => {
-    const bytes = split(Buffer.concat([rest, chunk]))
+    const bytes = splitMessages(Buffer.concat([rest, chunk]))
     rest = bytes.rest
     for (const message of bytes.messages) take(message)
   })

@@ -3,70 +3,73 @@ import { randomUUID } from 'node:crypto'
 import { type User, usersOf } from '../../../records/accounts/user/user.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
-import type { AccountRole } from '../../../schemas/enum.ts'
-import type { Grant } from '../../../schemas/login.ts'
+import type { TokenGrant } from '../../../schemas/accounts/login.ts'
+import type { AccountRole } from '../../../schemas/enums.ts'
 import { type Answer, call } from '../clients/path-client.ts'
-import { keys, request, service } from '../service/service.ts'
-import { followLink, mailTo } from './mail.ts'
+import { apiKeys, request, service } from '../service/service.ts'
+import { followLink, waitForMail } from './mail.ts'
 
-export interface Person extends Grant {
+export interface Person extends TokenGrant {
   email: string
   password: string
-  /** The keys and the session, as every request of the class family carries them. */
+  /** The keys and the session in the form of the class family's headers. */
   headers: Record<string, string>
   /** Calls the path family as this person. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
 }
 
-export const newAddress = () => `user-${randomUUID()}@example.org`
+export const createAddress = () => `user-${randomUUID()}@example.org`
 export const password = 'correct horse battery staple'
 
 export const register = (email: string, more: object = {}) =>
   call('POST', '/auth/account/register/password', { email, password, termsAccepted: true, ...more })
 
-/** Signs up in the class family, with whatever else is sent. */
+/** Signs up in the class family, with additional fields. */
 export const signUp = (email: unknown, more: object = {}) =>
   request()
     .post('/1/users')
-    .set(keys())
+    .set(apiKeys())
     .send({ username: email, email, password, termsAccepted: true, ...more })
 
 export const logIn = (email: string, secret = password) =>
   call('POST', '/auth/login/password', { email, password: secret })
 
-export const as = (grant: Grant, email: string, secret = password): Person => ({
+export const createPersonFor = (grant: TokenGrant, email: string, secret = password): Person => ({
   ...grant,
   email,
   password: secret,
-  headers: { ...keys(), 'X-Parse-Session-Token': grant.sessionToken },
+  headers: { ...apiKeys(), 'X-Parse-Session-Token': grant.sessionToken },
   call: (method, path, body, headers) =>
     call(method, path, body, { authorization: `Bearer ${grant.authToken}`, ...headers }),
 })
 
-/** Somebody who has registered, followed the link and logged in, or whose account is like that of one who has. */
-export async function newPerson(about: object = {}): Promise<Person> {
-  const email = newAddress()
-  if (Object.keys(about).length > 0) await activated(email, about)
-  else await copied(email)
+/** A person who has registered, followed the link and logged in, or has a copy of such an account. */
+export async function createPerson(about: object = {}): Promise<Person> {
+  const email = createAddress()
+  if (Object.keys(about).length > 0) await createActivatedUser(email, about)
+  else await copySampleUser(email)
   return logInAs(email)
 }
 
-async function activated(email: string, about: object = {}): Promise<User> {
+async function createActivatedUser(email: string, about: object = {}): Promise<User> {
   assert.equal((await register(email, about)).status, 202)
-  await followLink((await mailTo(email)).link)
+  await followLink((await waitForMail(email)).link)
   const user = await usersOf(service.db).findOne({ email })
   assert.ok(user)
   return user
 }
 
-/** What registration leaves is the same but for who it is: tests make people by the hundred, with few of them by mail. */
-let sample: Promise<User> | undefined
+/**
+ * Registration leaves equal data for all people except their identity. Copies are faster, since tests need
+ * hundreds.
+ */
+let SAMPLE_USER: Promise<User> | undefined
 
-async function copied(email: string): Promise<void> {
-  sample ??= activated(newAddress())
+async function copySampleUser(email: string): Promise<void> {
+  SAMPLE_USER ??= createActivatedUser(createAddress())
   const [_id, at] = [newId(), new Date()]
   await usersOf(service.db).insertOne({
-    ...(await sample),
+    ...(await SAMPLE_USER),
     ...{ _id, ehrId: newId(), email, username: email },
     ...{ _rperm: [_id], _wperm: [_id], _acl: { [_id]: { r: true, w: true } } },
     ...{ _created_at: at, _updated_at: at, termsAcceptedAt: at, activatedAt: at },
@@ -76,14 +79,14 @@ async function copied(email: string): Promise<void> {
 export async function logInAs(email: string, secret = password): Promise<Person> {
   const { status, body } = await logIn(email, secret)
   assert.equal(status, 200, JSON.stringify(body))
-  return as(body, email, secret)
+  return createPersonFor(body, email, secret)
 }
 
-export const newAdmin = (): Promise<Person> => newHolder('admin')
+export const createAdmin = (): Promise<Person> => createRoleHolder('admin')
 
-/** Somebody who holds a role of the service as a whole. */
-export async function newHolder(role: AccountRole): Promise<Person> {
-  const person = await newPerson()
+/** A person with a role of the whole service. */
+export async function createRoleHolder(role: AccountRole): Promise<Person> {
+  const person = await createPerson()
   const database = { client: service.client, db: service.db }
   await service.client.withSession((session) =>
     session.withTransaction(() => setRole(database, session, person.mvUid, role, true)),

@@ -1,8 +1,8 @@
 /**
- * Does work while the clock stands still by which the service in this process knows how old what it has cached is; `pass`
- * moves it on. So a test shows how long something may be remembered, however busy the machine is.
+ * Runs work with the clock of the service's caches stopped; `pass` advances it. So a test can measure cache
+ * lifetimes on a busy machine.
  */
-export async function standstill(work: (pass: (ms: number) => void) => Promise<void>): Promise<void> {
+export async function withFrozenClock(work: (pass: (ms: number) => void) => Promise<void>): Promise<void> {
   let at = performance.now()
   await withClock(
     () => at,
@@ -13,8 +13,8 @@ export async function standstill(work: (pass: (ms: number) => void) => Promise<v
   )
 }
 
-/** Does work while that clock hurries: whoever looks at it sees it that much later than before. */
-export async function inHurry<T>(ms: number, work: () => Promise<T>): Promise<T> {
+/** Runs work with that clock racing: each reading is `ms` later than the one before. */
+export async function withClockAhead<T>(ms: number, work: () => Promise<T>): Promise<T> {
   let at = performance.now()
   return withClock(() => {
     at += ms
@@ -28,7 +28,7 @@ async function withClock<T>(now: () => number, work: () => Promise<T>): Promise<
   try {
     return await work()
   } finally {
-    // It never goes back: what was cached would live on.
+    // The clock never goes back, since cached values would then live longer.
     const ahead = Math.max(0, now() - running())
     performance.now = () => running() + ahead
   }

@@ -5,54 +5,61 @@ import { createRequire } from 'node:module'
 import type { Document } from 'mongodb'
 import { service } from './service.ts'
 
-type Send = (this: unknown, namespace: unknown, command: Document, ...more: unknown[]) => unknown
-
-/** What the driver sends by; the service does not listen to single commands, since that costs every request. */
-const { Connection }: { Connection: { prototype: { command: Send } } } = createRequire(import.meta.url)(
-  'mongodb/lib/cmap/connection',
-)
-
-const ofClasses = /^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/
-
-type Work = (commands: readonly Document[]) => PromiseLike<unknown>
-
-/** What a command is sent for; nothing: for what the service does by itself, or for a request that came before. */
-const cause = new AsyncLocalStorage<object>()
+type SendCommand = (this: unknown, namespace: unknown, command: Document, ...more: unknown[]) => unknown
 
 /**
- * The commands that some work, which is shown them, has the service send to the database: in its requests, until they are
- * answered and after that. Those on classes, users and roles, and on these other collections.
+ * The driver's internals: the service does not enable command monitoring, which would slow down every
+ * request.
  */
-export async function commandsOf(work: Work, others?: RegExp): Promise<Document[]> {
+const { Connection }: { Connection: { prototype: { command: SendCommand } } } = createRequire(
+  import.meta.url,
+)('mongodb/lib/cmap/connection')
+
+const CLASS_COLLECTIONS = /^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/
+
+type RecordedWork = (commands: readonly Document[]) => PromiseLike<unknown>
+
+/** The work that causes a command; undefined for the service's own commands and for earlier requests. */
+const CAUSE = new AsyncLocalStorage<object>()
+
+/**
+ * Records the database commands that some work causes, in its requests and after their answers. It records
+ * commands on classes, users and roles, and on these other collections.
+ */
+export async function recordCommands(work: RecordedWork, others?: RegExp): Promise<Document[]> {
   const own = {}
   const server: { emit(event: string, ...args: unknown[]): boolean } = Server.prototype
   const { emit } = server
   server.emit = function (event, ...args) {
     const tell = () => emit.call(this, event, ...args)
-    return event === 'request' ? cause.run(own, tell) : tell()
+    return event === 'request' ? CAUSE.run(own, tell) : tell()
   }
   try {
-    return await sentDuring(
-      (commands) => cause.run(own, work, commands),
+    return await recordSentCommands(
+      (commands) => CAUSE.run(own, work, commands),
       others,
-      () => cause.getStore() === own,
+      () => CAUSE.getStore() === own,
     )
   } finally {
     server.emit = emit
   }
 }
 
-/** The same, with those of others and those that the service sends by itself. */
-export const commandsDuring = (work: Work, others?: RegExp): Promise<Document[]> =>
-  sentDuring(work, others, () => true)
+/** Also records commands of other callers and of the service itself. */
+export const recordAllCommands = (work: RecordedWork, others?: RegExp): Promise<Document[]> =>
+  recordSentCommands(work, others, () => true)
 
-async function sentDuring(work: Work, others = /^$/, isWanted: () => boolean): Promise<Document[]> {
+async function recordSentCommands(
+  work: RecordedWork,
+  others = /^$/,
+  isWanted: () => boolean,
+): Promise<Document[]> {
   const commands: Document[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
     const commandName = Object.keys(command)[0] ?? ''
-    const isOnThem = ofClasses.test(command[commandName]) || others.test(command[commandName])
-    // The driver looks now and then how the server is, and the service whether a transaction has been abandoned.
+    const isOnThem = CLASS_COLLECTIONS.test(command[commandName]) || others.test(command[commandName])
+    // Ignores the driver's monitoring, and the service's search for abandoned transactions.
     const isOfNobody = /^(hello|ismaster)$/.test(commandName) || command.aggregate === 1
     if (isOnThem && !isOfNobody && isWanted()) commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
@@ -65,16 +72,16 @@ async function sentDuring(work: Work, others = /^$/, isWanted: () => boolean): P
   return commands
 }
 
-/** What a transaction has written: how many documents of each collection, and by how many commands. */
-export interface Written {
+/** The writes of a transaction: the number of documents by collection, and the number of commands. */
+export interface TransactionWrites {
   documents: Record<string, number>
   commands: number
 }
 
-/** What each transaction of some work has written that was committed. */
-export async function transactionsOf(work: () => PromiseLike<unknown>): Promise<Written[]> {
-  const open = new Map<unknown, Written>()
-  const committed: Written[] = []
+/** The writes of each committed transaction that some work causes. */
+export async function recordTransactions(work: () => PromiseLike<unknown>): Promise<TransactionWrites[]> {
+  const open = new Map<unknown, TransactionWrites>()
+  const committed: TransactionWrites[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = async function (namespace, command, options, ...more) {
     const reply = await send.call(this, namespace, command, options, ...more)
@@ -101,8 +108,11 @@ export async function transactionsOf(work: () => PromiseLike<unknown>): Promise<
   return committed
 }
 
-/** Does work while `reply` answers commands in the database's place; what it leaves undefined, or passes on, goes there. */
-export async function answering(
+/**
+ * Runs work while `reply` answers commands in place of the database. Commands for which it returns undefined
+ * go to the database.
+ */
+export async function withAnsweredCommands(
   reply: (command: Document, pass: () => unknown) => Promise<unknown> | undefined,
   work: () => PromiseLike<unknown>,
 ): Promise<void> {
@@ -118,32 +128,32 @@ export async function answering(
   }
 }
 
-/** The conditions of a command, as finds. */
+/** The conditions of a command, as find commands. */
 const conditionsOf = (command: Document): Document[] => {
   const condition = command.filter ?? command.query ?? command.pipeline?.[0]?.$match
   if (condition) return [condition]
   return [...(command.updates ?? []), ...(command.deletes ?? [])].map(({ q }: Document) => q)
 }
 
-async function planOf(command: Document, filter: Document): Promise<string> {
+async function explainPlan(command: Document, filter: Document): Promise<string> {
   const find = { find: command[command.commandName], filter, ...(command.sort && { sort: command.sort }) }
   const { queryPlanner } = await service.db.command({ explain: find, verbosity: 'queryPlanner' })
   return JSON.stringify(queryPlanner.winningPlan)
 }
 
-/** Asserts that an index leads every command to what it looks for, in the order that is asked for. */
+/** Asserts that each command uses an index for its filter and its order. */
 export async function assertNoSort(commands: Document[]): Promise<void> {
   await assertNoScan(commands)
   for (const command of commands)
     for (const filter of conditionsOf(command))
-      assert.doesNotMatch(await planOf(command, filter), /"SORT"/, JSON.stringify(command))
+      assert.doesNotMatch(await explainPlan(command, filter), /"SORT"/, JSON.stringify(command))
 }
 
-/** Asserts that an index leads every command to what it looks for. */
+/** Asserts that each command uses an index for its filter. */
 export async function assertNoScan(commands: Document[]): Promise<void> {
   for (const command of commands)
     for (const filter of conditionsOf(command)) {
-      const plan = await planOf(command, filter)
+      const plan = await explainPlan(command, filter)
       assert.doesNotMatch(plan, /COLLSCAN/, `${command[command.commandName]} ${JSON.stringify(filter)}`)
     }
 }

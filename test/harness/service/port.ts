@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port that nobody listens on. It is below those that systems give to outgoing connections, so that none of the
- * many of a run takes it before it is used, and above 10080, which browsers and fetch refuse ("bad port").
+ * A free port. It is below the range of outgoing connections, so that no other connection of the run takes it
+ * before use. It is above 10080, because browsers and fetch refuse some lower ports ("bad port").
  */
 export async function freePort(): Promise<number> {
   for (;;) {

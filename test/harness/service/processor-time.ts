@@ -1,5 +1,7 @@
-/** The milliseconds of processor time that this process takes for some work; what runs beside it does not count. */
-export async function processorTimeOf(work: () => PromiseLike<unknown>): Promise<number> {
+/**
+ * The processor time in milliseconds that this process spends on some work, regardless of other processes.
+ */
+export async function measureProcessorTime(work: () => PromiseLike<unknown>): Promise<number> {
   const begun = process.cpuUsage()
   await work()
   const { user, system } = process.cpuUsage(begun)

@@ -1,4 +1,4 @@
-/** The one service of a test process: a process can hold no second one. Importing this starts it. */
+/** The service of a test process, which can contain only one. Importing this file starts it. */
 import assert from 'node:assert/strict'
 import { mkdtempSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import supertest from 'supertest'
 import { readConfig } from '../../../server/config/config.ts'
 import { startService } from '../../../server/service.ts'
-import { atEnd, databaseUri } from '../run.ts'
+import { closeAtEnd, databaseUri } from '../run.ts'
 import { freePort } from './port.ts'
 
 const unlimited = '1000000'
@@ -31,20 +31,23 @@ export const config = readConfig(
   false,
 )
 
-/** Tests make people by the hundred: at its usual cost each would take a tenth of a second of a processor. */
-const ofParse = createRequire(createRequire(import.meta.url).resolve('parse-server'))
-const bcrypt: { hash(password: string, cost: number): Promise<string> } = ofParse('@node-rs/bcrypt')
+/**
+ * Uses the lowest hash cost: tests create hundreds of people, and each would otherwise take 0.1 s of
+ * processor time.
+ */
+const requireFromParse = createRequire(createRequire(import.meta.url).resolve('parse-server'))
+const bcrypt: { hash(password: string, cost: number): Promise<string> } = requireFromParse('@node-rs/bcrypt')
 const { hash } = bcrypt
 bcrypt.hash = (password) => hash(password, 4)
 
 export const service = await startService(config)
-atEnd(service.stop)
+closeAtEnd(service.stop)
 
 /**
- * Why another service does not start, in its own words: one that gives up before it comes to Parse Server, of which a
- * process holds one. With which code a process ends then: test/server/process.
+ * The error message of another service that fails to start before it loads Parse Server, which a process can
+ * contain only once. The tests in test/server/process check the exit codes.
  */
-export async function refusal(env: NodeJS.ProcessEnv, open = false): Promise<string> {
+export async function findStartRefusal(env: NodeJS.ProcessEnv, open = false): Promise<string> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'refused-'))
   const refused = readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open)
   const outcome = await startService(refused).then(
@@ -55,10 +58,10 @@ export async function refusal(env: NodeJS.ProcessEnv, open = false): Promise<str
   return outcome
 }
 
-/** A client that knows no keys. */
+/** A client without keys. */
 export const request = () => supertest(service.url)
 
-export const keys = (): Record<string, string> => ({
+export const apiKeys = (): Record<string, string> => ({
   'X-Parse-Application-Id': config.applicationId,
   'X-Parse-REST-API-Key': config.restApiKey,
 })

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { followLink, mailAbout, mailTo, tokenIn } from '../../harness/people/mail.ts'
-import { logIn, newAddress, newAdmin, newPerson, type Person, password } from '../../harness/people/people.ts'
-import { keys, request, service } from '../../harness/service/service.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../../harness/people/mail.ts'
+import {
+  createAddress,
+  createAdmin,
+  createPerson,
+  logIn,
+  type Person,
+  password,
+} from '../../harness/people/people.ts'
+import { apiKeys, request, service } from '../../harness/service/service.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
 
@@ -11,27 +18,27 @@ describe('accounts', () => {
   let anna: Person
   let bob: Person
   before(async () => {
-    admin = await newAdmin()
-    bob = await newPerson()
+    admin = await createAdmin()
+    bob = await createPerson()
   })
   beforeEach(async () => {
-    anna = await newPerson()
+    anna = await createPerson()
   })
 
-  it('are seen by their owners and by administrators, and by nobody else', async () => {
+  it('are visible to their owners and administrators only', async () => {
     const own = await anna.call('GET', at(anna.mvUid))
     assert.equal(own.status, 200)
     assert.match(own.headers.get('etag') ?? '', /^"\d+"$/)
     assert.equal(own.body.state, 'ACTIVE')
     assert.deepEqual((await admin.call('GET', at(anna.mvUid))).body, own.body)
-    refused(await bob.call('GET', at(anna.mvUid)), 404, 'not-found')
-    refused(await bob.call('PUT', at(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
-    refused(await bob.call('DELETE', at(anna.mvUid), { password }), 404, 'not-found')
-    refused(await call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    refused(await admin.call('GET', at('nobody')), 404, 'not-found')
+    assertProblem(await bob.call('GET', at(anna.mvUid)), 404, 'not-found')
+    assertProblem(await bob.call('PUT', at(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
+    assertProblem(await bob.call('DELETE', at(anna.mvUid), { password }), 404, 'not-found')
+    assertProblem(await call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await admin.call('GET', at('nobody')), 404, 'not-found')
   })
 
-  it('are listed: all for administrators, with filters and pages, else the own one', async () => {
+  it("are listed: all for administrators, with filters and pages, otherwise only the caller's own", async () => {
     const own = await anna.call('GET', '/auth/account?count=true')
     assert.deepEqual(
       own.body.items.map(({ mvUid }: { mvUid: string }) => mvUid),
@@ -51,22 +58,22 @@ describe('accounts', () => {
     )
     assert.ok(second.body.items[0].mvUid > first.body.items[0].mvUid)
     for (const query of ['state=ASLEEP', 'email=x', 'limit=0', 'role=admin'])
-      refused(await admin.call('GET', `/auth/account?${query}`), 400, 'invalid-input')
+      assertProblem(await admin.call('GET', `/auth/account?${query}`), 400, 'invalid-input')
   })
 
-  it('are loaded by id and address, as far as the caller may see them', async () => {
-    const wanted = { mvUids: [anna.mvUid], emails: [bob.email.toUpperCase(), newAddress()] }
+  it('are loaded by id and address, if the caller may see them', async () => {
+    const wanted = { mvUids: [anna.mvUid], emails: [bob.email.toUpperCase(), createAddress()] }
     const ids = async (person: Person) =>
       (await person.call('POST', '/auth/account', wanted)).body.items.map(
         ({ mvUid }: { mvUid: string }) => mvUid,
       )
     assert.deepEqual(await ids(admin), [anna.mvUid, bob.mvUid].sort())
     assert.deepEqual(await ids(anna), [anna.mvUid])
-    assert.deepEqual(await ids(await newPerson()), [])
-    refused(await admin.call('POST', '/auth/account', { mvUids: [{ $ne: '' }] }), 400, 'invalid-input')
+    assert.deepEqual(await ids(await createPerson()), [])
+    assertProblem(await admin.call('POST', '/auth/account', { mvUids: [{ $ne: '' }] }), 400, 'invalid-input')
   })
 
-  it('change their name and language, over the version that was seen', async () => {
+  it('change name and language at the version that the client saw', async () => {
     const etag = (await anna.call('GET', at(anna.mvUid))).headers.get('etag') ?? ''
     const put = (body: object) => anna.call('PUT', at(anna.mvUid), body, { 'if-match': etag })
     const changed = await put({ name: 'Anna', language: 'nl' })
@@ -75,36 +82,36 @@ describe('accounts', () => {
     assert.notEqual(next, etag)
     assert.equal(changed.body.name, 'Anna')
     const stale = await put({ name: 'Bob' })
-    refused(stale, 412, 'precondition-failed')
+    assertProblem(stale, 412, 'precondition-failed')
     assert.equal(stale.headers.get('etag'), next)
     const cleared = await anna.call('PUT', at(anna.mvUid), { name: null })
     assert.equal(cleared.body.name, null)
     assert.equal(cleared.body.language, 'nl')
-    refused(await anna.call('PUT', at(anna.mvUid), { name: 'a\r\nb' }), 400, 'invalid-input')
-    refused(await anna.call('PUT', at(anna.mvUid), { language: 'klingon' }), 400, 'invalid-input')
+    assertProblem(await anna.call('PUT', at(anna.mvUid), { name: 'a\r\nb' }), 400, 'invalid-input')
+    assertProblem(await anna.call('PUT', at(anna.mvUid), { language: 'klingon' }), 400, 'invalid-input')
   })
 
-  it('have a new ETag whichever family changes them, and however they are activated', async () => {
+  it('have a new ETag after any change by either family, and after activation', async () => {
     const etag = async () => (await admin.call('GET', at(anna.mvUid))).headers.get('etag')
     const seen = [await etag()]
-    const parse = { ...keys(), 'X-Parse-Session-Token': anna.sessionToken }
+    const parse = { ...apiKeys(), 'X-Parse-Session-Token': anna.sessionToken }
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ name: 'Anna' }).expect(200)
     seen.push(await etag())
-    const email = newAddress()
+    const email = createAddress()
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ email }).expect(200)
     seen.push(await etag())
     const { body } = await admin.call('GET', at(anna.mvUid))
     assert.deepEqual([body.state, body.email, body.pendingEmail], ['ACTIVE', anna.email, email])
-    await followLink((await mailTo(email)).link)
+    await followLink((await waitForMail(email)).link)
     seen.push(await etag())
     assert.equal(new Set(seen).size, 4, seen.join())
   })
 
-  it('are opened to nobody by the class family', async () => {
-    const parse = { ...keys(), 'X-Parse-Session-Token': anna.sessionToken }
+  it('are not readable through the class family', async () => {
+    const parse = { ...apiKeys(), 'X-Parse-Session-Token': anna.sessionToken }
     const ACL = { '*': { read: true, write: true } }
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ ACL })
-    const theirs = { ...keys(), 'X-Parse-Session-Token': bob.sessionToken }
+    const theirs = { ...apiKeys(), 'X-Parse-Session-Token': bob.sessionToken }
     await request().get(`/1/classes/_User/${anna.mvUid}`).set(theirs).expect(404)
     await request().put(`/1/classes/_User/${anna.mvUid}`).set(parse).send({ ACL: {} })
     assert.equal((await anna.call('GET', at(anna.mvUid))).body.state, 'ACTIVE')
@@ -121,33 +128,33 @@ describe('accounts', () => {
     assert.doesNotMatch(JSON.stringify(changes), /_hashed_password|_token|\$2[aby]\$/)
   })
 
-  it('change their address when the link that was mailed to it is followed', async () => {
-    const email = newAddress()
+  it('change their address when the link mailed to the new one is followed', async () => {
+    const email = createAddress()
     const answer = await anna.call('PUT', at(anna.mvUid), { email })
     assert.equal(answer.body.email, anna.email)
     assert.equal(answer.body.pendingEmail, email)
-    refused(await logIn(email), 401, 'invalid-credentials')
-    const token = tokenIn(await mailTo(email))
+    assertProblem(await logIn(email), 401, 'invalid-credentials')
+    const token = tokenInLink(await waitForMail(email))
     const confirmed = await call('POST', '/auth/account/register/activate', { token })
     assert.deepEqual(confirmed.body, { mvUid: anna.mvUid, email, state: 'ACTIVE' })
-    await mailAbout(anna.email, /has changed/)
-    refused(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
+    await waitForMailAbout(anna.email, /has changed/)
+    assertProblem(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
     assert.equal((await logIn(email)).status, 200)
-    refused(await logIn(anna.email), 401, 'invalid-credentials')
+    assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
     assert.equal((await anna.call('GET', at(anna.mvUid))).body.pendingEmail, null)
   })
 
-  it('do not get an address that another has, and do not learn of it', async () => {
+  it('cannot take an address in use, and do not learn that it is in use', async () => {
     const answer = await anna.call('PUT', at(anna.mvUid), { email: bob.email })
     assert.equal(answer.status, 200)
     assert.equal(answer.body.pendingEmail, bob.email)
-    await mailAbout(bob.email, /already have an account/)
+    await waitForMailAbout(bob.email, /already have an account/)
 
-    const email = newAddress()
+    const email = createAddress()
     await anna.call('PUT', at(anna.mvUid), { email })
-    const token = tokenIn(await mailTo(email))
+    const token = tokenInLink(await waitForMail(email))
     await service.db.collection('_User').updateOne({ email: bob.email }, { $set: { email, username: email } })
-    refused(await call('POST', '/auth/account/register/activate', { token }), 409, 'conflict')
+    assertProblem(await call('POST', '/auth/account/register/activate', { token }), 409, 'conflict')
     await service.db
       .collection('_User')
       .updateOne({ email }, { $set: { email: bob.email, username: bob.email } })
@@ -155,43 +162,44 @@ describe('accounts', () => {
 
   it('get roles and are disabled by administrators only', async () => {
     for (const change of [{ roles: ['admin'] }, { disabled: true }, { disabled: false }])
-      refused(await anna.call('PUT', at(anna.mvUid), change), 403, 'forbidden')
+      assertProblem(await anna.call('PUT', at(anna.mvUid), change), 403, 'forbidden')
     assert.deepEqual((await admin.call('PUT', at(anna.mvUid), { roles: ['admin'] })).body.roles, ['admin'])
     assert.equal((await anna.call('GET', at(bob.mvUid))).status, 200)
     await admin.call('PUT', at(anna.mvUid), { roles: [] })
-    refused(await anna.call('GET', at(bob.mvUid)), 404, 'not-found')
-    refused(await admin.call('PUT', at(anna.mvUid), { roles: ['root'] }), 400, 'invalid-input')
+    assertProblem(await anna.call('GET', at(bob.mvUid)), 404, 'not-found')
+    assertProblem(await admin.call('PUT', at(anna.mvUid), { roles: ['root'] }), 400, 'invalid-input')
   })
 
-  it('are never taken from the last administrator by himself', async () => {
-    assert.deepEqual(refused(await admin.call('PUT', at(admin.mvUid), { roles: [] }), 422, 'rule-violated'), [
-      'own-account',
-    ])
-    refused(await admin.call('PUT', at(admin.mvUid), { disabled: true }), 422, 'rule-violated')
+  it("cannot lose the last administrator by that administrator's own request", async () => {
+    assert.deepEqual(
+      assertProblem(await admin.call('PUT', at(admin.mvUid), { roles: [] }), 422, 'rule-violated'),
+      ['own-account'],
+    )
+    assertProblem(await admin.call('PUT', at(admin.mvUid), { disabled: true }), 422, 'rule-violated')
   })
 
-  it('that are disabled have no session and get none, in either family', async () => {
+  it('have no session when disabled and get none, in either family', async () => {
     const disabled = await admin.call('PUT', at(anna.mvUid), { disabled: true })
     assert.equal(disabled.body.state, 'DISABLED')
-    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    refused(await logIn(anna.email), 401, 'invalid-credentials')
-    await request().post('/1/login').set(keys()).send({ username: anna.email, password }).expect(404)
+    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
+    await request().post('/1/login').set(apiKeys()).send({ username: anna.email, password }).expect(404)
     const listed = await admin.call('GET', `/auth/account?state=DISABLED&email=${anna.email}`)
     assert.equal(listed.body.items.length, 1)
     assert.equal((await admin.call('PUT', at(anna.mvUid), { disabled: false })).body.state, 'ACTIVE')
     assert.equal((await logIn(anna.email)).status, 200)
   })
 
-  it('are deleted with the password, and everything personal with them; the EHR stays', async () => {
+  it('are deleted with the password, with all personal data; the EHR stays', async () => {
     const ehrId = (await service.db.collection('_User').findOne({ _id: anna.mvUid as never }))?.ehrId
-    assert.deepEqual(refused(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
+    assert.deepEqual(assertProblem(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
       'required',
     ])
-    refused(await anna.call('DELETE', at(anna.mvUid), { password: 'not it' }), 403, 'wrong-password')
+    assertProblem(await anna.call('DELETE', at(anna.mvUid), { password: 'not it' }), 403, 'wrong-password')
     assert.equal((await anna.call('DELETE', at(anna.mvUid), { password })).status, 204)
-    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    refused(await logIn(anna.email), 401, 'invalid-credentials')
-    refused(await admin.call('GET', at(anna.mvUid)), 404, 'not-found')
+    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
+    assertProblem(await admin.call('GET', at(anna.mvUid)), 404, 'not-found')
     assert.ok(await service.db.collection('Ehr').findOne({ _id: ehrId }))
     assert.equal(
       await service.db.collection('_Session').countDocuments({ _p_user: `_User$${anna.mvUid}` }),
@@ -199,14 +207,14 @@ describe('accounts', () => {
     )
   })
 
-  it('of others are deleted by administrators without a password', async () => {
+  it("are deleted by administrators without the owner's password", async () => {
     assert.equal((await admin.call('DELETE', at(anna.mvUid), {})).status, 204)
-    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
-    refused(await admin.call('DELETE', at(anna.mvUid), {}), 404, 'not-found')
+    assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    assertProblem(await admin.call('DELETE', at(anna.mvUid), {}), 404, 'not-found')
   })
 
-  it('refuse fields of the service to clients of the class family', async () => {
-    const parse = { ...keys(), 'X-Parse-Session-Token': anna.sessionToken }
+  it("refuse the service's own fields from clients of the class family", async () => {
+    const parse = { ...apiKeys(), 'X-Parse-Session-Token': anna.sessionToken }
     for (const change of [
       { termsVersion: '99' },
       { version: 7 },

@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict'
 import { MongoClient } from 'mongodb'
 import PostalMime from 'postal-mime'
-import { render } from '../../../server/mail/render.ts'
-import { type TemplateName, templates } from '../../../server/mail/templates.ts'
-import { newAddress, password } from '../../harness/people/people.ts'
-import { startSmtp } from '../../harness/people/smtp.ts'
+import { mailTemplates, type TemplateName } from '../../../server/mail/mail-templates.ts'
+import { renderMail } from '../../../server/mail/render-mail.ts'
+import { createAddress, password } from '../../harness/people/people.ts'
+import { startSmtpServer } from '../../harness/people/smtp-server.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
-import { type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
-import { found, until } from '../../harness/until.ts'
+import {
+  type ServiceProcess,
+  startServiceProcess,
+  stopProcess,
+} from '../../harness/service/service-process.ts'
+import { waitFor, waitUntil } from '../../harness/wait.ts'
 
 const placeholders = (template: object) =>
   [...new Set(JSON.stringify(template).match(/\{\{\w+\}\}/g) ?? [])].sort()
 
 describe('mails of accounts', () => {
-  for (const [name, { en, nl }] of Object.entries(templates)) {
-    it(`${name}: says the same in English and Dutch, as text and as HTML`, () => {
+  for (const [name, { en, nl }] of Object.entries(mailTemplates)) {
+    it(`have the same content in English and Dutch, as text and as HTML: ${name}`, () => {
       assert.deepEqual(placeholders(en), placeholders(nl))
       assert.equal('action' in en, 'action' in nl)
       assert.notEqual(en.subject, nl.subject)
@@ -26,7 +30,7 @@ describe('mails of accounts', () => {
         newEmail: 'a@b.example',
       }
       for (const language of ['en', 'nl', 'nl-BE', 'de', undefined]) {
-        const { subject, text, html } = render(name as TemplateName, language, data)
+        const { subject, text, html } = renderMail(name as TemplateName, language, data)
         const dutch = language?.startsWith('nl')
         assert.equal(subject, (dutch ? nl : en).subject.replace('{{appName}}', 'App'))
         assert.ok(html.includes(`lang="${dutch ? 'nl' : 'en'}"`))
@@ -36,17 +40,17 @@ describe('mails of accounts', () => {
     })
   }
 
-  describe('and a mail server', function suite() {
+  describe('with a mail server', function suite() {
     this.timeout(60_000)
     let service: ServiceProcess
     let client: MongoClient
-    let smtp: Awaited<ReturnType<typeof startSmtp>> | undefined
+    let smtp: Awaited<ReturnType<typeof startSmtpServer>> | undefined
     const port = freePort()
     before(async () => {
       const MONGODB_URI = databaseUri('dead-mail')
       client = await MongoClient.connect(MONGODB_URI)
       const SMTP_URL = `smtp://127.0.0.1:${await port}`
-      service = await startServing({ MONGODB_URI, SMTP_URL, LOG_LEVEL: 'warn' })
+      service = await startServiceProcess({ MONGODB_URI, SMTP_URL, LOG_LEVEL: 'warn' })
     })
     after(async () => {
       await stopProcess(service)
@@ -63,21 +67,21 @@ describe('mails of accounts', () => {
     const register = (email: string) =>
       post('/auth/account/register/password', { email, password, termsAccepted: true, language: 'nl' })
     const received = (email: string) =>
-      found(() => {
+      waitFor(() => {
         const mails = smtp?.received.filter((text) => text.includes(email)) ?? []
         return mails.length > 0 ? mails : undefined
       }, `a mail to ${email}`)
 
-    it('that is dead touches no request and loses no mail, which shows in the figures', async () => {
-      const email = newAddress()
+    it('survive its failure: requests succeed, no mail is lost, and the metrics show it', async () => {
+      const email = createAddress()
       const begun = performance.now()
       assert.equal((await register(email)).status, 202)
       assert.ok(performance.now() - begun < 10_000)
-      await until(async () => {
+      await waitUntil(async () => {
         const figures = await (await fetch(`${service.url}/metrics`)).text()
         return /mails_total\{outcome="failed"\} [1-9]/.test(figures) && /mails_waiting 1/.test(figures)
       })
-      smtp = await startSmtp(() => false, await port)
+      smtp = await startSmtpServer(() => false, await port)
       await client
         .db()
         .collection('mails')
@@ -97,8 +101,8 @@ describe('mails of accounts', () => {
       assert.equal((await post('/auth/login/password', { email, password })).status, 200)
     })
 
-    it('has nothing an operator would have to act on, when one address is registered many times at once', async () => {
-      const email = newAddress()
+    it('need no action by an operator if one address is registered many times at once', async () => {
+      const email = createAddress()
       const asked = Array.from({ length: 10 }, (_, n) =>
         n % 2 === 0 ? register(email) : post('/auth/account/register/resend', { email }),
       )
@@ -108,8 +112,8 @@ describe('mails of accounts', () => {
       assert.doesNotMatch(service.output(), /"level":[56]0/)
     })
 
-    it('sends neither links nor addresses into the log', () => {
-      // The link for the first administrator is nobody's mail.
+    it('never write links or addresses into the log', () => {
+      // The link for the first administrator is printed, not mailed.
       assert.doesNotMatch(
         service.output(),
         /(activation|choice)\?|token=(?!\S+\n\nSign up)|user-.*@example\.org/,

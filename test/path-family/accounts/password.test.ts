@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { mailAbout, tokenIn } from '../../harness/people/mail.ts'
-import { logIn, logInAs, newAddress, newPerson, type Person, password } from '../../harness/people/people.ts'
-import { keys, request, service } from '../../harness/service/service.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { tokenInLink, waitForMailAbout } from '../../harness/people/mail.ts'
+import {
+  createAddress,
+  createPerson,
+  logIn,
+  logInAs,
+  type Person,
+  password,
+} from '../../harness/people/people.ts'
+import { apiKeys, request, service } from '../../harness/service/service.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
 
@@ -14,15 +21,15 @@ describe('passwords', () => {
       : call('POST', '/auth/account/password/update', body)
   const next = 'another long password'
 
-  it('are reset by a mailed link, once, and every session ends', async () => {
-    const person = await newPerson()
+  it('are reset by a mailed link, once, and all sessions end', async () => {
+    const person = await createPerson()
     assert.equal((await reset(person.email)).status, 202)
-    assert.equal((await reset(newAddress())).status, 202)
-    const token = tokenIn(await mailAbout(person.email, /new password/))
-    assert.deepEqual(refused(await update({ token, newPassword: 'short' }), 422, 'rule-violated'), [
+    assert.equal((await reset(createAddress())).status, 202)
+    const token = tokenInLink(await waitForMailAbout(person.email, /new password/))
+    assert.deepEqual(assertProblem(await update({ token, newPassword: 'short' }), 422, 'rule-violated'), [
       'password-too-short',
     ])
-    assert.deepEqual(refused(await update({ token, newPassword: password }), 422, 'rule-violated'), [
+    assert.deepEqual(assertProblem(await update({ token, newPassword: password }), 422, 'rule-violated'), [
       'password-used-before',
     ])
     const both = await Promise.all([
@@ -30,59 +37,63 @@ describe('passwords', () => {
       update({ token, newPassword: next }),
     ])
     assert.deepEqual(both.map(({ status }) => status).sort(), [204, 410])
-    refused(await person.call('GET', at(person.mvUid)), 401, 'unauthenticated')
-    refused(await logIn(person.email), 401, 'invalid-credentials')
+    assertProblem(await person.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(await logIn(person.email), 401, 'invalid-credentials')
     assert.equal((await logIn(person.email, next)).status, 200)
   })
 
-  it('are not reset by an expired or an invented token', async () => {
-    const person = await newPerson()
+  it('are not reset by an expired or invented token', async () => {
+    const person = await createPerson()
     await reset(person.email)
-    const token = tokenIn(await mailAbout(person.email, /new password/))
+    const token = tokenInLink(await waitForMailAbout(person.email, /new password/))
     await service.db
       .collection('_User')
       .updateOne({ email: person.email }, { $set: { _perishable_token_expires_at: new Date(0) } })
     for (const bad of [token, 'invented', '__proto__']) {
       const answer = await update({ token: bad, newPassword: next })
-      refused(answer, 410, 'link-expired')
+      assertProblem(answer, 410, 'link-expired')
       assert.match(answer.body.detail, /password\/reset/)
     }
     assert.equal((await logIn(person.email)).status, 200)
   })
 
   it('end a lockout when they are reset', async () => {
-    const person = await newPerson()
+    const person = await createPerson()
     for (let i = 0; i < 6; i++) await logIn(person.email, 'not the password')
-    refused(await logIn(person.email), 429, 'account-locked')
+    assertProblem(await logIn(person.email), 429, 'account-locked')
     await reset(person.email)
-    const token = tokenIn(await mailAbout(person.email, /new password/))
+    const token = tokenInLink(await waitForMailAbout(person.email, /new password/))
     assert.equal((await update({ token, newPassword: next })).status, 204)
     assert.equal((await logIn(person.email, next)).status, 200)
   })
 
-  it('are changed by the present one; the other sessions end, this one stays', async () => {
-    const person = await newPerson()
+  it('are changed with the current one; the other sessions end, this one stays', async () => {
+    const person = await createPerson()
     const other = await logInAs(person.email)
-    refused(await update({ currentPassword: 'not it', newPassword: next }, person), 403, 'wrong-password')
-    refused(await update({ currentPassword: password, newPassword: next }), 401, 'unauthenticated')
+    assertProblem(
+      await update({ currentPassword: 'not it', newPassword: next }, person),
+      403,
+      'wrong-password',
+    )
+    assertProblem(await update({ currentPassword: password, newPassword: next }), 401, 'unauthenticated')
     assert.equal((await update({ currentPassword: password, newPassword: next }, person)).status, 204)
     assert.equal((await person.call('GET', at(person.mvUid))).status, 200)
-    refused(await other.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(await other.call('GET', at(person.mvUid)), 401, 'unauthenticated')
     assert.equal((await logIn(person.email, next)).status, 200)
     const { status } = await call('POST', '/auth/login/token', { refreshToken: person.refreshToken })
     assert.equal(status, 200)
   })
 
-  it('need either a token or the present password', async () => {
-    const person = await newPerson()
+  it('require either a token or the current password', async () => {
+    const person = await createPerson()
     for (const body of [{ newPassword: next }, { token: 'x', currentPassword: password, newPassword: next }])
-      refused(await update(body, person), 400, 'invalid-input')
+      assertProblem(await update(body, person), 400, 'invalid-input')
   })
 
-  it('are reset by a token that the class family was asked for', async () => {
-    const person = await newPerson()
-    await request().post('/1/requestPasswordReset').set(keys()).send({ email: person.email }).expect(200)
-    const first = await mailAbout(person.email, /new password/)
-    assert.equal((await update({ token: tokenIn(first), newPassword: next })).status, 204)
+  it('are reset by a token that the class family mailed', async () => {
+    const person = await createPerson()
+    await request().post('/1/requestPasswordReset').set(apiKeys()).send({ email: person.email }).expect(200)
+    const first = await waitForMailAbout(person.email, /new password/)
+    assert.equal((await update({ token: tokenInLink(first), newPassword: next })).status, 204)
   })
 })

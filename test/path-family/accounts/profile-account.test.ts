@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { newAdmin, newPerson, type Person, password } from '../../harness/people/people.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { createAdmin, createPerson, type Person, password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
-/** Profiles on the whole service, with accounts and tokens of its own. */
+/** Profiles in the whole service, with real accounts and tokens. */
 describe('the profile of an account', () => {
   let anna: Person
   let bob: Person
   let profile: string
   before(async () => {
-    anna = await newPerson()
-    bob = await newPerson()
+    anna = await createPerson()
+    bob = await createPerson()
     profile = `/profile/${anna.mvUid}`
   })
 
-  it('is there as soon as the account is', async () => {
+  it('exists as soon as the account', async () => {
     const { status, body } = await anna.call('GET', profile)
     assert.equal(status, 200, JSON.stringify(body))
     assert.equal(body.name.displayName, anna.email.split('@')[0])
-    refused(await bob.call('GET', profile), 404, 'not-found')
-    refused(await call('GET', profile), 401, 'unauthenticated')
+    assertProblem(await bob.call('GET', profile), 404, 'not-found')
+    assertProblem(await call('GET', profile), 401, 'unauthenticated')
   })
 
-  it('is shared with connections, and kept by administrators', async () => {
+  it('is readable for connections, and administrators can change it', async () => {
     const fax = { type: 'FAX', value: '+31206241111', primary: true }
     assert.equal((await anna.call('POST', `${profile}/contact`, fax)).status, 201)
     await anna.call('POST', `${profile}/network`, { mvUid: bob.mvUid })
     await bob.call('POST', `/profile/${bob.mvUid}/network`, { mvUid: anna.mvUid })
     assert.equal((await bob.call('GET', `${profile}/contact`)).body.items.length, 1)
-    refused(await bob.call('GET', `${profile}/address`), 404, 'not-found')
-    const admin = await newAdmin()
+    assertProblem(await bob.call('GET', `${profile}/address`), 404, 'not-found')
+    const admin = await createAdmin()
     const { status } = await admin.call('POST', `${profile}/address`, { usage: 'HOME' })
     assert.equal(status, 201)
   })
@@ -57,10 +57,10 @@ describe('the profile of an account', () => {
     assert.doesNotMatch(body, /\$2[aby]\$|r:[0-9a-f]{32}|_hashed|_token/)
   })
 
-  it('goes with the account', async () => {
+  it('is deleted with the account', async () => {
     const { status } = await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password })
     assert.equal(status, 204)
-    refused(await anna.call('GET', profile), 401, 'unauthenticated')
+    assertProblem(await anna.call('GET', profile), 401, 'unauthenticated')
     assert.deepEqual((await bob.call('GET', `/profile/${bob.mvUid}/network`)).body.items, [])
     for (const { name } of await service.db.listCollections().toArray()) {
       if (!name.startsWith('profile.')) continue

@@ -1,26 +1,33 @@
 import assert from 'node:assert/strict'
-import { auditOf, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { placesIn } from '../../harness/clients/named.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { placesOfViolations } from '../../harness/clients/violation-places.ts'
 import { service } from '../../harness/service/service.ts'
-import { sized } from '../../harness/size.ts'
+import { bySize } from '../../harness/test-size.ts'
 
 type Kept = { _id: string; [field: string]: unknown }
 type Part = { status: string; version: number }
 type WithTasks = Part & { tasks: Part[] }
 
-describe('care plans that are closed', () => {
+describe('care plans when they are closed', () => {
   let patient: Patient
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
   })
 
   const filled = async () => {
-    const id = await newPlan(patient)
-    const goalId = await newGoal(patient, id)
-    const taskId = await newTask(patient, id, goalId)
-    const closedTask = await newTask(patient, id, goalId)
-    ok(
+    const id = await createPlan(patient)
+    const goalId = await createGoal(patient, id)
+    const taskId = await createTask(patient, id, goalId)
+    const closedTask = await createTask(patient, id, goalId)
+    assertStatus(
       await patient.call('POST', `careplan/${id}/goal/${goalId}/task/${closedTask}/close`, {
         status: 'CANCELLED',
       }),
@@ -28,25 +35,25 @@ describe('care plans that are closed', () => {
     return { id, goalId, taskId }
   }
 
-  it('say what is still open, and leave it open', async () => {
+  it('report open goals and tasks, and leave them open', async () => {
     const { id, goalId, taskId } = await filled()
     const told = { outcome: '128/82', achievementDate: '2026-05-01' }
-    const plan = ok(await patient.call('POST', `careplan/${id}/close`, told))
+    const plan = assertStatus(await patient.call('POST', `careplan/${id}/close`, told))
     assert.deepEqual([plan.status, plan.outcome, plan.achievementDate], ['COMPLETED', '128/82', '2026-05-01'])
     assert.deepEqual(plan.open, [
       { kind: 'GOAL', id: goalId, name: 'Walk' },
       { kind: 'TASK', id: taskId, name: 'Buy shoes' },
     ])
-    assert.deepEqual(ok(await patient.call('GET', `careplan/${id}`)).goals[0].status, 'ACTIVE')
+    assert.deepEqual(assertStatus(await patient.call('GET', `careplan/${id}`)).goals[0].status, 'ACTIVE')
   })
 
-  it('close what is open too, when asked', async () => {
+  it('close open goals and tasks on request', async () => {
     const { id } = await filled()
-    const plan = ok(
+    const plan = assertStatus(
       await patient.call('POST', `careplan/${id}/close`, { status: 'CANCELLED', closeOpen: true }),
     )
     assert.deepEqual(plan.open, [])
-    const { goals } = ok(await patient.call('GET', `careplan/${id}`))
+    const { goals } = assertStatus(await patient.call('GET', `careplan/${id}`))
     assert.deepEqual(goals, plan.goals)
     assert.deepEqual([goals[0].status, goals[0].version], ['CANCELLED', 2])
     assert.deepEqual(
@@ -58,21 +65,26 @@ describe('care plans that are closed', () => {
     )
   })
 
-  it('refuse to be closed again, and to take goals and tasks', async () => {
+  it('refuse a second closing, and further goals and tasks', async () => {
     const { id, goalId } = await filled()
-    ok(await patient.call('POST', `careplan/${id}/close`, {}))
-    assert.deepEqual(refused(await patient.call('POST', `careplan/${id}/close`, {}), 422, 'rule-violated'), [
-      'closed',
-    ])
+    assertStatus(await patient.call('POST', `careplan/${id}/close`, {}))
+    assert.deepEqual(
+      assertProblem(await patient.call('POST', `careplan/${id}/close`, {}), 422, 'rule-violated'),
+      ['closed'],
+    )
     for (const path of [`careplan/${id}/goal`, `careplan/${id}/goal/${goalId}/task`]) {
       const answer = await patient.call('POST', path, { name: 'x' })
-      assert.deepEqual(refused(answer, 422, 'rule-violated'), ['closed'])
-      assert.deepEqual(placesIn(answer), ['path.careplanId'])
+      assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['closed'])
+      assert.deepEqual(placesOfViolations(answer), ['path.careplanId'])
     }
-    refused(await patient.call('POST', `careplan/${id}/close`, { status: 'ACTIVE' }), 400, 'invalid-input')
+    assertProblem(
+      await patient.call('POST', `careplan/${id}/close`, { status: 'ACTIVE' }),
+      400,
+      'invalid-input',
+    )
   })
 
-  it('by one of two who close at the same instant', async () => {
+  it('are closed by only one of two concurrent requests', async () => {
     for (let round = 0; round < 3; round++) {
       const { id } = await filled()
       const close = (status: string) =>
@@ -80,28 +92,28 @@ describe('care plans that are closed', () => {
       const answers = await Promise.all([close('COMPLETED'), close('CANCELLED'), close('COMPLETED')])
       assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 422, 422])
       const won = answers.find(({ status }) => status === 200)!.body.status
-      const plan = ok(await patient.call('GET', `careplan/${id}`))
+      const plan = assertStatus(await patient.call('GET', `careplan/${id}`))
       assert.deepEqual([plan.status, plan.goals[0].status, plan.version], [won, won, 2])
     }
   })
 
-  it('never with a goal that came in at the same instant', async () => {
+  it('never miss a goal that is added concurrently', async () => {
     for (let round = 0; round < 5; round++) {
-      const id = await newPlan(patient)
+      const id = await createPlan(patient)
       const [added, closed] = await Promise.all([
         patient.call('POST', `careplan/${id}/goal`, { name: 'x' }),
         patient.call('POST', `careplan/${id}/close`, { closeOpen: true }),
       ])
-      ok(closed!)
-      const { goals } = ok(await patient.call('GET', `careplan/${id}`))
+      assertStatus(closed!)
+      const { goals } = assertStatus(await patient.call('GET', `careplan/${id}`))
       assert.equal(goals.length, added!.status === 201 ? 1 : 0)
       for (const { status } of goals) assert.equal(status, 'COMPLETED')
       assert.ok(added!.status === 201 || added!.status === 422)
     }
   })
 
-  it('while eight go on storing in it, who are told so from then on', async () => {
-    const id = await newPlan(patient)
+  it('refuse records from eight concurrent writers from then on', async () => {
+    const id = await createPlan(patient)
     let stored = 0
     const storing = async (from: number): Promise<void> => {
       for (let i = from; ; i += 8) {
@@ -109,37 +121,39 @@ describe('care plans that are closed', () => {
         const value = { carePlanId: id, timestamp, weight: 80, weightUnit: 'kg' }
         const answer = await patient.call('POST', 'procedure/bodyweight', value)
         if (answer.status === 201) stored += 1
-        else return void assert.deepEqual(refused(answer, 422, 'rule-violated'), ['closed'])
+        else return void assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['closed'])
       }
     }
     const all = Promise.all(Array.from({ length: 8 }, (_, from) => storing(from)))
     while (stored < 16) await new Promise(setImmediate)
-    ok(await patient.call('POST', `careplan/${id}/close`, {}))
+    assertStatus(await patient.call('POST', `careplan/${id}/close`, {}))
     await all
-    const { page } = ok(await patient.call('GET', `procedure/bodyweight?carePlanId=${id}&count=true&limit=1`))
+    const { page } = assertStatus(
+      await patient.call('GET', `procedure/bodyweight?carePlanId=${id}&count=true&limit=1`),
+    )
     assert.equal(page.total, stored)
   })
 
-  it('take a turn also when a replacement closes them, so that nothing comes in meanwhile', async () => {
+  it('take the lock also if a replacement closes them, so that no record is added meanwhile', async () => {
     const { id, goalId } = await filled()
     const turns = async (): Promise<unknown> =>
       (await service.db.collection<Kept>('ehr.turns').findOne({ _id: patient.ehrId }))?.turns
     for (const path of [`careplan/${id}/goal/${goalId}`, `careplan/${id}`]) {
       const before = Number(await turns())
-      ok(await patient.call('PUT', path, { name: 'still open' }))
+      assertStatus(await patient.call('PUT', path, { name: 'still open' }))
       assert.equal(await turns(), before)
-      ok(await patient.call('PUT', path, { name: 'closed', status: 'COMPLETED' }))
+      assertStatus(await patient.call('PUT', path, { name: 'closed', status: 'COMPLETED' }))
       assert.equal(await turns(), before + 1)
-      refused(await patient.call('PUT', path, { name: 'x', status: 'CANCELLED' }), 422, 'rule-violated')
+      assertProblem(await patient.call('PUT', path, { name: 'x', status: 'CANCELLED' }), 422, 'rule-violated')
       assert.equal(await turns(), before + 1)
     }
   })
 
-  it('close thousands of tasks together, with a trace of each', async () => {
-    const count = sized(12, 100)
-    const id = await newPlan(patient)
-    const goalId = await newGoal(patient, id)
-    const taskId = await newTask(patient, id, goalId)
+  it('close thousands of tasks together, with audit and history of each', async () => {
+    const count = bySize(12, 100)
+    const id = await createPlan(patient)
+    const goalId = await createGoal(patient, id)
+    const taskId = await createTask(patient, id, goalId)
     const [goals, tasks] = [service.db.collection<Kept>('Goal'), service.db.collection<Kept>('Task')]
     const { _id: _g, ...goal } = (await goals.findOne({ _id: goalId }))!
     const { _id: _t, ...task } = (await tasks.findOne({ _id: taskId }))!
@@ -151,18 +165,18 @@ describe('care plans that are closed', () => {
     await tasks.insertMany(others)
 
     const since = new Date()
-    const plan = ok(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
+    const plan = assertStatus(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
     assert.deepEqual(plan.open, [])
     const parts = plan.goals.flatMap((goal: WithTasks) => [goal, ...goal.tasks])
     assert.equal(parts.length, 101 * count)
     for (const { status, version } of parts) assert.deepEqual([status, version], ['COMPLETED', 2])
-    const audit = await auditOf(patient.ehrId, since)
+    const audit = await readAudit(patient.ehrId, since)
     const entries = (line: string) => audit.filter((one) => one === line).length
     assert.equal(entries('update Goal done'), 1)
     assert.equal(entries('update Task done'), Math.ceil(count / 10))
     const last = goalIds.at(-1)
     const history = `careplan/${id}/goal/${last}/task/${last}t99/history`
-    const { items } = ok(await patient.call('GET', history))
+    const { items } = assertStatus(await patient.call('GET', history))
     assert.deepEqual([items[0].changed, items[0].before.status], [['status'], 'ACTIVE'])
   }).timeout(60_000)
 })

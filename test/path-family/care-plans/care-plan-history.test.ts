@@ -1,27 +1,33 @@
 import assert from 'node:assert/strict'
-import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 
 describe('the history of care plans, goals and tasks', () => {
   let patient: Patient
   let paths: Record<'plan' | 'goal' | 'task', string>
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
   })
   beforeEach(async () => {
-    const planId = await newPlan(patient, { name: 'first', notes: 'old', language: 'en' })
-    const goalId = await newGoal(patient, planId, { name: 'first', notes: 'old' })
-    const taskId = await newTask(patient, planId, goalId, { name: 'first', notes: 'old' })
+    const planId = await createPlan(patient, { name: 'first', notes: 'old', language: 'en' })
+    const goalId = await createGoal(patient, planId, { name: 'first', notes: 'old' })
+    const taskId = await createTask(patient, planId, goalId, { name: 'first', notes: 'old' })
     const plan = `/med/${patient.ehrId}/careplan/${planId}`
     paths = { plan, goal: `${plan}/goal/${goalId}`, task: `${plan}/goal/${goalId}/task/${taskId}` }
   })
 
   for (const kind of ['plan', 'goal', 'task'] as const) {
-    it(`of a ${kind} tells who changed what, and brings back a version as a new one`, async () => {
+    it(`of a ${kind} shows who changed what, and restores a version as a new one`, async () => {
       const path = paths[kind]
-      ok(await patient.call('PUT', path, { name: 'second', dueDate: '2026-06-01' }))
-      ok(await patient.call('POST', `${path}/close`, { outcome: 'x' }))
-      const { items } = ok(await patient.call('GET', `${path}/history`))
+      assertStatus(await patient.call('PUT', path, { name: 'second', dueDate: '2026-06-01' }))
+      assertStatus(await patient.call('POST', `${path}/close`, { outcome: 'x' }))
+      const { items } = assertStatus(await patient.call('GET', `${path}/history`))
       assert.deepEqual(
         items.map(({ version, action, changed }: Record<string, unknown>) => [version, action, changed]),
         [
@@ -39,16 +45,16 @@ describe('the history of care plans, goals and tasks', () => {
 
       const restore = (version: number, headers = {}) =>
         patient.call('POST', `${path}/restore`, { version }, headers)
-      refused(await restore(1, { 'if-match': '"2"' }), 412, 'precondition-failed')
-      const restored = ok(await restore(1, { 'if-match': '"3"' }))
+      assertProblem(await restore(1, { 'if-match': '"2"' }), 412, 'precondition-failed')
+      const restored = assertStatus(await restore(1, { 'if-match': '"3"' }))
       assert.deepEqual(
         [restored.name, restored.notes, restored.dueDate, restored.status, restored.version],
         ['first', 'old', null, 'COMPLETED', 4],
       )
-      refused(await restore(9), 404, 'not-found')
-      refused(await restore(0), 400, 'invalid-input')
-      const page = ok(await patient.call('GET', `${path}/history?limit=3&count=true`))
-      const rest = ok(await patient.call('GET', `${path}/history?limit=3&cursor=${page.page.next}`))
+      assertProblem(await restore(9), 404, 'not-found')
+      assertProblem(await restore(0), 400, 'invalid-input')
+      const page = assertStatus(await patient.call('GET', `${path}/history?limit=3&count=true`))
+      const rest = assertStatus(await patient.call('GET', `${path}/history?limit=3&cursor=${page.page.next}`))
       assert.deepEqual(
         [page.items.length, page.page.total, rest.items.length, rest.page.next],
         [3, 4, 1, null],
@@ -56,16 +62,16 @@ describe('the history of care plans, goals and tasks', () => {
     })
   }
 
-  it('is found where the record belongs, and nowhere else', async () => {
-    const other = await newPlan(patient)
+  it("is found only at the record's own path", async () => {
+    const other = await createPlan(patient)
     const [, , ehrId, , planId, , goalId, , taskId] = paths.task.split('/')
     for (const path of [
       `/med/${ehrId}/careplan/${other}/goal/${goalId}`,
       `/med/${ehrId}/careplan/${other}/goal/${goalId}/task/${taskId}`,
       `/med/${ehrId}/careplan/${planId}/goal/${other}/task/${taskId}`,
     ]) {
-      refused(await patient.call('GET', `${path}/history`), 404, 'not-found')
-      refused(await patient.call('POST', `${path}/restore`, { version: 1 }), 404, 'not-found')
+      assertProblem(await patient.call('GET', `${path}/history`), 404, 'not-found')
+      assertProblem(await patient.call('POST', `${path}/restore`, { version: 1 }), 404, 'not-found')
     }
   })
 })

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import {
-  auditOf,
-  letIn,
-  newGoal,
-  newPatient,
-  newPlan,
-  newTask,
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
   type Patient,
+  readAudit,
 } from '../../harness/care/patients.ts'
-import { placesIn } from '../../harness/clients/named.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { placesOfViolations } from '../../harness/clients/violation-places.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 const full = {
@@ -30,19 +30,19 @@ describe('care plans', () => {
   let nurse: Person
   let stranger: Patient
   before(async () => {
-    ;[patient, nurse, stranger] = await Promise.all([newPatient(), newPerson(), newPatient()])
+    ;[patient, nurse, stranger] = await Promise.all([createPatient(), createPerson(), createPatient()])
   })
 
-  describe('created', () => {
-    it('have all that was sent, and null for the rest', async () => {
+  describe('when created', () => {
+    it('have all sent fields, and null for the others', async () => {
       const created = await patient.call('POST', 'careplan', full)
-      const { id, ...plan } = ok(created, 201)
+      const { id, ...plan } = assertStatus(created, 201)
       assert.deepEqual(plan, { ...full, ...nothing, ehrId: patient.ehrId, version: 1 })
       assert.equal(created.headers.get('location'), `/ehr/${patient.ehrId}/careplan/${id}`)
       const answer = await patient.call('GET', `careplan/${id}`)
-      assert.deepEqual(ok(answer), { id, ...plan })
+      assert.deepEqual(assertStatus(answer), { id, ...plan })
       assert.equal(answer.etag, created.etag)
-      const { anonymous, description } = ok(
+      const { anonymous, description } = assertStatus(
         await patient.call('POST', 'careplan', { name: 'x', notes: null }),
         201,
       )
@@ -51,18 +51,18 @@ describe('care plans', () => {
 
     it('are the same below /med', async () => {
       const path = `/med/${patient.ehrId}/careplan`
-      const { id } = ok(await patient.call('POST', path, { name: 'x' }), 201)
+      const { id } = assertStatus(await patient.call('POST', path, { name: 'x' }), 201)
       assert.deepEqual(
-        ok(await patient.call('GET', `${path}/${id}`)),
-        ok(await patient.call('GET', `careplan/${id}`)),
+        assertStatus(await patient.call('GET', `${path}/${id}`)),
+        assertStatus(await patient.call('GET', `careplan/${id}`)),
       )
     })
 
-    it('tell everything that is wrong at once', async () => {
+    it('report all violations at once', async () => {
       const wrong = { name: '', dueDate: '2026-02-30', status: 'ACTIVE', anonymous: 1, goals: [] }
       const answer = await patient.call('POST', 'careplan', wrong)
-      refused(answer, 400, 'invalid-input')
-      assert.deepEqual(placesIn(answer).sort(), [
+      assertProblem(answer, 400, 'invalid-input')
+      assert.deepEqual(placesOfViolations(answer).sort(), [
         'body.anonymous',
         'body.dueDate',
         'body.goals',
@@ -70,104 +70,108 @@ describe('care plans', () => {
         'body.status',
       ])
       for (const dueDate of ['2025-02-29', '2026-13-01', '26-1-1', '2026-06-30T00:00:00Z', 5])
-        refused(await patient.call('POST', 'careplan', { name: 'x', dueDate }), 400, 'invalid-input')
+        assertProblem(await patient.call('POST', 'careplan', { name: 'x', dueDate }), 400, 'invalid-input')
     })
 
-    it('are made once under an Idempotency-Key', async () => {
+    it('are created once for an Idempotency-Key', async () => {
       const key = { 'idempotency-key': crypto.randomUUID() }
       const [one, other] = await Promise.all(
         [1, 2].map(() => patient.call('POST', 'careplan', { name: 'once' }, key)),
       )
-      const again = ok(await patient.call('POST', 'careplan', { name: 'once' }, key), 201)
+      const again = assertStatus(await patient.call('POST', 'careplan', { name: 'once' }, key), 201)
       for (const { status, body } of [one!, other!])
         if (status === 201) assert.equal(body.id, again.id)
         else assert.equal(status, 409)
-      assert.equal(ok(await patient.call('GET', 'careplan?name=once')).items.length, 1)
+      assert.equal(assertStatus(await patient.call('GET', 'careplan?name=once')).items.length, 1)
     })
   })
 
-  describe('listed', () => {
+  describe('when listed', () => {
     let lister: Patient
     const names = async (query: string, who: Person = lister): Promise<string[]> =>
-      ok(await who.call('GET', `/med/${lister.ehrId}/careplan${query}`)).items.map(
+      assertStatus(await who.call('GET', `/med/${lister.ehrId}/careplan${query}`)).items.map(
         ({ name }: { name: string }) => name,
       )
     before(async () => {
-      lister = await newPatient()
-      for (const name of ['a', 'b', 'c']) await newPlan(lister, { name })
+      lister = await createPatient()
+      for (const name of ['a', 'b', 'c']) await createPlan(lister, { name })
     })
 
-    it('continue from their own cursors only', async () => {
-      const { page } = ok(await patient.call('GET', 'careplan?limit=1'))
+    it('continue only from their own cursors', async () => {
+      const { page } = assertStatus(await patient.call('GET', 'careplan?limit=1'))
       for (const other of ['/ehr', 'careplan/todo', '/ehr/careplan/template'])
-        refused(await patient.call('GET', `${other}?cursor=${page.next}`), 400, 'malformed-request')
+        assertProblem(await patient.call('GET', `${other}?cursor=${page.next}`), 400, 'malformed-request')
     })
 
     it('come newest first, in pages', async () => {
       assert.deepEqual(await names(''), ['c', 'b', 'a'])
       const first = await lister.call('GET', 'careplan?limit=2&count=true')
-      assert.deepEqual(ok(first).page.total, 3)
+      assert.deepEqual(assertStatus(first).page.total, 3)
       assert.match(first.headers.get('link') ?? '', /rel="next"/)
       assert.deepEqual(await names(`?limit=2&cursor=${first.body.page.next}`), ['a'])
       assert.ok(!('goals' in first.body.items[0]))
     })
 
-    it('are narrowed by status, name and time', async () => {
-      const id = await newPlan(lister, { name: 'closed' })
-      ok(await lister.call('POST', `careplan/${id}/close`, {}))
+    it('are filtered by status, name and time', async () => {
+      const id = await createPlan(lister, { name: 'closed' })
+      assertStatus(await lister.call('POST', `careplan/${id}/close`, {}))
       assert.deepEqual(await names('?status=COMPLETED'), ['closed'])
       assert.deepEqual(await names('?status=ACTIVE&name=b'), ['b'])
       const today = new Date().toISOString().slice(0, 10)
       const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
       assert.equal((await names(`?from=${today}&to=${tomorrow}`)).length, 4)
       assert.deepEqual(await names(`?to=${today}`), [])
-      refused(await lister.call('GET', 'careplan?status=OPEN&from=2026-02-30'), 400, 'invalid-input')
-      refused(await lister.call('GET', 'careplan?cursor=x'), 400, 'malformed-request')
+      assertProblem(await lister.call('GET', 'careplan?status=OPEN&from=2026-02-30'), 400, 'invalid-input')
+      assertProblem(await lister.call('GET', 'careplan?cursor=x'), 400, 'malformed-request')
     })
 
     it('are those that the caller may see', async () => {
-      const id = await newPlan(lister, { name: 'shared' })
-      await letIn(id, nurse, 'read')
+      const id = await createPlan(lister, { name: 'shared' })
+      await addParticipant(id, nurse, 'read')
       assert.deepEqual(await names('', nurse), ['shared'])
-      refused(await stranger.call('GET', `/ehr/${lister.ehrId}/careplan`), 404, 'not-found')
-      refused(await lister.call('GET', '/ehr/doesNotExist/careplan'), 404, 'not-found')
+      assertProblem(await stranger.call('GET', `/ehr/${lister.ehrId}/careplan`), 404, 'not-found')
+      assertProblem(await lister.call('GET', '/ehr/doesNotExist/careplan'), 404, 'not-found')
     })
   })
 
-  it('are one’s own, and found below their own EHR only', async () => {
-    const id = await newPlan(patient)
+  it("are the caller's own, and appear only below their own EHR", async () => {
+    const id = await createPlan(patient)
     for (const path of [`/ehr/${patient.ehrId}/careplan/${id}`, `/ehr/${stranger.ehrId}/careplan/${id}`]) {
-      refused(await stranger.call('GET', path), 404, 'not-found')
-      refused(await stranger.call('PUT', path, { name: 'x' }), 404, 'not-found')
-      refused(await stranger.call('POST', `${path}/close`, {}), 404, 'not-found')
-      refused(await stranger.call('GET', `${path}/history`), 404, 'not-found')
+      assertProblem(await stranger.call('GET', path), 404, 'not-found')
+      assertProblem(await stranger.call('PUT', path, { name: 'x' }), 404, 'not-found')
+      assertProblem(await stranger.call('POST', `${path}/close`, {}), 404, 'not-found')
+      assertProblem(await stranger.call('GET', `${path}/history`), 404, 'not-found')
     }
-    refused(await patient.call('GET', `/ehr/${stranger.ehrId}/careplan/${id}`), 404, 'not-found')
-    refused(await patient.call('POST', `/ehr/${stranger.ehrId}/careplan`, { name: 'x' }), 404, 'not-found')
-    refused(await patient.call('POST', '/ehr/Nowhere123/careplan', { name: 'x' }), 404, 'not-found')
+    assertProblem(await patient.call('GET', `/ehr/${stranger.ehrId}/careplan/${id}`), 404, 'not-found')
+    assertProblem(
+      await patient.call('POST', `/ehr/${stranger.ehrId}/careplan`, { name: 'x' }),
+      404,
+      'not-found',
+    )
+    assertProblem(await patient.call('POST', '/ehr/Nowhere123/careplan', { name: 'x' }), 404, 'not-found')
     const left = service.db.collection<{ _id: string }>('ehr.turns').find({ _id: 'Nowhere123' })
     assert.deepEqual(await left.toArray(), [], 'what is refused leaves nothing')
-    await letIn(id, nurse, 'read')
+    await addParticipant(id, nurse, 'read')
     const path = `/ehr/${patient.ehrId}/careplan/${id}`
-    ok(await nurse.call('GET', path))
-    ok(await patient.call('PUT', path, { name: 'y' }))
+    assertStatus(await nurse.call('GET', path))
+    assertStatus(await patient.call('PUT', path, { name: 'y' }))
     for (const [method, at, body] of [
       ['PUT', '', { name: 'x' }],
       ['POST', '/close', {}],
       ['POST', '/goal', { name: 'x' }],
       ['POST', '/restore', { version: 1 }],
     ] as const)
-      refused(await nurse.call(method, path + at, body), 403, 'forbidden')
-    await letIn(id, nurse, 'write')
-    ok(await nurse.call('PUT', path, { name: 'x' }))
+      assertProblem(await nurse.call(method, path + at, body), 403, 'forbidden')
+    await addParticipant(id, nurse, 'write')
+    assertStatus(await nurse.call('PUT', path, { name: 'x' }))
   })
 
-  describe('replaced', () => {
-    it('lose what is left out, and keep language, status and goals', async () => {
-      const id = await newPlan(patient, full)
-      await newGoal(patient, id)
+  describe('when replaced', () => {
+    it('lose omitted fields, and keep language, status and goals', async () => {
+      const id = await createPlan(patient, full)
+      await createGoal(patient, id)
       const put = await patient.call('PUT', `careplan/${id}`, { id, name: 'Other', outcome: 'x' })
-      const { goals, ...plan } = ok(put)
+      const { goals, ...plan } = assertStatus(put)
       assert.equal(goals.length, 1)
       assert.deepEqual([plan.name, plan.language, plan.status, plan.version], ['Other', 'en', 'ACTIVE', 2])
       assert.deepEqual(
@@ -179,23 +183,28 @@ describe('care plans', () => {
     })
 
     it('obey the rules of the class', async () => {
-      const id = await newPlan(patient, full)
+      const id = await createPlan(patient, full)
       const put = (body: object) => patient.call('PUT', `careplan/${id}`, body)
-      refused(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
+      assertProblem(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
       const translated = await put({ name: 'x', language: 'nl' })
-      assert.deepEqual(refused(translated, 422, 'rule-violated'), ['fixed'])
+      assert.deepEqual(assertProblem(translated, 422, 'rule-violated'), ['fixed'])
       const fixed = { path: 'body.language', code: 'fixed', message: 'language may not be changed.' }
       assert.deepEqual(translated.body.errors, [fixed])
-      assert.equal(ok(await put({ name: 'x', status: 'CANCELLED', outcome: 'Moved' })).status, 'CANCELLED')
-      assert.ok(
-        refused(await put({ name: 'x', status: 'COMPLETED' }), 422, 'rule-violated').includes('closed'),
+      assert.equal(
+        assertStatus(await put({ name: 'x', status: 'CANCELLED', outcome: 'Moved' })).status,
+        'CANCELLED',
       )
-      assert.ok(refused(await put({ name: 'x', status: 'ACTIVE' }), 422, 'rule-violated').includes('closed'))
-      assert.equal(ok(await put({ name: 'y', outcome: 'Moved away' })).status, 'CANCELLED')
+      assert.ok(
+        assertProblem(await put({ name: 'x', status: 'COMPLETED' }), 422, 'rule-violated').includes('closed'),
+      )
+      assert.ok(
+        assertProblem(await put({ name: 'x', status: 'ACTIVE' }), 422, 'rule-violated').includes('closed'),
+      )
+      assert.equal(assertStatus(await put({ name: 'y', outcome: 'Moved away' })).status, 'CANCELLED')
     })
 
-    it('only as the version that the client knows', async () => {
-      const id = await newPlan(patient)
+    it('require the version that the client knows', async () => {
+      const id = await createPlan(patient)
       const etag = (await patient.call('GET', `careplan/${id}`)).etag
       const put = (match: string) =>
         patient.call('PUT', `careplan/${id}`, { name: match }, { 'if-match': match })
@@ -203,12 +212,12 @@ describe('care plans', () => {
       assert.deepEqual([one!.status, other!.status].sort(), [200, 412])
       const loser = one!.status === 412 ? one! : other!
       assert.equal(loser.etag, '"2"')
-      ok(await put('"2"'))
-      refused(await put('W/"3"'), 412, 'precondition-failed')
+      assertStatus(await put('"2"'))
+      assertProblem(await put('W/"3"'), 412, 'precondition-failed')
     })
 
-    it('have a new ETag when a goal or a task in them changes', async () => {
-      const id = await newPlan(patient)
+    it('have a new ETag if one of their goals or tasks changes', async () => {
+      const id = await createPlan(patient)
       const seen = new Set<string>()
       const look = async () => {
         const etag = (await patient.call('GET', `careplan/${id}`)).etag
@@ -219,19 +228,19 @@ describe('care plans', () => {
         return etag
       }
       await look()
-      const goalId = await newGoal(patient, id)
+      const goalId = await createGoal(patient, id)
       await look()
-      const taskId = await newTask(patient, id, goalId)
+      const taskId = await createTask(patient, id, goalId)
       const etag = await look()
-      ok(await patient.call('PUT', `careplan/${id}/goal/${goalId}/task/${taskId}`, { name: 'x' }))
+      assertStatus(await patient.call('PUT', `careplan/${id}/goal/${goalId}/task/${taskId}`, { name: 'x' }))
       await look()
-      ok(await patient.call('PUT', `careplan/${id}`, { name: 'x' }, { 'if-match': etag }))
+      assertStatus(await patient.call('PUT', `careplan/${id}`, { name: 'x' }, { 'if-match': etag }))
     })
   })
 
-  it('take a hundred goals, also when they come at once', async () => {
-    const id = await newPlan(patient)
-    const goalId = await newGoal(patient, id)
+  it('accept a hundred goals, also concurrently', async () => {
+    const id = await createPlan(patient)
+    const goalId = await createGoal(patient, id)
     const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
     const copies = Array.from({ length: 97 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
     await service.db.collection('Goal').insertMany(copies as never)
@@ -239,45 +248,49 @@ describe('care plans', () => {
       Array.from({ length: 6 }, () => patient.call('POST', `careplan/${id}/goal`, { name: 'x' })),
     )
     assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 422, 422, 422, 422])
-    assert.equal(ok(await patient.call('GET', `careplan/${id}`)).goals.length, 100)
+    assert.equal(assertStatus(await patient.call('GET', `careplan/${id}`)).goals.length, 100)
   })
 
-  it('take the hundredth goal when it is sent again after a crash', async () => {
-    const id = await newPlan(patient)
-    const goalId = await newGoal(patient, id)
+  it('accept the hundredth goal again in a retry after a crash', async () => {
+    const id = await createPlan(patient)
+    const goalId = await createGoal(patient, id)
     const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
     const copies = Array.from({ length: 98 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
     await service.db.collection('Goal').insertMany(copies as never)
     const key = { 'idempotency-key': `hundredth-${id}` }
     const add = () => patient.call('POST', `careplan/${id}/goal`, { name: 'x' }, key)
-    const added = ok(await add(), 201)
+    const added = assertStatus(await add(), 201)
     const died = { $set: { leaseUntil: new Date(0) }, $unset: { answer: '' as const } }
     await service.db.collection('idempotency_keys').updateMany({}, died)
-    assert.deepEqual(ok(await add(), 201), added)
+    assert.deepEqual(assertStatus(await add(), 201), added)
   })
 
-  it('are served whole, however large they once became, and grow no more', async () => {
-    const id = await newPlan(patient)
-    const goalId = await newGoal(patient, id)
+  it('are returned whole if they are over the limit, and accept no more goals', async () => {
+    const id = await createPlan(patient)
+    const goalId = await createGoal(patient, id)
     const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
     const copies = Array.from({ length: 9_999 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
     await service.db.collection('Goal').insertMany(copies as never)
-    assert.equal(ok(await patient.call('GET', `careplan/${id}`)).goals.length, 10_000)
-    refused(await patient.call('POST', `careplan/${id}/goal`, { name: 'x' }), 422, 'rule-violated')
+    assert.equal(assertStatus(await patient.call('GET', `careplan/${id}`)).goals.length, 10_000)
+    assertProblem(await patient.call('POST', `careplan/${id}/goal`, { name: 'x' }), 422, 'rule-violated')
   })
 
-  it('leave a trace of every access', async () => {
+  it('leave an audit entry for every access', async () => {
     const since = new Date()
-    const id = await newPlan(patient)
-    ok(await patient.call('GET', `careplan/${id}`))
-    refused(await stranger.call('GET', `/ehr/${patient.ehrId}/careplan/${id}`), 404, 'not-found')
-    refused(await stranger.call('POST', `/ehr/${patient.ehrId}/careplan`, { name: 'x' }), 404, 'not-found')
-    refused(
+    const id = await createPlan(patient)
+    assertStatus(await patient.call('GET', `careplan/${id}`))
+    assertProblem(await stranger.call('GET', `/ehr/${patient.ehrId}/careplan/${id}`), 404, 'not-found')
+    assertProblem(
+      await stranger.call('POST', `/ehr/${patient.ehrId}/careplan`, { name: 'x' }),
+      404,
+      'not-found',
+    )
+    assertProblem(
       await patient.call('POST', `careplan/${id}/close`, {}, { 'if-match': '"9"' }),
       412,
       'precondition-failed',
     )
-    assert.deepEqual((await auditOf(patient.ehrId, since)).sort(), [
+    assert.deepEqual((await readAudit(patient.ehrId, since)).sort(), [
       'create CarePlan denied',
       'create CarePlan done',
       'query Goal done',

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
-import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 
 const full = { name: 'Walk', description: 'Daily', dueDate: '2026-06-01', notes: 'With the dog' }
 
@@ -9,33 +15,33 @@ describe('goals', () => {
   let stranger: Patient
   let planId: string
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPatient(), newPatient()])
-    planId = await newPlan(patient)
+    ;[patient, stranger] = await Promise.all([createPatient(), createPatient()])
+    planId = await createPlan(patient)
   })
   const at = (goalId = '', plan = planId) =>
     `/med/${patient.ehrId}/careplan/${plan}/goal${goalId && `/${goalId}`}`
 
   it('are added to a plan, and shown alone and in it', async () => {
     const added = await patient.call('POST', at(), full)
-    const { id, ...goal } = ok(added, 201)
+    const { id, ...goal } = assertStatus(added, 201)
     const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE', tasks: [] }
     assert.deepEqual(goal, { ...full, ...nothing, ehrId: patient.ehrId, carePlanId: planId, version: 1 })
     assert.equal(added.headers.get('location'), at(id))
     const answer = await patient.call('GET', at(id))
-    assert.deepEqual([ok(answer), answer.etag], [added.body, added.etag])
-    assert.deepEqual(ok(await patient.call('GET', `careplan/${planId}`)).goals, [added.body])
-    refused(
+    assert.deepEqual([assertStatus(answer), answer.etag], [added.body, added.etag])
+    assert.deepEqual(assertStatus(await patient.call('GET', `careplan/${planId}`)).goals, [added.body])
+    assertProblem(
       await patient.call('POST', at(), { name: 'x', tasks: [], dueDate: '2026-04-31' }),
       400,
       'invalid-input',
     )
   })
 
-  it('are replaced, at the version that the client knows', async () => {
-    const id = await newGoal(patient, planId, full)
+  it('are replaced at the version that the client knows', async () => {
+    const id = await createGoal(patient, planId, full)
     const put = (body: object, headers = {}) =>
       patient.call('PUT', `careplan/${planId}/goal/${id}`, body, headers)
-    const replaced = ok(await put({ name: 'Run', outcome: 'Done' }, { 'if-match': '"1"' }))
+    const replaced = assertStatus(await put({ name: 'Run', outcome: 'Done' }, { 'if-match': '"1"' }))
     assert.deepEqual(
       [replaced.name, replaced.notes, replaced.outcome, replaced.version],
       ['Run', null, 'Done', 2],
@@ -44,38 +50,38 @@ describe('goals', () => {
     assert.equal(etag, '"2"')
     const both = await Promise.all([1, 2].map(() => put({ name: 'Swim' }, { 'if-match': etag })))
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
-    refused(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
-    refused(await put({ notes: 'no name' }), 400, 'invalid-input')
+    assertProblem(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
+    assertProblem(await put({ notes: 'no name' }), 400, 'invalid-input')
   })
 
-  it('are closed for good, with their tasks only when asked', async () => {
+  it('are closed permanently, with their tasks only on request', async () => {
     const close = (id: string, body: object) => patient.call('POST', `${at(id)}/close`, body)
-    const id = await newGoal(patient, planId)
-    const taskId = await newTask(patient, planId, id)
-    const closed = ok(await close(id, { achievementDate: '2026-05-01' }))
+    const id = await createGoal(patient, planId)
+    const taskId = await createTask(patient, planId, id)
+    const closed = assertStatus(await close(id, { achievementDate: '2026-05-01' }))
     assert.deepEqual(
       [closed.status, closed.achievementDate, closed.tasks[0].status],
       ['COMPLETED', '2026-05-01', 'ACTIVE'],
     )
     assert.deepEqual(closed.open, [{ kind: 'TASK', id: taskId, name: 'Buy shoes' }])
-    assert.deepEqual(refused(await close(id, {}), 422, 'rule-violated'), ['closed'])
-    refused(await patient.call('POST', `${at(id)}/task`, { name: 'x' }), 422, 'rule-violated')
-    ok(await patient.call('PUT', at(id), { name: 'Still to be corrected' }))
+    assert.deepEqual(assertProblem(await close(id, {}), 422, 'rule-violated'), ['closed'])
+    assertProblem(await patient.call('POST', `${at(id)}/task`, { name: 'x' }), 422, 'rule-violated')
+    assertStatus(await patient.call('PUT', at(id), { name: 'Still to be corrected' }))
 
-    const other = await newGoal(patient, planId)
-    await newTask(patient, planId, other)
-    const all = ok(await close(other, { status: 'CANCELLED', closeOpen: true }))
+    const other = await createGoal(patient, planId)
+    await createTask(patient, planId, other)
+    const all = assertStatus(await close(other, { status: 'CANCELLED', closeOpen: true }))
     assert.deepEqual([all.tasks[0].status, all.open], ['CANCELLED', []])
     const both = await Promise.all(
-      [await newGoal(patient, planId)].flatMap((id) => [close(id, {}), close(id, {})]),
+      [await createGoal(patient, planId)].flatMap((id) => [close(id, {}), close(id, {})]),
     )
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
   })
 
-  it('are found in their own plan of their own EHR only', async () => {
-    const id = await newGoal(patient, planId)
-    const other = await newPlan(patient)
-    const theirs = await newPlan(stranger)
+  it('are found only in their own plan of their own EHR', async () => {
+    const id = await createGoal(patient, planId)
+    const other = await createPlan(patient)
+    const theirs = await createPlan(stranger)
     for (const path of [
       at(id, other),
       at('doesNotExist'),
@@ -83,17 +89,17 @@ describe('goals', () => {
       `/med/${stranger.ehrId}/careplan/${planId}/goal/${id}`,
     ]) {
       for (const person of [patient, stranger]) {
-        refused(await person.call('GET', path), 404, 'not-found')
-        refused(await person.call('PUT', path, { name: 'x' }), 404, 'not-found')
-        refused(await person.call('POST', `${path}/close`, { closeOpen: true }), 404, 'not-found')
-        refused(await person.call('POST', `${path}/task`, { name: 'x' }), 404, 'not-found')
+        assertProblem(await person.call('GET', path), 404, 'not-found')
+        assertProblem(await person.call('PUT', path, { name: 'x' }), 404, 'not-found')
+        assertProblem(await person.call('POST', `${path}/close`, { closeOpen: true }), 404, 'not-found')
+        assertProblem(await person.call('POST', `${path}/task`, { name: 'x' }), 404, 'not-found')
       }
     }
-    refused(
+    assertProblem(
       await patient.call('POST', `/med/${patient.ehrId}/careplan/${theirs}/goal`, full),
       404,
       'not-found',
     )
-    refused(await stranger.call('GET', at(id)), 404, 'not-found')
+    assertProblem(await stranger.call('GET', at(id)), 404, 'not-found')
   })
 })

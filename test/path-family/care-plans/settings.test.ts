@@ -1,23 +1,29 @@
 import assert from 'node:assert/strict'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 describe('settings of a care plan', () => {
   let patient: Patient
   let planId: string
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
   })
   beforeEach(async () => {
-    planId = await newPlan(patient)
+    planId = await createPlan(patient)
   })
   const path = () => `/med/${patient.ehrId}/careplan/${planId}/settings`
 
-  it('are empty, then saved as a whole, whatever their properties are called', async () => {
+  it('are empty, then saved as a whole, with any property names', async () => {
     const none = await patient.call('GET', path())
-    assert.deepEqual([ok(none), none.etag], [{}, '"0"'])
+    assert.deepEqual([assertStatus(none), none.etag], [{}, '"0"'])
     const settings = {
       'chart.range': 30,
       $gt: { $ne: 1 },
@@ -26,10 +32,10 @@ describe('settings of a care plan', () => {
       constructor: 'c',
     }
     const saved = await patient.call('POST', path(), settings)
-    assert.deepEqual([ok(saved), saved.etag], [settings, '"1"'])
-    assert.deepEqual(ok(await patient.call('GET', path())), settings)
-    ok(await patient.call('POST', path(), { other: 1 }))
-    assert.deepEqual(ok(await patient.call('GET', path())), { other: 1 })
+    assert.deepEqual([assertStatus(saved), saved.etag], [settings, '"1"'])
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), settings)
+    assertStatus(await patient.call('POST', path(), { other: 1 }))
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), { other: 1 })
     const changes = { _id: { $regex: `^${patient.ehrId}/plan.settings/${planId}/` } } as object
     const history = await service.db.collection('history.changes').find(changes).sort({ _id: 1 }).toArray()
     assert.deepEqual(
@@ -39,30 +45,32 @@ describe('settings of a care plan', () => {
         [2, settings],
       ],
     )
-    const audit = await auditOf(patient.ehrId)
+    const audit = await readAudit(patient.ehrId)
     for (const action of ['query', 'create', 'update'])
       assert.ok(audit.includes(`${action} plan.settings done`))
   })
 
-  it('are saved by forty at once, each after the other', async () => {
+  it('are saved by forty concurrent requests one after the other', async () => {
     const all = Array.from({ length: 40 }, (_, n) => patient.call('POST', path(), { n }))
-    const tags = (await Promise.all(all)).map((one) => ok(one) && Number(one.etag?.replaceAll('"', '')))
+    const tags = (await Promise.all(all)).map(
+      (one) => assertStatus(one) && Number(one.etag?.replaceAll('"', '')),
+    )
     assert.deepEqual(
       tags.toSorted((a, b) => a - b),
       all.map((_, i) => i + 1),
     )
   })
 
-  it('keep what another one saved since', async () => {
+  it('refuse a save over a version that the client has not seen', async () => {
     const save = (body: object, tag: string) => patient.call('POST', path(), body, { 'if-match': tag })
-    refused(await save({ a: 1 }, '"7"'), 412, 'precondition-failed')
-    ok(await save({ a: 1 }, '"0"'))
+    assertProblem(await save({ a: 1 }, '"7"'), 412, 'precondition-failed')
+    assertStatus(await save({ a: 1 }, '"0"'))
     const late = await save({ b: 1 }, '"0"')
-    refused(late, 412, 'precondition-failed')
+    assertProblem(late, 412, 'precondition-failed')
     assert.equal(late.etag, '"1"')
     const both = await Promise.all([save({ c: 1 }, '"1"'), save({ d: 1 }, '"1"')])
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
-    const first = await newPlan(patient)
+    const first = await createPlan(patient)
     const other = `/med/${patient.ehrId}/careplan/${first}/settings`
     const all = await Promise.all([1, 2, 3].map((n) => patient.call('POST', other, { n })))
     assert.deepEqual(all.map((one) => one.etag).sort(), ['"1"', '"2"', '"3"'])
@@ -70,13 +78,17 @@ describe('settings of a care plan', () => {
 
   it('are a JSON object of at most 64 KB', async () => {
     const text = (length: number) => ({ text: 'x'.repeat(length - '{"text":""}'.length) })
-    ok(await patient.call('POST', path(), text(65_536)))
-    refused(await patient.call('POST', path(), text(65_537)), 413, 'content-too-large')
-    refused(await patient.call('POST', path(), []), 400, 'invalid-input')
-    refused(await patient.call('POST', path(), JSON.parse('{"a":{"__proto__":1}}')), 400, 'malformed-request')
+    assertStatus(await patient.call('POST', path(), text(65_536)))
+    assertProblem(await patient.call('POST', path(), text(65_537)), 413, 'content-too-large')
+    assertProblem(await patient.call('POST', path(), []), 400, 'invalid-input')
+    assertProblem(
+      await patient.call('POST', path(), JSON.parse('{"a":{"__proto__":1}}')),
+      400,
+      'malformed-request',
+    )
   })
 
-  it('come back as they were sent, or are refused', async () => {
+  it('are returned unchanged, or refused', async () => {
     const send = (text: string) => {
       const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
       return fetch(service.url + path(), { method: 'POST', body: text, headers })
@@ -91,24 +103,24 @@ describe('settings of a care plan', () => {
     )
     const { status } = await send('')
     assert.equal(status, 400)
-    assert.deepEqual(ok(await patient.call('GET', path())), {})
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), {})
     const text = `{"a":"\\ud83d\\ude00","b":"${'é'.repeat(32_000)}"}`
     assert.equal((await send(text)).status, 200)
-    assert.deepEqual(ok(await patient.call('GET', path())), JSON.parse(text))
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), JSON.parse(text))
   })
 
-  it('are loaded by those who read the plan and saved by those who write it', async () => {
-    const [reader, writer, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
-    await letIn(planId, reader, 'read')
-    await letIn(planId, writer, 'write')
-    ok(await writer.call('POST', path(), { by: 'writer' }))
-    assert.deepEqual(ok(await reader.call('GET', path())), { by: 'writer' })
-    refused(await reader.call('POST', path(), {}), 403, 'forbidden')
+  it('are loaded by readers and saved by writers of the plan', async () => {
+    const [reader, writer, stranger] = await Promise.all([createPerson(), createPerson(), createPerson()])
+    await addParticipant(planId, reader, 'read')
+    await addParticipant(planId, writer, 'write')
+    assertStatus(await writer.call('POST', path(), { by: 'writer' }))
+    assert.deepEqual(assertStatus(await reader.call('GET', path())), { by: 'writer' })
+    assertProblem(await reader.call('POST', path(), {}), 403, 'forbidden')
     for (const method of ['GET', 'POST']) {
       const body = method === 'POST' ? {} : undefined
-      refused(await stranger.call(method, path(), body), 404, 'not-found')
-      const elsewhere = path().replace(planId, await newPlan(patient))
-      refused(await writer.call(method, elsewhere, body), 404, 'not-found')
+      assertProblem(await stranger.call(method, path(), body), 404, 'not-found')
+      const elsewhere = path().replace(planId, await createPlan(patient))
+      assertProblem(await writer.call(method, elsewhere, body), 404, 'not-found')
     }
   })
 })

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
-import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { placesIn } from '../../harness/clients/named.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { placesOfViolations } from '../../harness/clients/violation-places.ts'
+import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 const full = {
@@ -21,41 +28,43 @@ describe('tasks', () => {
   let planId: string
   let goalId: string
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPatient(), newPatient()])
-    planId = await newPlan(patient)
-    goalId = await newGoal(patient, planId)
+    ;[patient, stranger] = await Promise.all([createPatient(), createPatient()])
+    planId = await createPlan(patient)
+    goalId = await createGoal(patient, planId)
   })
   const at = (taskId = '', goal = goalId, plan = planId) =>
     `/med/${patient.ehrId}/careplan/${plan}/goal/${goal}/task${taskId && `/${taskId}`}`
 
   it('are added to a goal, replaced and closed', async () => {
     const added = await patient.call('POST', at(), full)
-    const { id, ...task } = ok(added, 201)
+    const { id, ...task } = assertStatus(added, 201)
     const place = { ehrId: patient.ehrId, carePlanId: planId, goalId }
     const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE' }
     assert.deepEqual(task, { ...full, ...place, ...nothing, version: 1 })
     assert.equal(added.headers.get('location'), at(id))
-    const replaced = ok(await patient.call('PUT', at(id), { name: 'Weigh', priority: 'LOW', repeat: null }))
+    const replaced = assertStatus(
+      await patient.call('PUT', at(id), { name: 'Weigh', priority: 'LOW', repeat: null }),
+    )
     assert.deepEqual(
       [replaced.name, replaced.priority, replaced.repeat, replaced.version],
       ['Weigh', 'LOW', null, 2],
     )
-    refused(
+    assertProblem(
       await patient.call('PUT', at(id), { name: 'x' }, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
     )
-    refused(await patient.call('PUT', at(id), { name: 'x', id: goalId }), 400, 'id-mismatch')
+    assertProblem(await patient.call('PUT', at(id), { name: 'x', id: goalId }), 400, 'id-mismatch')
     const close = (body: object, headers = {}) => patient.call('POST', `${at(id)}/close`, body, headers)
-    refused(await close({}, { 'if-match': '"1"' }), 412, 'precondition-failed')
+    assertProblem(await close({}, { 'if-match': '"1"' }), 412, 'precondition-failed')
     const both = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
-    const { goals } = ok(await patient.call('GET', `careplan/${planId}`))
+    const { goals } = assertStatus(await patient.call('GET', `careplan/${planId}`))
     const [listed] = goals[0].tasks
     assert.deepEqual([listed.status, listed.outcome, listed.version], ['COMPLETED', 'Done', 3])
   })
 
-  it('tell all that is wrong', async () => {
+  it('report all violations', async () => {
     const wrong = {
       ...full,
       priority: 'high',
@@ -64,40 +73,40 @@ describe('tasks', () => {
       notes: 'x'.repeat(1001),
     }
     const answer = await patient.call('POST', at(), wrong)
-    refused(answer, 400, 'invalid-input')
+    assertProblem(answer, 400, 'invalid-input')
     const places = ['dueDate', 'notes', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
     assert.deepEqual(
-      placesIn(answer).sort(),
+      placesOfViolations(answer).sort(),
       places.map((place) => `body.${place}`),
     )
     const priorities = 'priority must be one of LOW, NORMAL, HIGH, null.'
     assert.ok(answer.body.errors.some(({ message }: { message: string }) => message === priorities))
   })
 
-  it('are found in their own goal only', async () => {
-    const id = await newTask(patient, planId, goalId)
-    const otherGoal = await newGoal(patient, planId)
-    const otherPlan = await newPlan(patient)
+  it('are found only in their own goal', async () => {
+    const id = await createTask(patient, planId, goalId)
+    const otherGoal = await createGoal(patient, planId)
+    const otherPlan = await createPlan(patient)
     for (const path of [at(id, otherGoal), at(id, goalId, otherPlan), at('doesNotExist')]) {
-      refused(await patient.call('PUT', path, { name: 'x' }), 404, 'not-found')
-      refused(await patient.call('POST', `${path}/close`, {}), 404, 'not-found')
+      assertProblem(await patient.call('PUT', path, { name: 'x' }), 404, 'not-found')
+      assertProblem(await patient.call('POST', `${path}/close`, {}), 404, 'not-found')
     }
-    refused(await stranger.call('PUT', at(id), { name: 'x' }), 404, 'not-found')
-    refused(await patient.call('POST', at('', goalId, otherPlan), { name: 'x' }), 404, 'not-found')
+    assertProblem(await stranger.call('PUT', at(id), { name: 'x' }), 404, 'not-found')
+    assertProblem(await patient.call('POST', at('', goalId, otherPlan), { name: 'x' }), 404, 'not-found')
   })
 
-  describe('to be done', () => {
+  describe('when listed as to do', () => {
     let doer: Patient
     let plans: string[]
     const names = async (query = '', who: { call: Patient['call'] } = doer): Promise<string[]> =>
-      ok(await who.call('GET', `/ehr/${doer.ehrId}/careplan/todo${query}`)).items.map(
+      assertStatus(await who.call('GET', `/ehr/${doer.ehrId}/careplan/todo${query}`)).items.map(
         ({ name }: { name: string }) => name,
       )
 
     before(async () => {
-      doer = await newPatient()
-      plans = [await newPlan(doer), await newPlan(doer)]
-      const goals = [await newGoal(doer, plans[0]!), await newGoal(doer, plans[1]!)]
+      doer = await createPatient()
+      plans = [await createPlan(doer), await createPlan(doer)]
+      const goals = [await createGoal(doer, plans[0]!), await createGoal(doer, plans[1]!)]
       for (const [plan, name, more] of [
         [0, 'undated', {}],
         [0, 'later', { dueDate: '2999-01-01', assignee: 'nurse' }],
@@ -106,9 +115,11 @@ describe('tasks', () => {
         [0, 'long overdue', { dueDate: '2019-12-31', assignee: 'nurse' }],
         [0, 'done', { dueDate: '2018-01-01' }],
       ] as const) {
-        const id = await newTask(doer, plans[plan]!, goals[plan]!, { name, ...more })
+        const id = await createTask(doer, plans[plan]!, goals[plan]!, { name, ...more })
         if (name === 'done')
-          ok(await doer.call('POST', `careplan/${plans[plan]}/goal/${goals[plan]}/task/${id}/close`, {}))
+          assertStatus(
+            await doer.call('POST', `careplan/${plans[plan]}/goal/${goals[plan]}/task/${id}/close`, {}),
+          )
       }
     })
 
@@ -125,7 +136,7 @@ describe('tasks', () => {
         let cursor: string | null = ''
         while (cursor !== null) {
           const query: string = `careplan/todo?limit=${limit}&count=true${cursor && `&cursor=${cursor}`}`
-          const { items, page } = ok(await doer.call('GET', query))
+          const { items, page } = assertStatus(await doer.call('GET', query))
           assert.equal(page.total, 5)
           assert.ok(items.length <= limit)
           found.push(...items.map(({ name }: { name: string }) => name))
@@ -135,18 +146,18 @@ describe('tasks', () => {
       }
     })
 
-    it('are narrowed by assignee, plan and due date', async () => {
+    it('are filtered by assignee, plan and due date', async () => {
       assert.deepEqual(await names('?assignee=nurse'), ['long overdue', 'later', 'undated too'])
       assert.deepEqual(await names(`?carePlanId=${plans[1]}`), ['overdue', 'undated too'])
       assert.deepEqual(await names('?dueBefore=2020-01-02'), ['long overdue'])
       assert.deepEqual(await names('?dueBefore=2020-01-03&assignee=nobody'), [])
-      refused(await doer.call('GET', 'careplan/todo?dueBefore=tomorrow'), 400, 'invalid-input')
+      assertProblem(await doer.call('GET', 'careplan/todo?dueBefore=tomorrow'), 400, 'invalid-input')
     })
 
     it('are those of the plans that the caller may see', async () => {
-      const nurse = await newPerson()
-      refused(await nurse.call('GET', `/ehr/${doer.ehrId}/careplan/todo`), 404, 'not-found')
-      await letIn(plans[1]!, nurse, 'read')
+      const nurse = await createPerson()
+      assertProblem(await nurse.call('GET', `/ehr/${doer.ehrId}/careplan/todo`), 404, 'not-found')
+      await addParticipant(plans[1]!, nurse, 'read')
       assert.deepEqual(await names('', nurse), ['overdue', 'undated too'])
     })
 

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CarePlanTemplates } from '../../../records/care-plans/templates/templates.ts'
+import { CarePlanTemplates } from '../../../records/care-plans/templates/care-plan-templates.ts'
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
-import { jsonFilesIn } from '../../../server/json-files.ts'
-import { newPatient, type Patient } from '../../harness/care/patients.ts'
-import { placesIn } from '../../harness/clients/named.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import { readJsonFiles } from '../../../server/json-files.ts'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { placesOfViolations } from '../../harness/clients/violation-places.ts'
+import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 const all = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
@@ -26,33 +26,37 @@ describe('care-plan templates', () => {
   let patient: Patient
   let stranger: Patient
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newPatient(), newPatient()])
+    ;[patient, stranger] = await Promise.all([createPatient(), createPatient()])
   })
 
   it('are listed, in English and in Dutch', async () => {
-    const { items } = ok(await patient.call('GET', '/ehr/careplan/template?count=true'))
+    const { items } = assertStatus(await patient.call('GET', '/ehr/careplan/template?count=true'))
     assert.deepEqual(
       items.map(({ id }: { id: string }) => id),
       all,
     )
     for (const { languages, language } of items) assert.deepEqual([languages, language], [['en', 'nl'], 'en'])
-    const dutch = ok(await patient.call('GET', '/ehr/careplan/template?language=nl&limit=1'))
+    const dutch = assertStatus(await patient.call('GET', '/ehr/careplan/template?language=nl&limit=1'))
     assert.equal(dutch.items[0].name, 'Leven met hoge bloeddruk')
-    const rest = ok(await patient.call('GET', `/ehr/careplan/template?cursor=${dutch.page.next}`))
+    const rest = assertStatus(await patient.call('GET', `/ehr/careplan/template?cursor=${dutch.page.next}`))
     assert.deepEqual([rest.items.length, rest.page.next], [3, null])
     const gone = encodeCursor('templates', { value: null, id: 'withdrawn' })
-    refused(await patient.call('GET', `/ehr/careplan/template?cursor=${gone}`), 400, 'malformed-request')
+    assertProblem(
+      await patient.call('GET', `/ehr/careplan/template?cursor=${gone}`),
+      400,
+      'malformed-request',
+    )
   })
 
   for (const id of all)
-    it(`become plans with goals and tasks, dated from the start: ${id}`, async () => {
-      const { items } = ok(await patient.call('GET', '/ehr/careplan/template?language=nl'))
+    it(`create plans with goals and tasks, dated from the start: ${id}`, async () => {
+      const { items } = assertStatus(await patient.call('GET', '/ehr/careplan/template?language=nl'))
       const template = items.find((one: { id: string }) => one.id === id)
       const created = await patient.call('POST', `careplan/template/${id}`, {
         language: 'nl',
         startDate: '2026-03-01',
       })
-      const plan = ok(created, 201)
+      const plan = assertStatus(created, 201)
       const days = (date: string) => (Date.parse(date) - Date.parse('2026-03-01')) / 86_400_000
       assert.deepEqual([plan.name, plan.language, plan.status], [template.name, 'nl', 'ACTIVE'])
       assert.equal(days(plan.dueDate), template.durationDays)
@@ -66,68 +70,76 @@ describe('care-plan templates', () => {
         for (const { dueDay } of goal.tasks)
           assert.ok(dueDay <= goal.dueDay && goal.dueDay <= template.durationDays)
       const answer = await patient.call('GET', `careplan/${plan.id}`)
-      assert.deepEqual([ok(answer), answer.etag], [plan, created.etag])
+      assert.deepEqual([assertStatus(answer), answer.etag], [plan, created.etag])
     })
 
-  it('start today unless told otherwise, and not yet when told so', async () => {
+  it('start today by default, or on a given later day', async () => {
     const today = new Date().toISOString().slice(0, 10)
     const path = `/med/${patient.ehrId}/careplan/template/asthma`
-    const now = ok(await patient.call('POST', path, { name: 'Mine' }), 201)
+    const now = assertStatus(await patient.call('POST', path, { name: 'Mine' }), 201)
     assert.deepEqual([now.name, now.actualStartDate, now.proposedStartDate], ['Mine', today, null])
-    const later = ok(await patient.call('POST', path, { startDate: '2999-01-01' }), 201)
+    const later = assertStatus(await patient.call('POST', path, { startDate: '2999-01-01' }), 201)
     assert.deepEqual([later.actualStartDate, later.proposedStartDate], [null, '2999-01-01'])
   })
 
   it('end by the year 9999', async () => {
     const answer = await patient.call('POST', 'careplan/template/asthma', { startDate: '9999-12-31' })
-    refused(answer, 422, 'rule-violated')
-    assert.deepEqual(placesIn(answer), ['body.startDate'])
+    assertProblem(answer, 422, 'rule-violated')
+    assert.deepEqual(placesOfViolations(answer), ['body.startDate'])
   })
 
-  it('let participants in together with the plan, or nobody and no plan', async () => {
-    const nurse = await newPerson()
+  it('add participants together with the plan, or create neither', async () => {
+    const nurse = await createPerson()
     const participants = [{ mvUid: nurse.mvUid, role: 'Nurse', access: 'WRITE' }]
-    const plan = ok(
+    const plan = assertStatus(
       await patient.call('POST', 'careplan/template/asthma', { name: 'With a nurse', participants }),
       201,
     )
     assert.equal(
-      ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${plan.id}`)).name,
+      assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${plan.id}`)).name,
       'With a nurse',
     )
-    assert.equal(ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
+    assert.equal(assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
     const wrong = {
       name: 'Nobody',
       participants: [...participants, { mvUid: patient.mvUid, access: 'READ' }],
     }
     wrong.participants.push({ mvUid: 'nobody1234', access: 'READ' })
     const answer = await patient.call('POST', 'careplan/template/asthma', wrong)
-    assert.deepEqual(refused(answer, 422, 'rule-violated'), ['subject', 'user'])
-    assert.deepEqual(placesIn(answer), ['body.participants.1.mvUid', 'body.participants.2.mvUid'])
-    assert.deepEqual(ok(await patient.call('GET', 'careplan?name=Nobody')).items, [])
-    assert.equal(ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
+    assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), ['subject', 'user'])
+    assert.deepEqual(placesOfViolations(answer), ['body.participants.1.mvUid', 'body.participants.2.mvUid'])
+    assert.deepEqual(assertStatus(await patient.call('GET', 'careplan?name=Nobody')).items, [])
+    assert.equal(assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
   })
 
-  it('leave nothing behind when they cannot be used', async () => {
+  it('leave nothing behind if they cannot be used', async () => {
     const count = () => service.db.collection('Goal').countDocuments({ ehrId: patient.ehrId })
     const before = await count()
     const path = `/ehr/${patient.ehrId}/careplan/template`
-    refused(await patient.call('POST', `${path}/unknown`, {}), 404, 'not-found')
-    refused(await stranger.call('POST', `${path}/asthma`, {}), 404, 'not-found')
-    refused(await patient.call('POST', `${path}/asthma`, { startDate: '2026-02-30' }), 400, 'invalid-input')
-    refused(await patient.call('POST', `${path}/asthma`, { startDate: '9999-12-01' }), 422, 'rule-violated')
+    assertProblem(await patient.call('POST', `${path}/unknown`, {}), 404, 'not-found')
+    assertProblem(await stranger.call('POST', `${path}/asthma`, {}), 404, 'not-found')
+    assertProblem(
+      await patient.call('POST', `${path}/asthma`, { startDate: '2026-02-30' }),
+      400,
+      'invalid-input',
+    )
+    assertProblem(
+      await patient.call('POST', `${path}/asthma`, { startDate: '9999-12-01' }),
+      422,
+      'rule-violated',
+    )
     assert.equal(await count(), before)
   })
 
-  it('are written once under an Idempotency-Key', async () => {
+  it('create one plan for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': crypto.randomUUID() }
     const use = () => patient.call('POST', 'careplan/template/healthy-weight', {}, key)
-    assert.deepEqual(ok(await use(), 201), ok(await use(), 201))
+    assert.deepEqual(assertStatus(await use(), 201), assertStatus(await use(), 201))
   })
 
   describe('of an operator', () => {
     let folder: string
-    const templatesIn = (path: string) => new CarePlanTemplates(jsonFilesIn(path, 'CARE_PLAN_TEMPLATES'))
+    const templatesIn = (path: string) => new CarePlanTemplates(readJsonFiles(path, 'CARE_PLAN_TEMPLATES'))
     const write = (name: string, content: unknown) =>
       writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
     const own = { id: 'own', name: { fr: 'Plan' }, description: { fr: 'Court' }, durationDays: 7, goals: [] }
@@ -136,11 +148,11 @@ describe('care-plan templates', () => {
     })
     afterEach(() => rmSync(folder, { recursive: true }))
 
-    it('are held to rules that those of the service meet', () => {
+    it('obey rules that the built-in ones meet', () => {
       assert.equal(templatesIn('records/care-plans/templates').list('en', { limit: 10 }).items.length, 4)
     })
 
-    it('come with those of the service, or in place of one', () => {
+    it('extend the built-in ones, or replace one', () => {
       write('own.json', own)
       write('asthma.json', { ...own, id: 'asthma' })
       write('readme.txt', 'no template')
@@ -149,7 +161,7 @@ describe('care-plan templates', () => {
       assert.equal(templates.get('asthma', 'en')?.language, 'fr')
     })
 
-    it('stop the start when something is wrong with them, which names everything', () => {
+    it('prevent the start if invalid, with all faults named', () => {
       write('a.json', { ...own, goals: [{ name: { en: 'x' }, tasks: [] }] })
       write('b.json', { ...own, durationDays: 0, surprise: 1 })
       write('c.json', '{')

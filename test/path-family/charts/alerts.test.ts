@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
-import { type ClassName, MEASUREMENTS } from '../../../records/kinds.ts'
+import { type ClassName, MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import { byClass } from '../../family-kinds.ts'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
 import { exampleBody, exampleObject } from '../../harness/care/samples/examples.ts'
-import { moment } from '../../harness/clients/class-client.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import { parseDate } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
 
 type Values = Record<string, unknown>
 
-/** Both families write a blood pressure of the plan: what is created, corrected and removed. */
+/** The writes of a family to a blood pressure of the plan: create, correct, remove. */
 interface Family {
   create(carePlanId: string, values: Values): Promise<string>
   correct(id: string, values: Values): Promise<void>
@@ -21,12 +27,14 @@ const timestamp = '2026-03-01T08:30:00.000Z'
 
 const byPath = (patient: Patient): Family => ({
   create: async (carePlanId, values) =>
-    ok(
+    assertStatus(
       await patient.call('POST', 'procedure/bloodpressure', { carePlanId, timestamp, ...units, ...values }),
       201,
     ).id,
   correct: async (id, values) =>
-    void ok(await patient.call('PUT', `procedure/bloodpressure/${id}`, { timestamp, ...units, ...values })),
+    void assertStatus(
+      await patient.call('PUT', `procedure/bloodpressure/${id}`, { timestamp, ...units, ...values }),
+    ),
   remove: async (id) =>
     assert.equal((await patient.call('DELETE', `procedure/bloodpressure/${id}`)).status, 204),
 })
@@ -35,7 +43,7 @@ const byObject = (patient: Patient): Family => {
   const classes = byClass(patient)
   return {
     create: async (carePlanId, values) => {
-      const object = { carePlanId, timestamp: moment(timestamp), ...units, ...values }
+      const object = { carePlanId, timestamp: parseDate(timestamp), ...units, ...values }
       const { body, status } = await classes.post('BloodPressure', object)
       assert.equal(status, 201, JSON.stringify(body))
       return body.objectId
@@ -53,7 +61,7 @@ const high = { systolic: 185, diastolic: 112 }
 const raised = { systolic: 145, diastolic: 92 }
 
 const alertsOf = async (who: Patient, ehrId = who.ehrId): Promise<Values[]> =>
-  ok(await who.call('GET', `/med/${ehrId}/event?type=measurement-alert`)).items
+  assertStatus(await who.call('GET', `/med/${ehrId}/event?type=measurement-alert`)).items
 
 const thresholdsOf = (planId: string) => `careplan/${planId}/thresholds`
 
@@ -61,13 +69,13 @@ describe('thresholds of a care plan', () => {
   let patient: Patient
   let planId: string
   before(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient)
+    patient = await createPatient()
+    planId = await createPlan(patient)
   })
 
-  it('are empty, then saved as a whole, with a version, history and audit', async () => {
+  it('are empty, then saved as a whole, with version, history and audit', async () => {
     const none = await patient.call('GET', thresholdsOf(planId))
-    assert.deepEqual([ok(none), none.etag], [{}, '"0"'])
+    assert.deepEqual([assertStatus(none), none.etag], [{}, '"0"'])
     const thresholds = {
       bloodpressure: 'esc2018',
       bodytemperature: { temperatureLow: 95.9, temperatureHigh: 100.4, unit: '[degF]' },
@@ -78,30 +86,30 @@ describe('thresholds of a care plan', () => {
       },
     }
     const saved = await patient.call('PUT', thresholdsOf(planId), thresholds, { 'if-match': '"0"' })
-    assert.deepEqual([ok(saved), saved.etag], [thresholds, '"1"'])
-    assert.deepEqual(ok(await patient.call('GET', thresholdsOf(planId))), thresholds)
-    refused(
+    assert.deepEqual([assertStatus(saved), saved.etag], [thresholds, '"1"'])
+    assert.deepEqual(assertStatus(await patient.call('GET', thresholdsOf(planId))), thresholds)
+    assertProblem(
       await patient.call('PUT', thresholdsOf(planId), {}, { 'if-match': '"0"' }),
       412,
       'precondition-failed',
     )
-    const audit = await auditOf(patient.ehrId)
+    const audit = await readAudit(patient.ehrId)
     assert.ok(audit.includes('create plan.thresholds done'), audit.join())
   })
 
-  it('are written by those who write the plan, read by those who read it, and nobody else knows of them', async () => {
-    const [reader, writer, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
-    await letIn(planId, reader, 'read')
-    await letIn(planId, writer, 'write')
+  it('are written by writers of the plan, read by its readers, and hidden from others', async () => {
+    const [reader, writer, stranger] = await Promise.all([createPerson(), createPerson(), createPerson()])
+    await addParticipant(planId, reader, 'read')
+    await addParticipant(planId, writer, 'write')
     const path = `/ehr/${patient.ehrId}/${thresholdsOf(planId)}`
-    ok(await reader.call('GET', path))
-    refused(await reader.call('PUT', path, {}), 403, 'forbidden')
-    ok(await writer.call('PUT', path, { bmi: 'who' }))
-    refused(await stranger.call('GET', path), 404, 'not-found')
-    refused(await stranger.call('PUT', path, {}), 404, 'not-found')
+    assertStatus(await reader.call('GET', path))
+    assertProblem(await reader.call('PUT', path, {}), 403, 'forbidden')
+    assertStatus(await writer.call('PUT', path, { bmi: 'who' }))
+    assertProblem(await stranger.call('GET', path), 404, 'not-found')
+    assertProblem(await stranger.call('PUT', path, {}), 404, 'not-found')
   })
 
-  it('are refused when they make no sense, each fault with its path', async () => {
+  it('are refused if they contradict each other, each fault with its path', async () => {
     const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
     const set = (...bands: object[]) => ({ name: 'x', unit: 'mmHg', bands })
     const paths = async (body: object): Promise<string[]> => {
@@ -141,7 +149,7 @@ describe('thresholds of a care plan', () => {
     assert.deepEqual(await paths({ bodyweight: { unit: 'kg', heightLow: 3 } }), ['body.bodyweight.heightLow'])
   })
 
-  it('are told all their faults at once: of shape, and of rules in what has the right shape', async () => {
+  it('report all faults at once: of the schema, and of rules on valid parts', async () => {
     const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
     const faulty = {
       bloodpressure: {
@@ -155,7 +163,7 @@ describe('thresholds of a care plan', () => {
     const ofLast = ['combine', 'label', 'severity'].map((name) => `bloodpressure.bands.3.${name}`)
     const all = [...rules, ...shapes, ...ofLast].map((path) => `body.${path}`).sort()
     const places = async (body: object, status: number, code: string) =>
-      refusedAt(await patient.call('PUT', thresholdsOf(planId), body), status, code).sort()
+      assertProblemPlaces(await patient.call('PUT', thresholdsOf(planId), body), status, code).sort()
     assert.deepEqual(await places(faulty, 422, 'rule-violated'), all)
     const unreadable = { ...faulty, bmi: 5, shoeSize: {} }
     const added = ['body.bmi', 'body.shoeSize']
@@ -172,19 +180,19 @@ for (const [family, familyOf] of [
     let planId: string
     let pressures: Family
     before(async () => {
-      patient = await newPatient()
+      patient = await createPatient()
       pressures = familyOf(patient)
     })
     beforeEach(async () => {
-      planId = await newPlan(patient)
-      ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+      planId = await createPlan(patient)
+      assertStatus(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
     })
     const alertsInPlan = async () =>
       (await alertsOf(patient)).filter(({ carePlanId }) => carePlanId === planId)
 
-    it('is made with a measurement outside of the thresholds, and not with others', async () => {
+    it('is created with a measurement beyond the thresholds, and not with others', async () => {
       await pressures.create(planId, normal)
-      await pressures.create(await newPlan(patient), high)
+      await pressures.create(await createPlan(patient), high)
       assert.deepEqual(await alertsInPlan(), [])
       const id = await pressures.create(planId, high)
       const [alert, ...more] = await alertsInPlan()
@@ -205,7 +213,7 @@ for (const [family, familyOf] of [
       })
     })
 
-    it('follows its measurement: corrected, right by now, outside again, removed', async () => {
+    it('follows its measurement: corrected, back in range, out of range again, deleted', async () => {
       const id = await pressures.create(planId, normal)
       const state = async () => {
         const alerts = await alertsInPlan()
@@ -221,7 +229,9 @@ for (const [family, familyOf] of [
       assert.deepEqual(await state(), [['CORRECTED', 'CRITICAL', 3]])
       await pressures.correct(id, raised)
       assert.deepEqual(await state(), [['OPEN', 'MODERATE', 4]])
-      const changes = ok(await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`)).items
+      const changes = assertStatus(
+        await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`),
+      ).items
       assert.deepEqual(
         changes.map(({ version, changed }: Values) => [version, (changed as string[]).includes('data')]),
         [
@@ -235,11 +245,11 @@ for (const [family, familyOf] of [
       assert.deepEqual(await state(), [])
     })
 
-    it('is seen by all who see the plan, and only by them', async () => {
+    it('is visible to everyone who sees the plan, and only to them', async () => {
       await pressures.create(planId, high)
-      const [reader, other] = await Promise.all([newPerson(), newPerson()])
-      await letIn(planId, reader, 'read')
-      await letIn(await newPlan(patient), other, 'read')
+      const [reader, other] = await Promise.all([createPerson(), createPerson()])
+      await addParticipant(planId, reader, 'read')
+      await addParticipant(await createPlan(patient), other, 'read')
       const seen = async (who: typeof reader) =>
         (await alertsOf(who as Patient, patient.ehrId)).filter(({ carePlanId }) => carePlanId === planId)
           .length
@@ -249,38 +259,38 @@ for (const [family, familyOf] of [
     it('is audited as a creation', async () => {
       const since = new Date()
       await pressures.create(planId, high)
-      assert.ok((await auditOf(patient.ehrId, since)).includes('create Event done'))
+      assert.ok((await readAudit(patient.ehrId, since)).includes('create Event done'))
     })
   })
 
 describe('an alert', () => {
-  it('is the service’s to make', async () => {
-    const patient = await newPatient()
+  it('can be created only by the service', async () => {
+    const patient = await createPatient()
     const event = { type: 'measurement-alert', title: 'Not really', start: timestamp }
-    refused(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 422, 'rule-violated')
+    assertProblem(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 422, 'rule-violated')
     const { body } = await byClass(patient).post('Event', {
       ...event,
-      start: moment(timestamp),
+      start: parseDate(timestamp),
       ehrId: patient.ehrId,
     })
     assert.equal(body.code, 142)
   })
 
-  it('says what its measurement says: people add to it, and change nothing of that', async () => {
-    const patient = await newPatient()
-    const planId = await newPlan(patient)
-    ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+  it('keeps the fields of its measurement, and people can add to it', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
     const id = await byPath(patient).create(planId, high)
     const path = `/med/${patient.ehrId}/event/${id}`
-    const { type, title, severity, data } = ok(await patient.call('GET', path))
+    const { type, title, severity, data } = assertStatus(await patient.call('GET', path))
     const told = { type, title, start: '2026-03-01T09:30:00+01:00', severity, data }
     assert.equal(
-      ok(await patient.call('PUT', path, { ...told, description: 'Called' })).description,
+      assertStatus(await patient.call('PUT', path, { ...told, description: 'Called' })).description,
       'Called',
     )
     const hidden = { type: 'note', title: 'All well', start: '2020-01-01T00:00:00Z' }
     const answer = await patient.call('PUT', path, { ...hidden, description: 'Called' })
-    refused(answer, 422, 'rule-violated')
+    assertProblem(answer, 422, 'rule-violated')
     assert.deepEqual(
       answer.body.errors.map((error: Values) => error.path),
       ['body.type', 'body.title', 'body.start', 'body.severity', 'body.data'],
@@ -292,22 +302,22 @@ describe('an alert', () => {
       { 'data.state': 'CORRECTED' },
       { severity: 'LOW' },
       { severity: { __op: 'Delete' } },
-      { start: moment('2020-01-01T00:00:00.000Z') },
+      { start: parseDate('2020-01-01T00:00:00.000Z') },
     ])
       assert.equal((await classes.put('Event', id, change)).body.code, 142, JSON.stringify(change))
     assert.equal((await classes.put('Event', id, { description: 'Called twice' })).status, 200)
-    assert.deepEqual(ok(await patient.call('GET', path)).data, data)
+    assert.deepEqual(assertStatus(await patient.call('GET', path)).data, data)
   })
 
-  it('agrees with its measurement when several correct that at the same instant', async () => {
-    const patient = await newPatient()
-    const planId = await newPlan(patient)
-    ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+  it('matches its measurement after concurrent corrections', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
     const corrections = [high, normal, raised, { comment: 'After coffee' }]
     for (let i = 0; i < 6; i++) {
       const id = await byPath(patient).create(planId, i % 2 ? raised : normal)
       await Promise.all(corrections.map((values) => byObject(patient).correct(id, values)))
-      const { systolic } = ok(await patient.call('GET', `procedure/bloodpressure/${id}`))
+      const { systolic } = assertStatus(await patient.call('GET', `procedure/bloodpressure/${id}`))
       const alert = await patient.call('GET', `/med/${patient.ehrId}/event/${id}`)
       const { state, values } = alert.body.data ?? { state: 'CORRECTED' }
       assert.equal(state, systolic < 140 ? 'CORRECTED' : 'OPEN')
@@ -315,18 +325,18 @@ describe('an alert', () => {
     }
   })
 
-  it('is made of every kind, and says the same in both families', async () => {
-    const patient = await newPatient()
-    const planId = await newPlan(patient)
-    const beyond = MEASUREMENTS.map(({ path, thresholded: { names, unit } }) => [
+  it('is created for every kind, with the same content in both families', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    const beyond = MEASUREMENT_KINDS.map(({ path, thresholded: { names, unit } }) => [
       path,
       { unit, ...Object.fromEntries(names.map((name) => [`${name}Low`, 1000])) },
     ])
-    ok(await patient.call('PUT', thresholdsOf(planId), Object.fromEntries(beyond)))
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), Object.fromEntries(beyond)))
     const place = { carePlanId: planId }
-    const made = MEASUREMENTS.map(async ({ path, name }) => {
+    const made = MEASUREMENT_KINDS.map(async ({ path, name }) => {
       const body = { ...exampleBody(name as ClassName), ...place }
-      const { id } = ok(await patient.call('POST', `procedure/${path}`, body), 201)
+      const { id } = assertStatus(await patient.call('POST', `procedure/${path}`, body), 201)
       const object = { ...exampleObject(name as ClassName), ...place }
       const { objectId } = (await byClass(patient).post(name, object).expect(201)).body
       return [path, id, objectId] as const
@@ -344,10 +354,10 @@ describe('an alert', () => {
     }
   })
 
-  it('goes by values that were not rounded, as what they are called does', async () => {
-    const patient = await newPatient()
-    const planId = await newPlan(patient)
-    ok(await patient.call('PUT', thresholdsOf(planId), { bmi: 'who' }))
+  it('depends on unrounded values, like their names', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), { bmi: 'who' }))
     const body = {
       carePlanId: planId,
       timestamp,
@@ -357,31 +367,34 @@ describe('an alert', () => {
       heightUnit: 'cm',
       age: 40,
     }
-    const stored = ok(await patient.call('POST', 'procedure/bmi', body), 201)
+    const stored = assertStatus(await patient.call('POST', 'procedure/bmi', body), 201)
     assert.deepEqual([stored.bmi, stored.category], [30, 'pre-obese'])
     assert.deepEqual(await alertsOf(patient), [])
-    ok(await patient.call('POST', 'procedure/bmi', { ...body, weight: 91.9 }), 201)
+    assertStatus(await patient.call('POST', 'procedure/bmi', { ...body, weight: 91.9 }), 201)
     assert.equal((await alertsOf(patient)).length, 1)
-    // A device's is kept with one decimal, and is what that says.
+    // A device's value is stored with one decimal, but its own digits decide.
     const { weight: _w, weightUnit: _wu, height: _h, heightUnit: _hu, ...place } = body
-    const measured = ok(await patient.call('POST', 'procedure/bmi', { ...place, bmi: 29.96 }), 201)
+    const measured = assertStatus(await patient.call('POST', 'procedure/bmi', { ...place, bmi: 29.96 }), 201)
     assert.deepEqual([measured.bmi, measured.category], [30, 'obese-1'])
     assert.equal((await alertsOf(patient)).length, 2)
     const again = { ...place, bmi: measured.bmi, comment: 'Again' }
-    const { category } = ok(await patient.call('PUT', `procedure/bmi/${measured.id}`, again))
+    const { category } = assertStatus(await patient.call('PUT', `procedure/bmi/${measured.id}`, again))
     assert.equal(category, 'obese-1')
   })
 
-  it('goes by a person’s own limits, in their unit, and by the score that a plan watches', async () => {
-    const patient = await newPatient()
-    const planId = await newPlan(patient)
+  it('depends on the person’s own limits, in their unit, and on the score that a plan watches', async () => {
+    const patient = await createPatient()
+    const planId = await createPlan(patient)
     const thresholds = {
       bodytemperature: { temperatureHigh: 100.4, unit: '[degF]' },
       bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' },
     }
-    ok(await patient.call('PUT', thresholdsOf(planId), thresholds))
+    assertStatus(await patient.call('PUT', thresholdsOf(planId), thresholds))
     const add = async (path: string, values: Values) =>
-      ok(await patient.call('POST', `procedure/${path}`, { carePlanId: planId, timestamp, ...values }), 201)
+      assertStatus(
+        await patient.call('POST', `procedure/${path}`, { carePlanId: planId, timestamp, ...values }),
+        201,
+      )
     await add('bodytemperature', { temperature: 38, temperatureUnit: 'Cel' })
     await add('bodytemperature', { temperature: 38.1, temperatureUnit: 'Cel' })
     await add('bodyweight', { weight: 75, weightUnit: 'kg' })

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { type Browser, chromium } from 'playwright-core'
-import { newPatient, newPlan } from '../../harness/care/patients.ts'
-import { ok } from '../../harness/clients/path-client.ts'
+import { createPatient, createPlan } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const require = createRequire(import.meta.url)
@@ -14,7 +14,7 @@ const DAYS = 90
 const DAY = 86_400_000
 const start = Date.UTC(2026, 0, 1, 8)
 
-/** Shows the answer as it came: nothing of it is changed, points and bands go into the chart as they are. */
+/** Draws the response unchanged: its points and bands go into the chart directly. */
 const drawing = `
 fetch('/graph').then((answer) => answer.json()).then((graph) => {
   const chart = echarts.init(document.querySelector('#chart'))
@@ -53,16 +53,19 @@ describe('the graph of an EHR, drawn by ECharts', () => {
   let graph: { series: { points: object[] }[]; annotations: object[] }
   before(async function () {
     if (!existsSync(executablePath)) return this.skip()
-    const patient = await newPatient()
-    const carePlanId = await newPlan(patient)
-    ok(await patient.call('PUT', `careplan/${carePlanId}/thresholds`, { bloodpressure: 'esc2018' }))
+    const patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    assertStatus(await patient.call('PUT', `careplan/${carePlanId}/thresholds`, { bloodpressure: 'esc2018' }))
     for (let day = 0; day < DAYS; day++) {
       const systolic = day === 60 ? 186 : Math.round(128 + 8 * Math.sin(day / 6) + (day % 3))
       const pressure = { systolic, systolicUnit: 'mmHg', diastolic: 78, diastolicUnit: 'mmHg' }
       const timestamp = new Date(start + day * DAY).toISOString()
-      ok(await patient.call('POST', 'procedure/bloodpressure', { carePlanId, timestamp, ...pressure }), 201)
+      assertStatus(
+        await patient.call('POST', 'procedure/bloodpressure', { carePlanId, timestamp, ...pressure }),
+        201,
+      )
     }
-    graph = ok(await patient.call('GET', 'summary/medgraph?points=60'))
+    graph = assertStatus(await patient.call('GET', 'summary/medgraph?points=60'))
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const pages: Record<string, [string, string | Buffer]> = {
       '/': ['text/html', html],
@@ -83,7 +86,7 @@ describe('the graph of an EHR, drawn by ECharts', () => {
     server?.close()
   })
 
-  it('is drawn as it came, under a strict policy for scripts', async () => {
+  it('is drawn without changes, under a strict policy for scripts', async () => {
     const page = await browser.newPage()
     const faults: string[] = []
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok, refusedAt } from '../../harness/clients/path-client.ts'
-import { assertShape, corpus } from '../../harness/corpus.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { assertShape, readCorpusFile } from '../../harness/corpus.ts'
+import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Values = Record<string, unknown>
@@ -24,14 +30,14 @@ describe('the graph of an EHR', () => {
   let patient: Patient
   let planId: string
   const graph = async (query = '', who: { call: Patient['call'] } = patient) =>
-    ok(await who.call('GET', `/ehr/${patient.ehrId}/summary/medgraph${query}`))
+    assertStatus(await who.call('GET', `/ehr/${patient.ehrId}/summary/medgraph${query}`))
   const series = async (query: string): Promise<Series[]> => (await graph(query)).series
 
   before(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient)
+    patient = await createPatient()
+    planId = await createPlan(patient)
     for (const [i, systolic] of [118, 131, 184, 126].entries())
-      ok(
+      assertStatus(
         await patient.call('POST', 'procedure/bloodpressure', {
           ...{ carePlanId: planId, timestamp: new Date(start + i * HOUR).toISOString() },
           ...{ systolic, systolicUnit: 'mm[Hg]', diastolic: 10 + i, diastolicUnit: 'kPa' },
@@ -40,7 +46,7 @@ describe('the graph of an EHR', () => {
       )
   })
 
-  it('has the values in their own units as points that are sorted, with stats, axes and the usual bands', async () => {
+  it('has sorted points in their own units, with stats, axes and the usual bands', async () => {
     const { axes, series, annotations, ehrId, from, to } = await graph()
     assert.deepEqual([ehrId, from, to, annotations], [patient.ehrId, null, null, []])
     assert.deepEqual(
@@ -77,23 +83,23 @@ describe('the graph of an EHR', () => {
     assert.ok(axis.min < 75 && axis.min > 0 && axis.max > 184 && axis.max < 300)
   })
 
-  it('has the shape that is prescribed', async function () {
-    const example = corpus<{ series: object[] }>(this, 'vectors/medgraph-example.json')
+  it('has the prescribed schema', async function () {
+    const example = readCorpusFile<{ series: object[] }>(this, 'vectors/medgraph-example.json')
     assertShape(await graph('?measures=bloodpressure'), example)
   })
 
-  it('takes the bands of the plan’s thresholds, and tells alerts, events and diagnoses', async () => {
+  it('has the bands of the plan’s thresholds, with alerts, events and diagnoses', async () => {
     const thresholds = { bloodpressure: { systolicHigh: 17, diastolicLow: 8, unit: 'kPa' } }
-    const other = await newPlan(patient)
-    ok(await patient.call('PUT', `careplan/${other}/thresholds`, thresholds))
+    const other = await createPlan(patient)
+    assertStatus(await patient.call('PUT', `careplan/${other}/thresholds`, thresholds))
     const pressure = { systolic: 140, systolicUnit: 'mmHg', diastolic: 90, diastolicUnit: 'mmHg' }
     const timestamp = new Date(start + 9 * HOUR).toISOString()
     const body = { carePlanId: other, timestamp, ...pressure }
-    const { id } = ok(await patient.call('POST', 'procedure/bloodpressure', body), 201)
+    const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', body), 201)
     const trip = { type: 'trip', title: 'A trip', start: timestamp, end: new Date(start + 12 * HOUR) }
-    ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
+    assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
     const onset = timestamp.slice(0, 10)
-    ok(await patient.call('POST', 'diagnosis', { name: 'Hypertension', onset }), 201)
+    assertStatus(await patient.call('POST', 'diagnosis', { name: 'Hypertension', onset }), 201)
     const { series, annotations } = await graph(`?from=${timestamp}&measures=bloodpressure.systolic`)
     assert.deepEqual(series[0].bands, [
       { code: 'normal', label: 'Normal', from: null, to: 127.5105, severity: 0 },
@@ -105,13 +111,14 @@ describe('the graph of an EHR', () => {
       ['event', start + 9 * HOUR, start + 12 * HOUR, 'A trip'],
     ])
     assert.equal(
-      ok(await patient.call('GET', annotations.find(({ kind }: Values) => kind === 'alert').href)).id,
+      assertStatus(await patient.call('GET', annotations.find(({ kind }: Values) => kind === 'alert').href))
+        .id,
       id,
     )
-    ok(await patient.call('DELETE', `procedure/bloodpressure/${id}`), 204)
+    assertStatus(await patient.call('DELETE', `procedure/bloodpressure/${id}`), 204)
   })
 
-  it('chooses among many points, and tells the stats of all', async () => {
+  it('selects among many points, with the stats of all', async () => {
     const total = 6000
     const weights = service.db.collection<{ _id: string }>('BodyWeight')
     const { _id, ...weight } = (await weights.findOne({ _id: await added() })) ?? { _id: '' }
@@ -152,7 +159,7 @@ describe('the graph of an EHR', () => {
   })
 
   const added = async (): Promise<string> =>
-    ok(
+    assertStatus(
       await patient.call('POST', 'procedure/bodyweight', {
         ...{ carePlanId: planId, timestamp: '2026-06-01T00:00:00Z' },
         ...{ weight: 68, weightUnit: 'kg' },
@@ -160,41 +167,41 @@ describe('the graph of an EHR', () => {
       201,
     ).id
 
-  it('shows a participant the values of the plan alone, and audits it', async () => {
-    const nurse = await newPerson()
-    const own = await newPlan(patient)
-    await letIn(own, nurse, 'read')
+  it('shows a participant only the values of the plan, and audits it', async () => {
+    const nurse = await createPerson()
+    const own = await createPlan(patient)
+    await addParticipant(own, nurse, 'read')
     assert.deepEqual((await graph('', nurse)).series, [])
     const since = new Date()
     await graph('?measures=bmi', nurse)
-    assert.ok((await auditOf(patient.ehrId, since)).includes('query BodyMassIndex done'))
+    assert.ok((await readAudit(patient.ehrId, since)).includes('query BodyMassIndex done'))
   })
 
-  it('has a line without points for a measure that was asked for and never measured', async () => {
+  it('has a line without points for a requested measure without values', async () => {
     const [one] = (await series('?measures=bmi&from=1000-01-01T00:00:00Z&to=2999-01-01T00:00:00Z')) as [
       Series,
     ]
     assert.deepEqual([one.id, one.total, one.points, one.stats], ['bmi.bmi', 0, [], null])
   })
 
-  it('has links: to itself as it was asked for, and to the timeline, which has such ones, too', async () => {
+  it('links to itself with the same query, and to the timeline, which has such links, too', async () => {
     for (const [name, query] of [
       ['medgraph', '?measures=bloodpressure&from=2025-01-01T00%3A00%3A00%2B01%3A00&points=60'],
       ['timeline', '?kinds=bloodpressure&kinds=alert&limit=2&order=asc'],
       ['medgraph', ''],
     ] as const) {
       const path = `/ehr/${patient.ehrId}/summary/${name}`
-      const asked = ok(await patient.call('GET', `${path}${query}`))
+      const asked = assertStatus(await patient.call('GET', `${path}${query}`))
       const { self } = asked.links
       const parameters = (address: string) => [...new URLSearchParams(address.split('?')[1])].sort()
       assert.deepEqual(parameters(self), parameters(query))
-      assert.deepEqual(ok(await patient.call('GET', self)), asked)
+      assert.deepEqual(assertStatus(await patient.call('GET', self)), asked)
     }
   })
 
-  it('refuses what makes no sense, by its place', async () => {
+  it('refuses invalid parameters by name', async () => {
     const places = async (query: string) =>
-      refusedAt(await patient.call('GET', `summary/medgraph?${query}`), 400, 'invalid-input')
+      assertProblemPlaces(await patient.call('GET', `summary/medgraph?${query}`), 400, 'invalid-input')
     assert.deepEqual(await places('points=5001'), ['query.points'])
     assert.deepEqual(await places('points=-1&from=now'), ['query.from', 'query.points'])
     assert.deepEqual(await places('measures=shoesize,bmi,constructor'), ['query.measures', 'query.measures'])

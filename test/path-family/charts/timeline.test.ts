@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import {
-  auditOf,
-  letIn,
-  newGoal,
-  newPatient,
-  newPlan,
-  newTask,
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
   type Patient,
+  readAudit,
 } from '../../harness/care/patients.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { assertShape, corpus } from '../../harness/corpus.ts'
-import { newPerson } from '../../harness/people/people.ts'
-import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { assertShape, readCorpusFile } from '../../harness/corpus.ts'
+import { createPerson } from '../../harness/people/people.ts'
+import { assertNoScan, recordCommands } from '../../harness/service/database-commands.ts'
 
 interface Event {
   id: string
@@ -41,10 +41,10 @@ describe('the timeline of an EHR', () => {
   let patient: Patient
   let planId: string
   const show = async (query = '', who: { call: Patient['call'] } = patient) =>
-    ok(await who.call('GET', `/ehr/${patient.ehrId}/summary/timeline${query}`))
+    assertStatus(await who.call('GET', `/ehr/${patient.ehrId}/summary/timeline${query}`))
   const events = async (query = ''): Promise<Event[]> => (await show(query)).events
   const pressure = async (timestamp: string, systolic = 118) =>
-    ok(
+    assertStatus(
       await patient.call('POST', 'procedure/bloodpressure', {
         ...{ carePlanId: planId, timestamp, systolic, systolicUnit: 'mm[Hg]' },
         ...{ diastolic: 76, diastolicUnit: 'mm[Hg]' },
@@ -54,25 +54,25 @@ describe('the timeline of an EHR', () => {
   const march = `from=${at(1, 0)}&to=${at(31, 0)}`
 
   before(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient, { actualStartDate: '2025-02-01' })
-    ok(await patient.call('PUT', `careplan/${planId}/thresholds`, { bloodpressure: 'esc2018' }))
+    patient = await createPatient()
+    planId = await createPlan(patient, { actualStartDate: '2025-02-01' })
+    assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, { bloodpressure: 'esc2018' }))
     await pressure(at(3))
     await pressure(at(5), 182)
     const weight = { carePlanId: planId, timestamp: at(4), weight: 160, weightUnit: '[lb_av]' }
-    ok(await patient.call('POST', 'procedure/bodyweight', weight), 201)
+    assertStatus(await patient.call('POST', 'procedure/bodyweight', weight), 201)
     const trip = { type: 'trip', title: 'In the mountains', start: at(2), end: at(9), carePlanId: planId }
-    ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
-    const goalId = await newGoal(patient, planId)
-    const taskId = await newTask(patient, planId, goalId)
-    ok(
+    assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
+    const goalId = await createGoal(patient, planId)
+    const taskId = await createTask(patient, planId, goalId)
+    assertStatus(
       await patient.call('POST', `careplan/${planId}/goal/${goalId}/task/${taskId}/close`, {
         outcome: 'Done',
       }),
     )
   })
 
-  it('holds all kinds by their start, in the names of vis-timeline', async () => {
+  it('contains all kinds by their start, in the fields of vis-timeline', async () => {
     const { groups, events, page, ...rest } = await show()
     assert.deepEqual(
       events.map(({ kind, group, type, content }: Event) => [kind, group, type, content]),
@@ -93,7 +93,7 @@ describe('the timeline of an EHR', () => {
     assert.ok(events.every(({ group }: Event) => ids.has(group)))
   })
 
-  it('tells what goes on, what is over, and where each can be found', async () => {
+  it('marks ongoing and past items, each with a link', async () => {
     const all = await events()
     const of = (kind: string) => all.find((one) => one.kind === kind) as Event
     const [plan, goal, task, weight] = ['careplan', 'goal', 'task', 'bodyweight'].map(of) as Event[]
@@ -108,29 +108,30 @@ describe('the timeline of an EHR', () => {
       [{ system: 'http://loinc.org', code: '29463-7' }, null],
     )
     assert.deepEqual([weight?.severity, of('bloodpressure').severity, of('alert').severity], [null, 5, 4])
-    for (const { href } of [weight, plan, goal] as Event[]) ok(await patient.call('GET', href ?? ''))
-    assert.equal(ok(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
+    for (const { href } of [weight, plan, goal] as Event[])
+      assertStatus(await patient.call('GET', href ?? ''))
+    assert.equal(assertStatus(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
   })
 
-  it('tells where what goes by a name can be found', async () => {
-    const other = await newPatient()
+  it('links to records with natural keys', async () => {
+    const other = await createPatient()
     const path = `adversereaction/${encodeURIComponent('Salz / 50 %')}`
-    ok(await other.call('PUT', path, { firstOnset: '2025-03-01' }), 201)
-    const { events } = ok(await other.call('GET', `/ehr/${other.ehrId}/summary/timeline`))
+    assertStatus(await other.call('PUT', path, { firstOnset: '2025-03-01' }), 201)
+    const { events } = assertStatus(await other.call('GET', `/ehr/${other.ehrId}/summary/timeline`))
     const [{ href }] = events.filter(({ kind }: Event) => kind === 'reaction')
-    assert.equal(ok(await other.call('GET', href)).substance, 'Salz / 50 %')
+    assert.equal(assertStatus(await other.call('GET', href)).substance, 'Salz / 50 %')
   })
 
-  it('has the shape that is prescribed', async function () {
-    const { page: _, ...example } = corpus<{ page: object }>(this, 'vectors/timeline-example.json')
-    // Codes have the words of who wrote them beside them, not those of their system.
+  it('has the prescribed schema', async function () {
+    const { page: _, ...example } = readCorpusFile<{ page: object }>(this, 'vectors/timeline-example.json')
+    // Codes are shown in their author's words, not in those of the code system.
     const told = JSON.parse(
       JSON.stringify(example, (name, value) => (name === 'display' ? undefined : value)),
     )
     assertShape(await show('?kinds=bloodpressure'), told)
   })
 
-  it('is narrowed to a time, with what reaches into it, and to kinds', async () => {
+  it('is filtered by kinds and by time, with items that overlap it', async () => {
     const kinds = async (query: string) => (await events(query)).map(({ kind }) => kind)
     assert.deepEqual(await kinds(`?from=${at(4, 0)}&to=${at(5, 0)}`), ['bodyweight', 'event', 'careplan'])
     assert.deepEqual(await kinds(`?from=${at(10, 0)}&to=${at(11, 0)}`), ['careplan'])
@@ -147,7 +148,7 @@ describe('the timeline of an EHR', () => {
     assert.deepEqual(await kinds('?kinds=event&kinds=careplan'), ['event', 'careplan'])
   })
 
-  it('is gone through page by page in either order, nothing twice and nothing left out', async () => {
+  it('is paged in either order, without duplicates or gaps', async () => {
     const more = Array.from({ length: 12 }, (_, i) => pressure(at(20, i % 3)))
     await Promise.all(more)
     for (const order of ['asc', 'desc']) {
@@ -166,7 +167,7 @@ describe('the timeline of an EHR', () => {
     }
   })
 
-  it('is gone back in, and keeps to its period whatever cursor is sent', async () => {
+  it('is paged back, and stays within its period with any cursor', async () => {
     const ids = ({ events }: { events: Event[] }) => events.map(({ id }) => id)
     for (const order of ['asc', 'desc']) {
       const path = `?${march}&order=${order}&limit=4`
@@ -182,39 +183,39 @@ describe('the timeline of an EHR', () => {
     }
   })
 
-  it('shows a participant what is in the plan, and a stranger nothing', async () => {
-    const [nurse, other, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
-    await letIn(planId, nurse, 'read')
-    await letIn(await newPlan(patient, { name: 'Another' }), other, 'read')
+  it('shows a participant the records of the plan, and a stranger nothing', async () => {
+    const [nurse, other, stranger] = await Promise.all([createPerson(), createPerson(), createPerson()])
+    await addParticipant(planId, nurse, 'read')
+    await addParticipant(await createPlan(patient, { name: 'Another' }), other, 'read')
     const kindsFor = async (who: typeof nurse) =>
       new Set((await show('?limit=1000', who)).events.map(({ content, kind }: Event) => `${kind} ${content}`))
     const [mine, theirs] = [await kindsFor(nurse), await kindsFor(other)]
     assert.ok(mine.has('careplan Lower blood pressure') && mine.has('bodyweight Body weight 72.57 kg'))
     assert.deepEqual([...theirs], ['careplan Another'])
-    refused(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/timeline`), 404, 'not-found')
-    refused(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/medgraph`), 404, 'not-found')
+    assertProblem(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/timeline`), 404, 'not-found')
+    assertProblem(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/medgraph`), 404, 'not-found')
   })
 
-  it('is audited by what it showed', async () => {
+  it('is audited with the records that it showed', async () => {
     const since = new Date()
     await show(`?from=${at(4, 0)}&to=${at(5, 0)}&kinds=bodyweight`)
-    assert.deepEqual(await auditOf(patient.ehrId, since), ['query BodyWeight done'])
+    assert.deepEqual(await readAudit(patient.ehrId, since), ['query BodyWeight done'])
   })
 
-  it('looks at no collection as a whole, and neither does the graph', async () => {
-    const commands = await commandsOf(async () => {
+  it('scans no whole collection, and neither does the graph', async () => {
+    const commands = await recordCommands(async () => {
       await show(`?${march}`)
       await show('?limit=2&order=asc')
-      ok(await patient.call('GET', `summary/medgraph?${march}`))
+      assertStatus(await patient.call('GET', `summary/medgraph?${march}`))
     }, /plan/)
     assert.ok(commands.length > 30)
     await assertNoScan(commands)
   })
 
-  it('asks for no kind of which the EHR holds nothing, and finds out by an index which those are', async () => {
-    const one = await newPatient()
-    await newPlan(one)
-    const commands = await commandsOf(async () => ok(await one.call('GET', 'summary/timeline')))
+  it('queries only kinds with data in the EHR, which an index finds', async () => {
+    const one = await createPatient()
+    await createPlan(one)
+    const commands = await recordCommands(async () => assertStatus(await one.call('GET', 'summary/timeline')))
     const [asked, ...others] = commands.filter(({ commandName }) => commandName === 'aggregate')
     assert.deepEqual(others, [])
     const joined = asked?.pipeline.flatMap((stage: { $unionWith?: Union }) => stage.$unionWith ?? [])
@@ -228,9 +229,9 @@ describe('the timeline of an EHR', () => {
     assert.deepEqual(new Set(found), new Set(['Ehr', 'CarePlan']))
   })
 
-  it('refuses what makes no sense, by its place', async () => {
+  it('refuses invalid parameters by name', async () => {
     const refusedPlaces = async (query: string) =>
-      refusedAt(await patient.call('GET', `summary/timeline?${query}`), 400, 'invalid-input')
+      assertProblemPlaces(await patient.call('GET', `summary/timeline?${query}`), 400, 'invalid-input')
     assert.deepEqual(await refusedPlaces(`from=${at(3)}&to=${at(2)}`), ['query.to'])
     assert.deepEqual(await refusedPlaces('from=yesterday&limit=1001&order=up&points=1'), [
       'query.points',
@@ -241,10 +242,14 @@ describe('the timeline of an EHR', () => {
     assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
     const all = `kinds=shoes&limit=0&from=${at(3)}&to=${at(2)}`
     assert.deepEqual(await refusedPlaces(all), ['query.kinds', 'query.limit', 'query.to'])
-    const list = ok(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
+    const list = assertStatus(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
     const { next } = (await show('?limit=1')).page
-    refused(await patient.call('GET', `summary/timeline?order=asc&cursor=${next}`), 400, 'malformed-request')
+    assertProblem(
+      await patient.call('GET', `summary/timeline?order=asc&cursor=${next}`),
+      400,
+      'malformed-request',
+    )
     for (const cursor of [list, 'x', Buffer.from('["timeline","v",1,"a"]').toString('base64url')])
-      refused(await patient.call('GET', `summary/timeline?cursor=${cursor}`), 400, 'malformed-request')
+      assertProblem(await patient.call('GET', `summary/timeline?cursor=${cursor}`), 400, 'malformed-request')
   })
 })

@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { ReadMarks } from '../../../records/chat/read-marks.ts'
 import { Reminders } from '../../../records/chat/reminders.ts'
-import type { Records } from '../../../records/store/writing/transaction.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import {
-  auditOf,
-  letIn,
-  newGoal,
-  newPatient,
-  newPlan,
-  newTask,
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
   type Patient,
+  readAudit,
 } from '../../harness/care/patients.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { call, ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus, call } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
@@ -29,32 +29,32 @@ describe('a chat', () => {
   let carePlanId: string
   before(async () => {
     ;[patient, nurse, reader, stranger] = await Promise.all([
-      newPatient(),
-      newPerson(),
-      newPerson(),
-      newPerson(),
+      createPatient(),
+      createPerson(),
+      createPerson(),
+      createPerson(),
     ])
-    ok(await patient.call('PUT', `/profile/${patient.mvUid}`, { name: { displayName: 'Ann' } }))
-    carePlanId = await newPlan(patient)
-    await letIn(carePlanId, nurse, 'write')
-    await letIn(carePlanId, reader, 'read')
+    assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, { name: { displayName: 'Ann' } }))
+    carePlanId = await createPlan(patient)
+    await addParticipant(carePlanId, nurse, 'write')
+    await addParticipant(carePlanId, reader, 'read')
   })
 
   const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
   const at = (path = '', of = `careplan/${carePlanId}`) => `/chat/${of}${path}`
   const start = async (who: Person = patient, of?: string): Promise<string> =>
-    ok(await who.call('POST', at('', of), first), 201).id
+    assertStatus(await who.call('POST', at('', of), first), 201).id
   const post = (topic: string, text: string, who: Person = nurse, more: object = {}) =>
     who.call('POST', at(`/${topic}`), { text, ...more })
   const said = async (topic: string, text: string, who: Person = nurse) =>
-    ok(await post(topic, text, who), 201).id
+    assertStatus(await post(topic, text, who), 201).id
   const topicAs = async (who: Person, topic: string, query = '') =>
-    ok(await who.call('GET', at(`/${topic}${query}`)))
+    assertStatus(await who.call('GET', at(`/${topic}${query}`)))
   const textsOf = ({ items }: { items: Shown[] }) => items.map(({ text }) => text)
 
-  it('is a topic with its first message, for who may see what it is about, readers too', async () => {
+  it('is a topic with its first message, for everyone who may see its subject, even read-only', async () => {
     const started = await patient.call('POST', at(), first)
-    const { id, createdAt, lastMessageAt, ...topic } = ok(started, 201)
+    const { id, createdAt, lastMessageAt, ...topic } = assertStatus(started, 201)
     assert.equal(started.headers.get('location'), at(`/${id}`))
     assert.deepEqual(topic, {
       ...{ version: 1, title: first.title, createdBy: { mvUid: patient.mvUid, name: 'Ann' }, unread: 0 },
@@ -65,7 +65,7 @@ describe('a chat', () => {
     const seen = await topicAs(nurse, id)
     assert.deepEqual(textsOf(seen), [first.text, 'Yes, they do.', 'Thanks'])
     assert.equal(seen.unread, 2)
-    const [listed] = ok(await reader.call('GET', at())).items
+    const [listed] = assertStatus(await reader.call('GET', at())).items
     assert.deepEqual([listed.id, listed.unread, listed.lastMessageAt], [id, 2, seen.lastMessageAt])
     for (const [method, path, body] of [
       ['GET', at(), undefined],
@@ -77,54 +77,54 @@ describe('a chat', () => {
       ['PUT', at(`/${id}/message/${seen.items[0].id}`), { text: 'x' }],
       ['DELETE', at(`/${id}/message/${seen.items[0].id}`), undefined],
     ] as const) {
-      refused(await stranger.call(method, path, body), 404, 'not-found')
-      refused(await call(method, path, body), 401, 'unauthenticated')
+      assertProblem(await stranger.call(method, path, body), 404, 'not-found')
+      assertProblem(await call(method, path, body), 401, 'unauthenticated')
     }
-    refused(await stranger.call('GET', '/chat/careplan/nothing'), 404, 'not-found')
+    assertProblem(await stranger.call('GET', '/chat/careplan/nothing'), 404, 'not-found')
   })
 
-  it('is about plans, goals, tasks, events and EHRs, each apart', async () => {
-    const goalId = await newGoal(patient, carePlanId)
-    const taskId = await newTask(patient, carePlanId, goalId)
+  it('is about plans, goals, tasks, events and EHRs, each separately', async () => {
+    const goalId = await createGoal(patient, carePlanId)
+    const taskId = await createTask(patient, carePlanId, goalId)
     const event = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z', carePlanId }
-    const eventId = ok(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
+    const eventId = assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
     for (const place of [`goal/${goalId}`, `task/${taskId}`, `event/${eventId}`, `ehr/${patient.ehrId}`]) {
       const id = await start(reader, place)
-      const { items } = ok(await nurse.call('GET', at('', place)))
+      const { items } = assertStatus(await nurse.call('GET', at('', place)))
       assert.deepEqual(
         items.map((one: Shown) => one.id),
         [id],
         place,
       )
-      refused(await nurse.call('GET', at(`/${id}`)), 404, 'not-found')
-      refused(await stranger.call('GET', at(`/${id}`, place)), 404, 'not-found')
+      assertProblem(await nurse.call('GET', at(`/${id}`)), 404, 'not-found')
+      assertProblem(await stranger.call('GET', at(`/${id}`, place)), 404, 'not-found')
     }
-    ok(await patient.call('DELETE', `/med/${patient.ehrId}/event/${eventId}`), 204)
-    refused(await patient.call('GET', at('', `event/${eventId}`)), 404, 'not-found')
-    refused(await patient.call('GET', at('', 'network/x')), 404, 'not-found')
-    refused(await patient.call('GET', '/chat/weather/x'), 400, 'invalid-input')
+    assertStatus(await patient.call('DELETE', `/med/${patient.ehrId}/event/${eventId}`), 204)
+    assertProblem(await patient.call('GET', at('', `event/${eventId}`)), 404, 'not-found')
+    assertProblem(await patient.call('GET', at('', 'network/x')), 404, 'not-found')
+    assertProblem(await patient.call('GET', '/chat/weather/x'), 400, 'invalid-input')
   })
 
-  it('is between two users as long as they are connected', async () => {
-    const [one, two] = await Promise.all([newPerson(), newPerson()])
+  it('is between two users while they are connected', async () => {
+    const [one, two] = await Promise.all([createPerson(), createPerson()])
     const of = (other: Person) => `network/${other.mvUid}`
-    refused(await one.call('POST', at('', of(two)), first), 404, 'not-found')
+    assertProblem(await one.call('POST', at('', of(two)), first), 404, 'not-found')
     for (const [a, b] of [
       [one, two],
       [two, one],
     ] as const)
       await a.call('POST', `/profile/${a.mvUid}/network`, { mvUid: b.mvUid })
     const id = await start(one, of(two))
-    ok(await two.call('POST', at(`/${id}`, of(one)), { text: 'Yes' }), 201)
-    assert.deepEqual(textsOf(ok(await one.call('GET', at(`/${id}`, of(two))))), [first.text, 'Yes'])
-    refused(await stranger.call('GET', at(`/${id}`, of(two))), 404, 'not-found')
+    assertStatus(await two.call('POST', at(`/${id}`, of(one)), { text: 'Yes' }), 201)
+    assert.deepEqual(textsOf(assertStatus(await one.call('GET', at(`/${id}`, of(two))))), [first.text, 'Yes'])
+    assertProblem(await stranger.call('GET', at(`/${id}`, of(two))), 404, 'not-found')
     const attached = { text: 'x', attachments: [{ type: 'Event', id: 'x' }] }
-    refused(await one.call('POST', at(`/${id}`, of(two)), attached), 422, 'rule-violated')
-    ok(await one.call('DELETE', `/profile/${one.mvUid}/network/${two.mvUid}`), 204)
-    refused(await two.call('GET', at(`/${id}`, of(one))), 404, 'not-found')
+    assertProblem(await one.call('POST', at(`/${id}`, of(two)), attached), 422, 'rule-violated')
+    assertStatus(await one.call('DELETE', `/profile/${one.mvUid}/network/${two.mvUid}`), 204)
+    assertProblem(await two.call('GET', at(`/${id}`, of(one))), 404, 'not-found')
   })
 
-  it('goes back and forth page by page, the newest last', async () => {
+  it('is paged back and forth, the newest last', async () => {
     const id = await start()
     for (const text of ['1', '2', '3', '4']) await said(id, text)
     const last = await topicAs(reader, id, '?limit=2')
@@ -134,65 +134,69 @@ describe('a chat', () => {
     const oldest = await topicAs(reader, id, `?limit=2&cursor=${before.page.prev}`)
     assert.deepEqual([textsOf(oldest), oldest.page.prev], [[first.text], null])
     assert.deepEqual(textsOf(await topicAs(reader, id, `?limit=2&cursor=${oldest.page.next}`)), ['1', '2'])
-    refused(await reader.call('GET', at(`/${id}?cursor=x`)), 400, 'malformed-request')
+    assertProblem(await reader.call('GET', at(`/${id}?cursor=x`)), 400, 'malformed-request')
   })
 
-  it('takes plain text that says something, and refers to what there is', async () => {
+  it('accepts plain text that is not empty, and existing references', async () => {
     const id = await start()
     for (const text of ['   \n ', '\u200b\u2060', '\u202eevil', 'a\u0007', 'a\u0000b'])
-      assert.deepEqual(refusedAt(await post(id, text), 422, 'rule-violated'), ['body.text'])
-    assert.deepEqual(refused(await post(id, '\u202e\u202d'), 422, 'rule-violated'), ['blank', 'plain'])
-    refused(await post(id, ''), 400, 'invalid-input')
-    refused(await post(id, 'x'.repeat(10_001)), 400, 'invalid-input')
-    refused(await post(id, 'x'.repeat(1_000_000)), 413, 'content-too-large')
+      assert.deepEqual(assertProblemPlaces(await post(id, text), 422, 'rule-violated'), ['body.text'])
+    assert.deepEqual(assertProblem(await post(id, '\u202e\u202d'), 422, 'rule-violated'), ['blank', 'plain'])
+    assertProblem(await post(id, ''), 400, 'invalid-input')
+    assertProblem(await post(id, 'x'.repeat(10_001)), 400, 'invalid-input')
+    assertProblem(await post(id, 'x'.repeat(1_000_000)), 413, 'content-too-large')
     const bold = '<b>bold</b> https://example.org'
-    assert.equal(ok(await post(id, bold), 201).text, bold)
+    assert.equal(assertStatus(await post(id, bold), 201).text, bold)
     const answered = await said(id, 'First')
-    const reply = ok(await post(id, 'Second', reader, { replyTo: answered }), 201)
+    const reply = assertStatus(await post(id, 'Second', reader, { replyTo: answered }), 201)
     assert.equal(reply.replyTo, answered)
     const elsewhere = await said(await start(), 'Elsewhere')
-    assert.deepEqual(refusedAt(await post(id, 'x', nurse, { replyTo: elsewhere }), 422, 'rule-violated'), [
-      'body.replyTo',
-    ])
+    assert.deepEqual(
+      assertProblemPlaces(await post(id, 'x', nurse, { replyTo: elsewhere }), 422, 'rule-violated'),
+      ['body.replyTo'],
+    )
     const steps = { carePlanId, dataType: 'steps', value: 1, timestamp: '2026-03-01T08:00:00Z' }
-    const stepsId = ok(await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, steps), 201).id
+    const stepsId = assertStatus(
+      await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, steps),
+      201,
+    ).id
     const reference = { type: 'Measurement', id: stepsId }
-    const { attachments } = ok(await post(id, 'See', nurse, { attachments: [reference] }), 201)
+    const { attachments } = assertStatus(await post(id, 'See', nurse, { attachments: [reference] }), 201)
     assert.deepEqual(attachments, [{ ...reference, href: `/ehr/${patient.ehrId}/measurement/${stepsId}` }])
     const wrong = [
       { type: 'Measurement', id: 'nothing' },
       { type: '_User', id: patient.mvUid },
     ]
-    refused(await post(id, 'x', nurse, { attachments: wrong }), 400, 'invalid-input')
+    assertProblem(await post(id, 'x', nurse, { attachments: wrong }), 400, 'invalid-input')
     const others = [
       { type: 'Measurement', id: 'nothing' },
       { type: 'CarePlan', id: carePlanId },
     ]
-    assert.deepEqual(refusedAt(await post(id, 'x', nurse, { attachments: others }), 422, 'rule-violated'), [
-      'body.attachments.0',
-      'body.attachments.1',
-    ])
+    assert.deepEqual(
+      assertProblemPlaces(await post(id, 'x', nurse, { attachments: others }), 422, 'rule-violated'),
+      ['body.attachments.0', 'body.attachments.1'],
+    )
   })
 
-  it('is posted once under one Idempotency-Key', async () => {
+  it('is posted once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': randomUUID() }
     const ids = [0, 1].map(() => patient.call('POST', at(), first, key))
     const [one, two] = (await Promise.all(ids)).map((answer) =>
       answer.status === 201 ? answer.body.id : undefined,
     )
-    const again = ok(await patient.call('POST', at(), first, key), 201).id
+    const again = assertStatus(await patient.call('POST', at(), first, key), 201).id
     assert.ok([one, two].every((id) => id === undefined || id === again))
   })
 
-  it('is changed by its author for 15 minutes, marked; deleted it leaves a tombstone', async () => {
+  it('is edited by its author for 15 minutes, with a mark; a deletion leaves a tombstone', async () => {
     const id = await start()
     const messageId = await said(id, 'Tomorow')
     const message = at(`/${id}/message/${messageId}`)
-    refused(await patient.call('PUT', message, { text: 'x' }), 403, 'forbidden')
-    refused(await patient.call('DELETE', message), 403, 'forbidden')
-    const edited = ok(await nurse.call('PUT', message, { text: 'Tomorrow' }, { 'if-match': '"1"' }))
+    assertProblem(await patient.call('PUT', message, { text: 'x' }), 403, 'forbidden')
+    assertProblem(await patient.call('DELETE', message), 403, 'forbidden')
+    const edited = assertStatus(await nurse.call('PUT', message, { text: 'Tomorrow' }, { 'if-match': '"1"' }))
     assert.deepEqual([edited.text, edited.version, edited.editedAt !== null], ['Tomorrow', 2, true])
-    refused(
+    assertProblem(
       await nurse.call('PUT', message, { text: 'x' }, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
@@ -200,91 +204,100 @@ describe('a chat', () => {
     const messages = service.db.collection<{ _id: string }>('ChatMessage')
     const late = new Date(Date.now() - HOUR_MS / 4 - 1000)
     await messages.updateOne({ _id: messageId }, { $set: { _created_at: late } })
-    assert.deepEqual(refusedAt(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated'), [
-      'body.text',
-    ])
-    ok(await nurse.call('DELETE', message), 204)
+    assert.deepEqual(
+      assertProblemPlaces(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated'),
+      ['body.text'],
+    )
+    assertStatus(await nurse.call('DELETE', message), 204)
     const stone = (await topicAs(patient, id)).items.find((one: Shown) => one.id === messageId)
     assert.deepEqual([stone.text, stone.deleted, stone.author.mvUid], [null, true, nurse.mvUid])
-    refused(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated')
+    assertProblem(await nurse.call('PUT', message, { text: 'x' }), 422, 'rule-violated')
   })
 
-  it('counts what somebody has not read, until they say how far they have', async () => {
+  it('counts unread messages until the reader confirms them', async () => {
     const id = await start()
     const two = await said(id, 'two')
     await said(id, 'three')
     const unread = async (who: Person) => (await topicAs(who, id)).unread
     const read = (who: Person, body: object = {}) => who.call('POST', at(`/${id}/read`), body)
     assert.deepEqual([await unread(patient), await unread(nurse), await unread(reader)], [2, 1, 3])
-    ok(await read(reader, { messageId: two }), 204)
+    assertStatus(await read(reader, { messageId: two }), 204)
     assert.equal(await unread(reader), 1)
-    ok(await read(reader), 204)
-    ok(await read(reader, { messageId: two }), 204)
+    assertStatus(await read(reader), 204)
+    assertStatus(await read(reader, { messageId: two }), 204)
     assert.equal(await unread(reader), 0)
     await said(id, 'four', patient)
     assert.equal(await unread(reader), 1)
-    assert.deepEqual(refusedAt(await read(reader, { messageId: 'of-the-future' }), 422, 'rule-violated'), [
-      'body.messageId',
-    ])
+    assert.deepEqual(
+      assertProblemPlaces(await read(reader, { messageId: 'of-the-future' }), 422, 'rule-violated'),
+      ['body.messageId'],
+    )
   })
 
-  it('is closed by who started it or may change what it is about', async () => {
+  it('is closed by its starter or by users who may change its subject', async () => {
     const id = await start(reader)
     const other = await start()
-    refused(await reader.call('POST', at(`/${other}/close`)), 403, 'forbidden')
-    assert.equal(ok(await reader.call('POST', at(`/${id}/close`))).closed, true)
-    refused(await post(id, 'Too late'), 422, 'rule-violated')
+    assertProblem(await reader.call('POST', at(`/${other}/close`)), 403, 'forbidden')
+    assert.equal(assertStatus(await reader.call('POST', at(`/${id}/close`))).closed, true)
+    assertProblem(await post(id, 'Too late'), 422, 'rule-violated')
     assert.deepEqual(textsOf(await topicAs(nurse, id)), [first.text])
   })
 
-  it('is audited, kept in both families, and goes with its plan and its EHR', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner)
-    await letIn(plan, nurse, 'write')
+  it('is audited, available in both families, and deleted with its plan and its EHR', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
+    await addParticipant(plan, nurse, 'write')
     const since = new Date()
     const id = await start(owner, `careplan/${plan}`)
-    const posted = ok(await nurse.call('POST', at(`/${id}`, `careplan/${plan}`), { text: 'Hello' }), 201)
-    assert.deepEqual((await auditOf(owner.ehrId, since)).sort(), [
+    const posted = assertStatus(
+      await nurse.call('POST', at(`/${id}`, `careplan/${plan}`), { text: 'Hello' }),
+      201,
+    )
+    assert.deepEqual((await readAudit(owner.ehrId, since)).sort(), [
       'create ChatMessage done',
       'create ChatMessage done',
       'create ChatTopic done',
     ])
-    const { body } = await classesOf(owner).get('ChatMessage', posted.id).expect(200)
+    const { body } = await createClassClient(owner).get('ChatMessage', posted.id).expect(200)
     assert.deepEqual([body.text, body.topicId, body.createdBy], ['Hello', id, nurse.mvUid])
-    const { results } = (await classesOf(nurse).list('ChatTopic', { carePlanId: plan }).expect(200)).body
+    const { results } = (await createClassClient(nurse).list('ChatTopic', { carePlanId: plan }).expect(200))
+      .body
     assert.deepEqual(
       results.map(({ objectId }: Shown) => objectId),
       [id],
     )
-    assert.deepEqual((await classesOf(stranger).list('ChatTopic', { carePlanId: plan })).body.results, [])
+    assert.deepEqual(
+      (await createClassClient(stranger).list('ChatTopic', { carePlanId: plan })).body.results,
+      [],
+    )
     const refusals = [
-      await classesOf(nurse).post('ChatMessage', { topicId: id, text: 'x' }),
-      await classesOf(nurse).put('ChatMessage', posted.id, { text: 'x' }),
-      await classesOf(nurse).delete('ChatMessage', posted.id),
+      await createClassClient(nurse).post('ChatMessage', { topicId: id, text: 'x' }),
+      await createClassClient(nurse).put('ChatMessage', posted.id, { text: 'x' }),
+      await createClassClient(nurse).delete('ChatMessage', posted.id),
     ]
     for (const answer of refusals)
       assert.ok([101, 119].includes(answer.body.code), JSON.stringify(answer.body))
-    assert.equal((await classesOf(nurse).get('ChatMessage', posted.id)).body.text, 'Hello')
-    ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    refused(await owner.call('GET', at(`/${id}`, `careplan/${plan}`)), 404, 'not-found')
-    assert.deepEqual((await classesOf(owner).list('ChatMessage', { topicId: id })).body.results, [])
-    await classesOf(patient)
-      .delete('CarePlan', await newPlan(patient))
+    assert.equal((await createClassClient(nurse).get('ChatMessage', posted.id)).body.text, 'Hello')
+    assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+    assertProblem(await owner.call('GET', at(`/${id}`, `careplan/${plan}`)), 404, 'not-found')
+    assert.deepEqual((await createClassClient(owner).list('ChatMessage', { topicId: id })).body.results, [])
+    await createClassClient(patient)
+      .delete('CarePlan', await createPlan(patient))
       .expect(200)
   })
 
-  it('names nobody where the plan is anonymous, and keeps what somebody wrote who has left', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner, { anonymous: true })
+  it('names nobody if the plan is anonymous, and keeps messages of former participants', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner, { anonymous: true })
     const add = (mvUid: string) =>
       owner.call('POST', `careplan/${plan}/participant`, { mvUid, access: 'READ' })
-    const { participationId } = ok(await add(reader.mvUid), 201)
+    const { participationId } = assertStatus(await add(reader.mvUid), 201)
     const place = `careplan/${plan}`
     const id = await start(owner, place)
-    ok(await reader.call('POST', at(`/${id}`, place), { text: 'Hello' }), 201)
-    ok(await owner.call('DELETE', `careplan/${plan}/participant/${participationId}`), 204)
-    refused(await reader.call('GET', at(`/${id}`, place)), 404, 'not-found')
-    const { items } = ok(await owner.call('GET', at(`/${id}`, place)))
+    assertStatus(await reader.call('POST', at(`/${id}`, place), { text: 'Hello' }), 201)
+    assertStatus(await owner.call('DELETE', `careplan/${plan}/participant/${participationId}`), 204)
+    assertProblem(await reader.call('GET', at(`/${id}`, place)), 404, 'not-found')
+    const { items } = assertStatus(await owner.call('GET', at(`/${id}`, place)))
     assert.deepEqual(
       items.map(({ text, author }: { text: string; author: Shown }) => [text, author.name]),
       [
@@ -294,9 +307,9 @@ describe('a chat', () => {
     )
   })
 
-  describe('reminds by mail', () => {
+  describe('with reminders by mail', () => {
     const mails: string[] = []
-    const records = () => ({ ...service }) as unknown as Records
+    const records = () => ({ ...service }) as unknown as StoreContext
     const remind = async (hours: number) => {
       const marks = new ReadMarks(service)
       const reminders = new Reminders({ records: records(), marks }, async ({ to, template, data }) => {
@@ -308,10 +321,10 @@ describe('a chat', () => {
       return mails.filter((id) => [patient, nurse, reader].some(({ mvUid }) => mvUid === id)).sort()
     }
 
-    /** A message of the nurse that is written some hours from now. */
+    /** A message of the nurse, written some hours in the future. */
     async function writtenAt(topic: string, place: string, hours: number): Promise<void> {
       const moment = new Date(Date.now() + hours * HOUR_MS)
-      const { id } = ok(await nurse.call('POST', at(`/${topic}`, place), { text: 'More' }), 201)
+      const { id } = assertStatus(await nurse.call('POST', at(`/${topic}`, place), { text: 'More' }), 201)
       const [messages, topics] = ['ChatMessage', 'ChatTopic'].map((name) =>
         service.db.collection<{ _id: string }>(name),
       )
@@ -319,10 +332,10 @@ describe('a chat', () => {
       await topics?.updateOne({ _id: topic }, { $set: { remindAt: new Date(moment.getTime() + HOUR_MS) } })
     }
 
-    it('those who have not read for an hour, once a day, unless they do not want it', async () => {
-      const plan = await newPlan(patient)
-      await letIn(plan, nurse, 'write')
-      await letIn(plan, reader, 'read')
+    it('reminds users of unread messages after an hour, once a day, unless they opt out', async () => {
+      const plan = await createPlan(patient)
+      await addParticipant(plan, nurse, 'write')
+      await addParticipant(plan, reader, 'read')
       await service.db.collection('ChatTopic').updateMany({}, { $unset: { remindAt: '' } })
       const place = `careplan/${plan}`
       const id = await start(nurse, place)
@@ -332,14 +345,14 @@ describe('a chat', () => {
       assert.deepEqual(await remind(1.2), [])
       await writtenAt(id, place, 2)
       assert.deepEqual(await remind(2.5), [])
-      ok(await reader.call('POST', at(`/${id}/read`, place), {}), 204)
+      assertStatus(await reader.call('POST', at(`/${id}/read`, place), {}), 204)
       assert.deepEqual(await remind(3.1), [])
       assert.deepEqual(await remind(26), [patient.mvUid])
-      assert.equal(ok(await patient.call('GET', `/auth/account/${patient.mvUid}`)).chatMails, true)
-      ok(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { chatMails: false }))
+      assert.equal(assertStatus(await patient.call('GET', `/auth/account/${patient.mvUid}`)).chatMails, true)
+      assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { chatMails: false }))
       await writtenAt(id, place, 50)
       assert.deepEqual(await remind(60), [reader.mvUid])
-      ok(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { chatMails: true }))
+      assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { chatMails: true }))
     })
   })
 })

@@ -1,47 +1,54 @@
 import assert from 'node:assert/strict'
-import type { About } from '../../../schemas/chat.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { assertError, classesOf } from '../../harness/clients/class-client.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
+import type { ChatSubjectType } from '../../../schemas/chat/chat.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertError, createClassClient } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 
-/** Something that two talk about: where it is talked about by either of them, and how it goes. */
+/** A chat subject: its paths for both users, and how it disappears. */
 interface Gone {
-  about: About
+  about: ChatSubjectType
   ids: [patient: string, nurse: string]
   go(): Promise<unknown>
   comeBack?(): Promise<unknown>
 }
 
-describe('what was said about', () => {
+describe('messages about', () => {
   let patient: Patient
   let nurse: Person
   before(async () => {
-    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
   })
 
   async function planWithBoth(owner = patient): Promise<string> {
-    const carePlanId = await newPlan(owner)
-    await letIn(carePlanId, nurse, 'write')
+    const carePlanId = await createPlan(owner)
+    await addParticipant(carePlanId, nurse, 'write')
     return carePlanId
   }
   const byClass = (className: string, id: string, owner = patient) =>
-    classesOf(owner).delete(className, id).expect(200)
+    createClassClient(owner).delete(className, id).expect(200)
   const both = (id: string): [string, string] => [id, id]
 
   async function goal(): Promise<[carePlanId: string, goalId: string]> {
     const carePlanId = await planWithBoth()
-    return [carePlanId, await newGoal(patient, carePlanId)]
+    return [carePlanId, await createGoal(patient, carePlanId)]
   }
   async function event(): Promise<[id: string, path: string]> {
     const visit = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
     const path = `/med/${patient.ehrId}/event`
     const sent = { ...visit, carePlanId: await planWithBoth() }
-    const { id } = ok(await patient.call('POST', path, sent), 201)
+    const { id } = assertStatus(await patient.call('POST', path, sent), 201)
     return [id, `${path}/${id}`]
   }
   async function ehr(): Promise<Patient> {
-    const owner = await newPatient()
+    const owner = await createPatient()
     await planWithBoth(owner)
     return owner
   }
@@ -56,12 +63,12 @@ describe('what was said about', () => {
       return { about: 'goal', ids: both(id), go: () => byClass('Goal', id) }
     },
     'a task that is deleted': async () => {
-      const id = await newTask(patient, ...(await goal()))
+      const id = await createTask(patient, ...(await goal()))
       return { about: 'task', ids: both(id), go: () => byClass('Task', id) }
     },
     'a task whose goal is deleted': async () => {
       const [carePlanId, goalId] = await goal()
-      const id = await newTask(patient, carePlanId, goalId)
+      const id = await createTask(patient, carePlanId, goalId)
       return { about: 'task', ids: both(id), go: () => byClass('Goal', goalId) }
     },
     'an event that the class family deletes': async () => {
@@ -70,7 +77,11 @@ describe('what was said about', () => {
     },
     'an event that the path family deletes': async () => {
       const [id, path] = await event()
-      return { about: 'event', ids: both(id), go: async () => ok(await patient.call('DELETE', path), 204) }
+      return {
+        about: 'event',
+        ids: both(id),
+        go: async () => assertStatus(await patient.call('DELETE', path), 204),
+      }
     },
     'an EHR that the class family deletes': async () => {
       const owner = await ehr()
@@ -78,7 +89,7 @@ describe('what was said about', () => {
     },
     'an EHR that the path family deletes': async () => {
       const owner = await ehr()
-      const go = async () => ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+      const go = async () => assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
       return { about: 'ehr', ids: both(owner.ehrId), go }
     },
     'each other by two who are not connected any more': async () => {
@@ -88,13 +99,13 @@ describe('what was said about', () => {
         await nurse.call('POST', `/profile/${nurse.mvUid}/network`, { mvUid: patient.mvUid })
       }
       await connect()
-      const go = async () => ok(await patient.call('DELETE', `${network}/${nurse.mvUid}`), 204)
+      const go = async () => assertStatus(await patient.call('DELETE', `${network}/${nurse.mvUid}`), 204)
       return { about: 'network', ids: [nurse.mvUid, patient.mvUid], go, comeBack: connect }
     },
   }
 
   for (const [name, make] of Object.entries(cases))
-    it(`${name} is gone for both families alike`, async () => {
+    it(`${name} are gone in both families`, async () => {
       const { about, ids, go, comeBack } = await make()
       const places = ids.map((id) => `/chat/${about}/${id}`) as [string, string]
       const readers: [Person, string][] =
@@ -106,31 +117,35 @@ describe('what was said about', () => {
             ]
       const starts = about === 'ehr' ? nurse : patient
       const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
-      const { id } = ok(await starts.call('POST', places[0], first), 201)
-      const said = ok(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
+      const { id } = assertStatus(await starts.call('POST', places[0], first), 201)
+      const said = assertStatus(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
 
       async function seen() {
         for (const [who, place] of readers) {
-          assert.equal(ok(await who.call('GET', `${place}/${id}`)).items.length, 2)
-          assert.equal((await classesOf(who).get('ChatTopic', id).expect(200)).body.title, first.title)
-          const { results } = (await classesOf(who).list('ChatMessage', { topicId: id }).expect(200)).body
+          assert.equal(assertStatus(await who.call('GET', `${place}/${id}`)).items.length, 2)
+          assert.equal(
+            (await createClassClient(who).get('ChatTopic', id).expect(200)).body.title,
+            first.title,
+          )
+          const { results } = (await createClassClient(who).list('ChatMessage', { topicId: id }).expect(200))
+            .body
           assert.equal(results.length, 2)
         }
       }
       await seen()
       await go()
       for (const [who, place] of readers) {
-        refused(await who.call('GET', place), 404, 'not-found')
-        refused(await who.call('GET', `${place}/${id}`), 404, 'not-found')
-        refused(await who.call('POST', `${place}/${id}`, { text: 'x' }), 404, 'not-found')
-        refused(await who.call('POST', place, first), 404, 'not-found')
-        assertError(await classesOf(who).get('ChatTopic', id), 101)
-        assertError(await classesOf(who).get('ChatMessage', said), 101)
+        assertProblem(await who.call('GET', place), 404, 'not-found')
+        assertProblem(await who.call('GET', `${place}/${id}`), 404, 'not-found')
+        assertProblem(await who.call('POST', `${place}/${id}`, { text: 'x' }), 404, 'not-found')
+        assertProblem(await who.call('POST', place, first), 404, 'not-found')
+        assertError(await createClassClient(who).get('ChatTopic', id), 101)
+        assertError(await createClassClient(who).get('ChatMessage', said), 101)
         for (const [className, where] of [
           ['ChatTopic', { objectId: id }],
           ['ChatMessage', { topicId: id }],
         ] as const)
-          assert.deepEqual((await classesOf(who).list(className, where).expect(200)).body.results, [])
+          assert.deepEqual((await createClassClient(who).list(className, where).expect(200)).body.results, [])
       }
       await comeBack?.()
       if (comeBack) await seen()

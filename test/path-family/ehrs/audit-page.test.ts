@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { complaintsOf } from '../../harness/clients/axe.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { ok } from '../../harness/clients/path-client.ts'
-import { newPerson, type Person, password } from '../../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { findAccessibilityViolations } from '../../harness/clients/axe.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person, password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-describe('the page that shows a patient who looked at their record', () => {
+describe("the page with accesses to a patient's record", () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
@@ -25,15 +25,15 @@ describe('the page that shows a patient who looked at their record', () => {
     page = await context.newPage()
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
     page.on('pageerror', (error) => faults.push(error.message))
-    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const named = { name: { displayName: '<b>Nurse</b> & "Ann"' } }
-    ok(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
-    const planId = await newPlan(patient)
-    await letIn(planId, nurse, 'read')
-    ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`))
+    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
+    const planId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'read')
+    assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`))
     const path = `/ehr/${patient.ehrId}/careplan/${planId}`
     assert.equal((await nurse.call('PUT', path, { name: 'x' })).status, 403)
-    assert.equal((await (await newPerson()).call('GET', path)).status, 404)
+    assert.equal((await (await createPerson()).call('GET', path)).status, 404)
   })
   after(() => browser?.close())
   beforeEach(() => context.clearCookies())
@@ -52,7 +52,7 @@ describe('the page that shows a patient who looked at their record', () => {
       ),
     )
 
-  it('names them, what they did and with which outcome, the newest first', async () => {
+  it('shows names, accesses and outcomes, the newest first', async () => {
     await logIn('en')
     const lines = await rows()
     assert.match(
@@ -69,7 +69,7 @@ describe('the page that shows a patient who looked at their record', () => {
     assert.deepEqual(faults, [])
   })
 
-  it('speaks Dutch, and forgets the patient at the logout', async () => {
+  it('has a Dutch version, and forgets the patient at the logout', async () => {
     await logIn('nl')
     assert.equal(await page.locator('h1').textContent(), 'Wie mijn dossier heeft bekeken')
     assert.equal(await page.locator('html').getAttribute('lang'), 'nl')
@@ -84,14 +84,14 @@ describe('the page that shows a patient who looked at their record', () => {
     assert.deepEqual(faults, [])
   })
 
-  it('says so when the login fails, and shows nothing', async () => {
+  it('reports a failed login, and shows nothing', async () => {
     await logIn('en', 'a wrong password')
     assert.match((await page.locator('[role=alert]').textContent()) ?? '', /could not be logged in/)
     assert.equal(await page.locator('table').count(), 0)
     assert.deepEqual(await context.cookies(), [])
   })
 
-  it('shows nobody the record of another one', async () => {
+  it('shows nobody the record of somebody else', async () => {
     const answer = await request()
       .get(`/ehr/audit?ehrId=${patient.ehrId}&own=true`)
       .set('Authorization', `Bearer ${nurse.authToken}`)
@@ -103,12 +103,13 @@ describe('the page that shows a patient who looked at their record', () => {
     assert.doesNotMatch(answer.text, /<script[^>]+src|\son\w+=/i)
   })
 
-  it('says of what was asked in many records at once that it was', async () => {
-    const [asked, asker] = await Promise.all([newPatient(), newPerson()])
-    await letIn(await newPlan(asked), asker, 'read')
-    for (let i = 0; i < 20; i++) ok(await asker.call('POST', '/ehr', { subjectId: `patient ${i}` }), 201)
-    ok(await asker.call('GET', `/ehr/${asked.ehrId}/careplan`))
-    await classesOf(asker).list('Task', { name: 'nowhere' }).expect(200)
+  it('marks a query over many records as such', async () => {
+    const [asked, asker] = await Promise.all([createPatient(), createPerson()])
+    await addParticipant(await createPlan(asked), asker, 'read')
+    for (let i = 0; i < 20; i++)
+      assertStatus(await asker.call('POST', '/ehr', { subjectId: `patient ${i}` }), 201)
+    assertStatus(await asker.call('GET', `/ehr/${asked.ehrId}/careplan`))
+    await createClassClient(asker).list('Task', { name: 'nowhere' }).expect(200)
     const headers = { Authorization: `Bearer ${asked.authToken}` }
     for (const [lang, expected] of Object.entries({
       en: ['care plan: looked for', 'task: looked for in all records that this person may read'],
@@ -120,14 +121,14 @@ describe('the page that shows a patient who looked at their record', () => {
     }
   })
 
-  it('goes on where a page ends', async () => {
-    const other = await newPatient()
-    for (let i = 0; i < 101; i++) ok(await other.call('GET', 'careplan'))
+  it('continues on a next page', async () => {
+    const other = await createPatient()
+    for (let i = 0; i < 101; i++) assertStatus(await other.call('GET', 'careplan'))
     const headers = { Authorization: `Bearer ${other.authToken}` }
     const nobody = await request().get('/ehr/audit').set(headers).expect(200)
     assert.match(nobody.text, /Nobody in the period/)
     const first = await request().get('/ehr/audit?own=true').set(headers).expect(200)
-    // What says the same is one line.
+    // Equal accesses are merged into one line.
     assert.match(first.text, /care plan: looked for <span>\(\d{2} times, since <time/)
     const next = /rel="next" href="(audit[^"]+)"/.exec(first.text)?.[1]?.replaceAll(/&#38;|&amp;/g, '&')
     const second = await request().get(`/ehr/${next}`).set(headers).expect(200)
@@ -142,8 +143,8 @@ describe('the page that shows a patient who looked at their record', () => {
     ])
   })
 
-  it('follows the language and the time zone of the profile, and otherwise the browser’s', async () => {
-    const reader = await newPatient()
+  it('uses the language and time zone of the profile, otherwise of the browser', async () => {
+    const reader = await createPatient()
     const headers = {
       Authorization: `Bearer ${reader.authToken}`,
       'Accept-Language': 'nl-BE,nl;q=0.9,en;q=0.5',
@@ -159,7 +160,7 @@ describe('the page that shows a patient who looked at their record', () => {
     assert.match(dutch, /<html lang="nl">/)
     assert.match(dutch, /<time class="utc"[^>]*>[\d-]+ [\d:]+ UTC<\/time>/)
     const profile = { name: { displayName: 'Reader' }, language: 'en', timeZone: 'Asia/Tokyo' }
-    ok(await reader.call('PUT', `/profile/${reader.mvUid}`, profile))
+    assertStatus(await reader.call('PUT', `/profile/${reader.mvUid}`, profile))
     const english = await pageWith()
     assert.match(english, /<html lang="en">/)
     const [, iso = '', local = ''] = /<time datetime="([^"]+)">([^<]+)</.exec(english) ?? []
@@ -174,15 +175,15 @@ describe('the page that shows a patient who looked at their record', () => {
       )
   })
 
-  it('has nothing that axe-core complains about, light and dark', async () => {
+  it('passes axe-core, light and dark', async () => {
     await logIn('en')
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
-      assert.deepEqual(await complaintsOf(page), [])
+      assert.deepEqual(await findAccessibilityViolations(page), [])
     }
   })
 
-  it('fits a small screen as cards, in both languages, and shows the logout on top', async () => {
+  it('shows cards on a small screen, in both languages, with the logout on top', async () => {
     await page.setViewportSize({ width: 360, height: 700 })
     for (const [lang, when] of [
       ['en', 'When'],

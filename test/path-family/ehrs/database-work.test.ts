@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { sweepAgreements } from '../../../records/ehrs/agreement.ts'
-import { sweepRemovedEhrs } from '../../../records/ehrs/removal/removed.ts'
-import { contents } from '../../../records/kinds.ts'
-import { removeEntriesBefore } from '../../../records/store/audit/checkpoint.ts'
+import { sweepAcceptances } from '../../../records/ehrs/acceptance.ts'
+import { sweepDeletedEhrs } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
+import { containedCollections } from '../../../records/kinds.ts'
+import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
 import {
-  newEhrAbout,
-  newGoal,
-  newPatient,
-  newPlan,
-  newTask,
+  createEhrAbout,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { ok } from '../../harness/clients/path-client.ts'
-import { newAdmin, newPerson } from '../../harness/people/people.ts'
-import { assertNoScan, commandsDuring, commandsOf } from '../../harness/service/database-commands.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createAdmin, createPerson } from '../../harness/people/people.ts'
+import { assertNoScan, recordAllCommands, recordCommands } from '../../harness/service/database-commands.ts'
 import { config, service } from '../../harness/service/service.ts'
-import { until } from '../../harness/until.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 const named = (commands: readonly Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
@@ -24,25 +24,25 @@ const named = (commands: readonly Document[]) =>
 const DAY_MS = 86_400_000
 const soon = () => new Date(Date.now() + 1500).toISOString()
 
-describe('the work of the database for care plans', () => {
+describe('database work for care plans', () => {
   let patient: Patient
   let planId: string
   before(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient)
+    patient = await createPatient()
+    planId = await createPlan(patient)
   })
 
-  it('is the data and its entry in the audit, and no question beside it', async () => {
+  it('reads the data and writes the audit entry, without further queries', async () => {
     const { ehrId } = patient
-    const goalId = await newGoal(patient, planId)
-    await newTask(patient, planId, goalId, { dueDate: '2026-01-01' })
+    const goalId = await createGoal(patient, planId)
+    await createTask(patient, planId, goalId, { dueDate: '2026-01-01' })
     const plan = `/med/${ehrId}/careplan/${planId}`
     const events = `/med/${ehrId}/event`
     const event = { carePlanId: planId, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
-    const eventId = ok(await patient.call('POST', events, event), 201).id
-    ok(await patient.call('POST', `${plan}/settings`, { a: 1 }))
-    const body = { mvUid: (await newPerson()).mvUid, access: 'READ' }
-    const { participationId } = ok(await patient.call('POST', `${plan}/participant`, body), 201)
+    const eventId = assertStatus(await patient.call('POST', events, event), 201).id
+    assertStatus(await patient.call('POST', `${plan}/settings`, { a: 1 }))
+    const body = { mvUid: (await createPerson()).mvUid, access: 'READ' }
+    const { participationId } = assertStatus(await patient.call('POST', `${plan}/participant`, body), 201)
     const expected = {
       [plan]: ['CarePlan', 'Goal', 'Task'],
       careplan: ['CarePlan'],
@@ -51,16 +51,16 @@ describe('the work of the database for care plans', () => {
       [`${plan}/participant`]: ['plan.participants'],
       [`${plan}/participant/${participationId}`]: ['plan.participants'],
       [`${plan}/settings`]: ['plan.settings'],
-      // The short ones and the long ones.
+      // Short events and long events are separate queries.
       [events]: ['Event', 'Event'],
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
       [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries', 'audit.entries', 'audit.scopes'],
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
-    ok(await patient.call('GET', '/ehr'))
+    assertStatus(await patient.call('GET', '/ehr'))
     for (const [path, found] of Object.entries(expected)) {
-      const commands = await commandsOf(async () => ok(await patient.call('GET', path)), /./)
+      const commands = await recordCommands(async () => assertStatus(await patient.call('GET', path)), /./)
       const own = named(commands)
       const reads = own.filter((name) => name !== 'insert audit.entries')
       assert.deepEqual(
@@ -72,29 +72,29 @@ describe('the work of the database for care plans', () => {
     }
   })
 
-  it('never goes through a whole collection', async () => {
-    const admin = await newAdmin()
-    const commands = await commandsOf(async () => {
-      const id = await newPlan(patient)
-      const goalId = await newGoal(patient, id)
-      const taskId = await newTask(patient, id, goalId, { dueDate: '2026-01-01' })
+  it('never scans a whole collection', async () => {
+    const admin = await createAdmin()
+    const commands = await recordCommands(async () => {
+      const id = await createPlan(patient)
+      const goalId = await createGoal(patient, id)
+      const taskId = await createTask(patient, id, goalId, { dueDate: '2026-01-01' })
       const task = `careplan/${id}/goal/${goalId}/task/${taskId}`
-      ok(await patient.call('PUT', task, { name: 'x' }))
-      ok(await patient.call('GET', `${task}/history`))
-      ok(await patient.call('POST', `${task}/restore`, { version: 1 }))
-      ok(await patient.call('GET', `/med/${patient.ehrId}/careplan/${id}/goal/${goalId}`))
+      assertStatus(await patient.call('PUT', task, { name: 'x' }))
+      assertStatus(await patient.call('GET', `${task}/history`))
+      assertStatus(await patient.call('POST', `${task}/restore`, { version: 1 }))
+      assertStatus(await patient.call('GET', `/med/${patient.ehrId}/careplan/${id}/goal/${goalId}`))
       for (const query of ['', '?status=ACTIVE&name=x', '?from=2026-01-01&to=2027-01-01&count=true&limit=1'])
-        ok(await patient.call('GET', `careplan${query}`))
+        assertStatus(await patient.call('GET', `careplan${query}`))
       for (const query of [
         '',
         '?assignee=x',
         '?dueBefore=2027-01-01&count=true',
         `?carePlanId=${id}&limit=1`,
       ])
-        ok(await patient.call('GET', `careplan/todo${query}`))
+        assertStatus(await patient.call('GET', `careplan/todo${query}`))
       const events = `/med/${patient.ehrId}/event`
       const event = { carePlanId: id, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
-      const eventId = ok(await patient.call('POST', events, event), 201).id
+      const eventId = assertStatus(await patient.call('POST', events, event), 201).id
       for (const query of [
         '',
         '?type=visit&count=true',
@@ -102,65 +102,74 @@ describe('the work of the database for care plans', () => {
         `/careplan/${id}`,
         '-participation',
       ])
-        ok(await patient.call('GET', `${events}${query}`))
-      ok(await patient.call('GET', `${events}?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=1`))
-      ok(await patient.call('PUT', `${events}/${eventId}`, event))
-      ok(await patient.call('DELETE', `${events}/${eventId}`), 204)
+        assertStatus(await patient.call('GET', `${events}${query}`))
+      assertStatus(
+        await patient.call('GET', `${events}?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=1`),
+      )
+      assertStatus(await patient.call('PUT', `${events}/${eventId}`, event))
+      assertStatus(await patient.call('DELETE', `${events}/${eventId}`), 204)
       const rate = { carePlanId: id, timestamp: '2026-03-01T08:30:00Z', heartRate: 72, heartRateUnit: '/min' }
       const items = [
         { ...rate, kind: 'heartrate' },
         { ...rate, kind: 'heartrate', deviceId: 'watch' },
       ]
       for (const stored of [2, 0])
-        assert.equal(ok(await patient.call('POST', 'procedure/batch', { items })).stored, stored)
+        assert.equal(assertStatus(await patient.call('POST', 'procedure/batch', { items })).stored, stored)
       for (const query of [
         '?count=true',
         '?order=asc&limit=1',
         `?carePlanId=${id}&from=2026-01-01T00:00:00Z`,
       ]) {
-        const { page } = ok(await patient.call('GET', `procedure/heartrate${query}`))
-        if (page.next) ok(await patient.call('GET', `procedure/heartrate${query}&cursor=${page.next}`))
-        ok(await patient.call('GET', `procedure/heartrate/omh${query.replace('count=true', '')}`))
+        const { page } = assertStatus(await patient.call('GET', `procedure/heartrate${query}`))
+        if (page.next)
+          assertStatus(await patient.call('GET', `procedure/heartrate${query}&cursor=${page.next}`))
+        assertStatus(await patient.call('GET', `procedure/heartrate/omh${query.replace('count=true', '')}`))
       }
-      ok(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
-      ok(await patient.call('POST', 'careplan/template/asthma', {}), 201)
+      assertStatus(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
+      assertStatus(await patient.call('POST', 'careplan/template/asthma', {}), 201)
       for (const query of ['', '?status=ACTIVE&count=true'])
-        ok(await patient.call('GET', `careplan/${id}/participant${query}`))
-      const guest = await newPerson()
+        assertStatus(await patient.call('GET', `careplan/${id}/participant${query}`))
+      const guest = await createPerson()
       const body = { mvUid: guest.mvUid, access: 'READ', end: soon() }
-      const { participationId } = ok(await patient.call('POST', `careplan/${id}/participant`, body), 201)
+      const { participationId } = assertStatus(
+        await patient.call('POST', `careplan/${id}/participant`, body),
+        201,
+      )
       const participant = `careplan/${id}/participant/${participationId}`
-      ok(await patient.call('PUT', participant, { access: 'WRITE', end: soon() }))
+      assertStatus(await patient.call('PUT', participant, { access: 'WRITE', end: soon() }))
       const plan = `/med/${patient.ehrId}/careplan/${id}`
-      await until(async () => (await guest.call('GET', plan)).status === 404)
-      ok(await patient.call('DELETE', participant), 204)
+      await waitUntil(async () => (await guest.call('GET', plan)).status === 404)
+      assertStatus(await patient.call('DELETE', participant), 204)
       const settings = `/med/${patient.ehrId}/careplan/${id}/settings`
-      for (const saved of [1, 2]) ok(await patient.call('POST', settings, { saved }))
-      ok(await patient.call('GET', settings))
-      ok(await patient.call('GET', '/ehr?limit=1'))
-      const { ehrId } = await newEhrAbout(patient, await newPerson())
-      ok(await patient.call('GET', '/ehr/pending?count=true'))
-      ok(await patient.call('POST', `/ehr/${ehrId}/accept`))
-      await sweepAgreements({ ...service, contents }, new Date())
-      ok(await patient.call('POST', '/ehr', {}), 201)
-      ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-      await sweepRemovedEhrs({ ...service, contents }, new Date())
-      ok(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
+      for (const saved of [1, 2]) assertStatus(await patient.call('POST', settings, { saved }))
+      assertStatus(await patient.call('GET', settings))
+      assertStatus(await patient.call('GET', '/ehr?limit=1'))
+      const { ehrId } = await createEhrAbout(patient, await createPerson())
+      assertStatus(await patient.call('GET', '/ehr/pending?count=true'))
+      assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
+      await sweepAcceptances({ ...service, contents: containedCollections }, new Date())
+      assertStatus(await patient.call('POST', '/ehr', {}), 201)
+      assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+      await sweepDeletedEhrs({ ...service, contents: containedCollections }, new Date())
+      assertStatus(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
     }, /^(ehr|plan|history)\./)
     assert.ok(commands.length > 80, String(commands.length))
     await assertNoScan(commands)
   })
 
-  it('never does in the jobs', async () => {
-    const owner = await newPatient()
-    const id = await newPlan(owner)
-    await newTask(owner, id, await newGoal(owner, id))
-    ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    const commands = await commandsDuring(async (sent) => {
+  it('never scans one in background jobs either', async () => {
+    const owner = await createPatient()
+    const id = await createPlan(owner)
+    await createTask(owner, id, await createGoal(owner, id))
+    assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+    const commands = await recordAllCommands(async (sent) => {
       for (const days of [0, 32])
-        await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + days * DAY_MS))
+        await sweepDeletedEhrs(
+          { ...service, contents: containedCollections },
+          new Date(Date.now() + days * DAY_MS),
+        )
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))
-      await until(() => named(sent).includes('find plan.participants'))
+      await waitUntil(() => named(sent).includes('find plan.participants'))
     }, /^(ehr|plan|history|audit)\.|^mails$/)
     const names = named(commands)
     for (const job of [

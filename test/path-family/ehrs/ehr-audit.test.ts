@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 interface Entry {
@@ -20,17 +20,17 @@ describe('the audit of an EHR', () => {
   let patient: Patient
   let planId: string
   beforeEach(async () => {
-    patient = await newPatient()
-    planId = await newPlan(patient)
+    patient = await createPatient()
+    planId = await createPlan(patient)
   })
 
-  /** All pages of the audit, newest first. */
+  /** All pages of the audit, the newest entries first. */
   async function auditFor(person: Person, limit = 1000, between = async () => {}): Promise<Entry[]> {
     const entries: Entry[] = []
     let cursor: string | null = ''
     while (cursor !== null) {
       const more: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
-      const { items, page } = ok(
+      const { items, page } = assertStatus(
         await person.call('GET', `/ehr/${patient.ehrId}/audit?limit=${limit}${more}`),
       )
       entries.push(...items)
@@ -40,14 +40,14 @@ describe('the audit of an EHR', () => {
     return entries
   }
 
-  it('tells its subject who saw what, when, by which application, with which outcome', async () => {
-    const nurse = await newPerson()
-    await letIn(planId, nurse, 'read')
+  it('shows its subject who saw what, when, by which application, with which outcome', async () => {
+    const nurse = await createPerson()
+    await addParticipant(planId, nurse, 'read')
     const before = Date.now()
     const path = `/ehr/${patient.ehrId}/careplan/${planId}`
-    ok(await nurse.call('GET', path, undefined, { 'x-request-id': 'the-look-of-the-nurse' }))
-    refused(await nurse.call('PUT', path, { name: 'Mine' }), 403, 'forbidden')
-    refused(await (await newPerson()).call('GET', path), 404, 'not-found')
+    assertStatus(await nurse.call('GET', path, undefined, { 'x-request-id': 'the-look-of-the-nurse' }))
+    assertProblem(await nurse.call('PUT', path, { name: 'Mine' }), 403, 'forbidden')
+    assertProblem(await (await createPerson()).call('GET', path), 404, 'not-found')
     const [own, denied, refusal, ...looks] = await auditFor(patient)
     const [line] = looks.filter(({ action }) => action === 'read')
     assert.ok(line && Date.parse(line.at) >= before && Date.parse(line.at) <= Date.now())
@@ -63,18 +63,18 @@ describe('the audit of an EHR', () => {
     assert.deepEqual([refusal?.userId, refusal?.action, refusal?.outcome], [nurse.mvUid, 'update', 'refused'])
   })
 
-  it('names of a query the properties that it asked by, and none of their values', async () => {
-    ok(await patient.call('GET', 'careplan'))
-    ok(await patient.call('GET', 'careplan?name=My%20secret&from=2026-01-01'))
+  it('contains the properties of a query, without their values', async () => {
+    assertStatus(await patient.call('GET', 'careplan'))
+    assertStatus(await patient.call('GET', 'careplan?name=My%20secret&from=2026-01-01'))
     const queries = (await auditFor(patient))
       .filter(({ action }) => action === 'query')
       .map((line) => line.asked)
     assert.deepEqual(queries.slice(0, 2), ['newest: ehrId name createdAt:from', 'newest: ehrId'])
   })
 
-  it('is read page by page while it grows: nothing twice, nothing left out', async () => {
+  it('is paged while it grows, without duplicates or gaps', async () => {
     const look = async () => {
-      for (let i = 0; i < 3; i++) ok(await patient.call('GET', `careplan/${planId}`))
+      for (let i = 0; i < 3; i++) assertStatus(await patient.call('GET', `careplan/${planId}`))
     }
     await look()
     const before = await auditFor(patient)
@@ -85,14 +85,14 @@ describe('the audit of an EHR', () => {
     assert.equal(paged.filter((entry) => older.has(key(entry))).length, before.length)
   })
 
-  it('is for its subject and administrators, and an attempt of another one stands in it', async () => {
-    const [nurse, stranger, admin] = await Promise.all([newPerson(), newPerson(), newAdmin()])
-    await letIn(planId, nurse, 'write')
+  it('is for its subject and administrators, and logs attempts by others', async () => {
+    const [nurse, stranger, admin] = await Promise.all([createPerson(), createPerson(), createAdmin()])
+    await addParticipant(planId, nurse, 'write')
     const path = `/ehr/${patient.ehrId}/audit`
-    refused(await nurse.call('GET', path), 403, 'forbidden')
-    refused(await nurse.call('DELETE', `/med/ehr/${patient.ehrId}`), 403, 'forbidden')
-    refused(await stranger.call('GET', path), 404, 'not-found')
-    refused(await stranger.call('DELETE', `/med/ehr/${patient.ehrId}`), 404, 'not-found')
+    assertProblem(await nurse.call('GET', path), 403, 'forbidden')
+    assertProblem(await nurse.call('DELETE', `/med/ehr/${patient.ehrId}`), 403, 'forbidden')
+    assertProblem(await stranger.call('GET', path), 404, 'not-found')
+    assertProblem(await stranger.call('DELETE', `/med/ehr/${patient.ehrId}`), 404, 'not-found')
     const lines = (await auditFor(admin)).map(
       ({ userId, action, type, outcome }) => `${userId} ${action} ${type} ${outcome}`,
     )
@@ -105,22 +105,22 @@ describe('the audit of an EHR', () => {
     assert.equal(lines.filter((line) => line.startsWith(`${stranger.mvUid} read Ehr denied`)).length, 2)
   })
 
-  it('outlives the EHR: administrators read it, nobody else', async () => {
-    const admin = await newAdmin()
+  it('outlives the EHR: then only administrators read it', async () => {
+    const admin = await createAdmin()
     const path = `/ehr/${patient.ehrId}/audit`
-    ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-    refused(await patient.call('GET', path), 404, 'not-found')
+    assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    assertProblem(await patient.call('GET', path), 404, 'not-found')
     const [own, , ...lines] = await auditFor(admin)
     assert.deepEqual(
       [own?.userId, own?.action, own?.type, own?.outcome],
       [admin.mvUid, 'query', 'Ehr', 'done'],
     )
     assert.ok(lines.some(({ action, type, outcome }) => `${action} ${type} ${outcome}` === 'delete Ehr done'))
-    refused(await admin.call('GET', '/ehr/unknown0000/audit'), 404, 'not-found')
+    assertProblem(await admin.call('GET', '/ehr/unknown0000/audit'), 404, 'not-found')
   })
 
-  it('can be changed by nobody over HTTP', async () => {
-    const admin = await newAdmin()
+  it('cannot be changed over HTTP', async () => {
+    const admin = await createAdmin()
     for (const method of ['POST', 'PUT', 'DELETE'])
       for (const person of [patient, admin]) {
         const { status } = await person.call(method, `/ehr/${patient.ehrId}/audit`, {})

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
-import { letIn, newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { type EventSource, eventSource } from '../../harness/clients/event-source.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { logInAs, newPerson, type Person } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, logInAs, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { until } from '../../harness/until.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 describe('the changes of an EHR', () => {
   let patient: Patient
@@ -16,10 +22,10 @@ describe('the changes of an EHR', () => {
   let otherPlanId: string
   const open: EventSource[] = []
   before(async () => {
-    ;[patient, nurse, stranger] = await Promise.all([newPatient(), newPerson(), newPerson()])
-    planId = await newPlan(patient)
-    otherPlanId = await newPlan(patient)
-    await letIn(planId, nurse, 'write')
+    ;[patient, nurse, stranger] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    planId = await createPlan(patient)
+    otherPlanId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'write')
   })
   afterEach(() => {
     for (const one of open.splice(0)) one.close()
@@ -27,19 +33,19 @@ describe('the changes of an EHR', () => {
 
   const at = () => `/ehr/${patient.ehrId}/changes`
   const follow = async (who: Person = patient, after?: string, path = at()) => {
-    const source = await eventSource(who, path, { ...(after !== undefined && { after }) })
+    const source = await openEventSource(who, path, { ...(after !== undefined && { after }) })
     open.push(source)
     return source
   }
   const weigh = (carePlanId: string, weight?: number): Promise<string> =>
-    newWeight(patient, carePlanId, weight)
+    createWeight(patient, carePlanId, weight)
   const dataOf = async (source: EventSource) => {
     const { name, data } = await source.next()
     assert.equal(name, 'change')
     return data
   }
 
-  it('are told as they happen: made, changed and deleted, by either family', async () => {
+  it('are sent when they happen: creations, changes and deletions by either family', async () => {
     const source = await follow()
     assert.match(source.type, /^text\/event-stream/)
     const id = await weigh(planId)
@@ -48,23 +54,23 @@ describe('the changes of an EHR', () => {
     const about = { id, type: 'BodyWeight', carePlanId: planId }
     assert.deepEqual(told, { ...about, operation: 'create', version: 1, href })
     assert.ok(Math.abs(Date.parse(when) - Date.now()) < 60_000)
-    assert.equal((await classesOf(patient).put('BodyWeight', id, { weight: 71 })).status, 200)
+    assert.equal((await createClassClient(patient).put('BodyWeight', id, { weight: 71 })).status, 200)
     const { at: _, ...changed } = await dataOf(source)
     assert.deepEqual(changed, { ...about, operation: 'update', version: 2, href })
-    ok(await patient.call('DELETE', href), 204)
+    assertStatus(await patient.call('DELETE', href), 204)
     const { at: __, ...gone } = await dataOf(source)
     assert.deepEqual(gone, { ...about, operation: 'delete', version: 3, href: null })
   })
 
-  it('are told to a participant of their plan only, and to no stranger', async () => {
+  it('are sent to participants of their own plan only, and to no stranger', async () => {
     const source = await follow(nurse)
     await weigh(otherPlanId)
     const seen = await weigh(planId, 72)
     assert.equal((await dataOf(source)).id, seen)
-    refused(await stranger.call('GET', at()), 404, 'not-found')
+    assertProblem(await stranger.call('GET', at()), 404, 'not-found')
   })
 
-  it('go on behind the last event that was heard, without a gap and in the same order', async () => {
+  it('resume after the last received event, without a gap and in the same order', async () => {
     const first = await follow()
     const heard = await weigh(planId, 60)
     assert.equal((await dataOf(first)).id, heard)
@@ -80,27 +86,27 @@ describe('the changes of an EHR', () => {
     assert.deepEqual([(await dataOf(third)).id, (await dataOf(third)).id], [missed[2], then])
   })
 
-  it('begin anew when the last event is too old, and refuse what is no id of one', async () => {
+  it('restart if the last event is too old, and refuse an invalid id', async () => {
     const source = await follow(patient, '1-1')
     assert.equal((await source.next()).name, 'reset')
     const id = await weigh(planId, 80)
     assert.equal((await dataOf(source)).id, id)
     for (const nonsense of ['x', '1', '-1-1', `${'9'.repeat(30)}-1`])
-      refused(
+      assertProblem(
         await patient.call('GET', at(), undefined, { 'last-event-id': nonsense }),
         400,
         'malformed-request',
       )
   })
 
-  it('end when the session ends, or the role, or the EHR', async () => {
+  it('end with the session, the role or the EHR', async () => {
     const [ofSession, ofRole] = [await follow(await logInAs(patient.email)), await follow(nurse)]
-    const spare = ok(await patient.call('POST', '/ehr', { subjectId: patient.mvUid }), 201).id
+    const spare = assertStatus(await patient.call('POST', '/ehr', { subjectId: patient.mvUid }), 201).id
     const ofEhr = await follow(patient, undefined, `/ehr/${spare}/changes`)
-    const leaving = ok(await patient.call('GET', '/auth/sessions')).items.find(
+    const leaving = assertStatus(await patient.call('GET', '/auth/sessions')).items.find(
       ({ current }: { current: boolean }) => !current,
     )
-    ok(await patient.call('DELETE', `/auth/sessions/${leaving.sid}`), 204)
+    assertStatus(await patient.call('DELETE', `/auth/sessions/${leaving.sid}`), 204)
     await ofSession.ended()
     const { client, db } = service
     const role = { ehrId: patient.ehrId, carePlanId: planId, right: 'write' } as const
@@ -109,11 +115,11 @@ describe('the changes of an EHR', () => {
     )
     await weigh(planId, 90)
     await ofRole.ended()
-    ok(await patient.call('DELETE', `/med/ehr/${spare}`), 204)
-    await until(() => ofEhr.hasEnded())
+    assertStatus(await patient.call('DELETE', `/med/ehr/${spare}`), 204)
+    await waitUntil(() => ofEhr.hasEnded())
   })
 
-  it('are in the audit: that somebody follows, and what they have heard', async () => {
+  it('are audited: the subscription and the received records', async () => {
     const since = new Date()
     const source = await follow()
     const id = await weigh(planId, 65)

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
-import { type Answer, call, refused } from '../../harness/clients/path-client.ts'
-import { followLink, mailTo } from '../../harness/people/mail.ts'
-import { as, logIn, newAddress, newAdmin, newPerson, register } from '../../harness/people/people.ts'
+import { type Answer, assertProblem, call } from '../../harness/clients/path-client.ts'
+import { followLink, waitForMail } from '../../harness/people/mail.ts'
+import {
+  createAddress,
+  createAdmin,
+  createPerson,
+  createPersonFor,
+  logIn,
+  register,
+} from '../../harness/people/people.ts'
 import { config, service } from '../../harness/service/service.ts'
 import { client, redirectUri, startProvider, type TestProvider } from './oidc.ts'
 
@@ -31,7 +38,7 @@ describe('login with an external identity', () => {
     const away = [await withCode('code'), await withToken('a.b.c')]
     provider = await startProvider(Number(new URL(config.oidcIssuer).port))
     for (const answer of away) {
-      refused(answer, 503, 'unavailable')
+      assertProblem(answer, 503, 'unavailable')
       assert.equal(answer.headers.get('retry-after'), '30')
     }
   })
@@ -40,37 +47,44 @@ describe('login with an external identity', () => {
     const codeOf = async (parameters: Record<string, string> = {}) =>
       (await provider.authorize(parameters)).get('code')
 
-    it('logs in the account that has the verified address, later the one that is linked', async () => {
-      const person = await newPerson()
+    it('logs in to the account with the verified address, and later to the linked one', async () => {
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email.toUpperCase(), email_verified: true }
       const verifier = random()
       const code = await codeOf({ code_challenge: sha256(verifier), code_challenge_method: 'S256' })
       const first = await withCode(code, { codeVerifier: verifier })
       assert.equal(loggedInAs(first), person.mvUid)
-      const account = await as(first.body, person.email).call('GET', `/auth/account/${person.mvUid}`)
+      const account = await createPersonFor(first.body, person.email).call(
+        'GET',
+        `/auth/account/${person.mvUid}`,
+      )
       assert.equal(account.status, 200)
       assert.equal(
         (await call('POST', '/auth/login/token', { refreshToken: first.body.refreshToken })).status,
         200,
       )
 
-      provider.account = { ...provider.account, email: newAddress() }
+      provider.account = { ...provider.account, email: createAddress() }
       assert.equal(loggedInAs(await withCode(await codeOf())), person.mvUid)
     })
 
-    it('takes a code once, with its verifier and its redirect URI', async () => {
-      const person = await newPerson()
+    it('accepts a code once, with its verifier and its redirect URI', async () => {
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const code = await codeOf()
       assert.equal((await withCode(code)).status, 200)
-      refused(await withCode(code), 401, 'identity-refused')
-      refused(await withCode('invented'), 401, 'identity-refused')
+      assertProblem(await withCode(code), 401, 'identity-refused')
+      assertProblem(await withCode('invented'), 401, 'identity-refused')
       const challenged = { code_challenge: sha256(random()), code_challenge_method: 'S256' }
-      refused(await withCode(await codeOf(challenged)), 401, 'identity-refused')
-      refused(await withCode(await codeOf(challenged), { codeVerifier: random() }), 401, 'identity-refused')
+      assertProblem(await withCode(await codeOf(challenged)), 401, 'identity-refused')
+      assertProblem(
+        await withCode(await codeOf(challenged), { codeVerifier: random() }),
+        401,
+        'identity-refused',
+      )
       const elsewhere = { redirectUri: 'https://evil.example/callback' }
-      refused(await withCode(await codeOf(), elsewhere), 401, 'identity-refused')
-      refused(await withCode(await codeOf(), { redirectUri: 'nowhere' }), 400, 'invalid-input')
+      assertProblem(await withCode(await codeOf(), elsewhere), 401, 'identity-refused')
+      assertProblem(await withCode(await codeOf(), { redirectUri: 'nowhere' }), 400, 'invalid-input')
     })
   })
 
@@ -79,52 +93,52 @@ describe('login with an external identity', () => {
       (await provider.authorize({ response_type: 'id_token', nonce })).get('id_token') ?? ''
 
     it('logs in with the nonce of the request', async () => {
-      const person = await newPerson()
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const nonce = random()
       const token = await tokenOf(nonce)
-      refused(await withToken(token), 401, 'identity-refused')
-      refused(await withToken(token, 'another'), 401, 'identity-refused')
+      assertProblem(await withToken(token), 401, 'identity-refused')
+      assertProblem(await withToken(token, 'another'), 401, 'identity-refused')
       assert.equal(loggedInAs(await withToken(token, nonce)), person.mvUid)
     })
 
-    it('never makes an account', async () => {
-      const email = newAddress()
+    it('never creates an account', async () => {
+      const email = createAddress()
       provider.account = { sub: random(), email, email_verified: true }
-      refused(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
       assert.equal(await service.db.collection('_User').countDocuments({ email }), 0)
     })
 
     it('links no account by an address that either side has not verified', async () => {
-      const person = await newPerson()
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: false }
-      refused(await withToken(await tokenOf('n'), 'n'), 401, 'identity-refused')
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 401, 'identity-refused')
 
-      const pending = newAddress()
+      const pending = createAddress()
       await register(pending)
-      const { link } = await mailTo(pending)
+      const { link } = await waitForMail(pending)
       provider.account = { sub: random(), email: pending, email_verified: true }
-      refused(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
       await followLink(link)
       const subjectId = loggedInAs(await withToken(await tokenOf('n'), 'n'))
       assert.equal(await service.db.collection('Ehr').countDocuments({ subjectId }), 1)
     })
 
-    it('lets nobody in whose account is disabled or gone', async () => {
-      const admin = await newAdmin()
-      const person = await newPerson()
+    it('refuses disabled and deleted accounts', async () => {
+      const admin = await createAdmin()
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       loggedInAs(await withToken(await tokenOf('n'), 'n'))
       await admin.call('PUT', `/auth/account/${person.mvUid}`, { disabled: true })
-      refused(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
       assert.equal((await logIn(person.email)).status, 401)
       await admin.call('DELETE', `/auth/account/${person.mvUid}`, {})
-      refused(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
+      assertProblem(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
       assert.equal(await service.db.collection('auth.identities').countDocuments({ mvUid: person.mvUid }), 0)
     })
 
-    it('links once when two first logins come at the same instant', async () => {
-      const person = await newPerson()
+    it('links once after two concurrent first logins', async () => {
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const token = await tokenOf('n')
       const answers = await Promise.all(Array.from({ length: 5 }, () => withToken(token, 'n')))
@@ -132,7 +146,7 @@ describe('login with an external identity', () => {
     })
 
     it('refuses forged, foreign and expired tokens', async () => {
-      const person = await newPerson()
+      const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const claims = decodeJwt(await tokenOf('n'))
       const own = await importJWK(provider.key, 'RS256')

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { logIn, newAddress, newPerson } from '../../harness/people/people.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { createAddress, createPerson, logIn } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
-import { sized } from '../../harness/size.ts'
+import { bySize } from '../../harness/test-size.ts'
 
 describe('login with a password', () => {
-  it('gives tokens for both families', async () => {
-    const person = await newPerson()
+  it('returns tokens for both families', async () => {
+    const person = await createPerson()
     assert.equal(person.tokenType, 'Bearer')
     assert.equal(person.expiresIn, 900)
     assert.ok(person.refreshExpiresIn > 43_000 && person.refreshExpiresIn <= 43_200)
@@ -14,39 +14,39 @@ describe('login with a password', () => {
     assert.equal((await person.call('GET', `/auth/account/${person.mvUid}`)).status, 200)
   })
 
-  it('takes the address in any case', async () => {
-    const person = await newPerson()
+  it('accepts the address in any case', async () => {
+    const person = await createPerson()
     assert.equal((await logIn(person.email.toUpperCase())).status, 200)
   })
 
-  it('answers a wrong password like an unknown address', async () => {
-    const person = await newPerson()
+  it('gives the same answer to a wrong password and an unknown address', async () => {
+    const person = await createPerson()
     const wrong = await logIn(person.email, 'not the password')
-    const unknown = await logIn(newAddress(), 'not the password')
-    refused(wrong, 401, 'invalid-credentials')
-    refused(unknown, 401, 'invalid-credentials')
+    const unknown = await logIn(createAddress(), 'not the password')
+    assertProblem(wrong, 401, 'invalid-credentials')
+    assertProblem(unknown, 401, 'invalid-credentials')
     const about = ({ requestId, ...rest }: Record<string, unknown>) => rest
     assert.deepEqual(about(wrong.body), about(unknown.body))
   })
 
-  it('takes an empty password for a wrong one, wherever it is asked for', async () => {
-    const { email, mvUid, headers } = await newPerson()
+  it('treats an empty password as a wrong one, in every operation', async () => {
+    const { email, mvUid, headers } = await createPerson()
     const page = () => request().post('/ehr/audit').type('form')
     for (const login of [
       { email, password: '' },
-      { email: newAddress(), password: '' },
+      { email: createAddress(), password: '' },
     ]) {
       const { status, headers: told } = await page().send(login)
       assert.equal(status, 303)
       assert.match(told.location ?? '', /failed=true/)
     }
-    const change = { email: newAddress(), currentPassword: '' }
+    const change = { email: createAddress(), currentPassword: '' }
     const changed = await request().put(`/1/classes/_User/${mvUid}`).set(headers).send(change)
     assert.ok(changed.status === 400 && changed.body.code === 142, JSON.stringify(changed.body))
   })
 
-  it('locks an account, known or not, after as many wrong passwords', async () => {
-    const person = await newPerson()
+  it('locks an account, known or not, after the same number of wrong passwords', async () => {
+    const person = await createPerson()
     const codes = async (email: string) => {
       const found: string[] = []
       for (let i = 0; i < 8; i++) {
@@ -56,22 +56,22 @@ describe('login with a password', () => {
       return found
     }
     const known = await codes(person.email)
-    assert.deepEqual(known, await codes(newAddress()))
+    assert.deepEqual(known, await codes(createAddress()))
     assert.equal(known[0], 'invalid-credentials null')
     assert.equal(known.at(-1), 'account-locked 300')
-    refused(await logIn(person.email), 429, 'account-locked')
+    assertProblem(await logIn(person.email), 429, 'account-locked')
   })
 
-  const many = sized(40, 200)
-  it(`stands ${many} wrong logins`, async () => {
-    const email = newAddress()
+  const many = bySize(40, 200)
+  it(`answers ${many} wrong logins`, async () => {
+    const email = createAddress()
     const answers = await Promise.all(Array.from({ length: many }, () => logIn(email, 'not the password')))
     for (const { status } of answers) assert.ok(status === 401 || status === 429, String(status))
     assert.ok(answers.some(({ status }) => status === 429))
   })
 
   it('refuses operators, arrays and empty passwords', async () => {
-    const { email } = await newPerson()
+    const { email } = await createPerson()
     for (const body of [
       { email: { $gt: '' }, password: 'x' },
       { email, password: { $ne: '' } },
@@ -80,6 +80,6 @@ describe('login with a password', () => {
       { email },
       { email, password: 'x', master: true },
     ])
-      refused(await call('POST', '/auth/login/password', body), 400, 'invalid-input')
+      assertProblem(await call('POST', '/auth/login/password', body), 400, 'invalid-input')
   })
 })

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import Provider from 'oidc-provider'
 
-/** A person as the identity provider knows them. */
+/** A person in the identity provider's data. */
 interface ProviderAccount {
   sub: string
   email: string
@@ -12,14 +12,14 @@ interface ProviderAccount {
 export const client = { id: 'health-record', secret: 'a-secret-of-the-provider-and-us' }
 export const redirectUri = 'https://app.example.org/callback'
 
-/** A real OpenID Connect provider. It has no login page: who is logged in is set by the test. */
+/** A real OpenID Connect provider without a login page: the test sets who is logged in. */
 export interface TestProvider {
   issuer: string
-  /** Who logs in next. */
+  /** The account of the next login. */
   account: ProviderAccount
-  /** The private key that it signs with. */
+  /** The private key of its signatures. */
   key: JWK
-  /** What a browser would bring back: the parameters of the redirect. */
+  /** The parameters of the redirect that a browser would bring back. */
   authorize(parameters: Record<string, string>): Promise<URLSearchParams>
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ const configuration = (test: TestProvider) => ({
   ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
   features: { devInteractions: { enabled: false } },
   findAccount: () => ({ accountId: test.account.sub, claims: () => test.account }),
-  /** Everybody who asks has agreed. */
+  /** Grants all requests. */
   async loadExistingGrant(ctx: {
     oidc: { client: { clientId: string }; provider: Provider; account: { accountId: string } }
   }) {
@@ -77,7 +77,7 @@ const configuration = (test: TestProvider) => ({
   },
 })
 
-/** Follows the redirects as a browser does, with its cookies, to the one that leads to us. */
+/** Follows the redirects with cookies like a browser, until the one to our service. */
 async function authorize(issuer: string, parameters: Record<string, string>): Promise<URLSearchParams> {
   const query = new URLSearchParams({
     client_id: client.id,

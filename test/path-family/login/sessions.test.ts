@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { logInAs, newPerson } from '../../harness/people/people.ts'
-import { standstill } from '../../harness/service/clock.ts'
-import { keys, request, service } from '../../harness/service/service.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { createPerson, logInAs } from '../../harness/people/people.ts'
+import { withFrozenClock } from '../../harness/service/clock.ts'
+import { apiKeys, request, service } from '../../harness/service/service.ts'
 
 const mine = (mvUid: string) => `/auth/account/${mvUid}`
 
 describe('sessions', () => {
-  it('are listed with device and last use, the current one marked', async () => {
-    const person = await newPerson()
+  it('are listed with device and last use, and the current one is marked', async () => {
+    const person = await createPerson()
     const phone = await call(
       'POST',
       '/auth/login/password',
@@ -29,14 +29,14 @@ describe('sessions', () => {
     assert.equal(next.body.page.next, null)
   })
 
-  it('end at once in both families, by logout', async () => {
-    const person = await newPerson()
-    const parse = { ...keys(), 'X-Parse-Session-Token': person.sessionToken }
+  it('end at once in both families after a logout', async () => {
+    const person = await createPerson()
+    const parse = { ...apiKeys(), 'X-Parse-Session-Token': person.sessionToken }
     await request().get('/1/users/me').set(parse).expect(200)
     assert.equal((await person.call('GET', mine(person.mvUid))).status, 200)
     assert.equal((await person.call('POST', '/auth/logout')).status, 204)
-    refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
-    refused(
+    assertProblem(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(
       await call('POST', '/auth/login/token', { refreshToken: person.refreshToken }),
       401,
       'unauthenticated',
@@ -45,47 +45,47 @@ describe('sessions', () => {
     assert.notEqual(status, 200)
   })
 
-  it('end at once here when the class family ends them', async () => {
-    const person = await newPerson()
+  it('end at once in this instance if the class family ends them', async () => {
+    const person = await createPerson()
     assert.equal((await person.call('GET', mine(person.mvUid))).status, 200)
-    const parse = { ...keys(), 'X-Parse-Session-Token': person.sessionToken }
+    const parse = { ...apiKeys(), 'X-Parse-Session-Token': person.sessionToken }
     await request().post('/1/logout').set(parse).expect(200)
-    refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
   })
 
-  it('end within 5 s when another instance ends them', async () => {
-    const person = await newPerson()
+  it('end within 5 s if another instance ends them', async () => {
+    const person = await createPerson()
     const other = await logInAs(person.email)
-    await standstill(async (pass) => {
+    await withFrozenClock(async (pass) => {
       assert.equal((await person.call('GET', mine(person.mvUid))).status, 200)
       await service.db.collection('_Session').deleteOne({ _session_token: person.sessionToken })
       pass(5_001)
-      refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
+      assertProblem(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
       assert.equal((await other.call('GET', mine(person.mvUid))).status, 200)
     })
   })
 
-  it('are ended one by one, and only by their owner', async () => {
-    const person = await newPerson()
+  it('are ended one by one, only by their owner', async () => {
+    const person = await createPerson()
     const second = await logInAs(person.email)
     const { body } = await second.call('GET', '/auth/sessions')
     const first = body.items.find(({ current }: { current: boolean }) => !current).sid
-    const stranger = await newPerson()
-    refused(await stranger.call('DELETE', `/auth/sessions/${first}`), 404, 'not-found')
+    const stranger = await createPerson()
+    assertProblem(await stranger.call('DELETE', `/auth/sessions/${first}`), 404, 'not-found')
     assert.equal((await person.call('GET', mine(person.mvUid))).status, 200)
     assert.equal((await second.call('DELETE', `/auth/sessions/${first}`)).status, 204)
-    refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
     assert.equal((await second.call('GET', mine(person.mvUid))).status, 200)
-    refused(await second.call('DELETE', `/auth/sessions/${first}`), 404, 'not-found')
+    assertProblem(await second.call('DELETE', `/auth/sessions/${first}`), 404, 'not-found')
   })
 
-  it('are over when they have expired', async () => {
-    const person = await newPerson()
+  it('end when they expire', async () => {
+    const person = await createPerson()
     await service.db
       .collection('_Session')
       .updateOne({ _session_token: person.sessionToken }, { $set: { expiresAt: new Date(Date.now() - 1) } })
-    refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
-    refused(
+    assertProblem(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
+    assertProblem(
       await call('POST', '/auth/login/token', { refreshToken: person.refreshToken }),
       401,
       'unauthenticated',

@@ -10,10 +10,10 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose'
-import { type KeyOptions, openSigningKeys } from '../../../server/accounts/keys.ts'
-import { createSeal } from '../../../server/accounts/sealed.ts'
-import { call, refused } from '../../harness/clients/path-client.ts'
-import { as, newPerson, type Person } from '../../harness/people/people.ts'
+import { createKeyEncryption } from '../../../server/keys/key-encryption.ts'
+import { openSigningKeys, type SigningKeyOptions } from '../../../server/keys/signing-keys.ts'
+import { assertProblem, call } from '../../harness/clients/path-client.ts'
+import { createPerson, createPersonFor, type Person } from '../../harness/people/people.ts'
 import { config, service } from '../../harness/service/service.ts'
 
 const refresh = (refreshToken: string) => call('POST', '/auth/login/token', { refreshToken })
@@ -23,9 +23,9 @@ const keySet = async () => (await call('GET', '/auth/login/jwks')).body
 describe('access tokens', () => {
   let person: Person
   before(async () => {
-    person = await newPerson()
+    person = await createPerson()
   })
-  const withToken = (token: string) => as({ ...person, authToken: token }, person.email)
+  const withToken = (token: string) => createPersonFor({ ...person, authToken: token }, person.email)
   const isRefused = async (token: string, why: string) => {
     const answer = await withToken(token).call('GET', `/auth/account/${person.mvUid}`)
     assert.equal(answer.status, 401, why)
@@ -33,7 +33,7 @@ describe('access tokens', () => {
   const claims = () => decodeJwt(person.authToken)
   const header = () => decodeProtectedHeader(person.authToken) as { alg: string; kid: string; typ: string }
 
-  it('are verified by the published keys, and say who, in which session and no more', async () => {
+  it('are verified with the published keys, and contain only user and session', async () => {
     const { payload } = await jwtVerify(person.authToken, createLocalJWKSet(await keySet()), {
       issuer: service.url,
       audience: 'health-record-service',
@@ -43,7 +43,7 @@ describe('access tokens', () => {
     assert.equal((payload.exp ?? 0) - (payload.iat ?? 0), 900)
   })
 
-  it('are published without their private halves, to be kept for a while', async () => {
+  it('are published without private keys, for caching', async () => {
     const { headers, body } = await call('GET', '/auth/login/jwks')
     assert.match(headers.get('cache-control') ?? '', /public, max-age=\d+/)
     for (const key of body.keys) {
@@ -52,7 +52,7 @@ describe('access tokens', () => {
     }
   })
 
-  it('hold their private halves encrypted in the database', async () => {
+  it('have private keys that the database stores encrypted', async () => {
     const stored = await service.db.collection('auth.signing_keys').find().toArray()
     assert.ok(stored.length > 0)
     for (const key of stored) assert.doesNotMatch(JSON.stringify(key), /"d"/)
@@ -63,7 +63,7 @@ describe('access tokens', () => {
       await isRefused(`${encoded({ ...header(), alg })}.${encoded(claims())}.`, alg)
   })
 
-  it('are refused when the public key is used as a secret', async () => {
+  it('are refused if the public key is used as a secret', async () => {
     const [jwk] = (await keySet()).keys
     const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
     for (const secret of [pem, JSON.stringify(jwk), Buffer.from(jwk.x, 'base64url')]) {
@@ -72,7 +72,7 @@ describe('access tokens', () => {
     }
   })
 
-  it('are refused when another key has signed them, however it is brought along', async () => {
+  it('are refused if another key has signed them, wherever the key is embedded', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
     const jwk = await exportJWK(publicKey)
     const headers = [header(), { ...header(), kid: 'unknown' }, { ...header(), jwk }, { alg: 'ES256', jwk }]
@@ -100,7 +100,7 @@ describe('access tokens', () => {
       await isRefused(nonsense, nonsense.slice(0, 10))
   })
 
-  it('outlive a rotation of the keys, and those of the new key hold at once on every instance', async () => {
+  it('stay valid after a key rotation, and those of the new key are valid at once on every instance', async () => {
     const before = await keySet()
     const keys = await otherInstance()
     await keys.rotate()
@@ -117,22 +117,24 @@ describe('access tokens', () => {
     assert.equal(after.keys.length, before.keys.length + 1)
   })
 
-  it('get a new key when the old one is too old, or cannot be decrypted any more', async () => {
+  it('get a new key if the old one is too old, or cannot be decrypted', async () => {
     const { kid } = await (await otherInstance()).current()
     const aged = await otherInstance({ clock: () => new Date(Date.now() + 31 * 24 * 3_600_000) })
     assert.notEqual((await aged.current()).kid, kid)
-    const foreign = await otherInstance({ seal: createSeal('another configured key', 'signing keys') })
+    const foreign = await otherInstance({
+      seal: createKeyEncryption('another configured key', 'signing keys'),
+    })
     const { kid: next } = await foreign.current()
     assert.ok((await foreign.publicKeys()).some((key) => key.kid === next))
     await service.db.collection('auth.signing_keys').deleteOne({ _id: next as never })
   })
 })
 
-/** The signing keys as another instance of the service has them. */
-const otherInstance = (more: Partial<KeyOptions> = {}) =>
+/** The signing keys in another instance of the service. */
+const otherInstance = (more: Partial<SigningKeyOptions> = {}) =>
   openSigningKeys({
     db: service.db,
-    seal: createSeal(config.keyEncryptionKey, 'signing keys'),
+    seal: createKeyEncryption(config.keyEncryptionKey, 'signing keys'),
     maxAgeDays: 30,
     tokenLifetime: 900,
     clock: () => new Date(),
@@ -141,18 +143,21 @@ const otherInstance = (more: Partial<KeyOptions> = {}) =>
 
 describe('refresh tokens', () => {
   it('are exchanged for a new pair in the same session', async () => {
-    const person = await newPerson()
+    const person = await createPerson()
     const { status, body } = await refresh(person.refreshToken)
     assert.equal(status, 200)
     assert.notEqual(body.refreshToken, person.refreshToken)
     assert.equal(body.sessionToken, person.sessionToken)
     assert.equal(decodeJwt(body.authToken).sid, decodeJwt(person.authToken).sid)
-    assert.equal((await as(body, person.email).call('GET', `/auth/account/${person.mvUid}`)).status, 200)
+    assert.equal(
+      (await createPersonFor(body, person.email).call('GET', `/auth/account/${person.mvUid}`)).status,
+      200,
+    )
     assert.equal((await refresh(body.refreshToken)).status, 200)
   })
 
-  it('used twice at the same instant give the same next one, and log nobody out', async () => {
-    const person = await newPerson()
+  it('return the same successor for two concurrent uses, and log nobody out', async () => {
+    const person = await createPerson()
     const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(person.refreshToken)))
     const next = new Set(answers.map(({ body }) => body.refreshToken))
     assert.deepEqual(
@@ -163,33 +168,37 @@ describe('refresh tokens', () => {
     assert.equal((await refresh([...next][0])).status, 200)
   })
 
-  it('used again later end the session: one of the two was stolen', async () => {
-    const person = await newPerson()
+  it('end the session if used again later, since one of the two users is a thief', async () => {
+    const person = await createPerson()
     const { body } = await refresh(person.refreshToken)
     await service.db
       .collection('auth.refresh_tokens')
       .updateMany({ usedAt: { $exists: true } }, { $set: { usedAt: new Date(Date.now() - 10_001) } })
-    refused(await refresh(person.refreshToken), 401, 'unauthenticated')
-    refused(await refresh(body.refreshToken), 401, 'unauthenticated')
-    refused(await as(body, person.email).call('GET', `/auth/account/${person.mvUid}`), 401, 'unauthenticated')
+    assertProblem(await refresh(person.refreshToken), 401, 'unauthenticated')
+    assertProblem(await refresh(body.refreshToken), 401, 'unauthenticated')
+    assertProblem(
+      await createPersonFor(body, person.email).call('GET', `/auth/account/${person.mvUid}`),
+      401,
+      'unauthenticated',
+    )
   })
 
-  it('that were never given are refused and end nothing', async () => {
-    const person = await newPerson()
+  it('are refused if never issued, and end no session', async () => {
+    const person = await createPerson()
     for (const token of ['x', `${person.refreshToken}x`, person.refreshToken.slice(1), '\0', '__proto__'])
-      refused(await refresh(token), 401, 'unauthenticated')
+      assertProblem(await refresh(token), 401, 'unauthenticated')
     assert.equal((await refresh(person.refreshToken)).status, 200)
   })
 
-  it('are not in the database, nor is what could give the next one', async () => {
-    const person = await newPerson()
+  it('cannot be read or derived from the database', async () => {
+    const person = await createPerson()
     const { body } = await refresh(person.refreshToken)
     const stored = JSON.stringify(await service.db.collection('auth.refresh_tokens').find().toArray())
     for (const token of [person.refreshToken, body.refreshToken]) assert.ok(!stored.includes(token))
   })
 
-  it('prolong the session, at most to thirty days after its beginning', async () => {
-    const person = await newPerson()
+  it('prolong the session, to at most thirty days after its start', async () => {
+    const person = await createPerson()
     const sessions = service.db.collection('_Session')
     const mine = { _session_token: person.sessionToken }
     const soon = new Date(Date.now() + 60_000)

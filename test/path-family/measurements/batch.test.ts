@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { MEASUREMENTS } from '../../../records/kinds.ts'
+import { MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { validMeasurement } from '../../harness/care/samples/random-measurements.ts'
-import { classesOf } from '../../harness/clients/class-client.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
-import { commandsOf } from '../../harness/service/database-commands.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { arbitraryMeasurement } from '../../harness/care/samples/arbitrary-measurements.ts'
+import { createClassClient } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
+import { recordCommands } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Item = Record<string, unknown>
@@ -23,46 +29,46 @@ describe('a batch of measurements', () => {
   let patient: Patient
   let carePlanId: string
   before(async () => {
-    patient = await newPatient()
-    carePlanId = await newPlan(patient)
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
   })
 
   const send = (items: unknown[], headers: Record<string, string> = {}, who = patient) =>
     who.call('POST', `/ehr/${patient.ehrId}/procedure/batch`, { items }, headers)
   const inPlan = (items: Item[]) => items.map((item) => ({ carePlanId, ...item }))
 
-  const oneOfEach = fc.tuple(...MEASUREMENTS.map(validMeasurement))
-  it('stores each kind as its own operation does: same record, history and audit', () =>
+  const oneOfEach = fc.tuple(...MEASUREMENT_KINDS.map(arbitraryMeasurement))
+  it('stores each kind like its own operation: same record, history and audit', () =>
     fc.assert(fc.asyncProperty(oneOfEach, storedLikeAlone), { numRuns: 1, endOnFailure: true }))
 
   async function storedLikeAlone(bodies: Item[]): Promise<void> {
     const since = new Date()
-    const some = bodies.map((body, i) => ({ kind: MEASUREMENTS[i] as MeasurementKind, body }))
+    const some = bodies.map((body, i) => ({ kind: MEASUREMENT_KINDS[i] as MeasurementKind, body }))
     const sent = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
-    const answer = ok(await send(sent))
+    const answer = assertStatus(await send(sent))
     assert.deepEqual([answer.stored, answer.known, answer.refused], [sent.length, 0, 0])
-    const created = (await auditOf(patient.ehrId, since)).filter((entry) => entry.startsWith('create'))
-    assert.deepEqual(created.sort(), MEASUREMENTS.map(({ name }) => `create ${name} done`).sort())
+    const created = (await readAudit(patient.ehrId, since)).filter((entry) => entry.startsWith('create'))
+    assert.deepEqual(created.sort(), MEASUREMENT_KINDS.map(({ name }) => `create ${name} done`).sort())
     for (const [i, { kind, body }] of some.entries()) {
       const { id, href, warnings } = answer.items[i]
-      const record = ok(await patient.call('GET', href))
+      const record = assertStatus(await patient.call('GET', href))
       const path = `/ehr/${patient.ehrId}/procedure/${kind.path}`
-      const alone = ok(await patient.call('POST', path, { ...body, carePlanId }), 201)
+      const alone = assertStatus(await patient.call('POST', path, { ...body, carePlanId }), 201)
       const own = ['id', 'compositionId', 'links', 'createdAt', 'updatedAt']
       const values = (record: Item) => Object.entries(record).filter(([name]) => !own.includes(name))
       assert.deepEqual(values(record), values(alone))
       assert.deepEqual([record.id, record.warnings], [id, warnings])
-      assert.equal(ok(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
-      const found = await classesOf(patient).get(kind.name, id).expect(200)
+      assert.equal(assertStatus(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
+      const found = await createClassClient(patient).get(kind.name, id).expect(200)
       assert.equal(found.body.carePlanId, carePlanId)
     }
   }
 
-  it('answers each on its own, naming all that is wrong with it', async () => {
-    const other = await newPatient()
-    const closed = await newPlan(patient)
-    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
-    const answer = ok(
+  it('answers each item separately, with all of its violations', async () => {
+    const other = await createPatient()
+    const closed = await createPlan(patient)
+    assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
+    const answer = assertStatus(
       await send([
         ...inPlan([
           rate(61),
@@ -81,7 +87,7 @@ describe('a batch of measurements', () => {
           },
         ]),
         rate(64, { carePlanId: closed }),
-        rate(65, { carePlanId: await newPlan(other) }),
+        rate(65, { carePlanId: await createPlan(other) }),
         rate(66, { carePlanId, ehrId: other.ehrId }),
         {},
         ...[null, 5, 'heartrate', [rate(66)]],
@@ -106,17 +112,20 @@ describe('a batch of measurements', () => {
       ...[11, 12, 13, 14].map((i) => `refused, invalid-input, body.items.${i} type`),
     ])
     assert.equal(answer.items[5].warnings[0].code, 'unusual')
-    assert.equal(ok(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length, 0)
+    assert.equal(
+      assertStatus(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length,
+      0,
+    )
   })
 
-  it('refuses all of it when nothing of it is a measurement', async () => {
-    const answer = ok(await send([{ key: 'x' }, { kind: 'pulse' }]))
+  it('is refused if no item is a measurement', async () => {
+    const answer = assertStatus(await send([{ key: 'x' }, { kind: 'pulse' }]))
     assert.deepEqual([answer.stored, answer.known, answer.refused], [0, 0, 2])
   })
 
-  it('knows what was stored before, in it or in whatever way, also when it was corrected since', async () => {
+  it('recognises measurements stored earlier, in any way, also corrected ones', async () => {
     const own = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
-    const first = ok(await send(own))
+    const first = assertStatus(await send(own))
     assert.deepEqual(statuses(first), ['stored', 'known', 'known', 'known', 'known'])
     assert.equal(new Set(first.items.map(({ id }: Item) => id)).size, 1)
     const spelled = inPlan([
@@ -124,16 +133,16 @@ describe('a batch of measurements', () => {
       rate(71, { deviceId: 'other watch' }),
       rate(72),
     ])
-    assert.deepEqual(statuses(ok(await send(spelled))), ['known', 'stored', 'stored'])
+    assert.deepEqual(statuses(assertStatus(await send(spelled))), ['known', 'stored', 'stored'])
     const { href, id } = first.items[0]
     const { kind: _, ...corrected } = rate(75)
-    ok(await patient.call('PUT', href, corrected))
-    const { body } = await classesOf(patient).put('HeartRate', id, { heartRate: 76 }).expect(200)
+    assertStatus(await patient.call('PUT', href, corrected))
+    const { body } = await createClassClient(patient).put('HeartRate', id, { heartRate: 76 }).expect(200)
     assert.ok(body.updatedAt)
-    assert.deepEqual(statuses(ok(await send(inPlan([rate(71), rate(76)])))), ['known', 'stored'])
+    assert.deepEqual(statuses(assertStatus(await send(inPlan([rate(71), rate(76)])))), ['known', 'stored'])
     const { kind: __, ...alone } = rate(77)
-    ok(await patient.call('POST', 'procedure/heartrate', { ...alone, carePlanId }), 201)
-    await classesOf(patient)
+    assertStatus(await patient.call('POST', 'procedure/heartrate', { ...alone, carePlanId }), 201)
+    await createClassClient(patient)
       .post('HeartRate', {
         ...alone,
         carePlanId,
@@ -141,17 +150,17 @@ describe('a batch of measurements', () => {
         timestamp: { __type: 'Date', iso: timestamp },
       })
       .expect(201)
-    assert.deepEqual(statuses(ok(await send(inPlan([rate(77), rate(78)])))), ['known', 'known'])
+    assert.deepEqual(statuses(assertStatus(await send(inPlan([rate(77), rate(78)])))), ['known', 'known'])
   })
 
-  it('makes an alert with each that lies outside of its plan’s thresholds, and once', async () => {
-    const own = await newPatient()
-    const [watched, other] = [await newPlan(own), await newPlan(own)]
+  it('creates one alert for each item beyond its plan’s thresholds', async () => {
+    const own = await createPatient()
+    const [watched, other] = [await createPlan(own), await createPlan(own)]
     const limits = {
       heartrate: { heartRateHigh: 100, unit: '/min' },
       bodyweight: { weightLow: 60, unit: 'kg' },
     }
-    ok(await own.call('PUT', `careplan/${watched}/thresholds`, limits))
+    assertStatus(await own.call('PUT', `careplan/${watched}/thresholds`, limits))
     const weight = { kind: 'bodyweight', timestamp, weight: 55, weightUnit: 'kg', carePlanId: watched }
     const items = [
       ...[99, 101, 101, 1000, 102].map((heartRate) => ({ ...rate(heartRate), carePlanId: watched })),
@@ -159,10 +168,10 @@ describe('a batch of measurements', () => {
       weight,
     ]
     const sent = () => own.call('POST', `/ehr/${own.ehrId}/procedure/batch`, { items })
-    const first = ok(await sent())
+    const first = assertStatus(await sent())
     assert.deepEqual(statuses(first), ['stored', 'stored', 'known', 'refused', 'stored', 'stored', 'stored'])
     const alerts = async () =>
-      ok(await own.call('GET', `/med/${own.ehrId}/event?type=measurement-alert`)).items.map(
+      assertStatus(await own.call('GET', `/med/${own.ehrId}/event?type=measurement-alert`)).items.map(
         ({ id, carePlanId, data }: Item) => [id, carePlanId, (data as Item).kind],
       )
     const expected = [
@@ -171,52 +180,52 @@ describe('a batch of measurements', () => {
       [first.items[6].id, watched, 'bodyweight'],
     ]
     assert.deepEqual((await alerts()).sort(), expected.sort())
-    assert.equal(ok(await sent()).known, 6)
+    assert.equal(assertStatus(await sent()).known, 6)
     assert.equal((await alerts()).length, 3)
   })
 
-  it('stores once what comes twice at the same time, and what a repeated request brings', async () => {
+  it('stores concurrent duplicates once, and repeated requests, too', async () => {
     const items = inPlan(Array.from({ length: 20 }, (_, i) => rate(81 + i)))
     const answers = await Promise.all(Array.from({ length: 6 }, () => send(items)))
     assert.equal(
-      answers.reduce((sum, answer) => sum + ok(answer).stored, 0),
+      answers.reduce((sum, answer) => sum + assertStatus(answer).stored, 0),
       items.length,
     )
     const key = { 'idempotency-key': `batch-${patient.ehrId}` }
     const once = [{ ...rate(120), carePlanId }]
-    const first = ok(await send(once, key))
-    assert.deepEqual(ok(await send(once, key)), first)
+    const first = assertStatus(await send(once, key))
+    assert.deepEqual(assertStatus(await send(once, key)), first)
     assert.equal(first.stored, 1)
-    refused(await send([{ ...rate(121), carePlanId }], key), 422, 'idempotency-key-reused')
+    assertProblem(await send([{ ...rate(121), carePlanId }], key), 422, 'idempotency-key-reused')
   })
 
-  it('is written once, however many of an EHR come at the same time', async () => {
+  it('shares one write with concurrent batches of the same EHR', async () => {
     const batches = Array.from({ length: 5 }, (_, i) => inPlan([rate(150 + i)]))
-    const commands = await commandsOf(async () => {
+    const commands = await recordCommands(async () => {
       for (const answer of await Promise.all(batches.map((items) => send(items))))
-        assert.deepEqual(statuses(ok(answer)), ['stored'])
+        assert.deepEqual(statuses(assertStatus(answer)), ['stored'])
     })
-    // Each attempt begins with the plan.
+    // Each attempt begins with a read of the plan.
     assert.equal(commands.filter(({ find }) => find === 'CarePlan').length, batches.length)
   })
 
-  it('is for those who write the plans, and takes 1 to 1,000', async () => {
-    const [reader, writer, stranger] = [await newPerson(), await newPerson(), await newPerson()]
-    await letIn(carePlanId, reader, 'read')
-    await letIn(carePlanId, writer, 'write')
+  it('requires write access to the plans, and accepts 1 to 1,000 items', async () => {
+    const [reader, writer, stranger] = [await createPerson(), await createPerson(), await createPerson()]
+    await addParticipant(carePlanId, reader, 'read')
+    await addParticipant(carePlanId, writer, 'write')
     const items = inPlan([rate(131)])
-    refused(await send(items, {}, stranger as Patient), 404, 'not-found')
-    refused(await send([{}], {}, stranger as Patient), 404, 'not-found')
-    refused(await send(items, {}, reader as Patient), 403, 'forbidden')
-    const elsewhere = { ...rate(132), carePlanId: await newPlan(patient) }
-    assert.deepEqual(statuses(ok(await send([...items, elsewhere], {}, writer as Patient))), [
+    assertProblem(await send(items, {}, stranger as Patient), 404, 'not-found')
+    assertProblem(await send([{}], {}, stranger as Patient), 404, 'not-found')
+    assertProblem(await send(items, {}, reader as Patient), 403, 'forbidden')
+    const elsewhere = { ...rate(132), carePlanId: await createPlan(patient) }
+    assert.deepEqual(statuses(assertStatus(await send([...items, elsewhere], {}, writer as Patient))), [
       'stored',
       'refused',
     ])
     const many = (count: number) => send(inPlan(Array.from({ length: count }, (_, i) => rate(40 + i / 100))))
-    assert.equal(ok(await many(1000)).stored, 1000)
-    refused(await many(1001), 400, 'invalid-input')
-    refused(await many(0), 400, 'invalid-input')
+    assert.equal(assertStatus(await many(1000)).stored, 1000)
+    assertProblem(await many(1001), 400, 'invalid-input')
+    assertProblem(await many(0), 400, 'invalid-input')
     const kept = await service.db.collection('HeartRate').countDocuments({ carePlanId: elsewhere.carePlanId })
     assert.equal(kept, 0)
   })

@@ -1,3 +1,3 @@
-import { badInput } from '../../harness/care/bad-input.ts'
+import { describeBadInput } from '../../harness/care/bad-input.ts'
 
-badInput('measurements')
+describeBadInput('measurements')

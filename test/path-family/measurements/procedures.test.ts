@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
-import { commandsOf } from '../../harness/service/database-commands.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
+import { recordCommands } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 
 const timestamp = '2026-03-01T08:30:00.000Z'
@@ -11,16 +11,16 @@ describe('measurements', () => {
   let patient: Patient
   let carePlanId: string
   before(async () => {
-    patient = await newPatient()
-    carePlanId = await newPlan(patient)
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
   })
 
   const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
   const store = async (kind: string, body: object) =>
-    ok(await patient.call('POST', at(kind), { carePlanId, timestamp, ...body }), 201)
+    assertStatus(await patient.call('POST', at(kind), { carePlanId, timestamp, ...body }), 201)
   const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
 
-  it('are kept as they were sent, with the value in the unit of their kind beside it', async () => {
+  it('are stored as sent, with the value in the unit of their kind beside it', async () => {
     const sent = { systolic: 17, systolicUnit: 'kPa', diastolic: 80, diastolicUnit: 'mmHg', source: 'sensed' }
     const stored = await store('bloodpressure', sent)
     for (const [field, value] of Object.entries(sent)) assert.equal(stored[field], value, field)
@@ -34,11 +34,11 @@ describe('measurements', () => {
       history: `${at('bloodpressure', stored.id)}/history`,
       carePlan: `/ehr/${patient.ehrId}/careplan/${carePlanId}`,
     })
-    for (const path of Object.values<string>(stored.links)) ok(await patient.call('GET', path))
-    assert.deepEqual(ok(await patient.call('GET', at('bloodpressure', stored.id))), stored)
+    for (const path of Object.values<string>(stored.links)) assertStatus(await patient.call('GET', path))
+    assert.deepEqual(assertStatus(await patient.call('GET', at('bloodpressure', stored.id))), stored)
   })
 
-  it('are stored with a warning when they are unusual, and refused when they cannot be', async () => {
+  it('are stored with a warning if unusual, and rejected if impossible', async () => {
     const { warnings } = await store('bloodpressure', { ...pressure, systolic: 255 })
     assert.deepEqual(
       warnings.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`),
@@ -50,20 +50,20 @@ describe('measurements', () => {
     ])
     const faulty = { ...pressure, systolic: 20, diastolicUnit: 'C', carePlanId, timestamp }
     const answer = await patient.call('POST', at('bloodpressure'), faulty)
-    refused(answer, 422, 'rule-violated')
+    assertProblem(answer, 422, 'rule-violated')
     assert.deepEqual(
       answer.body.errors.map(({ path }: { path: string }) => path),
       ['body.systolic', 'body.diastolicUnit'],
     )
     const { diastolic: _, ...half } = pressure
-    refused(
+    assertProblem(
       await patient.call('POST', at('bloodpressure'), { ...half, carePlanId, timestamp }),
       400,
       'invalid-input',
     )
   })
 
-  it('are refused when somebody mistook units, values or the clock', async () => {
+  it('are rejected if units, values or times were mixed up', async () => {
     const places = async (kind: string, body: object) => {
       const answer = await patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
       assert.ok(answer.status === 400 || answer.status === 422, JSON.stringify(answer.body))
@@ -120,7 +120,7 @@ describe('measurements', () => {
     await store('bloodpressure', { ...pressure, timestamp: '1900-01-01T01:00:00+01:00' })
   })
 
-  it('say what follows from them', async () => {
+  it('contain derived fields', async () => {
     const { bmi, category, method } = await store('bmi', {
       ...{ weight: 72.5, weightUnit: 'kg', height: 1.78, heightUnit: 'm', age: 44 },
     })
@@ -145,30 +145,30 @@ describe('measurements', () => {
     assert.equal(warnings.length, 1)
   })
 
-  it('are corrected: the former value stays in the history, and what follows is told anew', async () => {
+  it('are corrected: the history keeps the former value, and fields are derived again', async () => {
     const stored = await store('bloodpressure', { ...pressure, systolic: 255 })
     const path = at('bloodpressure', stored.id)
     const right = { ...pressure, timestamp }
     const answer = await patient.call('PUT', path, right, { 'if-match': '"1"' })
-    const corrected = ok(answer)
+    const corrected = assertStatus(answer)
     assert.deepEqual([answer.etag, corrected.systolic, corrected.warnings], ['"2"', 128, []])
     assert.equal(corrected.carePlanId, carePlanId)
-    refused(await patient.call('PUT', path, right, { 'if-match': '"1"' }), 412, 'precondition-failed')
-    const [last] = ok(await patient.call('GET', `${path}/history`)).items
+    assertProblem(await patient.call('PUT', path, right, { 'if-match': '"1"' }), 412, 'precondition-failed')
+    const [last] = assertStatus(await patient.call('GET', `${path}/history`)).items
     assert.deepEqual([last.version, last.before.systolic, last.before.warnings.length], [2, 255, 1])
-    assert.equal(ok(await patient.call('POST', `${path}/restore`, { version: 1 })).systolic, 255)
-    ok(await patient.call('DELETE', path), 204)
-    refused(await patient.call('GET', path), 404, 'not-found')
+    assert.equal(assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 })).systolic, 255)
+    assertStatus(await patient.call('DELETE', path), 204)
+    assertProblem(await patient.call('GET', path), 404, 'not-found')
   })
 
-  it('are listed by their time, the newest first, by plan and between two moments', async () => {
-    const other = await newPlan(patient)
+  it('are listed by time, the newest first, by plan and within a period', async () => {
+    const other = await createPlan(patient)
     for (const day of ['01', '02', '03']) {
       const body = { weight: 70, weightUnit: 'kg', carePlanId: other, timestamp: `2026-04-${day}T08:00:00Z` }
-      ok(await patient.call('POST', at('bodyweight'), body), 201)
+      assertStatus(await patient.call('POST', at('bodyweight'), body), 201)
     }
     const days = async (query: string) => {
-      const { items } = ok(await patient.call('GET', `${at('bodyweight')}?${query}`))
+      const { items } = assertStatus(await patient.call('GET', `${at('bodyweight')}?${query}`))
       return items.map(({ timestamp }: { timestamp: string }) => timestamp.slice(8, 10))
     }
     assert.deepEqual(await days(`carePlanId=${other}`), ['03', '02', '01'])
@@ -177,20 +177,21 @@ describe('measurements', () => {
     ])
     assert.deepEqual(await days('from=2026-04-01T00:00:00Z&limit=2'), ['03', '02'])
     assert.deepEqual(await days(`carePlanId=${other}&from=2026-04-01&to=2026-04-03`), ['02', '01'])
-    refused(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
+    assertProblem(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
     const turned = '?from=2026-04-03T00:00:00Z&to=2026-04-02T00:00:00Z'
-    assert.deepEqual(refusedAt(await patient.call('GET', at('bodyweight') + turned), 400, 'invalid-input'), [
-      'query.to',
-    ])
+    assert.deepEqual(
+      assertProblemPlaces(await patient.call('GET', at('bodyweight') + turned), 400, 'invalid-input'),
+      ['query.to'],
+    )
   })
 
-  it('are gone through from either end, forth and back', async () => {
-    const own = await newPatient()
+  it('are paged from either end, back and forth', async () => {
+    const own = await createPatient()
     const path = `/ehr/${own.ehrId}/procedure/heartrate`
-    const plan = await newPlan(own)
-    // Equal times: ties are ordered, too.
+    const plan = await createPlan(own)
+    // Equal times, to test the order of ties.
     for (const heartRate of [61, 62, 63, 64, 65])
-      ok(
+      assertStatus(
         await own.call('POST', path, {
           ...{ carePlanId: plan, heartRate, heartRateUnit: '/min' },
           timestamp: `2026-04-0${Math.ceil((heartRate - 60) / 2)}T08:00:00Z`,
@@ -198,14 +199,14 @@ describe('measurements', () => {
         201,
       )
     const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
-    const all = ids(ok(await own.call('GET', path)))
+    const all = ids(assertStatus(await own.call('GET', path)))
     for (const [order, expected] of [
       ['desc', all],
       ['asc', all.toReversed()],
     ] as const) {
       const get = async (cursor: string) =>
-        ok(await own.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))
-      const first = ok(await own.call('GET', `${path}?order=${order}&limit=2&count=true`))
+        assertStatus(await own.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))
+      const first = assertStatus(await own.call('GET', `${path}?order=${order}&limit=2&count=true`))
       const { next, ...page } = first.page
       assert.deepEqual(page, { limit: 2, total: 5, prev: null, order })
       const second = await get(next)
@@ -230,29 +231,29 @@ describe('measurements', () => {
     assert.match(headers.get('link') ?? '', /rel="prev", <.*rel="next"$/)
   })
 
-  it('are for those who see the plan', async () => {
+  it('are visible to those who see the plan', async () => {
     const { id } = await store('heartrate', { heartRate: 72, heartRateUnit: '/min' })
-    const [nurse, stranger] = [await newPerson(), await newPerson()]
-    await letIn(carePlanId, nurse, 'read')
-    assert.equal(ok(await nurse.call('GET', at('heartrate', id))).id, id)
+    const [nurse, stranger] = [await createPerson(), await createPerson()]
+    await addParticipant(carePlanId, nurse, 'read')
+    assert.equal(assertStatus(await nurse.call('GET', at('heartrate', id))).id, id)
     const body = { carePlanId, timestamp, heartRate: 70, heartRateUnit: '/min' }
-    refused(await nurse.call('POST', at('heartrate'), body), 403, 'forbidden')
+    assertProblem(await nurse.call('POST', at('heartrate'), body), 403, 'forbidden')
     for (const path of [at('heartrate', id), at('heartrate')])
-      refused(await stranger.call('GET', path), 404, 'not-found')
-    refused(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
+      assertProblem(await stranger.call('GET', path), 404, 'not-found')
+    assertProblem(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
   })
 
-  it('of other plans are not even looked at, by a plan or for who takes part in some', async () => {
-    const plans = [await newPlan(patient), await newPlan(patient), await newPlan(patient)]
+  it('of other plans are not read, for a plan or for participants of some plans', async () => {
+    const plans = [await createPlan(patient), await createPlan(patient), await createPlan(patient)]
     const [seen = '', alsoSeen = ''] = plans
     for (const [i, plan] of [...plans, ...plans].entries())
       await store('heartrate', { carePlanId: plan, heartRate: 60 + i, heartRateUnit: '/min' })
-    const participant = await newPerson()
-    for (const plan of [seen, alsoSeen]) await letIn(plan, participant, 'read')
+    const participant = await createPerson()
+    for (const plan of [seen, alsoSeen]) await addParticipant(plan, participant, 'read')
     const rates = async (path: string, who: Pick<Patient, 'call'>) => {
       let listed: number[] = []
-      const finds = await commandsOf(async () => {
-        const { items } = ok(await who.call('GET', path))
+      const finds = await recordCommands(async () => {
+        const { items } = assertStatus(await who.call('GET', path))
         listed = items.map(({ heartRate }: { heartRate: number }) => heartRate).sort()
       })
       const examined = finds
@@ -271,19 +272,19 @@ describe('measurements', () => {
     assert.deepEqual(await rates(`${path}?carePlanId=${alsoSeen}`, participant), [[61, 64], 2])
     assert.deepEqual(await rates(`${path}?carePlanId=${seen}`, patient), [[60, 63], 2])
     const [first, second] = [
-      ok(await participant.call('GET', `${path}?limit=3`)),
-      ok(await participant.call('GET', `${path}?limit=3&count=true`)),
+      assertStatus(await participant.call('GET', `${path}?limit=3`)),
+      assertStatus(await participant.call('GET', `${path}?limit=3&count=true`)),
     ]
     assert.equal(second.page.total, 4)
-    const rest = ok(await participant.call('GET', `${path}?limit=3&cursor=${first.page.next}`))
+    const rest = assertStatus(await participant.call('GET', `${path}?limit=3&cursor=${first.page.next}`))
     const ids = [...first.items, ...rest.items].map(({ id }: { id: string }) => id)
     assert.deepEqual([new Set(ids).size, rest.page.next], [4, null])
   })
 
-  it('are not registered in a plan that is closed', async () => {
-    const closed = await newPlan(patient)
-    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+  it('cannot be added to a closed plan', async () => {
+    const closed = await createPlan(patient)
+    assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
     const body = { carePlanId: closed, timestamp, heartRate: 70, heartRateUnit: '/min' }
-    refused(await patient.call('POST', at('heartrate'), body), 422, 'rule-violated')
+    assertProblem(await patient.call('POST', at('heartrate'), body), 422, 'rule-violated')
   })
 })

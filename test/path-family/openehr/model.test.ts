@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { readXml } from '../../../records/openehr/formats/xml.ts'
-import { canonical, type RmObject } from '../../../records/openehr/rm/canonical.ts'
-import { isA, type RmAttribute, rmClass, rmClasses } from '../../../records/openehr/rm/classes.ts'
-import { jsonOf, xmlOf } from '../../../records/openehr/rm/in-xml.ts'
-import { Random } from '../../fuzz/generator/world/random.ts'
-import { sized } from '../../harness/size.ts'
+import { type RmObject, readCanonicalJson } from '../../../records/openehr/rm/canonical-json.ts'
+import { toXml, xmlToJson } from '../../../records/openehr/rm/canonical-xml.ts'
+import {
+  findRmClass,
+  isSubclassOf,
+  type RmAttribute,
+  rmClassNames,
+} from '../../../records/openehr/rm/classes.ts'
+import { Random } from '../../fuzz/generator/context/random.ts'
+import { bySize } from '../../harness/test-size.ts'
 
-/** Values of the types that are no classes. */
+/** Values of the primitive types. */
 const VALUES: Readonly<Record<string, readonly unknown[]>> = {
   String: ['a', ' <&> "quoted" \n', 'é😀'],
   Code: ['at0001'],
@@ -36,7 +41,7 @@ const coded = (code_string: string) => ({
   },
 })
 
-/** Attributes that take codes of openEHR's terminology, and one of them. */
+/** Attributes with codes of openEHR's terminology, and an example code. */
 const GROUPS: Readonly<Record<string, readonly [attribute: string, code: string]>> = {
   COMPOSITION: ['category', '433'],
   EVENT_CONTEXT: ['setting', '238'],
@@ -45,15 +50,15 @@ const GROUPS: Readonly<Record<string, readonly [attribute: string, code: string]
   ISM_TRANSITION: ['current_state', '532'],
 }
 
-/** The attributes whose classes hold each other without end. */
+/** The maximum depth of classes that contain each other recursively. */
 const DEEPEST = 6
 
-/** An object with all of its attributes, or with some of those that it need not have. */
+/** An object with all attributes, or with some of its optional ones. */
 function objectOf(declared: string, random: Random, depth = 0): RmObject {
-  const classes = rmClasses.filter((name) => isA(name, declared) && !rmClass(name)?.abstract)
+  const classes = rmClassNames.filter((name) => isSubclassOf(name, declared) && !findRmClass(name)?.abstract)
   const named = depth === 0 ? declared : random.pick(classes)
   if (named === 'DV_INTERVAL') return interval(random)
-  const attributes = [...(rmClass(named)?.attributes.values() ?? [])]
+  const attributes = [...(findRmClass(named)?.attributes.values() ?? [])]
   const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
   const told = attributes.filter(({ mandatory }) => mandatory || random.chance(share))
   const group = GROUPS[named]
@@ -72,7 +77,7 @@ function attributeValue({ type, multiple, name }: RmAttribute, random: Random, d
   return multiple ? Array.from({ length: random.int(1, depth < 3 ? 3 : 1) }, one) : one()
 }
 
-/** Of two of a class, the first of which is no more than the second; or without an end. */
+/** An interval of two values in order, or an open one. */
 function interval(random: Random): RmObject {
   const of = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
   return random.pick([
@@ -98,29 +103,29 @@ describe('the reference model', () => {
   it('is the same in JSON and in XML: every class with every attribute', () => {
     const seen = new Set<string>()
     const random = new Random(7)
-    for (const name of rmClasses) {
-      if (rmClass(name)?.abstract) continue
-      for (let i = 0; i < sized(8, 100); i++) {
+    for (const name of rmClassNames) {
+      if (findRmClass(name)?.abstract) continue
+      for (let i = 0; i < bySize(8, 100); i++) {
         const given = objectOf(name, random)
-        const { object, violations } = canonical(given, name)
+        const { object, violations } = readCanonicalJson(given, name)
         assert.deepEqual(violations, [], JSON.stringify(given))
         assert.deepEqual(object, given)
-        const xml = xmlOf(object as RmObject, 'object')
-        const read = canonical(jsonOf(readXml(Buffer.from(xml), 200), given._type), given._type)
+        const xml = toXml(object as RmObject, 'object')
+        const read = readCanonicalJson(xmlToJson(readXml(Buffer.from(xml), 200), given._type), given._type)
         assert.deepEqual(read, { object, violations: [] }, xml)
         for (const attribute of Object.keys(given)) seen.add(`${given._type}.${attribute}`)
       }
     }
-    for (const name of rmClasses) {
-      const { abstract, attributes } = rmClass(name) as NonNullable<ReturnType<typeof rmClass>>
+    for (const name of rmClassNames) {
+      const { abstract, attributes } = findRmClass(name) as NonNullable<ReturnType<typeof findRmClass>>
       for (const attribute of attributes.keys())
         assert.ok(abstract || seen.has(`${name}.${attribute}`), `${name}.${attribute}`)
     }
   })
 
-  it('has invariants: codes of openEHR, ends of intervals', () => {
+  it('has invariants: openEHR codes, and bounds of intervals', () => {
     const faultsOf = (object: RmObject) =>
-      canonical(object, object._type).violations.map(({ path, code }) => `${path} ${code}`)
+      readCanonicalJson(object, object._type).violations.map(({ path, code }) => `${path} ${code}`)
     const random = new Random(7)
     for (const [name, [attribute, code]] of Object.entries(GROUPS)) {
       const object = objectOf(name, random)

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readAdl } from '../../../records/openehr/adl/read-adl.ts'
-import { nodesOf } from '../../../records/openehr/opt/constraints.ts'
+import { walkNodes } from '../../../records/openehr/opt/constraints.ts'
 import { readTemplate } from '../../../records/openehr/opt/read-template.ts'
-import { type WebNode, webTemplateOf } from '../../../records/openehr/templates/web-template.ts'
-import type { ArchetypeNode } from '../../../schemas/template.ts'
-import { newPatient } from '../../harness/care/patients.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { corpus, corpusFiles } from '../../harness/corpus.ts'
-import { corpusBytes, sendXml, templateXml } from '../../harness/openehr.ts'
-import { newAdmin, newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+import { toWebTemplate, type WebNode } from '../../../records/openehr/templates/web-template.ts'
+import type { ArchetypeNode } from '../../../schemas/openehr/template.ts'
+import { createPatient } from '../../harness/care/patients.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { listCorpusFiles, readCorpusFile } from '../../harness/corpus.ts'
+import { createTemplateXml, readCorpusBytes, sendXml } from '../../harness/openehr-samples.ts'
+import { createAdmin, createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 
 const PATH = '/med/knowledge/template'
 
@@ -17,49 +17,55 @@ describe('operational templates', () => {
   let modeller: Person
   let reader: Person
   before(async () => {
-    ;[modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+    ;[modeller, reader] = await Promise.all([createRoleHolder('modeller'), createPerson()])
   })
 
   const newId = () => `Pressure ${randomUUID()}`
   const at = (templateId: string) => `${PATH}/${encodeURIComponent(templateId)}`
   const upload = (xml: string | Buffer, who = modeller) => sendXml(who, 'POST', PATH, xml)
 
-  it('are stored by modellers, read by everybody who is logged in, and removed by modellers', async () => {
+  it('are stored and deleted by modellers, and read by everybody who is logged in', async () => {
     const templateId = newId()
-    const xml = templateXml(templateId)
-    refused(await upload(xml, reader), 403, 'forbidden')
+    const xml = createTemplateXml(templateId)
+    assertProblem(await upload(xml, reader), 403, 'forbidden')
     const stored = await upload(xml)
-    const { created_timestamp, ...head } = ok(stored, 201)
+    const { created_timestamp, ...head } = assertStatus(stored, 201)
     assert.deepEqual(head, {
       template_id: templateId,
       concept: 'Pressure',
       archetype_id: 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1',
     })
     assert.equal(stored.headers.get('location'), at(templateId))
-    const listed: { template_id: string }[] = ok(await reader.call('GET', `${PATH}?limit=1000`))
+    const listed: { template_id: string }[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
     assert.ok(listed.some(({ template_id }) => template_id === templateId))
     const original = await reader.call('GET', at(templateId), undefined, { accept: 'application/xml' })
-    assert.equal(ok(original), xml)
-    refused(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
-    ok(await modeller.call('DELETE', at(templateId)), 204)
-    refused(await reader.call('GET', at(templateId)), 404, 'not-found')
-    ok(await upload(xml), 201)
+    assert.equal(assertStatus(original), xml)
+    assertProblem(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
+    assertStatus(await modeller.call('DELETE', at(templateId)), 204)
+    assertProblem(await reader.call('GET', at(templateId)), 404, 'not-found')
+    assertStatus(await upload(xml), 201)
   })
 
-  it('are found however their ids are spaced and capitalised, and are there once', async () => {
+  it('are found ignoring blanks and case in their ids, and exist once', async () => {
     const templateId = newId()
-    ok(await upload(templateXml(templateId)), 201)
-    refused(await upload(templateXml(templateId)), 409, 'conflict')
-    refused(await upload(templateXml(templateId.toUpperCase().replace(' ', '  '))), 409, 'conflict')
-    assert.equal(ok(await reader.call('GET', at(templateId.toLowerCase()))).templateId, templateId)
-    const twice = await Promise.all([0, 1].map(() => upload(templateXml(`${templateId} twice`))))
+    assertStatus(await upload(createTemplateXml(templateId)), 201)
+    assertProblem(await upload(createTemplateXml(templateId)), 409, 'conflict')
+    assertProblem(
+      await upload(createTemplateXml(templateId.toUpperCase().replace(' ', '  '))),
+      409,
+      'conflict',
+    )
+    assert.equal(assertStatus(await reader.call('GET', at(templateId.toLowerCase()))).templateId, templateId)
+    const twice = await Promise.all([0, 1].map(() => upload(createTemplateXml(`${templateId} twice`))))
     assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
   })
 
-  it('are shown as web templates, with the path of each value for AQL', async () => {
+  it('are shown as web templates, with the AQL path of each value', async () => {
     const templateId = newId()
-    ok(await upload(templateXml(templateId)), 201)
-    const { tree } = ok(await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }))
+    assertStatus(await upload(createTemplateXml(templateId)), 201)
+    const { tree } = assertStatus(
+      await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
+    )
     const [observation] = tree.children
     const [event] = observation.children
     assert.deepEqual(
@@ -73,73 +79,77 @@ describe('operational templates', () => {
     assert.deepEqual(event.children[0].inputs[1].list[0].value, 'mm[Hg]')
   })
 
-  it('tell of the archetypes that they are made of', async () => {
+  it('list their archetypes', async () => {
     const templateId = newId()
-    ok(await upload(templateXml(templateId)), 201)
+    assertStatus(await upload(createTemplateXml(templateId)), 201)
     const id = 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1'
-    const listed: { archetype_id: string; templates: string[] }[] = ok(
+    const listed: { archetype_id: string; templates: string[] }[] = assertStatus(
       await reader.call('GET', '/med/knowledge/archetype?limit=1000'),
     )
     assert.ok(listed.find(({ archetype_id }) => archetype_id === id)?.templates.includes(templateId))
     const first = await reader.call('GET', '/med/knowledge/archetype?limit=1')
     const next = /^<(.*)>/.exec(first.headers.get('link') ?? '')?.[1]
-    const [second] = ok(await reader.call('GET', next ?? ''))
-    assert.ok(second.archetype_id > ok(first)[0].archetype_id)
-    const { rm_type, concept, tree } = ok(await reader.call('GET', `/med/knowledge/archetype/${id}`))
+    const [second] = assertStatus(await reader.call('GET', next ?? ''))
+    assert.ok(second.archetype_id > assertStatus(first)[0].archetype_id)
+    const { rm_type, concept, tree } = assertStatus(
+      await reader.call('GET', `/med/knowledge/archetype/${id}`),
+    )
     assert.deepEqual([rm_type, concept, tree.name], ['OBSERVATION', 'Blood pressure', 'Blood pressure'])
     const systolic = tree.children[0].children[0].children[0].children[0]
     assert.deepEqual(
       [systolic.name, systolic.occurrences, systolic.data_types],
       ['Systolic', '0..1', ['DV_QUANTITY']],
     )
-    refused(
+    assertProblem(
       await reader.call('GET', '/med/knowledge/archetype/openEHR-EHR-CLUSTER.none.v1'),
       404,
       'not-found',
     )
   })
 
-  it('are refused with every fault, and never reach out of themselves', async () => {
+  it('are rejected with all faults, and read no external entities', async () => {
     const bare = '<template xmlns="http://schemas.openehr.org/v1"><concept/></template>'
-    assert.deepEqual(refusedAt(await upload(bare), 400, 'invalid-input').sort(), [
+    assert.deepEqual(assertProblemPlaces(await upload(bare), 400, 'invalid-input').sort(), [
       'body.concept',
       'body.definition',
       'body.template_id.value',
     ])
-    const strange = templateXml(newId()).replace('<rm_type_name>ELEMENT', '<rm_type_name>ELEPHANT')
-    assert.match(String(refusedAt(await upload(strange), 400, 'invalid-input')), /rm_type_name$/)
+    const strange = createTemplateXml(newId()).replace('<rm_type_name>ELEMENT', '<rm_type_name>ELEPHANT')
+    assert.match(String(assertProblemPlaces(await upload(strange), 400, 'invalid-input')), /rm_type_name$/)
     const entity = '<!DOCTYPE t [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
     const nested = `${'<a>'.repeat(500)}${'</a>'.repeat(500)}`
-    for (const xml of ['', 'no XML', '<template>', entity + templateXml(newId()), '<t>&a;</t>', nested])
-      refused(await upload(xml), 400, 'malformed-request')
-    refused(await upload(templateXml('a/b')), 400, 'invalid-input')
+    for (const xml of ['', 'no XML', '<template>', entity + createTemplateXml(newId()), '<t>&a;</t>', nested])
+      assertProblem(await upload(xml), 400, 'malformed-request')
+    assertProblem(await upload(createTemplateXml('a/b')), 400, 'invalid-input')
     const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
-    const wide = templateXml(newId()).replace(
+    const wide = createTemplateXml(newId()).replace(
       /(?=<children[^>]*><rm_type_name>ELEMENT)/,
       element.repeat(1001),
     )
-    assert.deepEqual(refusedAt(await upload(wide), 400, 'invalid-input'), ['body.definition'])
-    const utf16 = Buffer.from(`\ufeff${templateXml(newId()).replace('utf-8', 'utf-16')}`, 'utf16le')
-    ok(await upload(utf16), 201)
+    assert.deepEqual(assertProblemPlaces(await upload(wide), 400, 'invalid-input'), ['body.definition'])
+    const utf16 = Buffer.from(`\ufeff${createTemplateXml(newId()).replace('utf-8', 'utf-16')}`, 'utf16le')
+    assertStatus(await upload(utf16), 201)
     const large = await upload(`<template>${' '.repeat(8 * 1024 * 1024)}</template>`)
-    refused(large, 413, 'content-too-large')
+    assertProblem(large, 413, 'content-too-large')
   })
 
-  it('come with the service for what measurements store, and stay', async () => {
-    const own: { template_id: string }[] = ok(await reader.call('GET', `${PATH}?limit=1000`))
+  it('are built in for the compositions of measurements, and cannot be deleted', async () => {
+    const own: { template_id: string }[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
     const ids = own.map(({ template_id }) => template_id)
     for (const id of ['hrs.bloodpressure.v1', 'hrs.acq.v1', 'hrs.bloodglucose.v1'])
       assert.ok(ids.includes(id), id)
-    const { tree } = ok(
+    const { tree } = assertStatus(
       await reader.call('GET', at('hrs.bloodpressure.v1'), undefined, { accept: 'application/json' }),
     )
     assert.equal(tree.nodeId, 'openEHR-EHR-COMPOSITION.encounter.v1')
-    refused(await upload(templateXml('HRS.bloodpressure.v1')), 409, 'conflict')
-    refused(await modeller.call('DELETE', at('hrs.bloodpressure.v1')), 403, 'forbidden')
-    const example = ok(await reader.call('GET', `${at('hrs.bloodpressure.v1')}/example?detail_level=medium`))
-    const patient = await newPatient()
-    ok(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
-    const archetype = ok(
+    assertProblem(await upload(createTemplateXml('HRS.bloodpressure.v1')), 409, 'conflict')
+    assertProblem(await modeller.call('DELETE', at('hrs.bloodpressure.v1')), 403, 'forbidden')
+    const example = assertStatus(
+      await reader.call('GET', `${at('hrs.bloodpressure.v1')}/example?detail_level=medium`),
+    )
+    const patient = await createPatient()
+    assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
+    const archetype = assertStatus(
       await reader.call('GET', '/med/knowledge/archetype/openEHR-EHR-OBSERVATION.hrs_acq.v1'),
     )
     assert.deepEqual(
@@ -148,12 +158,14 @@ describe('operational templates', () => {
     )
   })
 
-  it('make modellers of those whom administrators say', async () => {
-    const [admin, person] = await Promise.all([newAdmin(), newPerson()])
+  it('are open to users whom administrators make modellers', async () => {
+    const [admin, person] = await Promise.all([createAdmin(), createPerson()])
     const account = `/auth/account/${person.mvUid}`
-    assert.deepEqual(ok(await admin.call('PUT', account, { roles: ['modeller'] })).roles, ['modeller'])
+    assert.deepEqual(assertStatus(await admin.call('PUT', account, { roles: ['modeller'] })).roles, [
+      'modeller',
+    ])
     const own = await person.call('PUT', account, { roles: ['modeller', 'admin'] })
-    refused(own, 403, 'forbidden')
+    assertProblem(own, 403, 'forbidden')
   })
 })
 
@@ -165,43 +177,50 @@ describe('archetypes in ADL', () => {
   const send = (who: Person, adl: string | Buffer) =>
     who.call('POST', ARCHETYPES, Buffer.from(adl), { 'content-type': 'text/plain' })
 
-  it('are stored by modellers, and shown as they came', async () => {
-    const [modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+  it('are stored by modellers, and returned unchanged', async () => {
+    const [modeller, reader] = await Promise.all([createRoleHolder('modeller'), createPerson()])
     const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
-    refused(await send(reader, adlOf(id)), 403, 'forbidden')
+    assertProblem(await send(reader, adlOf(id)), 403, 'forbidden')
     const made = await send(modeller, adlOf(id))
     const head = { archetype_id: id, concept: 'Grip strength', rm_type: 'OBSERVATION', templates: [] }
-    assert.deepEqual([ok(made, 201), made.headers.get('location')], [head, `${ARCHETYPES}/${id}`])
-    refused(await send(modeller, adlOf(id)), 409, 'conflict')
-    const found = ok(await reader.call('GET', `${ARCHETYPES}/${id}`))
+    assert.deepEqual([assertStatus(made, 201), made.headers.get('location')], [head, `${ARCHETYPES}/${id}`])
+    assertProblem(await send(modeller, adlOf(id)), 409, 'conflict')
+    const found = assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}`))
     assert.deepEqual({ ...found, tree: found.tree.name }, { ...head, tree: 'ünï' })
-    assert.equal(ok(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id).slice(1))
-    const listed: { archetype_id: string }[] = ok(await reader.call('GET', `${ARCHETYPES}?limit=1000`))
+    assert.equal(assertStatus(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id).slice(1))
+    const listed: { archetype_id: string }[] = assertStatus(
+      await reader.call('GET', `${ARCHETYPES}?limit=1000`),
+    )
     assert.ok(listed.some(({ archetype_id }) => archetype_id === id))
-    refused(await reader.call('DELETE', `${ARCHETYPES}/${id}`), 403, 'forbidden')
-    ok(await modeller.call('DELETE', `${ARCHETYPES}/${id}`), 204)
-    refused(await reader.call('GET', `${ARCHETYPES}/${id}/adl`), 404, 'not-found')
-    refused(
+    assertProblem(await reader.call('DELETE', `${ARCHETYPES}/${id}`), 403, 'forbidden')
+    assertStatus(await modeller.call('DELETE', `${ARCHETYPES}/${id}`), 204)
+    assertProblem(await reader.call('GET', `${ARCHETYPES}/${id}/adl`), 404, 'not-found')
+    assertProblem(
       await reader.call('GET', `${ARCHETYPES}/openEHR-EHR-OBSERVATION.hrs_acq.v1/adl`),
       404,
       'not-found',
     )
   })
 
-  it('are refused with every fault', async () => {
-    const modeller = await newHolder('modeller')
-    assert.deepEqual(refusedAt(await send(modeller, 'archetype (adl_version=2.0.6)'), 400, 'invalid-input'), [
-      ...['body.archetype', 'body.archetype'],
-      ...['body.concept', 'body.language', 'body.definition', 'body.ontology'],
-    ])
+  it('are rejected with all faults', async () => {
+    const modeller = await createRoleHolder('modeller')
+    assert.deepEqual(
+      assertProblemPlaces(await send(modeller, 'archetype (adl_version=2.0.6)'), 400, 'invalid-input'),
+      [
+        ...['body.archetype', 'body.archetype'],
+        ...['body.concept', 'body.language', 'body.definition', 'body.ontology'],
+      ],
+    )
     const other = adlOf('openEHR-EHR-EVALUATION.grip.v1')
-    assert.deepEqual(refusedAt(await send(modeller, other), 400, 'invalid-input'), ['body.definition'])
-    refused(await send(modeller, Buffer.from([0xff, 0xfe, 0x00])), 400, 'malformed-request')
-    refused(await send(modeller, 'x'.repeat(1024 * 1024 + 1)), 413, 'content-too-large')
+    assert.deepEqual(assertProblemPlaces(await send(modeller, other), 400, 'invalid-input'), [
+      'body.definition',
+    ])
+    assertProblem(await send(modeller, Buffer.from([0xff, 0xfe, 0x00])), 400, 'malformed-request')
+    assertProblem(await send(modeller, 'x'.repeat(1024 * 1024 + 1)), 413, 'content-too-large')
   })
 
-  it('are shown with their nodes, those that are used again in their places', async () => {
-    const modeller = await newHolder('modeller')
+  it('are shown with their nodes; reused ones appear in their places', async () => {
+    const modeller = await createRoleHolder('modeller')
     const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
     const definition = `{ -- Grip
       data matches {
@@ -249,8 +268,8 @@ describe('archetypes in ADL', () => {
       term('at0006', 'Left'),
       term('at0007', 'Right'),
     ]
-    ok(await send(modeller, adlOf(id, { definition, terms: terms.join(' ') })), 201)
-    const { tree } = ok(await modeller.call('GET', `${ARCHETYPES}/${id}`))
+    assertStatus(await send(modeller, adlOf(id, { definition, terms: terms.join(' ') })), 201)
+    const { tree } = assertStatus(await modeller.call('GET', `${ARCHETYPES}/${id}`))
     const lines = (node: ArchetypeNode, depth = 0): string[] => {
       const codes = node.codes.map(({ code, text }) => `${code} ${text}`)
       const line = [node.node_id, node.name, node.rm_type, node.occurrences, ...node.data_types, ...codes]
@@ -275,8 +294,8 @@ describe('archetypes in ADL', () => {
     ])
   })
 
-  it('that cannot be read are refused, with line and column', async () => {
-    const modeller = await newHolder('modeller')
+  it('are rejected with line and column if they cannot be parsed', async () => {
+    const modeller = await createRoleHolder('modeller')
     const id = 'openEHR-EHR-OBSERVATION.never_stored.v1'
     const used = (count: number) =>
       Array.from({ length: count }, (_, i) =>
@@ -315,43 +334,49 @@ describe('archetypes in ADL', () => {
     ]
     for (const [definition, line, said] of cases) {
       const answer = await send(modeller, adlOf(id, { definition }))
-      assert.deepEqual(refusedAt(answer, 422, 'rule-violated'), ['body.definition'], definition.slice(0, 100))
+      assert.deepEqual(
+        assertProblemPlaces(answer, 422, 'rule-violated'),
+        ['body.definition'],
+        definition.slice(0, 100),
+      )
       const [violation] = (answer.body as { errors: { line: number; message: string }[] }).errors
       assert.match(violation?.message ?? '', said)
       assert.equal(violation?.line, line)
     }
     const open = await send(modeller, adlOf(id, { terms: '["at0001"] = <' }))
-    assert.deepEqual(refusedAt(open, 422, 'rule-violated'), ['body.ontology'])
-    refused(await modeller.call('GET', `${ARCHETYPES}/${id}`), 404, 'not-found')
+    assert.deepEqual(assertProblemPlaces(open, 422, 'rule-violated'), ['body.ontology'])
+    assertProblem(await modeller.call('GET', `${ARCHETYPES}/${id}`), 404, 'not-found')
   })
 
-  it('of the corpus are read', function () {
-    for (const file of corpusFiles(this, 'openehr/archetypes')) {
-      const { id, root } = readAdl(corpusBytes(file) as Buffer)
+  it('of the corpus can be parsed', function () {
+    for (const file of listCorpusFiles(this, 'openehr/archetypes')) {
+      const { id, root } = readAdl(readCorpusBytes(file) as Buffer)
       assert.ok(file.includes(id), file)
-      assert.ok([...nodesOf(root)].length > 1, file)
+      assert.ok([...walkNodes(root)].length > 1, file)
     }
   })
 })
 
 describe('the templates of the corpus', () => {
-  it('are read, and the broken ones refused', function () {
+  it('are parsed, and the broken ones rejected', function () {
     for (const directory of ['templates', 'validation/data/templates', 'aql/data/opts'])
-      for (const file of corpusFiles(this, `openehr/${directory}`))
-        assert.ok(readTemplate(corpusBytes(file) as Buffer).templateId, file)
-    for (const file of corpusFiles(this, 'openehr/templates-invalid'))
-      assert.throws(() => readTemplate(corpusBytes(file) as Buffer), { name: 'ServiceError' }, file)
+      for (const file of listCorpusFiles(this, `openehr/${directory}`))
+        assert.ok(readTemplate(readCorpusBytes(file) as Buffer).templateId, file)
+    for (const file of listCorpusFiles(this, 'openehr/templates-invalid'))
+      assert.throws(() => readTemplate(readCorpusBytes(file) as Buffer), { name: 'ServiceError' }, file)
   })
 
-  it('have the web templates that other servers make of them', function () {
-    const theirs = corpus<{ tree: WebNode }>(this, 'openehr/webtemplates/test_all_types.json')
-    const ours = webTemplateOf(readTemplate(corpusBytes('openehr/templates/Test_all_types.opt') as Buffer))
+  it('have the same web templates as from other servers', function () {
+    const theirs = readCorpusFile<{ tree: WebNode }>(this, 'openehr/webtemplates/test_all_types.json')
+    const ours = toWebTemplate(
+      readTemplate(readCorpusBytes('openehr/templates/Test_all_types.opt') as Buffer),
+    )
     const nodes = (node: WebNode, path = ''): string[] => {
       const place = `${path}/${node.id}`
       const line = [place, node.rmType, node.min, node.max, node.aqlPath ?? ''].join(' ')
       return [line, ...(node.children ?? []).flatMap((child) => nodes(child, place))]
     }
-    // No template constrains them, and neither the model nor a form asks for them.
+    // No template constrains these attributes, and neither the model nor a form requires them.
     const known = nodes(theirs.tree).filter((line) => !/\/(activity_id|instruction_id) /.test(line))
     assert.deepEqual(nodes(ours.tree).sort(), known.sort())
   })

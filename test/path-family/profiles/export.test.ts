@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import { storedPermissions } from '../../../records/store/documents/parse-format.ts'
-import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
-import { newAdmin } from '../../harness/people/people.ts'
+import { toStoredPermissions } from '../../../records/store/documents/parse-format.ts'
+import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
+import { createAdmin } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 interface Line {
   kind: string
-  // biome-ignore lint/suspicious/noExplicitAny: whatever is kept
+  // biome-ignore lint/suspicious/noExplicitAny: any stored data
   data: any
 }
 
-describe('the export of all that is kept about a person', () => {
+describe("the export of a person's data", () => {
   let anna: Owner
   before(async () => {
-    anna = await newOwner({ name: 'Anna' })
+    anna = await createOwner({ name: 'Anna' })
     await furnish()
   })
 
@@ -35,16 +35,16 @@ describe('the export of all that is kept about a person', () => {
   ) => {
     const at = new Date()
     const meta = { version: 1, _created_at: at, _updated_at: at }
-    const permissions = storedPermissions({ read: [reader], write: [reader] })
+    const permissions = toStoredPermissions({ read: [reader], write: [reader] })
     return service.db
       .collection<{ _id: string }>(collection)
       .insertOne({ ...document, ...meta, ...permissions } as { _id: string })
   }
 
   async function furnish(): Promise<void> {
-    const bob = await newOwner({ name: 'Bob' })
+    const bob = await createOwner({ name: 'Bob' })
     await bob.call('PUT', '', { name: { displayName: 'Bob' }, note: 'of Bob' })
-    await connect(anna, bob)
+    await connectUsers(anna, bob)
     await anna.call('PUT', '', { name: { displayName: 'Anna' }, birthDate: '1980-02-01' })
     await anna.call('POST', 'address', { usage: 'HOME', locality: 'Utrecht' })
     await anna.call('POST', 'contact', { type: 'EMAIL', value: 'old@example.org', primary: true })
@@ -70,7 +70,7 @@ describe('the export of all that is kept about a person', () => {
     } as { _id: string })
   }
 
-  it('holds account, sessions, profile, history, EHRs and who accessed them', async () => {
+  it('contains account, sessions, profile, history, EHRs and accesses to them', async () => {
     const lines = await exported(anna)
     const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
     assert.equal(of('account')[0].email, anna.email)
@@ -98,13 +98,13 @@ describe('the export of all that is kept about a person', () => {
     assert.ok(of('access').some(({ type, ids }) => type === 'CarePlan' && ids.includes('planOfAnna')))
   })
 
-  it('holds no secret, and nothing of anybody else', async () => {
+  it('contains no secrets, and no data of others', async () => {
     const text = JSON.stringify(await exported(anna))
     assert.doesNotMatch(text, /secret|_hashed|_rperm|of Bob|Asthma|Hidden/)
   })
 
   it('shows an administrator nothing of the EHRs', async () => {
-    const admin = await newAdmin()
+    const admin = await createAdmin()
     const kinds = new Set((await exported(admin)).map(({ kind }) => kind))
     assert.ok(kinds.has('person'))
     assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access'))

@@ -2,37 +2,44 @@ import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import sharp from 'sharp'
 import { Profiles } from '../../../records/profiles/profiles.ts'
-import type { Records } from '../../../records/store/writing/transaction.ts'
-import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
-import { ok } from '../../harness/clients/path-client.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
-/** What may go on naming somebody who is gone. */
+/** Documents that may still contain the id of a deleted user. */
 const STAYS: Record<string, (document: Document) => boolean> = {
-  // Who saw and changed what is not forgotten.
+  // The audit keeps who saw and changed data.
   'audit.entries': () => true,
-  // What others have recorded about them.
+  // Data that others have recorded about the user.
   Ehr: () => true,
-  // That something was made or removed, and by whom; not what was in it.
+  // The history keeps that a record was created or removed, and by whom, but not its content.
   'history.changes': ({ before, collection = '' }) => before === null || collection === 'Ehr',
 }
 
-describe('what is kept about a person', () => {
+describe('data about a person', () => {
   let anna: Owner
   before(async () => {
-    const bob = await newOwner({ name: 'Bob' })
-    anna = await newOwner({ name: 'Anna' })
-    await connect(anna, bob)
-    for (const displayName of ['Anna', 'Ann']) ok(await anna.call('PUT', '', { name: { displayName } }))
-    ok(await anna.call('POST', 'address', { usage: 'HOME', locality: 'Utrecht' }), 201)
-    ok(await anna.call('POST', 'contact', { type: 'EMAIL', value: 'a@example.org', primary: true }), 201)
-    ok(await anna.call('POST', 'relation', { name: { displayName: 'Bea' } }), 201)
+    const bob = await createOwner({ name: 'Bob' })
+    anna = await createOwner({ name: 'Anna' })
+    await connectUsers(anna, bob)
+    for (const displayName of ['Anna', 'Ann'])
+      assertStatus(await anna.call('PUT', '', { name: { displayName } }))
+    assertStatus(await anna.call('POST', 'address', { usage: 'HOME', locality: 'Utrecht' }), 201)
+    assertStatus(
+      await anna.call('POST', 'contact', { type: 'EMAIL', value: 'a@example.org', primary: true }),
+      201,
+    )
+    assertStatus(await anna.call('POST', 'relation', { name: { displayName: 'Bea' } }), 201)
     const picture = sharp({ create: { width: 60, height: 40, channels: 3, background: 'red' } }).png()
-    ok(await anna.call('POST', 'picture', await picture.toBuffer(), { 'content-type': 'image/png' }), 201)
+    assertStatus(
+      await anna.call('POST', 'picture', await picture.toBuffer(), { 'content-type': 'image/png' }),
+      201,
+    )
   })
 
-  /** The collections in which something names Anna and may not stay. */
+  /** The collections with documents that contain Anna's id without permission. */
   async function naming(): Promise<string[]> {
     const found: string[] = []
     for (const { name } of await service.db.listCollections({}, { nameOnly: true }).toArray()) {
@@ -46,15 +53,17 @@ describe('what is kept about a person', () => {
     return found.sort()
   }
 
-  it('is gone with the account, in whichever store it was', async () => {
-    const stores = new Profiles(service as unknown as Records).indexes().map(([collection]) => collection)
+  it('are deleted with the account in every store', async () => {
+    const stores = new Profiles(service as unknown as StoreContext)
+      .indexes()
+      .map(([collection]) => collection)
     const kept = await naming()
     assert.deepEqual(
       stores.filter((name) => !kept.includes(name)),
       [],
       'let Anna have something in these too',
     )
-    ok(await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password }), 204)
+    assertStatus(await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password }), 204)
     assert.deepEqual(await naming(), [], 'forgetPerson does not reach these')
   })
 })

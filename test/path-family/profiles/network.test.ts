@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
-import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
-import { refusedAt } from '../../harness/clients/path-client.ts'
+import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
 
 describe('the network', () => {
   let anna: Owner
   let bob: Owner
   beforeEach(async () => {
-    anna = await newOwner({ name: 'Anna' })
-    bob = await newOwner({ name: 'Bob' })
+    anna = await createOwner({ name: 'Anna' })
+    bob = await createOwner({ name: 'Bob' })
   })
   const stateOf = async (one: Owner, other: Owner) =>
     (await one.call('GET', `network/${other.mvUid}`)).body.state
 
-  it('is asked for by one side and accepted by the other', async () => {
+  it('needs a request of one side and the agreement of the other', async () => {
     const answer = await anna.call('POST', 'network', { mvUid: bob.mvUid })
     assert.equal(answer.status, 201, JSON.stringify(answer.body))
     assert.equal(answer.headers.get('location'), `/profile/${anna.mvUid}/network/${bob.mvUid}`)
@@ -29,7 +29,7 @@ describe('the network', () => {
     )
   })
 
-  it('connects two who ask each other at the same instant', async () => {
+  it('connects two users who ask each other concurrently', async () => {
     const asks = [
       anna.call('POST', 'network', { mvUid: bob.mvUid }),
       bob.call('POST', 'network', { mvUid: anna.mvUid }),
@@ -41,32 +41,33 @@ describe('the network', () => {
     assert.deepEqual([await stateOf(anna, bob), await stateOf(bob, anna)], ['CONNECTED', 'CONNECTED'])
   })
 
-  it('ends for both when either ends it', async () => {
-    await connect(anna, bob)
-    refusedAt(
+  it('ends for both if either ends it', async () => {
+    await connectUsers(anna, bob)
+    assertProblemPlaces(
       await bob.call('DELETE', `network/${anna.mvUid}`, undefined, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
     )
     assert.equal((await bob.call('DELETE', `network/${anna.mvUid}`)).status, 204)
-    refusedAt(await anna.call('GET', `network/${bob.mvUid}`), 404, 'not-found')
-    refusedAt(await bob.call('GET', `network/${anna.mvUid}`), 404, 'not-found')
-    refusedAt(await bob.call('DELETE', `network/${anna.mvUid}`), 404, 'not-found')
-    refusedAt(await anna.call('GET', `/profile/${bob.mvUid}`), 404, 'not-found')
-    await connect(bob, anna)
+    assertProblemPlaces(await anna.call('GET', `network/${bob.mvUid}`), 404, 'not-found')
+    assertProblemPlaces(await bob.call('GET', `network/${anna.mvUid}`), 404, 'not-found')
+    assertProblemPlaces(await bob.call('DELETE', `network/${anna.mvUid}`), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', `/profile/${bob.mvUid}`), 404, 'not-found')
+    await connectUsers(bob, anna)
     assert.equal(await stateOf(anna, bob), 'CONNECTED')
   })
 
-  it('is with somebody else who is a user', async () => {
+  it('connects only different users that exist', async () => {
     for (const mvUid of [anna.mvUid, 'nobody1234']) {
-      assert.deepEqual(refusedAt(await anna.call('POST', 'network', { mvUid }), 422, 'rule-violated'), [
-        'body.mvUid',
-      ])
+      assert.deepEqual(
+        assertProblemPlaces(await anna.call('POST', 'network', { mvUid }), 422, 'rule-violated'),
+        ['body.mvUid'],
+      )
     }
-    refusedAt(await anna.call('GET', 'network/nobody1234'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', 'network/nobody1234'), 404, 'not-found')
   })
 
-  it('shows a connection the name, the picture and the contacts, no more', async () => {
+  it('shows a connection the name, the picture and the contacts only', async () => {
     await bob.call('PUT', '', {
       name: { displayName: 'Bob', note: '<b>x</b>' },
       gender: 'MALE',
@@ -80,7 +81,7 @@ describe('the network', () => {
     const at = `/profile/${bob.mvUid}`
     await anna.call('POST', 'network', { mvUid: bob.mvUid })
     for (const path of ['', '/contact', '/picture', `/contact/${phone.contactId}`]) {
-      refusedAt(await anna.call('GET', at + path), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', at + path), 404, 'not-found')
     }
     await bob.call('POST', 'network', { mvUid: anna.mvUid })
     const { body } = await anna.call('GET', at)
@@ -96,9 +97,9 @@ describe('the network', () => {
       '/relation/1',
       '/relation/1/contact',
     ]) {
-      refusedAt(await anna.call('GET', at + path), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', at + path), 404, 'not-found')
     }
-    refusedAt(await anna.call('PUT', at, { name: { displayName: 'Eve' } }), 404, 'not-found')
-    refusedAt(await anna.call('DELETE', `${at}/contact/${phone.contactId}`), 404, 'not-found')
+    assertProblemPlaces(await anna.call('PUT', at, { name: { displayName: 'Eve' } }), 404, 'not-found')
+    assertProblemPlaces(await anna.call('DELETE', `${at}/contact/${phone.contactId}`), 404, 'not-found')
   })
 })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { newOwner, type Owner } from '../../harness/care/owners.ts'
-import { refusedAt } from '../../harness/clients/path-client.ts'
-import { processorTimeOf } from '../../harness/service/processor-time.ts'
+import { createOwner, type Owner } from '../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
+import { measureProcessorTime } from '../../harness/service/processor-time.ts'
 
 const image = (width = 60, height = 40) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } })
@@ -32,14 +32,14 @@ function bomb(): Buffer {
 describe('pictures', () => {
   let anna: Owner
   before(async () => {
-    anna = await newOwner()
+    anna = await createOwner()
     await anna.call('GET', '')
   })
   const upload = (bytes: Buffer, type = 'image/png') =>
     anna.call('POST', 'picture', bytes, { 'content-type': type })
 
   for (const type of ['png', 'jpeg', 'webp'] as const) {
-    it(`are kept as ${type} without metadata, upright and small`, async () => {
+    it(`are stored as ${type} without metadata, upright and small`, async () => {
       const sent = await image(3000, 2000).withExif(place).withMetadata({ orientation: 6 })[type]().toBuffer()
       const { exif } = await sharp(sent).metadata()
       assert.ok(exif)
@@ -63,14 +63,14 @@ describe('pictures', () => {
     })
   }
 
-  it('are what their content says', async () => {
+  it('have the type of their content', async () => {
     const jpeg = await image().jpeg().toBuffer()
     const { body } = await upload(jpeg, 'image/png')
     assert.equal(body.type, 'image/jpeg')
     assert.equal((await anna.call('GET', 'picture')).headers.get('content-type'), 'image/jpeg')
   })
 
-  it('are refused when they are something else', async () => {
+  it('are refused if they are something else', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
     const others = [
       svg,
@@ -78,47 +78,49 @@ describe('pictures', () => {
       await image().tiff().toBuffer(),
       Buffer.from('PK\x03\x04'),
     ]
-    for (const bytes of others) refusedAt(await upload(bytes), 415, 'unsupported-media-type')
-    refusedAt(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
-    refusedAt(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
+    for (const bytes of others) assertProblemPlaces(await upload(bytes), 415, 'unsupported-media-type')
+    assertProblemPlaces(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
+    assertProblemPlaces(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
     const cut = (await image().png().toBuffer()).subarray(0, 60)
-    refusedAt(await upload(cut), 422, 'rule-violated')
-    refusedAt(
+    assertProblemPlaces(await upload(cut), 422, 'rule-violated')
+    assertProblemPlaces(
       await upload(Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), svg])),
       422,
       'rule-violated',
     )
   })
 
-  it('are refused when they are too large, packed or unpacked', async () => {
-    refusedAt(await upload(Buffer.alloc(2 * 1024 * 1024 + 1)), 413, 'content-too-large')
-    const ms = await processorTimeOf(async () => refusedAt(await upload(bomb()), 422, 'rule-violated'))
+  it('are refused if too large, compressed or decompressed', async () => {
+    assertProblemPlaces(await upload(Buffer.alloc(2 * 1024 * 1024 + 1)), 413, 'content-too-large')
+    const ms = await measureProcessorTime(async () =>
+      assertProblemPlaces(await upload(bomb()), 422, 'rule-violated'),
+    )
     assert.ok(ms < 1_000, String(ms))
   })
 
-  it('keep nothing that hides behind their end', async () => {
+  it('lose data that is hidden after their end', async () => {
     const png = Buffer.concat([await image().png().toBuffer(), Buffer.from('<script>hidden</script>')])
     assert.equal((await upload(png)).status, 201)
     assert.ok(!(await anna.call('GET', 'picture')).body.includes('hidden'))
   })
 
-  it('are replaced and removed, and the person’s version changes with them', async () => {
+  it('are replaced and removed, and change the person’s version', async () => {
     const before = (await anna.call('GET', '')).etag
     const first = await upload(await image().png().toBuffer())
     assert.notEqual((await anna.call('GET', '')).etag, before)
-    refusedAt(
+    assertProblemPlaces(
       await anna.call('DELETE', 'picture', undefined, { 'if-match': '"999"' }),
       412,
       'precondition-failed',
     )
     assert.equal((await anna.call('DELETE', 'picture', undefined, { 'if-match': first.etag })).status, 204)
     assert.equal((await anna.call('GET', '')).body.picture, null)
-    refusedAt(await anna.call('GET', 'picture'), 404, 'not-found')
-    refusedAt(await anna.call('DELETE', 'picture'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', 'picture'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('DELETE', 'picture'), 404, 'not-found')
   })
 
-  it('are uploaded before anything else is said', async () => {
-    const bob = await newOwner({ name: 'Bob' })
+  it('may be uploaded before any other profile data', async () => {
+    const bob = await createOwner({ name: 'Bob' })
     const type = { 'content-type': 'image/png' }
     const { status } = await bob.call('POST', 'picture', await image().png().toBuffer(), type)
     assert.equal(status, 201)

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import type { TSchema } from '@sinclair/typebox'
 import sharp from 'sharp'
-import { Raw } from '../../../path-api/answer/media.ts'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Operation } from '../../../path-api/operation/operation.ts'
-import { mediaTypesOf } from '../../../path-api/request/input.ts'
-import { table } from '../../../path-api/table.ts'
-import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
+import { RawBody } from '../../../path-api/reply/body-media.ts'
+import { mediaTypesOf } from '../../../path-api/request/request-input.ts'
+import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
 import { call } from '../../harness/clients/path-client.ts'
-import { newAdmin } from '../../harness/people/people.ts'
+import { createAdmin } from '../../harness/people/people.ts'
 
-const operations = table.filter(({ path }) => path.startsWith('/profile'))
+const operations = operationTable.filter(({ path }) => path.startsWith('/profile'))
 const callers = ['owner', 'connection', 'stranger', 'admin', 'anonymous', 'ended'] as const
 type CallerName = (typeof callers)[number]
 
-/** What a connection reads. */
+/** The operations that a connection may call. */
 const shared = ['getPerson', 'getPicture', 'listContacts', 'getContact']
 
 const happensOnce = ({ method, id }: Operation): boolean => method === 'delete' || id === 'addConnection'
@@ -26,36 +26,36 @@ function expected(caller: CallerName, { id }: Operation): number[] {
   return [200, 201, 204]
 }
 
-/** What an owner keeps. */
+/** The records of an owner. */
 interface Belongings {
   owner: Owner
   ids: Record<string, string>
 }
 
-describe('who may do what with a profile', () => {
+describe('access to a profile', () => {
   let people: Record<Exclude<CallerName, 'owner' | 'anonymous' | 'ended'>, Owner>
   let picture: Buffer
-  /** A token whose session is over. */
+  /** A token of an ended session. */
   let ended: string
-  /** For all calls that can be repeated, be it that they are refused. */
+  /** Shared by all repeatable calls, including refused ones. */
   let shared: Belongings
   before(async () => {
     people = {
-      connection: await newOwner(),
-      stranger: await newOwner(),
-      admin: await newAdmin(),
+      connection: await createOwner(),
+      stranger: await createOwner(),
+      admin: await createAdmin(),
     }
     picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
       .png()
       .toBuffer()
     shared = await furnished()
-    const leaver = await newOwner()
+    const leaver = await createOwner()
     await leaver.call('POST', '/auth/logout')
     ended = leaver.authToken
   })
 
   async function furnished(): Promise<Belongings> {
-    const owner = await newOwner()
+    const owner = await createOwner()
     await owner.call('PUT', '', { name: { displayName: 'SecretName' } })
     const email = { type: 'EMAIL', value: 'secret@example.org', primary: true }
     await owner.call('POST', 'picture', picture, { 'content-type': 'image/png' })
@@ -68,7 +68,7 @@ describe('who may do what with a profile', () => {
       usage: 'HOME',
       locality: 'SecretTown',
     })
-    await connect(owner, people.connection)
+    await connectUsers(owner, people.connection)
     return {
       owner,
       ids: {
@@ -90,7 +90,7 @@ describe('who may do what with a profile', () => {
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name))
     const headers: Record<string, string> = { 'if-match': '*' }
     if (token) headers.authorization = `Bearer ${token}`
-    if (operation.body instanceof Raw) {
+    if (operation.body instanceof RawBody) {
       headers['content-type'] = mediaTypesOf(operation.body)[0] ?? ''
       return call('POST', path, picture, headers)
     }
@@ -105,12 +105,12 @@ describe('who may do what with a profile', () => {
     return call(operation.method.toUpperCase(), path, example, headers)
   }
 
-  it('covers the 34 operations of the specification', () => {
+  it('is tested for the 34 operations of the specification', () => {
     assert.equal(operations.filter(({ extra }) => !extra).length, 34)
   })
 
   for (const operation of operations) {
-    it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
+    it(`follows the rules at ${operation.method.toUpperCase()} ${operation.path}`, async () => {
       for (const caller of callers) {
         const isAllowed = caller === 'owner' || caller === 'admin'
         const belongings = isAllowed && happensOnce(operation) ? await furnished() : shared
@@ -130,7 +130,7 @@ describe('who may do what with a profile', () => {
     })
   }
 
-  it('tells an administrator too that there is no such user', async () => {
+  it('gives administrators a 404 for a missing user, too', async () => {
     for (const [method, body] of [
       ['GET', undefined],
       ['POST', { usage: 'HOME' }],
@@ -140,7 +140,7 @@ describe('who may do what with a profile', () => {
     }
   })
 
-  it('lets nobody reach an id of another by a path of their own', async () => {
+  it("does not reach records of others through one's own path", async () => {
     const { owner, ids } = await furnished()
     const { stranger } = people
     const ofOther: [string, string][] = [

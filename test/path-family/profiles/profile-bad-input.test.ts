@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import type { TSchema } from '@sinclair/typebox'
-import { Raw } from '../../../path-api/answer/media.ts'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Operation } from '../../../path-api/operation/operation.ts'
-import { table } from '../../../path-api/table.ts'
-import { listName } from '../../../records/store/reading/cursor.ts'
-import { newOwner, type Owner } from '../../harness/care/owners.ts'
-import { refusedAt } from '../../harness/clients/path-client.ts'
-import { forgedCursors, spoiled } from '../../harness/nasty.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
+import { RawBody } from '../../../path-api/reply/body-media.ts'
+import { qualifiedListName } from '../../../records/store/reading/cursor.ts'
+import { createOwner, type Owner } from '../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
+import { createForgedCursors, withNaughtyValues } from '../../harness/naughty-values.ts'
 
-const operations = table.filter(({ path }) => path.startsWith('/profile'))
+const operations = operationTable.filter(({ path }) => path.startsWith('/profile'))
 
 describe('bad input to profiles', function suite() {
   this.timeout(60_000)
   let anna: Owner
   const ids: Record<string, string> = {}
   before(async () => {
-    anna = await newOwner()
+    anna = await createOwner()
     ids.mvUid = anna.mvUid
     ids.relationId = (await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
     const fax = { type: 'FAX', value: '+31206241111', primary: true }
@@ -37,14 +37,14 @@ describe('bad input to profiles', function suite() {
 
   for (const operation of operations) {
     const { body, method } = operation
-    if (body === undefined || body instanceof Raw) continue
-    it(`never breaks ${operation.id}`, async () => {
+    if (body === undefined || body instanceof RawBody) continue
+    it(`never makes ${operation.id} fail`, async () => {
       const example = exampleOf(body as TSchema) as Record<string, unknown>
       for (const name of ['addressId', 'contactId'])
         if (name in example) example[name] = idOf(operation, name)
       if (operation.id === 'updatePerson') example.id = anna.mvUid
       if (operation.id === 'updateRelation') example.id = ids.relationId
-      const bodies = [...spoiled(example)]
+      const bodies = [...withNaughtyValues(example)]
       for (let i = 0; i < bodies.length; i += 20) {
         const sent = bodies
           .slice(i, i + 20)
@@ -56,25 +56,25 @@ describe('bad input to profiles', function suite() {
     })
   }
 
-  it('is refused when it is too large, packed or unpacked', async () => {
+  it('is refused if too large, compressed or decompressed', async () => {
     const large = { usage: 'HOME', note: 'x'.repeat(10_000_000) }
-    refusedAt(await anna.call('POST', 'address', large), 413, 'content-too-large')
+    assertProblemPlaces(await anna.call('POST', 'address', large), 413, 'content-too-large')
     const packed = gzipSync(JSON.stringify(large))
     const type = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    refusedAt(await anna.call('POST', 'address', packed, type), 413, 'content-too-large')
+    assertProblemPlaces(await anna.call('POST', 'address', packed, type), 413, 'content-too-large')
     const picture = { 'content-type': 'image/png', 'content-encoding': 'gzip' }
     const bomb = gzipSync(Buffer.alloc(50_000_000))
-    refusedAt(await anna.call('POST', 'picture', bomb, picture), 413, 'content-too-large')
+    assertProblemPlaces(await anna.call('POST', 'picture', bomb, picture), 413, 'content-too-large')
   })
 
-  it('is refused when it is a cursor of nobody’s making', async () => {
+  it('is refused if it contains an invented cursor', async () => {
     for (const [path, collection] of [
       ['address', 'profile.addresses'],
       ['contact', 'profile.contacts'],
       ['relation', 'profile.relations'],
       ['network', 'profile.connections'],
     ] as const) {
-      for (const cursor of forgedCursors(listName(collection, 'own'))) {
+      for (const cursor of createForgedCursors(qualifiedListName(collection, 'own'))) {
         const { status } = await anna.call('GET', `${path}?cursor=${cursor}`)
         assert.ok(status < 500, `${path} ${cursor}: ${status}`)
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
-import { refusedAt } from '../../harness/clients/path-client.ts'
+import { connectUsers, createOwner, type Owner } from '../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -30,7 +30,7 @@ const full = {
 const unknown = { birthDate: null, gender: null, language: null }
 const nothing = { ...unknown, nationality: null, note: null, timeZone: null }
 
-/** The history of somebody's profile, or of the person alone; the newest first. */
+/** The history of a profile, or of the person's own data; the newest first. */
 const changesOf = ({ mvUid }: Owner, of = 'profile.persons') =>
   service.db
     .collection('history.changes')
@@ -41,21 +41,21 @@ const changesOf = ({ mvUid }: Owner, of = 'profile.persons') =>
 describe('a person', () => {
   let anna: Owner
   beforeEach(async () => {
-    anna = await newOwner({ name: 'Anna' })
+    anna = await createOwner({ name: 'Anna' })
   })
 
-  it('is there from the first, by the name of the account or of the mailbox', async () => {
+  it('exists from the start, named like the account or the mailbox', async () => {
     const { status, body, etag } = await anna.call('GET', '')
     assert.equal(status, 200)
     assert.equal(etag, '"1"')
     const name = { ...noName, displayName: 'Anna' }
     assert.deepEqual(body, { id: anna.mvUid, picture: null, name, ...nothing })
-    const bob = await newOwner()
+    const bob = await createOwner()
     const { name: bobs } = (await bob.call('GET', '')).body
     assert.equal(bobs.displayName, bob.email.split('@')[0])
   })
 
-  it('is saved as a whole: what is left out becomes null', async () => {
+  it('is saved as a whole: omitted fields become null', async () => {
     const saved = await anna.call('PUT', '', { id: anna.mvUid, ...full })
     assert.equal(saved.status, 200, JSON.stringify(saved.body))
     assert.deepEqual(saved.body, { id: anna.mvUid, picture: null, ...full })
@@ -66,23 +66,23 @@ describe('a person', () => {
     assert.equal(less.etag, '"3"')
   })
 
-  it('comes back as it was sent: what GET answers is a valid PUT', async () => {
+  it('is returned as sent: the response of GET is a valid PUT', async () => {
     const { body } = await anna.call('PUT', '', full)
     const again = await anna.call('PUT', '', body)
     assert.deepEqual(again.body, body)
   })
 
-  it('honours If-Match and If-None-Match', async () => {
+  it('respects If-Match and If-None-Match', async () => {
     const { etag } = await anna.call('PUT', '', full, { 'if-match': '*' }).then(() => anna.call('GET', ''))
     assert.equal((await anna.call('GET', '', undefined, { 'if-none-match': etag })).status, 304)
     assert.equal((await anna.call('PUT', '', full, { 'if-match': etag })).status, 200)
     const stale = await anna.call('PUT', '', full, { 'if-match': etag })
-    refusedAt(stale, 412, 'precondition-failed')
+    assertProblemPlaces(stale, 412, 'precondition-failed')
     assert.notEqual(stale.etag, etag)
   })
 
-  it('is saved once for the first time, however many do it at once', async () => {
-    const bob = await newOwner()
+  it('is saved for the first time once by concurrent requests', async () => {
+    const bob = await createOwner()
     const names = ['a', 'b', 'c', 'd']
     const puts = await Promise.all(names.map((name) => bob.call('PUT', '', { name: { displayName: name } })))
     assert.deepEqual(puts.map(({ etag }) => etag).sort(), ['"2"', '"3"', '"4"', '"5"'])
@@ -90,7 +90,7 @@ describe('a person', () => {
     assert.deepEqual((await bob.call('GET', '')).body, last?.body)
   })
 
-  it('has dates that exist, known countries, languages and genders', async () => {
+  it('has existing dates, and known countries, languages and genders', async () => {
     const bad: [field: string, value: unknown][] = [
       ...['2023-02-30', '275760-09-13', '2023-2-3', '2023-02-03T00:00:00Z', '', '1900-02-29'].map(
         (value): [string, unknown] => ['birthDate', value],
@@ -104,25 +104,33 @@ describe('a person', () => {
       ['note', 5],
     ]
     for (const [field, value] of bad) {
-      const places = refusedAt(await anna.call('PUT', '', { ...full, [field]: value }), 400, 'invalid-input')
+      const places = assertProblemPlaces(
+        await anna.call('PUT', '', { ...full, [field]: value }),
+        400,
+        'invalid-input',
+      )
       assert.deepEqual(places, [`body.${field}`], String(value))
     }
     const { body } = await anna.call('PUT', '', { ...full, language: 'NL-be', birthDate: '2024-02-29' })
     assert.deepEqual([body.language, body.birthDate], ['nl-BE', '2024-02-29'])
   })
 
-  it('needs a display name', async () => {
+  it('requires a display name', async () => {
     for (const name of [undefined, {}, { displayName: '' }, { displayName: ' ' }, { displayName: null }]) {
-      const [place] = refusedAt(await anna.call('PUT', '', { ...full, name }), 400, 'invalid-input')
+      const [place] = assertProblemPlaces(await anna.call('PUT', '', { ...full, name }), 400, 'invalid-input')
       assert.match(place ?? '', /^body\.name/)
     }
     assert.deepEqual(
-      refusedAt(await anna.call('PUT', '', { name: { displayName: 'A', nick: 'a' } }), 400, 'invalid-input'),
+      assertProblemPlaces(
+        await anna.call('PUT', '', { name: { displayName: 'A', nick: 'a' } }),
+        400,
+        'invalid-input',
+      ),
       ['body.name.nick'],
     )
   })
 
-  it('keeps no harmful HTML', async () => {
+  it('stores no harmful HTML', async () => {
     const attacks: [sent: string, kept: string][] = [
       ['<p onclick="x()">a</p>', '<p>a</p>'],
       ['<script>alert(1)</script>b', 'b'],
@@ -145,17 +153,21 @@ describe('a person', () => {
       .findOne({ _id: anna.mvUid })
     assert.doesNotMatch(JSON.stringify(stored), /script|onclick|javascript/)
     const long = await anna.call('PUT', '', { ...full, note: '&'.repeat(9000) })
-    assert.deepEqual(refusedAt(long, 422, 'rule-violated'), ['body.note'])
+    assert.deepEqual(assertProblemPlaces(long, 422, 'rule-violated'), ['body.note'])
   })
 
-  it('is not another one', async () => {
-    const places = refusedAt(await anna.call('PUT', '', { ...full, id: 'somebody12' }), 400, 'id-mismatch')
+  it('keeps its id', async () => {
+    const places = assertProblemPlaces(
+      await anna.call('PUT', '', { ...full, id: 'somebody12' }),
+      400,
+      'id-mismatch',
+    )
     assert.deepEqual(places, ['body.id'])
   })
 
-  it('is removed with everything, history included, and may begin anew', async () => {
-    const bob = await newOwner()
-    await connect(anna, bob)
+  it('is removed with all data, history included, and may start again', async () => {
+    const bob = await createOwner()
+    await connectUsers(anna, bob)
     const { body: relation } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
     await anna.call('POST', 'address', { usage: 'HOME' })
     await anna.call('POST', `relation/${relation.id}/address`, { usage: 'HOME' })
@@ -166,10 +178,14 @@ describe('a person', () => {
     })
     await anna.call('DELETE', `contact/${gone.contactId}`)
     await anna.call('PUT', '', full)
-    refusedAt(await anna.call('DELETE', '', undefined, { 'if-match': '"9"' }), 412, 'precondition-failed')
+    assertProblemPlaces(
+      await anna.call('DELETE', '', undefined, { 'if-match': '"9"' }),
+      412,
+      'precondition-failed',
+    )
     assert.equal((await anna.call('DELETE', '')).status, 204)
-    refusedAt(await anna.call('GET', ''), 404, 'not-found')
-    refusedAt(await anna.call('DELETE', ''), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', ''), 404, 'not-found')
+    assertProblemPlaces(await anna.call('DELETE', ''), 404, 'not-found')
     for (const path of ['address', 'contact', 'relation', 'network']) {
       assert.deepEqual((await anna.call('GET', path)).body.items, [], path)
     }
@@ -185,9 +201,9 @@ describe('a person', () => {
     assert.notEqual(next.id, relation.id)
   })
 
-  it('goes with the account', async () => {
-    const bob = await newOwner()
-    await connect(anna, bob)
+  it('is deleted with the account', async () => {
+    const bob = await createOwner()
+    await connectUsers(anna, bob)
     await anna.call('GET', '')
     await anna.call('POST', 'address', { usage: 'HOME' })
     assert.equal((await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password })).status, 204)

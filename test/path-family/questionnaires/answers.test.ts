@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { byClass } from '../../family-kinds.ts'
-import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { assertError, moment } from '../../harness/clients/class-client.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertError, parseDate } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
 
 type Json = Record<string, unknown>
 
@@ -15,14 +15,14 @@ describe('questionnaires', () => {
   let patient: Patient
   let carePlanId: string
   beforeEach(async () => {
-    patient ??= await newPatient()
-    carePlanId = await newPlan(patient)
+    patient ??= await createPatient()
+    carePlanId = await createPlan(patient)
   })
 
   const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
   const send = (kind: string, body: object) =>
     patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
-  const store = async (kind: string, body: object) => ok(await send(kind, body), 201)
+  const store = async (kind: string, body: object) => assertStatus(await send(kind, body), 201)
   const acq = (day: string, answers: (number | null)[], more: object = {}) =>
     store('acq', {
       timestamp: `2026-03-${day}T08:00:00.000Z`,
@@ -31,14 +31,14 @@ describe('questionnaires', () => {
       ...more,
     })
 
-  it('are kept as they were answered, with their scores', async () => {
+  it('are stored as answered, with their scores', async () => {
     const one = await acq('01', [2, 1, 2, 1, 1, 2])
     assert.deepEqual(
       [one.version, one.answers, one.score, one.sum, one.answered, one.control, one.change],
       [6, [2, 1, 2, 1, 1, 2], 1.5, 9, 6, 'not-well-controlled', null],
     )
     assert.equal(one.compositionId, one.id)
-    assert.deepEqual(ok(await patient.call('GET', at('acq', one.id))), one)
+    assert.deepEqual(assertStatus(await patient.call('GET', at('acq', one.id))), one)
     const facts = { version: 7, answers: [1, 1, 0, 1, 0], relieverPuffs: 0, fev1PercentPredicted: 92 }
     const seven = await store('acq', facts)
     assert.deepEqual([seven.score, seven.sum, seven.relieverPuffs], [0.57, 4, 0])
@@ -55,7 +55,7 @@ describe('questionnaires', () => {
     assert.deepEqual(dsmq.scales.SS, { raw: 29, max: 42, score: 6.9, answered: 14 })
   })
 
-  it('have no score where too much is missing', async () => {
+  it('have no score if too many answers are missing', async () => {
     const acqs = await acq('01', [1, null, 1, 1, 1])
     assert.deepEqual([acqs.score, acqs.sum, acqs.control, acqs.answered], [null, null, null, 4])
     const { scales } = await store('dsmq', { answers: Array(16).fill('NR') })
@@ -64,18 +64,24 @@ describe('questionnaires', () => {
     assert.deepEqual(anxiety, { score: null, band: null, missing: 7 })
   })
 
-  it('are scored anew when they are corrected or restored, by either family', async () => {
+  it('are scored again after a correction or restore, by either family', async () => {
     const { id } = await acq('01', [0, 0, 0, 0, 0])
     const corrected = { timestamp, version: 6, answers: [3, 3, 3, 3, 3, 3] }
-    assert.equal(ok(await patient.call('PUT', at('acq', id), corrected)).score, 3)
+    assert.equal(assertStatus(await patient.call('PUT', at('acq', id), corrected)).score, 3)
     const { body: object } = await byClass(patient)
       .put('Acq', id, { answers: [1, 1, 1, 1, 1, 1] })
       .expect(200)
     assert.equal(object.score, 1)
     const answer = await patient.call('GET', at('acq', id))
-    assert.deepEqual([ok(answer).score, ok(answer).control, answer.etag], [1, 'borderline', '"3"'])
-    assert.equal(ok(await patient.call('POST', `${at('acq', id)}/restore`, { version: 1 })).score, 0)
-    const { items } = ok(await patient.call('GET', `${at('acq', id)}/history`))
+    assert.deepEqual(
+      [assertStatus(answer).score, assertStatus(answer).control, answer.etag],
+      [1, 'borderline', '"3"'],
+    )
+    assert.equal(
+      assertStatus(await patient.call('POST', `${at('acq', id)}/restore`, { version: 1 })).score,
+      0,
+    )
+    const { items } = assertStatus(await patient.call('GET', `${at('acq', id)}/history`))
     const [restored, , first] = items
     assert.deepEqual(
       restored.changed.toSorted(),
@@ -83,11 +89,11 @@ describe('questionnaires', () => {
     )
     assert.deepEqual([first.before.version, first.before.score], [5, 0])
 
-    const place = { carePlanId, timestamp: moment(timestamp) }
+    const place = { carePlanId, timestamp: parseDate(timestamp) }
     const { body } = await byClass(patient)
       .post('Dsmq', { ...place, answers: DSMQ })
       .expect(201)
-    assert.equal(ok(await patient.call('GET', at('dsmq', body.objectId))).scales.SS.score, 6.9)
+    assert.equal(assertStatus(await patient.call('GET', at('dsmq', body.objectId))).scales.SS.score, 6.9)
     const ticked = { answers: null, optionIndex: Array(14).fill(3) }
     const { objectId } = (
       await byClass(patient)
@@ -97,9 +103,11 @@ describe('questionnaires', () => {
     assert.equal((await byClass(patient).put('Hads', objectId, ticked).expect(200)).body.anxiety.score, 6)
   })
 
-  it('about asthma are data points of IEEE 1752.1, with labels of ours for questions', async () => {
+  it('about asthma are data points of IEEE 1752.1, with our own labels for the questions', async () => {
     const { id } = await store('acq', { version: 6, answers: [2, 1, 2, null, 1], relieverPuffs: 3 })
-    const [{ header, body }] = ok(await patient.call('GET', `${at('acq')}/omh?carePlanId=${carePlanId}`))
+    const [{ header, body }] = assertStatus(
+      await patient.call('GET', `${at('acq')}/omh?carePlanId=${carePlanId}`),
+    )
     assert.deepEqual(header.schema_id, { namespace: 'ieee', name: 'survey', version: '1.0' })
     assert.match(header.acquisition_provenance.source_data_point_id, new RegExp(`^${id}::.*::1$`))
     assert.deepEqual(body.items[5], {
@@ -111,7 +119,7 @@ describe('questionnaires', () => {
     assert.deepEqual(body.score, { instrument: 'ACQ-6', value: null, sum: null, answered: 5, control: null })
   })
 
-  it('come in batches, too', async () => {
+  it('are accepted in batches, too', async () => {
     const then = '2026-05-01T08:30:00.000Z'
     const of = (kind: string, body: object) => ({ kind, carePlanId, timestamp: then, ...body })
     const items = [
@@ -119,15 +127,15 @@ describe('questionnaires', () => {
       of('dsmq', { answers: DSMQ }),
       of('acq', { version: 6, answers: [2, 2, 2, 2, 2] }),
     ]
-    const answer = ok(await patient.call('POST', at('batch'), { items }))
+    const answer = assertStatus(await patient.call('POST', at('batch'), { items }))
     assert.deepEqual([answer.stored, answer.refused], [2, 1])
     assert.equal(answer.items[2].errors[0].path, 'body.items.2.answers')
     const [{ id, status }] = answer.items
-    assert.deepEqual([status, ok(await patient.call('GET', at('acq', id))).version], ['stored', 5])
-    assert.equal(ok(await patient.call('POST', at('batch'), { items })).known, 2)
+    assert.deepEqual([status, assertStatus(await patient.call('GET', at('acq', id))).version], ['stored', 5])
+    assert.equal(assertStatus(await patient.call('POST', at('batch'), { items })).known, 2)
   })
 
-  it('never take a score from a client', async () => {
+  it('never accept a score from a client', async () => {
     const places: [string, string, Json, Json][] = [
       ['acq', 'Acq', { answers: [1, 1, 1, 1, 1] }, { score: 0 }],
       ['hads', 'Hads', { answers: HADS }, { anxiety: { score: 0, band: 'normal', missing: 0 } }],
@@ -136,16 +144,20 @@ describe('questionnaires', () => {
     for (const [kind, name, body, score] of places) {
       const path = kind === 'acq' ? { version: 5 } : {}
       const object = kind === 'acq' ? { acqVersion: 5 } : {}
-      refused(await send(kind, { ...path, ...body, ...score }), 400, 'invalid-input')
-      const sent = { carePlanId, timestamp: moment(timestamp), ...object, ...body }
+      assertProblem(await send(kind, { ...path, ...body, ...score }), 400, 'invalid-input')
+      const sent = { carePlanId, timestamp: parseDate(timestamp), ...object, ...body }
       assertError(await byClass(patient).post(name, { ...sent, ...score }), 142, /must not be set by clients/)
       const { objectId } = (await byClass(patient).post(name, sent).expect(201)).body
       assertError(await byClass(patient).put(name, objectId, score), 142, /may not be changed/)
     }
-    refused(await send('acq', { version: 5, answers: [1, 1, 1, 1, 1], change: null }), 400, 'invalid-input')
+    assertProblem(
+      await send('acq', { version: 5, answers: [1, 1, 1, 1, 1], change: null }),
+      400,
+      'invalid-input',
+    )
   })
 
-  it('refuse what is no answer, naming all of it', async () => {
+  it('reject invalid answers, with all violations', async () => {
     const full = (length: number, value: unknown = 1) => Array(length).fill(value)
     const faulty: [string, Json, number, string[]][] = [
       ['acq', { version: 4, answers: full(4) }, 400, ['body.version']],
@@ -182,7 +194,7 @@ describe('questionnaires', () => {
       const named = new Set<string>(answer.body.errors.map(({ path }: { path: string }) => path))
       assert.deepEqual([...named].toSorted(), paths.toSorted(), told)
     }
-    const place = { carePlanId, timestamp: moment(timestamp) }
+    const place = { carePlanId, timestamp: parseDate(timestamp) }
     const { post } = byClass(patient)
     assertError(await post('Acq', { ...place, answers: [1] }), 141, 'Missing required properties: acqVersion')
     assertError(
@@ -208,18 +220,20 @@ describe('questionnaires', () => {
     )
   })
 
-  describe('about asthma tell the change against the former one', () => {
-    const changeOf = async (id: string) => ok(await patient.call('GET', at('acq', id))).change
+  describe('about asthma show the change since the previous score', () => {
+    const changeOf = async (id: string) => assertStatus(await patient.call('GET', at('acq', id))).change
     const listed = async (query = '') => {
-      const { items } = ok(await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`))
+      const { items } = assertStatus(
+        await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`),
+      )
       return items.map(({ change }: { change: Json | null }) => change?.delta ?? null)
     }
 
-    it('of the same version in the same care plan that has a score', async () => {
+    it('of the same version in the same care plan', async () => {
       await acq('01', [2, 2, 2, 2, 1])
       await acq('03', [0, 0, 0, 0, 0, 0])
       await acq('04', [1, null, 1, 1, 1])
-      const other = await newPlan(patient)
+      const other = await createPlan(patient)
       await acq('05', [6, 6, 6, 6, 6], { carePlanId: other })
       const last = await acq('06', [2, 1, 1, 1, 1.0])
       const change = { since: '2026-03-01T08:00:00.000Z', delta: -0.6, important: true }
@@ -232,35 +246,35 @@ describe('questionnaires', () => {
       assert.deepEqual([child.change.delta, child.change.important], [-0.4, true])
     })
 
-    it('as it is now: corrected, added or deleted ones count at once, and change the ETag', async () => {
+    it('in its current state: corrections, additions and deletions count at once, and change the ETag', async () => {
       const first = await acq('01', [2, 2, 2, 2, 2])
       const last = await acq('09', [1, 1, 1, 1, 1])
       const look = () => patient.call('GET', at('acq', last.id))
       const seen = [(await look()).etag]
       const changed = async (delta: number | null) => {
         const answer = await look()
-        assert.equal(ok(answer).change?.delta ?? null, delta)
+        assert.equal(assertStatus(answer).change?.delta ?? null, delta)
         assert.ok(!seen.includes(answer.etag), answer.etag)
         seen.push(answer.etag)
       }
       const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: first.timestamp }
-      ok(await patient.call('PUT', at('acq', first.id), corrected))
+      assertStatus(await patient.call('PUT', at('acq', first.id), corrected))
       await changed(-2)
       const between = await acq('05', [1, 1, 1, 1, 2])
       await changed(-0.2)
-      ok(await patient.call('DELETE', at('acq', between.id)), 204)
-      ok(await patient.call('DELETE', at('acq', first.id)), 204)
+      assertStatus(await patient.call('DELETE', at('acq', between.id)), 204)
+      assertStatus(await patient.call('DELETE', at('acq', first.id)), 204)
       await changed(null)
       assert.equal(seen.at(-1), '"1"')
-      ok(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': seen[1] ?? '' }))
+      assertStatus(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': seen[1] ?? '' }))
     })
 
     it('to everybody who sees the plan', async () => {
       await acq('01', [2, 2, 2, 2, 2])
       const { id } = await acq('02', [1, 1, 1, 1, 1])
-      const nurse = await newPerson()
-      await letIn(carePlanId, nurse, 'read')
-      assert.equal(ok(await nurse.call('GET', at('acq', id))).change.delta, -1)
+      const nurse = await createPerson()
+      await addParticipant(carePlanId, nurse, 'read')
+      assert.equal(assertStatus(await nurse.call('GET', at('acq', id))).change.delta, -1)
     })
   })
 })

@@ -3,22 +3,22 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok } from '../../harness/clients/path-client.ts'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
-import { until } from '../../harness/until.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A developer's page on the service's own origin; nothing but scripts of that origin may run. */
+/** A developer's page on the service's own origin; only scripts of that origin may run. */
 const hostPage = (lang: string, ids: string) => `<!doctype html>
 <html lang="${lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Clinic</title>
 <script src="/ehr/procedure/dsmq/dsmq.js" defer></script></head>
 <body><main><h1>Clinic</h1><div id="here" ${ids}></div></main></body></html>`
 
-describe('the script that shows the DSMQ on a page', () => {
+describe('the script that embeds the DSMQ in a page', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
@@ -30,8 +30,8 @@ describe('the script that shows the DSMQ on a page', () => {
   before(async function () {
     if (!existsSync(executablePath)) return this.skip()
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    patient = await newPatient()
-    carePlanId = await newPlan(patient)
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
     const { body } = await request().post('/auth/login/password').send({ email: patient.email, password })
     authToken = body.authToken
   })
@@ -65,7 +65,8 @@ describe('the script that shows the DSMQ on a page', () => {
   const heading = () => page.locator('h3:visible').textContent()
   const focused = () => page.evaluate('document.activeElement.textContent || document.activeElement.name')
   const stored = async () =>
-    ok(await patient.call('GET', `/ehr/${patient.ehrId}/procedure/dsmq?carePlanId=${carePlanId}`)).items
+    assertStatus(await patient.call('GET', `/ehr/${patient.ehrId}/procedure/dsmq?carePlanId=${carePlanId}`))
+      .items
 
   async function assertAccessible(): Promise<void> {
     const { violations } = (await page.evaluate(`${axe};axe.run()`)) as AxeResults
@@ -76,7 +77,7 @@ describe('the script that shows the DSMQ on a page', () => {
     assert.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'it is too wide')
   }
 
-  /** Goes through it as somebody without a mouse does. */
+  /** Answers the questions with the keyboard only. */
   async function answerByKeyboard(from: number, to: number): Promise<void> {
     for (let item = from; item <= to; item++) {
       await page.keyboard.press('Tab')
@@ -89,7 +90,7 @@ describe('the script that shows the DSMQ on a page', () => {
     await page.keyboard.press('Enter')
   }
 
-  it('is answered by keyboard alone, in a narrow window, under a strict policy', async () => {
+  it('works with the keyboard only, in a narrow window, under a strict policy', async () => {
     await open('en')
     await page.waitForSelector('h3:visible')
     await assertAccessible()
@@ -121,7 +122,7 @@ describe('the script that shows the DSMQ on a page', () => {
     assert.deepEqual(faults, [])
   })
 
-  it('speaks Dutch, tells what is not answered and leads there', async () => {
+  it('has a Dutch version, reports unanswered questions and links to them', async () => {
     await open('nl-BE')
     await page.locator('legend').first().waitFor()
     assert.match(String(await page.locator('legend').first().textContent()), /Glucose meten/)
@@ -148,7 +149,7 @@ describe('the script that shows the DSMQ on a page', () => {
     assert.deepEqual(faults, [])
   })
 
-  it('is rendered where and as a script says, and stores once what is sent again after a failure', async () => {
+  it('renders into the element and with the options of a script, and a retry after a failure stores once', async () => {
     await open('en', '')
     const before = (await stored()).length
     await page.evaluate(`
@@ -163,7 +164,8 @@ describe('the script that shows the DSMQ on a page', () => {
     await page.route('**/procedure/dsmq', async (route) => {
       requests += 1
       if (requests > 3) return route.continue()
-      // The first is stored, and its answer lost; those after it come while it is still worked on, or take too long.
+      // The first request is stored, but its answer is lost. The later ones arrive while it is still running,
+      // or time out.
       if (requests === 1) await route.fetch()
       if (requests === 1) return route.abort()
       const [status, code] = requests === 2 ? [409, 'idempotency-key-in-use'] : [408, 'deadline-exceeded']
@@ -182,7 +184,7 @@ describe('the script that shows the DSMQ on a page', () => {
     assert.deepEqual(await page.evaluate('told'), ['TypeError', 'Refused', 'Refused', items[0].id])
   })
 
-  it('is sent once however often, and stays as it is until the answer', async () => {
+  it('sends once despite repeated clicks, and stays unchanged until the answer', async () => {
     await open('nl', '')
     const before = (await stored()).length
     await page.evaluate(`Dsmq.render(document.getElementById('here'),
@@ -206,15 +208,15 @@ describe('the script that shows the DSMQ on a page', () => {
     await page.getByRole('status').getByText('Sending').waitFor()
     assert.equal(await page.getByRole('button', { name: 'Back' }).isDisabled(), true)
     assert.equal(await page.locator('section:visible').getAttribute('inert'), '')
-    await until(() => requests > 0)
+    await waitUntil(() => requests > 0)
     answer()
     await page.waitForSelector('text=Your answers have been stored.')
     assert.deepEqual([requests, (await stored()).length - before], [1, 1])
   })
 
-  it('says that trying again does not help where the service refuses the answers', async () => {
-    const closed = await newPlan(patient)
-    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+  it('reports that a retry does not help if the service rejects the answers', async () => {
+    const closed = await createPlan(patient)
+    assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
     await open('nl', `data-dsmq data-ehr-id="${patient.ehrId}" data-care-plan-id="${closed}"`)
     for (const _ of [1, 2, 3]) await page.getByRole('button', { name: 'Verder' }).click()
     await page.getByRole('button', { name: 'Versturen' }).click()
@@ -222,7 +224,7 @@ describe('the script that shows the DSMQ on a page', () => {
     await page.waitForSelector('text=Opnieuw proberen helpt niet.')
   })
 
-  it('tells a reader that nothing was stored for want of a right, and shows no markup out of texts', async () => {
+  it('tells a reader without the right that nothing was stored, and shows no markup from texts', async () => {
     await context.clearCookies()
     await open('en', '')
     await page.evaluate(`Dsmq.render(document.getElementById('here'), {

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { definitionOf } from '../../../records/questionnaires/definition.ts'
+import { questionnaireDefinitionOf } from '../../../records/questionnaires/questionnaire-definition.ts'
 import { TextPacks } from '../../../records/questionnaires/text-packs.ts'
-import { QuestionnaireDefinition, type TextPack } from '../../../schemas/questionnaire.ts'
-import { checkOf } from '../../../schemas/registry.ts'
-import { jsonFilesIn } from '../../../server/json-files.ts'
-import { newPatient, newPlan } from '../../harness/care/patients.ts'
-import { call, ok, refused } from '../../harness/clients/path-client.ts'
+import { QuestionnaireDefinition, type TextPack } from '../../../schemas/questionnaires/questionnaire.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import { readJsonFiles } from '../../../server/json-files.ts'
+import { createPatient, createPlan } from '../../harness/care/patients.ts'
+import { assertProblem, assertStatus, call } from '../../harness/clients/path-client.ts'
 
 type Json = Record<string, unknown>
 
 describe('the definition of a questionnaire', () => {
   const at = (id: string, query = '') => `/ehr/procedure/${id}/${id}.wizard.json${query}`
 
-  it('is public: texts, options, and where the answers go', async () => {
-    const dsmq = ok(await call('GET', at('dsmq')))
+  it('is public: texts, options, and the address for answers', async () => {
+    const dsmq = assertStatus(await call('GET', at('dsmq')))
     assert.deepEqual([dsmq.id, dsmq.instrument, dsmq.language], ['dsmq', 'DSMQ', 'en'])
     assert.deepEqual([dsmq.textPack.id, dsmq.textPack.licensed], ['neutral', false])
     assert.deepEqual(dsmq.recallPeriod, { duration: 'P8W', label: 'The past 8 weeks' })
@@ -35,28 +35,31 @@ describe('the definition of a questionnaire', () => {
       [1, 4, 6, 10, 12],
     )
     const { submit } = dsmq
-    const patient = await newPatient()
+    const patient = await createPatient()
     const fill = {
-      carePlanId: await newPlan(patient),
+      carePlanId: await createPlan(patient),
       timestamp: '2026-03-01T08:30:00Z',
       answers: Array(16).fill('NR'),
     }
     assert.deepEqual(Object.keys(submit.body), Object.keys(fill))
-    ok(await patient.call(submit.method, submit.hrefTemplate.replace('{ehrId}', patient.ehrId), fill), 201)
+    assertStatus(
+      await patient.call(submit.method, submit.hrefTemplate.replace('{ehrId}', patient.ehrId), fill),
+      201,
+    )
   })
 
-  it('is there in Dutch, and for the other two', async () => {
-    const dutch = ok(await call('GET', at('dsmq', '?language=nl')))
+  it('exists in Dutch, and for the other two questionnaires', async () => {
+    const dutch = assertStatus(await call('GET', at('dsmq', '?language=nl')))
     assert.deepEqual([dutch.language, dutch.pages[0].items[0].label], ['nl', 'Glucose meten'])
-    assert.equal(ok(await call('GET', at('dsmq', '?language=fr'))).language, 'en')
-    refused(await call('GET', at('dsmq', '?language=dutch')), 400, 'invalid-input')
-    const acq = ok(await call('GET', at('acq')))
+    assert.equal(assertStatus(await call('GET', at('dsmq', '?language=fr'))).language, 'en')
+    assertProblem(await call('GET', at('dsmq', '?language=dutch')), 400, 'invalid-input')
+    const acq = assertStatus(await call('GET', at('acq')))
     assert.deepEqual(
       acq.pages[0].items.map(({ required }: Json) => required),
       [true, true, true, true, true, false, false],
     )
     assert.deepEqual([acq.scale.length, acq.notRequired, acq.submit.body.version], [7, null, '{version}'])
-    const hads = ok(await call('GET', at('hads')))
+    const hads = assertStatus(await call('GET', at('hads')))
     const labels = hads.pages.flatMap(({ items }: { items: Json[] }) => items.map(({ label }) => label))
     assert.deepEqual(labels.slice(0, 4), ['A-1', 'D-1', 'A-2', 'D-2'])
   })
@@ -74,7 +77,7 @@ describe('text packs', () => {
       join(folder, name),
       typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content),
     )
-  const packs = (path = folder) => new TextPacks(jsonFilesIn(path, 'TEXT_PACKS'))
+  const packs = (path = folder) => new TextPacks(readJsonFiles(path, 'TEXT_PACKS'))
   const faults = (path?: string): string[] => {
     try {
       packs(path)
@@ -99,7 +102,7 @@ describe('text packs', () => {
   const itemsOf = ({ pages: [page] }: TextPack) => page?.items ?? []
   const withItems = (of: TextPack, items: object[]) => ({ ...of, pages: [{ title: 'All', items }] })
 
-  it('take the place of the neutral labels in their language', () => {
+  it('replace the neutral labels in their language', () => {
     write('dsmq.json', `\ufeff${JSON.stringify({ ...dsmq, notRequired: 'Does not apply' })}`)
     const printed = options(3).reverse()
     const hads = pack('HADS', 14, 3)
@@ -113,18 +116,18 @@ describe('text packs', () => {
     write('acq-de.json', { ...pack('ACQ', 7, 6), language: 'de' })
     write('readme.txt', 'no pack')
     const found = packs()
-    assert.equal(found.of('DSMQ', 'en').id, 'licence-12')
-    assert.equal(found.of('DSMQ', 'nl').id, 'neutral')
-    assert.equal(found.of('DSMQ', undefined).id, 'licence-12')
-    assert.equal(found.of('ACQ', 'fr').language, 'de')
-    assert.deepEqual(definitionOf(found.of('HADS', 'en')).pages[0]?.items[0]?.scale, printed)
-    const check = checkOf(QuestionnaireDefinition)
+    assert.equal(found.find('DSMQ', 'en').id, 'licence-12')
+    assert.equal(found.find('DSMQ', 'nl').id, 'neutral')
+    assert.equal(found.find('DSMQ', undefined).id, 'licence-12')
+    assert.equal(found.find('ACQ', 'fr').language, 'de')
+    assert.deepEqual(questionnaireDefinitionOf(found.find('HADS', 'en')).pages[0]?.items[0]?.scale, printed)
+    const check = createValidator(QuestionnaireDefinition)
     for (const instrument of ['ACQ', 'HADS', 'DSMQ'] as const)
       for (const language of ['en', 'nl', 'de'])
-        assert.deepEqual(check(definitionOf(found.of(instrument, language))), [])
+        assert.deepEqual(check(questionnaireDefinitionOf(found.find(instrument, language))), [])
   })
 
-  it('stop the start when something is wrong with them, which names file, path and what is missing', () => {
+  it('prevent the start if invalid, with file, path and missing texts named', () => {
     const [first, second, ...rest] = itemsOf(dsmq)
     write(
       'a.json',

@@ -1,60 +1,60 @@
 import assert from 'node:assert/strict'
 import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
-import { namesIn, type Operation } from '../../../path-api/operation/operation.ts'
-import { table } from '../../../path-api/table.ts'
-import { type ClassName, classKind, isClassName } from '../../../records/kinds.ts'
+import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
+import { type ClassName, classKindOf, isClassName } from '../../../records/kinds.ts'
 import {
+  type AccessFixture,
+  CALLERS,
   type CallerName,
-  type Cast,
-  callers,
+  createAccessFixture,
+  createPendingAccessFixture,
   type Ids,
-  newCast,
-  newPendingCast,
-  oneOfEach,
+  PENDING_CALLERS,
   type PendingCallerName,
-  pendingCallers,
   pendingVerdictOf,
+  sampleByVerdict,
   type Verdict,
   verdictOf,
-} from '../../harness/care/cast.ts'
+} from '../../harness/care/access-fixture.ts'
 import {
-  addition,
+  createExampleChange,
   exampleBody,
-  exampleChange,
-  pathIn,
-  pathOfOne,
-  unlike,
+  fillPath,
+  findAddOperation,
+  recordPathOf,
+  withOtherKey,
 } from '../../harness/care/samples/examples.ts'
 import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
-import { call, ok } from '../../harness/clients/path-client.ts'
-import { pressureOf, pressureXmlOf } from '../../harness/openehr.ts'
+import { assertStatus, call } from '../../harness/clients/path-client.ts'
+import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
 
-/** Templates, archetypes and stored queries are no EHR's. */
-const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b(?!\/knowledge|\/query)/.test(path))
+/** Templates, archetypes and stored queries belong to no EHR. */
+const ofEhrs = operationTable.filter(({ path }) => /^\/(ehr|med)\b(?!\/knowledge|\/query)/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
 const operations = ofEhrs.filter((operation) => !isOpen(operation) && isSampled(operation))
 
-/** What is closed or gone cannot be closed or deleted again, and who takes part is what this is about. */
+/** Closing and deleting cannot be repeated, and changes of participants would change the callers' rights. */
 const happensOnce = ({ method, path }: Operation): boolean =>
   method === 'delete' || path.endsWith('/close') || (method !== 'get' && path.includes('/participant'))
 
-/** Below /med there is what there is below /ehr. */
+/** Operations below /med are the same as below /ehr. */
 const isTwin = ({ id }: Operation): boolean => id.includes('Medical')
 
-/** What is ruled, and done, like one before it, which everybody has been asked for. */
+/** Has the same rule and effect as an earlier operation that all callers have tried. */
 const isRuledLikeAnother = ({ method, access }: Operation, before: readonly Operation[]): boolean =>
   before.some((other) => other.access === access && (other.method === 'get') === (method === 'get'))
 
-/** Nothing has been removed that could be restored. */
+/** No EHR has been deleted, so a permitted restore gets a 404. */
 const restoring = ({ id }: Operation, verdict: Verdict): Verdict =>
   id === 'restoreEhr' && verdict === 'done' ? 404 : verdict
 
 const expected = (caller: CallerName, operation: Operation) =>
   restoring(operation, verdictOf(caller, operation.access))
 
-/** As nobody takes part in an EHR to which its subject has not agreed, there is nobody to be added, shown or changed. */
+/** An EHR to which its subject has not agreed has no participants to add, show or change. */
 function expectedPending(caller: PendingCallerName, operation: Operation) {
   const { method, path, access } = operation
   const verdict = restoring(operation, pendingVerdictOf(caller, access))
@@ -63,22 +63,22 @@ function expectedPending(caller: PendingCallerName, operation: Operation) {
   return method === 'post' ? 422 : verdict
 }
 
-/** The care plan that examples name, at any depth. */
+/** The care plan in the examples, at any depth. */
 const EXAMPLE_PLAN = 'p0LmNb72Qw'
 
 function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Person): unknown {
   if (!body) return undefined
-  if (path.endsWith('/json')) return pressureOf(ids.template ?? '', 150)
-  if (path.endsWith('/xml')) return pressureXmlOf(ids.template ?? '', 150)
+  if (path.endsWith('/json')) return createPressureComposition(ids.template ?? '', 150)
+  if (path.endsWith('/xml')) return createPressureXml(ids.template ?? '', 150)
   const text = JSON.stringify(exampleOf(body as TObject)).replaceAll(EXAMPLE_PLAN, ids.careplanId ?? '')
   const plain = JSON.parse(text) as Record<string, unknown>
-  const example = isClassName(kind) ? unlike(kind, plain) : plain
+  const example = isClassName(kind) ? withOtherKey(kind, plain) : plain
   for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants', 'substance'])
     delete example[name]
   return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
 }
 
-/** What is put into a care plan by the query. */
+/** Operations whose query parameter names the care plan. */
 const isPlaced = ({ method, query }: Operation): boolean =>
   method === 'post' && 'carePlanId' in query.properties
 
@@ -87,55 +87,57 @@ const headersOf = ({ ifMatch, path }: Operation): Record<string, string> => ({
   ...(path.endsWith('/xml') && { 'content-type': 'application/xml' }),
 })
 
-/** Asks operations as everybody of a cast. */
+/** Calls operations as every caller of a fixture. */
 function matrix<Name>(
   chosen: readonly Operation[],
-  newCast: () => Promise<Cast<Name>>,
+  newCast: () => Promise<AccessFixture<Name>>,
   callers: readonly Name[],
   expected: (caller: Name, operation: Operation) => Verdict | 422,
 ): void {
-  let cast: Cast<Name>
-  /** For all calls that can be repeated, be it that they are refused. */
+  let cast: AccessFixture<Name>
+  /** Shared by all repeatable calls, including refused ones. */
   let shared: Ids
   const records = new Map<ClassName, Promise<string>>()
   before(async () => {
     cast = await newCast()
-    shared = await cast.furnished()
+    shared = await cast.createRecords()
   })
 
-  /** Those of a plan with all that is in it; of a kind that is like any other a record is all that it takes. */
+  /** The ids for an operation: those of a complete plan; for an ordinary kind only a new record. */
   async function idsFor({ kind, path }: Operation, once: boolean): Promise<Ids> {
-    // A measurement's id has the name of a composition's.
+    // A measurement's id parameter is also called compositionId.
     const isOwn = (name: string) => !(name in shared) || (name === 'compositionId' && isClassName(kind))
-    const own = namesIn(path).find(isOwn)
+    const own = pathParameterNames(path).find(isOwn)
     if (own === undefined || !isClassName(kind))
-      return once ? cast.renewed(shared, namesIn(path).at(-1) ?? '') : shared
+      return once ? cast.replaceRecord(shared, pathParameterNames(path).at(-1) ?? '') : shared
     const record = (!once && records.get(kind)) || newRecord(kind)
     if (!once) records.set(kind, record)
     return { ...shared, [own]: await record }
   }
 
-  /** With a former version. */
+  /** A record with a former version. */
   async function newRecord(kind: ClassName): Promise<string> {
     const { ehrId } = cast.patient
-    const { path, method } = addition(kind) as Operation
-    const named = 'carePlanId' in classKind(kind).body.properties && { carePlanId: shared.careplanId }
-    const body: Record<string, unknown> = unlike(kind, { ...exampleBody(kind), ...named })
-    const at = pathIn(path, { ...body, ehrId })
-    const { id } = ok(await cast.patient.call(method.toUpperCase(), at, body), 201)
-    ok(await cast.patient.call('PUT', pathOfOne(kind, at, id), { ...body, ...exampleChange(kind) }))
-    const [own] = namesIn(path).filter((name) => name !== 'ehrId')
+    const { path, method } = findAddOperation(kind) as Operation
+    const named = 'carePlanId' in classKindOf(kind).body.properties && { carePlanId: shared.careplanId }
+    const body: Record<string, unknown> = withOtherKey(kind, { ...exampleBody(kind), ...named })
+    const at = fillPath(path, { ...body, ehrId })
+    const { id } = assertStatus(await cast.patient.call(method.toUpperCase(), at, body), 201)
+    assertStatus(
+      await cast.patient.call('PUT', recordPathOf(kind, at, id), { ...body, ...createExampleChange(kind) }),
+    )
+    const [own] = pathParameterNames(path).filter((name) => name !== 'ehrId')
     return own === undefined ? id : encodeURIComponent(String(body[own]))
   }
 
   for (const [i, operation] of chosen.entries()) {
     const asking =
       isTwin(operation) || isRuledLikeAnother(operation, chosen.slice(0, i))
-        ? oneOfEach(callers, (name) => expected(name, operation))
+        ? sampleByVerdict(callers, (name) => expected(name, operation))
         : callers
     const isRefused = (name: Name) => expected(name, operation) !== 'done'
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
-      // They change nothing.
+      // Refused calls change nothing, so they can run concurrently.
       await Promise.all(asking.filter(isRefused).map((name) => ask(operation, name)))
       for (const name of asking) if (!isRefused(name)) await ask(operation, name)
     })
@@ -145,10 +147,10 @@ function matrix<Name>(
     const wanted = expected(name, operation)
     const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
     const spends = wanted === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
-    const all: Ids = { ...ids, ehrId: spends ? await cast.spare() : cast.patient.ehrId }
+    const all: Ids = { ...ids, ehrId: spends ? await cast.createSpareEhr() : cast.patient.ehrId }
     const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
     const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named + queryOf(operation)
-    const as = cast.personOf(name)?.call ?? call
+    const as = cast.getPerson(name)?.call ?? call
     const { status, body } = await as(
       operation.method.toUpperCase(),
       path,
@@ -161,35 +163,36 @@ function matrix<Name>(
   }
 }
 
-/** What operations are about, so that each group has a file of its own. */
+/** Splits the operations into groups, so that each has a test file. */
 const groupOf = ({ path }: Operation) =>
   path.includes('/careplan') ? 'care plans' : path.includes('/procedure') ? 'measurements' : 'the rest'
 
 type Group = ReturnType<typeof groupOf>
 
-/** What a query cannot do without. */
+/** The required query parameters. */
 function queryOf({ query: { properties, required = [] } }: Operation): string {
   const examples = required.map((name): [string, string] => [name, String(properties[name]?.examples[0])])
   return examples.length === 0 ? '' : `?${new URLSearchParams(examples)}`
 }
 
-/** Asks the operations of a group as everybody. */
+/** Calls the operations of a group as every caller. */
 export const roleMatrix = (group: Group): void => {
   const chosen = operations.filter((operation) => groupOf(operation) === group)
-  describe(`who may do what with ${group} of an EHR in the path family`, function () {
+  describe(`access to ${group} of an EHR in the path family`, function () {
     this.timeout(60_000)
-    describe('that its subject has, or agreed to', () => matrix(chosen, newCast, callers, expected))
+    describe('that belongs to its subject, or that they agreed to', () =>
+      matrix(chosen, createAccessFixture, CALLERS, expected))
   })
 }
 
-/** The same for an EHR that waits for its subject. */
+/** The same for a pending EHR. */
 export const pendingRoleMatrix = (group: Group): void => {
   const chosen = operations.filter((operation) => groupOf(operation) === group)
-  describe(`who may do what with ${group} of an EHR that somebody else made about its subject`, function () {
+  describe(`access to ${group} of an EHR that somebody else created about its subject`, function () {
     this.timeout(60_000)
-    matrix(chosen, newPendingCast, pendingCallers, expectedPending)
+    matrix(chosen, createPendingAccessFixture, PENDING_CALLERS, expectedPending)
   })
 }
 
-/** The paths on EHRs that ask for no token. */
+/** The paths on EHRs that require no token. */
 export const openPaths = (): string[] => [...new Set(ofEhrs.filter(isOpen).map(({ path }) => path))]

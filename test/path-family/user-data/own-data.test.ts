@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { classesOf, moment } from '../../harness/clients/class-client.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
@@ -17,15 +23,15 @@ describe('a user’s own data', () => {
   let carePlanId: string
   before(async () => {
     ;[modeller, patient, nurse, reader, stranger] = await Promise.all([
-      newHolder('modeller'),
-      newPatient(),
-      newPerson(),
-      newPerson(),
-      newPerson(),
+      createRoleHolder('modeller'),
+      createPatient(),
+      createPerson(),
+      createPerson(),
+      createPerson(),
     ])
-    carePlanId = await newPlan(patient)
-    await letIn(carePlanId, nurse, 'write')
-    await letIn(carePlanId, reader, 'read')
+    carePlanId = await createPlan(patient)
+    await addParticipant(carePlanId, nurse, 'write')
+    await addParticipant(carePlanId, reader, 'read')
   })
 
   const data = (path = 'measurement', of = patient) => `/data/${of.mvUid}/${path}`
@@ -34,60 +40,69 @@ describe('a user’s own data', () => {
     ...more,
   })
   const store = (body: unknown, who: Person = patient) => who.call('POST', data(), body)
-  const list = async (query: string, who: Person = patient) => ok(await who.call('GET', `${data()}?${query}`))
+  const list = async (query: string, who: Person = patient) =>
+    assertStatus(await who.call('GET', `${data()}?${query}`))
   const newType = async (more: object): Promise<string> => {
     const type = `t-${randomUUID()}`
     const body = { type, name: 'Of a test', schema: { type: 'number' }, ...more }
-    ok(await modeller.call('POST', '/data/type/data', body), 201)
+    assertStatus(await modeller.call('POST', '/data/type/data', body), 201)
     return type
   }
   const statuses = ({ items }: { items: Shown[] }) => items.map(({ status }) => status)
 
-  it('are stored one by one, by who may write the plan, with what their type says', async () => {
+  it('are stored one by one by writers of the plan, with the fields of their type', async () => {
     const device = { type: 'watch', serial: 'SN-1' }
     const sent = steps({ timestamp: '2026-03-02T20:00:00Z', device, comment: 'After a walk' })
-    const { items, stored } = ok(await store(sent, nurse))
+    const { items, stored } = assertStatus(await store(sent, nurse))
     assert.equal(stored, 1)
     const [{ status, href, id }] = items
     assert.deepEqual([status, href], ['stored', `/ehr/${patient.ehrId}/measurement/${id}`])
-    const { createdAt, updatedAt, ...fields } = ok(await patient.call('GET', href))
+    const { createdAt, updatedAt, ...fields } = assertStatus(await patient.call('GET', href))
     assert.deepEqual(fields, {
       ...{ id, version: 1, ehrId: patient.ehrId, carePlanId },
       ...{ dataType: 'steps', value: 8214, unit: null, timestamp: '2026-03-02T20:00:00.000Z' },
       ...{ device, comment: 'After a walk', name: 'Steps', typeVersion: 1 },
       ...{ amount: 8214, amountUnit: '{steps}', warnings: [] },
     })
-    refused(await store(sent, reader), 403, 'forbidden')
-    refused(await store(sent, stranger), 404, 'not-found')
-    assert.deepEqual(statuses(ok(await store(sent))), ['known'])
+    assertProblem(await store(sent, reader), 403, 'forbidden')
+    assertProblem(await store(sent, stranger), 404, 'not-found')
+    assert.deepEqual(statuses(assertStatus(await store(sent))), ['known'])
   })
 
-  it('are the same documents as the class Measurement, whatever their value is', async () => {
+  it('are the same documents as the class Measurement, with any value', async () => {
     const values = [true, 'good', [1, 2], { hours: 7.5 }]
     for (const [i, value] of values.entries()) {
       const dataType = await newType({ schema: { title: 'Anything' } })
-      const [{ href, id }] = ok(await store(steps({ dataType, value }))).items
-      assert.deepEqual(ok(await patient.call('GET', href)).value, value)
-      const { body } = await classesOf(patient).get('Measurement', id).expect(200)
+      const [{ href, id }] = assertStatus(await store(steps({ dataType, value }))).items
+      assert.deepEqual(assertStatus(await patient.call('GET', href)).value, value)
+      const { body } = await createClassClient(patient).get('Measurement', id).expect(200)
       const field = ['valueBoolean', 'valueText', 'valueList', 'valueObject'][i] as string
       assert.deepEqual([body[field], body.value, body.typeVersion], [value, undefined, 1])
-      const object = { dataType, carePlanId, timestamp: moment('2026-03-01T20:00:00.000Z'), [field]: value }
-      const { objectId } = (await classesOf(patient).post('Measurement', object).expect(201)).body
-      const read = ok(await patient.call('GET', `/ehr/${patient.ehrId}/measurement/${objectId}`))
+      const object = {
+        dataType,
+        carePlanId,
+        timestamp: parseDate('2026-03-01T20:00:00.000Z'),
+        [field]: value,
+      }
+      const { objectId } = (await createClassClient(patient).post('Measurement', object).expect(201)).body
+      const read = assertStatus(await patient.call('GET', `/ehr/${patient.ehrId}/measurement/${objectId}`))
       assert.deepEqual([read.value, read.name], [value, 'Of a test'])
-      const both = await classesOf(patient).post('Measurement', { ...object, value: 1 })
+      const both = await createClassClient(patient).post('Measurement', { ...object, value: 1 })
       assert.match(both.body.error, /value must be given in one field/)
     }
     const unknown = {
       dataType: 'nothing',
       carePlanId,
-      timestamp: moment('2026-03-01T20:00:00.000Z'),
+      timestamp: parseDate('2026-03-01T20:00:00.000Z'),
       value: 1,
     }
-    assert.match((await classesOf(patient).post('Measurement', unknown)).body.error, /names no data type/)
+    assert.match(
+      (await createClassClient(patient).post('Measurement', unknown)).body.error,
+      /names no data type/,
+    )
   })
 
-  it('are refused with all that is wrong, and each of an array by itself', async () => {
+  it('are rejected with all violations, and each item of an array separately', async () => {
     const wrong: [body: object, places: string[]][] = [
       [{ value: -1 }, ['body.value']],
       [{ value: 0.5, unit: 'km' }, ['body.value', 'body.unit']],
@@ -99,27 +114,28 @@ describe('a user’s own data', () => {
     ]
     for (const [more, places] of wrong)
       assert.deepEqual(
-        refusedAt(await store(steps(more)), 422, 'rule-violated'),
+        assertProblemPlaces(await store(steps(more)), 422, 'rule-violated'),
         places,
         JSON.stringify(more),
       )
-    assert.deepEqual(refusedAt(await store({ ...steps(), value: undefined }), 400, 'invalid-input'), [
-      'body.value',
-    ])
-    assert.deepEqual(refusedAt(await store(steps({ dataType: '../x' })), 400, 'invalid-input'), [
+    assert.deepEqual(
+      assertProblemPlaces(await store({ ...steps(), value: undefined }), 400, 'invalid-input'),
+      ['body.value'],
+    )
+    assert.deepEqual(assertProblemPlaces(await store(steps({ dataType: '../x' })), 400, 'invalid-input'), [
       'body.dataType',
     ])
     const large = Buffer.from(JSON.stringify(steps()).replace('8214', '1e400'))
     const json = { 'content-type': 'application/json' }
-    refused(await patient.call('POST', data(), large, json), 400, 'malformed-request')
+    assertProblem(await patient.call('POST', data(), large, json), 400, 'malformed-request')
     const deep = `${'['.repeat(100)}${']'.repeat(100)}`
     const nested = JSON.parse(`{"a":${'['.repeat(20)}${']'.repeat(20)}}`)
-    refused(await store(JSON.parse(deep)), 400, 'malformed-request')
+    assertProblem(await store(JSON.parse(deep)), 400, 'malformed-request')
     const dataType = await newType({ schema: { title: 'Anything' } })
-    const at = refusedAt(await store(steps({ dataType, value: nested })), 422, 'rule-violated')
+    const at = assertProblemPlaces(await store(steps({ dataType, value: nested })), 422, 'rule-violated')
     assert.deepEqual(at, ['body.value'])
     const keyed = await store(steps({ dataType, value: { 'a.b': 1 } }))
-    assert.deepEqual(refusedAt(keyed, 422, 'rule-violated'), ['body.value.a.b'])
+    assert.deepEqual(assertProblemPlaces(keyed, 422, 'rule-violated'), ['body.value.a.b'])
 
     const times = ['2026-04-01T20:00:00Z', '2026-04-02T20:00:00Z']
     const mixed = [
@@ -129,40 +145,45 @@ describe('a user’s own data', () => {
       null,
       steps({ timestamp: times[1] }),
     ]
-    const answer = ok(await store(mixed))
+    const answer = assertStatus(await store(mixed))
     assert.deepEqual(statuses(answer), ['stored', 'refused', 'refused', 'refused', 'stored'])
     assert.deepEqual([answer.stored, answer.known, answer.refused], [2, 0, 3])
     assert.deepEqual(
       answer.items[1].errors.map(({ path }: Shown) => path),
       ['body.1.value'],
     )
-    assert.deepEqual(statuses(ok(await store([steps({ timestamp: times[0] })]))), ['known'])
+    assert.deepEqual(statuses(assertStatus(await store([steps({ timestamp: times[0] })]))), ['known'])
     const elsewhere = [steps({ carePlanId: 'elsewhere' }), steps({ timestamp: '2026-04-03T20:00:00Z' })]
-    assert.deepEqual(statuses(ok(await store(elsewhere))), ['refused', 'stored'])
-    refused(await store([elsewhere[0]]), 404, 'not-found')
-    refused(await store([]), 400, 'invalid-input')
-    refused(await store(Array(1001).fill(steps())), 400, 'invalid-input')
+    assert.deepEqual(statuses(assertStatus(await store(elsewhere))), ['refused', 'stored'])
+    assertProblem(await store([elsewhere[0]]), 404, 'not-found')
+    assertProblem(await store([]), 400, 'invalid-input')
+    assertProblem(await store(Array(1001).fill(steps())), 400, 'invalid-input')
   })
 
-  it('are once stored under one Idempotency-Key', async () => {
+  it('are stored once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': randomUUID() }
     const body = [steps({ timestamp: '2026-05-01T20:00:00Z' })]
     const ids = []
     for (let i = 0; i < 2; i++)
       ids.push(
-        ok(await patient.call('POST', data(), body, key)).items.map(({ status, id }: Shown) => [status, id]),
+        assertStatus(await patient.call('POST', data(), body, key)).items.map(({ status, id }: Shown) => [
+          status,
+          id,
+        ]),
       )
     assert.deepEqual(ids[0], ids[1])
   })
 
-  it('are warned of, converted into the unit of their type, and keep the version that they were checked by', async () => {
+  it("are checked for warnings, converted to their type's unit, and keep the type's version", async () => {
     const type = await newType({ unit: 'cm', ranges: { hard: { min: 20 }, warn: { max: 180 } } })
-    const [{ href, warnings }] = ok(await store(steps({ dataType: type, value: 2, unit: 'm' }))).items
+    const [{ href, warnings }] = assertStatus(
+      await store(steps({ dataType: type, value: 2, unit: 'm' })),
+    ).items
     assert.deepEqual(
       warnings.map(({ path, code }: Shown) => [path, code]),
       [['value', 'unusual']],
     )
-    const measurement = ok(await patient.call('GET', href))
+    const measurement = assertStatus(await patient.call('GET', href))
     assert.deepEqual(
       [measurement.value, measurement.unit, measurement.amount, measurement.amountUnit],
       [2, 'm', 200, 'cm'],
@@ -174,59 +195,71 @@ describe('a user’s own data', () => {
       unit: 'cm',
       ranges: { hard: { max: 100 } },
     }
-    ok(await modeller.call('PUT', `/data/type/data/${type}`, narrower))
+    assertStatus(await modeller.call('PUT', `/data/type/data/${type}`, narrower))
     const { id: _, version: __, ehrId: ___, createdAt, updatedAt, ...rest } = measurement
     const { name, typeVersion, amount, amountUnit, warnings: _w, ...body } = rest
-    const corrected = ok(await patient.call('PUT', href, { ...body, value: 1.9 }))
+    const corrected = assertStatus(await patient.call('PUT', href, { ...body, value: 1.9 }))
     assert.deepEqual([corrected.amount, corrected.typeVersion, corrected.name], [190, 1, 'Of a test'])
     assert.deepEqual(
-      refusedAt(await patient.call('PUT', href, { ...body, value: 0.1 }), 422, 'rule-violated'),
+      assertProblemPlaces(await patient.call('PUT', href, { ...body, value: 0.1 }), 422, 'rule-violated'),
       ['body.value'],
     )
-    assert.equal(ok(await patient.call('GET', `/data/type/data/${type}?version=1`)).name, 'Of a test')
+    assert.equal(
+      assertStatus(await patient.call('GET', `/data/type/data/${type}?version=1`)).name,
+      'Of a test',
+    )
     const again = steps({ dataType: type, value: 190 })
-    assert.deepEqual(refusedAt(await store(again), 422, 'rule-violated'), ['body.value'])
-    refused(await modeller.call('DELETE', `/data/type/data/${type}`), 409, 'conflict')
-    ok(await modeller.call('PUT', `/data/type/data/${type}`, { ...narrower, retired: true }))
-    assert.deepEqual(refusedAt(await store({ ...again, value: 90 }), 422, 'rule-violated'), ['body.dataType'])
-    ok(await patient.call('PUT', href, { ...body, value: 1.8 }))
+    assert.deepEqual(assertProblemPlaces(await store(again), 422, 'rule-violated'), ['body.value'])
+    assertProblem(await modeller.call('DELETE', `/data/type/data/${type}`), 409, 'conflict')
+    assertStatus(await modeller.call('PUT', `/data/type/data/${type}`, { ...narrower, retired: true }))
+    assert.deepEqual(assertProblemPlaces(await store({ ...again, value: 90 }), 422, 'rule-violated'), [
+      'body.dataType',
+    ])
+    assertStatus(await patient.call('PUT', href, { ...body, value: 1.8 }))
   })
 
-  it('are as many a day as their type says, by both families: then 429 with what to do', async () => {
+  it('are limited to the daily quota of their type, in both families: then 429 with the alternative', async () => {
     const dataType = await newType({ perDay: 3 })
     const at = (hour: number, day = 10) =>
       steps({ dataType, value: hour, timestamp: `2026-06-${day}T0${hour}:00:00Z` })
-    assert.deepEqual(statuses(ok(await store([at(0), at(1), at(0, 11)]))), ['stored', 'stored', 'stored'])
-    assert.deepEqual(statuses(ok(await store([at(0), at(2), at(3), at(1, 11)]))), [
+    assert.deepEqual(statuses(assertStatus(await store([at(0), at(1), at(0, 11)]))), [
+      'stored',
+      'stored',
+      'stored',
+    ])
+    assert.deepEqual(statuses(assertStatus(await store([at(0), at(2), at(3), at(1, 11)]))), [
       'known',
       'stored',
       'refused',
       'stored',
     ])
     const alone = await store(at(4))
-    refused(alone, 429, 'too-many-requests')
+    assertProblem(alone, 429, 'too-many-requests')
     assert.match(alone.body.detail, /aggregates/)
-    const object = { dataType, carePlanId, timestamp: moment('2026-06-10T05:00:00.000Z'), value: 1 }
-    const { body } = await classesOf(patient).post('Measurement', object)
+    const object = { dataType, carePlanId, timestamp: parseDate('2026-06-10T05:00:00.000Z'), value: 1 }
+    const { body } = await createClassClient(patient).post('Measurement', object)
     assert.deepEqual([body.code, /aggregates/.test(body.error)], [155, true])
     const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, at(4))
-    refused(single, 429, 'too-many-requests')
-    ok(await store(at(4, 12)))
+    assertProblem(single, 429, 'too-many-requests')
+    assertStatus(await store(at(4, 12)))
   })
 
-  it('are no more than that when the class family is sent many at the same instant, nor are occurrences', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner)
+  it('stay within the quota in concurrent requests to the class family, like occurrences', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
     const perDay = 3
     const eventType = `e-${randomUUID()}`
-    ok(await modeller.call('POST', '/data/type/event', { type: eventType, name: 'Rare', perDay }), 201)
+    assertStatus(
+      await modeller.call('POST', '/data/type/event', { type: eventType, name: 'Rare', perDay }),
+      201,
+    )
     const types = { Measurement: { dataType: await newType({ perDay }) }, Occurrence: { eventType } }
     for (const [name, type] of Object.entries(types)) {
       const sent = Array.from({ length: 50 }, (_, value) => ({
-        ...{ ...type, carePlanId: plan, timestamp: moment('2026-06-20T05:00:00.000Z') },
+        ...{ ...type, carePlanId: plan, timestamp: parseDate('2026-06-20T05:00:00.000Z') },
         ...(name === 'Measurement' && { value }),
       }))
-      const answers = await Promise.all(sent.map((one) => classesOf(owner).post(name, one)))
+      const answers = await Promise.all(sent.map((one) => createClassClient(owner).post(name, one)))
       const codes = answers.map(({ status, body }) => (status === 201 ? 'stored' : body.code)).sort()
       assert.deepEqual(codes, [...Array(50 - perDay).fill(155), ...Array(perDay).fill('stored')], name)
       assert.equal(await service.db.collection(name).countDocuments(type), perDay)
@@ -234,16 +267,16 @@ describe('a user’s own data', () => {
   })
 
   it('are listed by type, time, plan and device, page by page', async () => {
-    const owner = await newPatient()
-    const plans = [await newPlan(owner), await newPlan(owner)]
+    const owner = await createPatient()
+    const plans = [await createPlan(owner), await createPlan(owner)]
     const device = { type: 'watch', serial: 'W-7' }
     const items = Array.from({ length: 6 }, (_, i) => ({
       ...{ carePlanId: plans[i % 2], dataType: i < 4 ? 'steps' : 'pain', value: i },
       ...{ timestamp: `2026-03-0${i + 1}T08:00:00Z`, ...(i === 0 && { device }) },
     }))
-    assert.equal(ok(await owner.call('POST', data('measurement', owner), items)).stored, 6)
+    assert.equal(assertStatus(await owner.call('POST', data('measurement', owner), items)).stored, 6)
     const values = async (query: string) =>
-      ok(await owner.call('GET', `${data('measurement', owner)}?${query}`)).items.map(
+      assertStatus(await owner.call('GET', `${data('measurement', owner)}?${query}`)).items.map(
         ({ value }: Shown) => value,
       )
     assert.deepEqual(await values(''), [5, 4, 3, 2, 1, 0])
@@ -253,32 +286,32 @@ describe('a user’s own data', () => {
     assert.deepEqual(await values(`carePlanId=${plans[1]}&dataType=steps`), [3, 1])
     assert.deepEqual(await values('from=2026-03-02T00:00:00Z&to=2026-03-04T00:00:00Z'), [2, 1])
     assert.deepEqual(await values('device=W-7'), [0])
-    const { page } = ok(await owner.call('GET', `${data('measurement', owner)}?limit=4&count=true`))
+    const { page } = assertStatus(await owner.call('GET', `${data('measurement', owner)}?limit=4&count=true`))
     assert.equal(page.total, 6)
     assert.deepEqual(await values(`limit=4&cursor=${page.next}`), [1, 0])
-    refused(await stranger.call('GET', data('measurement', owner)), 404, 'not-found')
-    await letIn(plans[1] as string, nurse, 'read')
-    const seen = ok(await nurse.call('GET', data('measurement', owner))).items
+    assertProblem(await stranger.call('GET', data('measurement', owner)), 404, 'not-found')
+    await addParticipant(plans[1] as string, nurse, 'read')
+    const seen = assertStatus(await nurse.call('GET', data('measurement', owner))).items
     assert.deepEqual(
       seen.map(({ value }: Shown) => value),
       [5, 3, 1],
     )
   })
 
-  it('are not found by the user for those who take part in anonymous plans only', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner, { anonymous: true })
-    const other = await newPerson()
-    await letIn(plan, other, 'write')
-    refused(await other.call('GET', data('measurement', owner)), 404, 'not-found')
+  it('are not found by user for participants of anonymous plans only', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner, { anonymous: true })
+    const other = await createPerson()
+    await addParticipant(plan, other, 'write')
+    assertProblem(await other.call('GET', data('measurement', owner)), 404, 'not-found')
     const body = { ...steps(), carePlanId: plan }
-    refused(await other.call('POST', data('measurement', owner), body), 404, 'not-found')
-    ok(await other.call('POST', `/ehr/${owner.ehrId}/measurement`, body), 201)
+    assertProblem(await other.call('POST', data('measurement', owner), body), 404, 'not-found')
+    assertStatus(await other.call('POST', `/ehr/${owner.ehrId}/measurement`, body), 201)
   })
 
   it('are summed up by day, week and month of the user’s time zone', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner)
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
     const at = (timestamp: string, value: number) => ({
       carePlanId: plan,
       dataType: 'steps',
@@ -286,13 +319,13 @@ describe('a user’s own data', () => {
       timestamp,
     })
     const items = [
-      // In Amsterdam the first of these is of 1 March, and the last of 29 March, on which the clocks are changed.
+      // In Amsterdam the first value is of 1 March. The last one is of 29 March, when the clocks change.
       ...[at('2026-02-28T23:30:00Z', 100), at('2026-03-01T10:00:00Z', 300), at('2026-03-01T23:30:00Z', 50)],
       ...[at('2026-03-28T23:00:00Z', 10), at('2026-03-29T21:59:59Z', 20)],
     ]
-    assert.equal(ok(await owner.call('POST', data('measurement', owner), items)).stored, 5)
+    assert.equal(assertStatus(await owner.call('POST', data('measurement', owner), items)).stored, 5)
     const sums = async (query: string, who: Person = owner) =>
-      ok(await who.call('GET', `${data('measurement', owner)}?dataType=steps&${query}`)).items.map(
+      assertStatus(await who.call('GET', `${data('measurement', owner)}?dataType=steps&${query}`)).items.map(
         ({ day, count, min, max, mean, last }: Shown) => [day, count, min, max, mean, last],
       )
     assert.deepEqual(await sums('aggregate=day&order=asc'), [
@@ -302,14 +335,17 @@ describe('a user’s own data', () => {
       ['2026-03-29', 1, 20, 20, 20, 20],
     ])
     const profile = { name: { displayName: 'Ann' }, timeZone: 'Europe/Amsterdam' }
-    assert.equal(ok(await owner.call('PUT', `/profile/${owner.mvUid}`, profile)).timeZone, 'Europe/Amsterdam')
+    assert.equal(
+      assertStatus(await owner.call('PUT', `/profile/${owner.mvUid}`, profile)).timeZone,
+      'Europe/Amsterdam',
+    )
     const byDay = [
       ['2026-03-29', 2, 10, 20, 15, 20],
       ['2026-03-02', 1, 50, 50, 50, 50],
       ['2026-03-01', 2, 100, 300, 200, 300],
     ]
     assert.deepEqual(await sums('aggregate=day'), byDay)
-    const { items: days, page } = ok(
+    const { items: days, page } = assertStatus(
       await owner.call(
         'GET',
         `${data('measurement', owner)}?dataType=steps&aggregate=day&limit=2&count=true`,
@@ -328,34 +364,36 @@ describe('a user’s own data', () => {
     assert.deepEqual(await sums('aggregate=month'), [['2026-03-01', 5, 10, 300, 96, 20]])
     assert.deepEqual((await sums('aggregate=day&timeZone=UTC')).length, 4)
     assert.deepEqual(await sums('aggregate=day&from=2026-03-20T00:00:00Z'), byDay.slice(0, 1))
-    refused(
+    assertProblem(
       await stranger.call('GET', `${data('measurement', owner)}?dataType=steps&aggregate=day`),
       404,
       'not-found',
     )
     const wrong = await owner.call('GET', `${data('measurement', owner)}?aggregate=day&device=x`)
-    assert.deepEqual(refusedAt(wrong, 400, 'invalid-input'), ['query.dataType', 'query.device'])
+    assert.deepEqual(assertProblemPlaces(wrong, 400, 'invalid-input'), ['query.dataType', 'query.device'])
     const zone = await owner.call('GET', `${data('measurement', owner)}?timeZone=Mars/Base`)
-    assert.deepEqual(refusedAt(zone, 400, 'invalid-input'), ['query.timeZone'])
+    assert.deepEqual(assertProblemPlaces(zone, 400, 'invalid-input'), ['query.timeZone'])
   })
 
-  it('are in timeline and graph, and obey the thresholds of their plan', async () => {
-    const owner = await newPatient()
-    const plan = await newPlan(owner)
+  it('appear in timeline and graph, and obey the thresholds of their plan', async () => {
+    const owner = await createPatient()
+    const plan = await createPlan(owner)
     const thresholds = `careplan/${plan}/thresholds`
-    ok(await owner.call('PUT', thresholds, { pain: { valueHigh: 6, unit: '{score}' } }))
+    assertStatus(await owner.call('PUT', thresholds, { pain: { valueHigh: 6, unit: '{score}' } }))
     const nothing = await owner.call('PUT', thresholds, { nothing: { valueHigh: 6, unit: 'x' } })
-    assert.deepEqual(refusedAt(nothing, 422, 'rule-violated'), ['body.nothing'])
+    assert.deepEqual(assertProblemPlaces(nothing, 422, 'rule-violated'), ['body.nothing'])
     const pain = [3, 8, 5].map((value, i) => ({
       ...{ carePlanId: plan, dataType: 'pain', value, timestamp: `2026-03-0${i + 1}T08:00:00Z` },
     }))
-    const { items } = ok(await owner.call('POST', data('measurement', owner), pain))
-    const alerts = ok(await owner.call('GET', `/med/${owner.ehrId}/event?type=measurement-alert`)).items
+    const { items } = assertStatus(await owner.call('POST', data('measurement', owner), pain))
+    const alerts = assertStatus(
+      await owner.call('GET', `/med/${owner.ehrId}/event?type=measurement-alert`),
+    ).items
     assert.deepEqual(
       alerts.map(({ id, title, severity }: Shown) => [id, title, severity]),
       [[items[1].id, 'Pain score 8 points: High', 'HIGH']],
     )
-    const { events } = ok(await owner.call('GET', 'summary/timeline'))
+    const { events } = assertStatus(await owner.call('GET', 'summary/timeline'))
     assert.deepEqual(
       events
         .filter(({ kind }: Shown) => kind === 'measurement')
@@ -363,7 +401,7 @@ describe('a user’s own data', () => {
       [2, 1, 0].map((i) => [`Pain score ${pain[i]?.value} points`, items[i].href]),
     )
     for (const query of ['', '?measures=pain', '?measures=pain.value']) {
-      const { series, annotations } = ok(await owner.call('GET', `summary/medgraph${query}`))
+      const { series, annotations } = assertStatus(await owner.call('GET', `summary/medgraph${query}`))
       assert.deepEqual(
         series.map(({ id, unitLabel, points }: Shown) => [
           id,
@@ -382,10 +420,10 @@ describe('a user’s own data', () => {
       assert.equal(annotations.length, 1)
     }
     const unknown = await owner.call('GET', 'summary/medgraph?measures=nothing')
-    assert.deepEqual(refusedAt(unknown, 400, 'invalid-input'), ['query.measures'])
+    assert.deepEqual(assertProblemPlaces(unknown, 400, 'invalid-input'), ['query.measures'])
   })
 
-  it('have occurrences of event types, one at a time', async () => {
+  it('include occurrences of event types, one at a time', async () => {
     const fall = {
       carePlanId,
       timestamp: '2026-03-01T20:00:00Z',
@@ -394,45 +432,45 @@ describe('a user’s own data', () => {
     }
     const since = new Date()
     const stored = await nurse.call('POST', data('event/fall'), fall)
-    const { id, createdAt, updatedAt, ...fields } = ok(stored, 201)
+    const { id, createdAt, updatedAt, ...fields } = assertStatus(stored, 201)
     assert.equal(stored.headers.get('location'), `/ehr/${patient.ehrId}/occurrence/${id}`)
     assert.deepEqual(fields, {
       ...{ ...fall, timestamp: '2026-03-01T20:00:00.000Z', ehrId: patient.ehrId, eventType: 'fall' },
       ...{ version: 1, typeVersion: 1, name: 'Fall', severity: 'HIGH' },
     })
-    assert.deepEqual(await auditOf(patient.ehrId, since), ['create Occurrence done'])
+    assert.deepEqual(await readAudit(patient.ehrId, since), ['create Occurrence done'])
     const path = (query: string) => `${data('event/fall')}?${query}`
     const listed = async (query: string) =>
-      ok(await patient.call('GET', path(query))).items.map((one: Shown) => one.id)
+      assertStatus(await patient.call('GET', path(query))).items.map((one: Shown) => one.id)
     assert.deepEqual(await listed(`carePlanId=${carePlanId}`), [id])
     assert.deepEqual(await listed('to=2026-03-01T00:00:00Z'), [])
-    assert.deepEqual(ok(await patient.call('GET', data('event/hypoglycaemia'))).items, [])
+    assert.deepEqual(assertStatus(await patient.call('GET', data('event/hypoglycaemia'))).items, [])
     const wrong = await patient.call('POST', data('event/fall'), { ...fall, data: { injured: 'very' } })
-    assert.deepEqual(refusedAt(wrong, 422, 'rule-violated'), ['body.data.injured'])
+    assert.deepEqual(assertProblemPlaces(wrong, 422, 'rule-violated'), ['body.data.injured'])
     const unknown = await patient.call('POST', data('event/nothing'), fall)
-    assert.deepEqual(refusedAt(unknown, 422, 'rule-violated'), ['body.eventType'])
-    refused(await reader.call('POST', data('event/fall'), fall), 403, 'forbidden')
-    refused(await stranger.call('POST', data('event/fall'), fall), 404, 'not-found')
-    refused(await stranger.call('GET', data('event/fall')), 404, 'not-found')
+    assert.deepEqual(assertProblemPlaces(unknown, 422, 'rule-violated'), ['body.eventType'])
+    assertProblem(await reader.call('POST', data('event/fall'), fall), 403, 'forbidden')
+    assertProblem(await stranger.call('POST', data('event/fall'), fall), 404, 'not-found')
+    assertProblem(await stranger.call('GET', data('event/fall')), 404, 'not-found')
     const type = `e-${randomUUID()}`
-    ok(await modeller.call('POST', '/data/type/event', { type, name: 'Rare', perDay: 1 }), 201)
-    ok(await patient.call('POST', data(`event/${type}`), { ...fall, data: {} }), 201)
-    refused(
+    assertStatus(await modeller.call('POST', '/data/type/event', { type, name: 'Rare', perDay: 1 }), 201)
+    assertStatus(await patient.call('POST', data(`event/${type}`), { ...fall, data: {} }), 201)
+    assertProblem(
       await patient.call('POST', data(`event/${type}`), { ...fall, data: {} }),
       429,
       'too-many-requests',
     )
-    refused(await modeller.call('DELETE', `/data/type/event/${type}`), 409, 'conflict')
-    const { events } = ok(await patient.call('GET', 'summary/timeline?kinds=occurrence'))
+    assertProblem(await modeller.call('DELETE', `/data/type/event/${type}`), 409, 'conflict')
+    const { events } = assertStatus(await patient.call('GET', 'summary/timeline?kinds=occurrence'))
     assert.deepEqual(events.map(({ content, group }: Shown) => `${group} ${content}`).sort(), [
       'events Fall',
       'events Rare',
     ])
   })
 
-  it('are listed by who asks for them as what they are: a list of nobody is empty for the user alone', async () => {
+  it('are not found for an unknown user', async () => {
     const { items } = await list('dataType=steps&limit=1')
     assert.equal(items.length, 1)
-    refused(await patient.call('GET', '/data/nobody1234/measurement'), 404, 'not-found')
+    assertProblem(await patient.call('GET', '/data/nobody1234/measurement'), 404, 'not-found')
   })
 })

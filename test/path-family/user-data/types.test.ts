@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { knownType } from '../../../records/types/known-types.ts'
-import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
-import { newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+import { resolveType } from '../../../records/types/type-registry.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
@@ -12,7 +12,7 @@ describe('types of data', () => {
   let modeller: Person
   let reader: Person
   before(async () => {
-    ;[modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+    ;[modeller, reader] = await Promise.all([createRoleHolder('modeller'), createPerson()])
   })
 
   const newName = () => `t-${randomUUID()}`
@@ -23,13 +23,13 @@ describe('types of data', () => {
   })
   const add = (body: object, family = 'data', who = modeller) => who.call('POST', at(family), body)
 
-  it('come with the service, a dozen of those that are usual', async () => {
-    const { items } = ok(await reader.call('GET', `${at('data')}?limit=1000`))
+  it('include a dozen common built-in ones', async () => {
+    const { items } = assertStatus(await reader.call('GET', `${at('data')}?limit=1000`))
     const usual = items.map(({ type }: Shown) => type)
     for (const type of ['steps', 'sleep', 'activity', 'pain', 'mood', 'peakflow', 'inr', 'waist'])
       assert.ok(usual.includes(type), type)
     assert.ok(usual.length >= 12)
-    const steps = ok(await reader.call('GET', at('data', 'steps')))
+    const steps = assertStatus(await reader.call('GET', at('data', 'steps')))
     const { createdAt, updatedAt, used, ...told } = steps
     assert.deepEqual(told, {
       type: 'steps',
@@ -46,8 +46,8 @@ describe('types of data', () => {
       version: 1,
     })
     for (const family of ['event', 'device'])
-      assert.ok(ok(await reader.call('GET', at(family))).items.length >= 3, family)
-    refused(await modeller.call('DELETE', at('data', 'steps')), 409, 'conflict')
+      assert.ok(assertStatus(await reader.call('GET', at(family))).items.length >= 3, family)
+    assertProblem(await modeller.call('DELETE', at('data', 'steps')), 409, 'conflict')
   })
 
   for (const [family, body] of [
@@ -55,69 +55,74 @@ describe('types of data', () => {
     ['event', { name: 'Dizziness', schema: { type: 'object' }, severity: 'LOW' }],
     ['device', { name: 'Watch', manufacturer: 'Example', model: 'W1', dataTypes: ['steps'] }],
   ] as const)
-    it(`of ${family} are made, replaced and deleted by modellers, and read by everybody who is logged in`, async () => {
+    it(`of ${family} are created, replaced and deleted by modellers, and read by everybody who is logged in`, async () => {
       const sent = { ...body, type: newName() }
-      refused(await add(sent, family, reader), 403, 'forbidden')
+      assertProblem(await add(sent, family, reader), 403, 'forbidden')
       const added = await add(sent, family)
-      const made = ok(added, 201)
+      const made = assertStatus(added, 201)
       for (const [name, value] of Object.entries(sent)) assert.deepEqual(made[name], value, name)
       assert.equal(added.headers.get('location'), at(family, sent.type))
       assert.equal(added.etag, '"1"')
-      refused(await add(sent, family), 409, 'conflict')
-      refused(await reader.call('PUT', at(family, sent.type), sent), 403, 'forbidden')
+      assertProblem(await add(sent, family), 409, 'conflict')
+      assertProblem(await reader.call('PUT', at(family, sent.type), sent), 403, 'forbidden')
       const change = { ...sent, name: 'Another', texts: { nl: { name: 'Een andere' } } }
       const put = (ifMatch: string) =>
         modeller.call('PUT', at(family, sent.type), change, { 'if-match': ifMatch })
-      assert.equal(ok(await put('"1"')).version, 2)
-      refused(await put('"1"'), 412, 'precondition-failed')
-      refused(await modeller.call('PUT', at(family, 'other'), sent), 400, 'id-mismatch')
-      const read = async (query: string) => ok(await reader.call('GET', at(family, sent.type) + query)).name
+      assert.equal(assertStatus(await put('"1"')).version, 2)
+      assertProblem(await put('"1"'), 412, 'precondition-failed')
+      assertProblem(await modeller.call('PUT', at(family, 'other'), sent), 400, 'id-mismatch')
+      const read = async (query: string) =>
+        assertStatus(await reader.call('GET', at(family, sent.type) + query)).name
       assert.deepEqual(
         [await read(''), await read('?version=1'), await read('?version=2')],
         ['Another', body.name, 'Another'],
       )
-      refused(await reader.call('GET', `${at(family, sent.type)}?version=3`), 404, 'not-found')
-      refused(await reader.call('DELETE', at(family, sent.type)), 403, 'forbidden')
-      ok(await modeller.call('DELETE', at(family, sent.type)), 204)
-      refused(await reader.call('GET', at(family, sent.type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', `${at(family, sent.type)}?version=3`), 404, 'not-found')
+      assertProblem(await reader.call('DELETE', at(family, sent.type)), 403, 'forbidden')
+      assertStatus(await modeller.call('DELETE', at(family, sent.type)), 204)
+      assertProblem(await reader.call('GET', at(family, sent.type)), 404, 'not-found')
     })
 
-  it('are there once, however many make one at the same time, and under one Idempotency-Key', async () => {
+  it('are created once by concurrent requests, and for an Idempotency-Key', async () => {
     const body = dataType()
     const twice = await Promise.all([add(body), add(body)])
     assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
     const other = dataType()
     const key = { 'idempotency-key': randomUUID() }
-    for (let i = 0; i < 2; i++) ok(await modeller.call('POST', at('data'), other, key), 201)
+    for (let i = 0; i < 2; i++) assertStatus(await modeller.call('POST', at('data'), other, key), 201)
   })
 
-  it('keep their unit, and bound values only where these are numbers', async () => {
+  it('keep their unit, and limit only numeric values', async () => {
     const body = dataType()
-    ok(await add(body), 201)
+    assertStatus(await add(body), 201)
     const litres = { ...body, unit: 'L' }
     assert.deepEqual(
-      refusedAt(await modeller.call('PUT', at('data', body.type), litres), 422, 'rule-violated'),
+      assertProblemPlaces(await modeller.call('PUT', at('data', body.type), litres), 422, 'rule-violated'),
       ['body.unit'],
     )
     const text = dataType({ schema: { type: 'string' }, ranges: { hard: { min: 1 } } })
-    assert.deepEqual(refusedAt(await add(text), 422, 'rule-violated'), ['body.unit', 'body.ranges'])
+    assert.deepEqual(assertProblemPlaces(await add(text), 422, 'rule-violated'), ['body.unit', 'body.ranges'])
     const crossed = dataType({ ranges: { hard: { min: 2, max: 1 }, warn: { min: 3, max: 2 } } })
-    assert.deepEqual(refusedAt(await add(crossed), 422, 'rule-violated'), [
+    assert.deepEqual(assertProblemPlaces(await add(crossed), 422, 'rule-violated'), [
       'body.ranges.hard',
       'body.ranges.warn',
     ])
     const event = { type: newName(), name: 'x', schema: { type: 'string' } }
-    assert.deepEqual(refusedAt(await add(event, 'event'), 422, 'rule-violated'), ['body.schema.type'])
+    assert.deepEqual(assertProblemPlaces(await add(event, 'event'), 422, 'rule-violated'), [
+      'body.schema.type',
+    ])
   })
 
-  it('have no name that leads elsewhere', async () => {
+  it('refuse names that would change a path', async () => {
     const names = ['__proto__', 'constructor.x', '../x', 'x'.repeat(1000), 'Steps', '', 'a b', 'é', 1, null]
     for (const type of names)
-      assert.deepEqual(refusedAt(await add(dataType({ type })), 400, 'invalid-input'), ['body.type'])
+      assert.deepEqual(assertProblemPlaces(await add(dataType({ type })), 400, 'invalid-input'), [
+        'body.type',
+      ])
     for (const type of ['__proto__', 'X', 'a'.repeat(65)])
-      refused(await reader.call('GET', at('data', type)), 400, 'invalid-input')
+      assertProblem(await reader.call('GET', at('data', type)), 400, 'invalid-input')
     for (const type of ['constructor', 'tostring'])
-      refused(await reader.call('GET', at('data', type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', at('data', type)), 404, 'not-found')
   })
 
   const doubled = Object.fromEntries(
@@ -153,32 +158,34 @@ describe('types of data', () => {
     ['is larger than 64 KB', { type: 'string', description: 'x'.repeat(65_536) }, 'schema'],
   ]
   for (const [what, schema, path] of refusedSchemas)
-    it(`have no schema that ${what}`, async () => {
+    it(`refuse a schema that ${what}`, async () => {
       const body = dataType({ schema })
       delete (body as { unit?: string }).unit
-      const places = refusedAt(await add(body), 422, 'rule-violated')
+      const places = assertProblemPlaces(await add(body), 422, 'rule-violated')
       assert.ok(
         places.every((place) => place.startsWith('body.schema')) && places.includes(`body.${path}`),
         String(places),
       )
-      refused(await reader.call('GET', at('data', body.type)), 404, 'not-found')
+      assertProblem(await reader.call('GET', at('data', body.type)), 404, 'not-found')
     })
 
-  it('have a schema that is an object', async () => {
+  it('require a schema that is an object', async () => {
     for (const schema of [false, true, null, [], 'x', 1])
-      assert.deepEqual(refusedAt(await add(dataType({ schema })), 400, 'invalid-input'), ['body.schema'])
+      assert.deepEqual(assertProblemPlaces(await add(dataType({ schema })), 400, 'invalid-input'), [
+        'body.schema',
+      ])
   })
 
-  it('may have a pattern that another engine would run for ever', async () => {
+  it('accept patterns on which a backtracking engine would run forever', async () => {
     const body = dataType({ schema: { type: 'string', pattern: '^(a+)+$' }, unit: undefined })
-    ok(await add(body), 201)
+    assertStatus(await add(body), 201)
   })
 
-  it('are looked up once by all who ask at the same time', async () => {
+  it('are read once for all concurrent requests', async () => {
     const records = { db: service.db, definitions: new LRUCache<string, object>({ max: 10 }) }
-    const found = Array.from({ length: 50 }, () => knownType(records, 'data', 'steps'))
+    const found = Array.from({ length: 50 }, () => resolveType(records, 'data', 'steps'))
     assert.equal(new Set(await Promise.all(found)).size, 1)
-    assert.equal(await knownType(records, 'data', 'nothing'), undefined)
+    assert.equal(await resolveType(records, 'data', 'nothing'), undefined)
     assert.deepEqual([...records.definitions.keys()], ['types.data/steps'])
   })
 })

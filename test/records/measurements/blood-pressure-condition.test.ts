@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import {
-  bloodPressureCondition,
+  classifyBloodPressure,
   conditionViolations,
 } from '../../../records/measurements/calculations/blood-pressure-condition.ts'
-import type { ConditionParams } from '../../../schemas/blood-pressure-condition.ts'
-import { corpus } from '../../harness/corpus.ts'
+import type { BloodPressureConditionParams } from '../../../schemas/measurements/blood-pressure-condition.ts'
+import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {
   bp: ({ systolic: number; diastolic: number; isolatedSystolic: boolean } & Record<
@@ -14,11 +14,11 @@ interface Vectors {
   >)[]
 }
 
-type Thresholds = ConditionParams['thresholds']
+type Thresholds = BloodPressureConditionParams['thresholds']
 const PRESETS = ['aha2017', 'esc2018', 'esc2024'] as const
 
 const conditionOf = (systolic: number, diastolic: number, thresholds: Thresholds, unit = 'mmHg') =>
-  bloodPressureCondition({ systolic, diastolic, unit, thresholds })
+  classifyBloodPressure({ systolic, diastolic, unit, thresholds })
 const paths = (thresholds: unknown) =>
   conditionViolations({
     systolic: 120,
@@ -29,7 +29,7 @@ const paths = (thresholds: unknown) =>
 
 describe('bloodPressureCondition', () => {
   it('classifies the vectors', function () {
-    for (const vector of corpus<Vectors>(this, 'vectors/scoring-vectors.json').bp) {
+    for (const vector of readCorpusFile<Vectors>(this, 'vectors/scoring-vectors.json').bp) {
       const { systolic, diastolic } = vector
       for (const name of PRESETS)
         assert.equal(
@@ -41,7 +41,7 @@ describe('bloodPressureCondition', () => {
     }
   })
 
-  it('answers with the condition, its severity and the pressures in mmHg', () => {
+  it('returns the condition, its severity and the pressures in mmHg', () => {
     assert.deepEqual(conditionOf(20, 10, 'aha2017', 'kPa'), {
       condition: 'stage2',
       label: 'Hypertension stage 2',
@@ -52,7 +52,7 @@ describe('bloodPressureCondition', () => {
     })
   })
 
-  it("knows a person's own limits; a value on a limit is normal, and high outweighs low", () => {
+  it("uses a person's own limits; a value on a limit is normal, and high outweighs low", () => {
     const limits = {
       systolicLow: 100,
       systolicHigh: 135,
@@ -89,7 +89,7 @@ describe('bloodPressureCondition', () => {
     assert.deepEqual([none.condition, none.severity, none.thresholdSet], ['unclassified', null, 'mine'])
   })
 
-  it('refuses thresholds that make no sense', () => {
+  it('refuses thresholds that contradict each other', () => {
     const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
     const set = (...bands: object[]) => ({ name: 'x', unit: 'mmHg', bands })
     assert.deepEqual(paths('who1999'), ['thresholds'])
@@ -108,7 +108,7 @@ describe('bloodPressureCondition', () => {
     ])
   })
 
-  it('knows a condition for every pressure, worse the higher it is', () => {
+  it('has a condition for every pressure, worse for higher ones', () => {
     const pressure = fc.integer({ min: 20, max: 300 })
     fc.assert(
       fc.property(
@@ -126,7 +126,7 @@ describe('bloodPressureCondition', () => {
     )
   })
 
-  it('never throws on thresholds, whatever they are', () => {
+  it('never throws, whatever the thresholds', () => {
     fc.assert(
       fc.property(fc.anything(), (thresholds) => thresholds === null || paths(thresholds).length >= 0),
     )

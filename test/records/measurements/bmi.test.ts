@@ -1,36 +1,42 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { adultCategory, bmi, bmiViolations } from '../../../records/measurements/calculations/bmi.ts'
-import { corpus } from '../../harness/corpus.ts'
+import {
+  adultCategoryOf,
+  bmiViolations,
+  calculateBmi,
+} from '../../../records/measurements/calculations/bmi.ts'
+import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {
   bmi: { kg: number; m: number; bmi: number; category: string }[]
   bmiUnits: { weight: number; weightUnit: string; height: number; heightUnit: string; bmi: number }[]
 }
 
-const metric = (kg: number, m: number) => bmi({ weight: kg, weightUnit: 'kg', height: m, heightUnit: 'm' })
+const metric = (kg: number, m: number) =>
+  calculateBmi({ weight: kg, weightUnit: 'kg', height: m, heightUnit: 'm' })
 
 describe('bmi', () => {
   it('scores the vectors', function () {
-    const vectors = corpus<Vectors>(this, 'vectors/scoring-vectors.json')
+    const vectors = readCorpusFile<Vectors>(this, 'vectors/scoring-vectors.json')
     for (const { kg, m, bmi: expected, category } of vectors.bmi)
       assert.deepEqual([metric(kg, m).bmi, metric(kg, m).category], [expected, category], `${kg} kg, ${m} m`)
-    for (const { bmi: expected, ...params } of vectors.bmiUnits) assert.equal(bmi(params).bmi, expected)
+    for (const { bmi: expected, ...params } of vectors.bmiUnits)
+      assert.equal(calculateBmi(params).bmi, expected)
   })
 
-  it('gives the index with 1 decimal and what it means for an adult', () => {
+  it('returns the index with 1 decimal and the adult category', () => {
     assert.deepEqual(metric(70, 1.75), {
       bmi: 22.9,
       unit: 'kg/m2',
       category: 'normal',
       classification: 'who-adult',
     })
-    assert.equal(bmi({ weight: 154, weightUnit: 'lb', height: 70, heightUnit: 'in' }).bmi, 22.1)
+    assert.equal(calculateBmi({ weight: 154, weightUnit: 'lb', height: 70, heightUnit: 'in' }).bmi, 22.1)
   })
 
-  it('begins each category at its lower bound, before rounding', () => {
+  it('starts each category at its lower bound, before rounding', () => {
     const categories = [15.99, 16, 16.99, 17, 18.49, 18.5, 24.99, 25, 29.99, 30, 34.99, 35, 39.99, 40].map(
-      adultCategory,
+      adultCategoryOf,
     )
     assert.deepEqual(categories, [
       'severe-thinness',
@@ -41,12 +47,12 @@ describe('bmi', () => {
     ])
   })
 
-  it('has no adult category for whom is under 20', () => {
-    const child = bmi({ weight: 30, weightUnit: 'kg', height: 130, heightUnit: 'cm', age: 8 })
+  it('has no adult category below the age of 20', () => {
+    const child = calculateBmi({ weight: 30, weightUnit: 'kg', height: 130, heightUnit: 'cm', age: 8 })
     assert.deepEqual(child, { bmi: 17.8, unit: 'kg/m2', category: null, classification: null })
   })
 
-  it('grows with the weight and falls with the height', () => {
+  it('rises with the weight and falls with the height', () => {
     const kg = fc.double({ min: 0.3, max: 600, noNaN: true })
     const m = fc.double({ min: 0.2, max: 2.5, noNaN: true })
     fc.assert(
@@ -57,7 +63,7 @@ describe('bmi', () => {
     )
   })
 
-  it('names what is out of range or no unit', () => {
+  it('reports values out of range and unknown units', () => {
     const found = bmiViolations({ weight: 1000, weightUnit: 'kg', height: 1.8, heightUnit: 'metres' })
     assert.deepEqual(
       found.map(({ path }) => path),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { dsmq, SCALES } from '../../../records/measurements/calculations/scores/dsmq.ts'
-import { corpus } from '../../harness/corpus.ts'
+import { DSMQ_SCALES, scoreDsmq } from '../../../records/measurements/calculations/scores/dsmq.ts'
+import { readCorpusFile } from '../../harness/corpus.ts'
 
 type Items = (number | 'NR' | null)[]
 
@@ -20,8 +20,8 @@ const turned = (items: Items): Items => items.map((item) => (typeof item === 'nu
 
 describe('dsmq', () => {
   it('scores the vectors', function () {
-    for (const { items, expect } of corpus<Vectors>(this, 'vectors/scoring-vectors.json').dsmq) {
-      const scales = dsmq(items)
+    for (const { items, expect } of readCorpusFile<Vectors>(this, 'vectors/scoring-vectors.json').dsmq) {
+      const scales = scoreDsmq(items)
       assert.deepEqual(Object.keys(scales), Object.keys(expect))
       for (const [name, scale] of Object.entries(scales)) {
         const { answered, ...rest } = scale ?? { answered: 0 }
@@ -31,20 +31,20 @@ describe('dsmq', () => {
     }
   })
 
-  it('has no score where more than half is missing; half is enough', () => {
+  it('has no score if more than half of the answers are missing', () => {
     const nothing = { GM: null, DC: null, PA: null, HU: null, SS: null }
-    assert.deepEqual(dsmq(Array(16).fill('NR')), nothing)
-    assert.deepEqual(dsmq(Array(16).fill(null)), nothing)
+    assert.deepEqual(scoreDsmq(Array(16).fill('NR')), nothing)
+    assert.deepEqual(scoreDsmq(Array(16).fill(null)), nothing)
     const half: Items = Array.from({ length: 16 }, (_, i) => (i < 8 ? 3 : null))
-    const { SS, DC, PA, GM } = dsmq(half)
+    const { SS, DC, PA, GM } = scoreDsmq(half)
     assert.deepEqual([SS?.answered, DC?.answered, PA, GM?.answered], [8, 2, null, 3])
   })
 
-  it('stays between 0 and 10, whatever is missing', () => {
+  it('lies between 0 and 10 with any answers missing', () => {
     fc.assert(
       fc.property(some, (items) => {
-        for (const [name, scale] of Object.entries(dsmq(items))) {
-          const members: readonly number[] = SCALES[name as keyof typeof SCALES]
+        for (const [name, scale] of Object.entries(scoreDsmq(items))) {
+          const members: readonly number[] = DSMQ_SCALES[name as keyof typeof DSMQ_SCALES]
           const answered = members.filter((item) => typeof items[item - 1] === 'number').length
           assert.equal(scale === null, answered < members.length / 2)
           if (scale) assert.ok(scale.score >= 0 && scale.score <= 10 && scale.raw <= scale.max)
@@ -53,28 +53,28 @@ describe('dsmq', () => {
     )
   })
 
-  it('does not tell "not required" from no answer, nor items of one direction from each other', () => {
+  it('treats "not required" like no answer, and items of one direction alike', () => {
     const order = (items: number[]) => fc.shuffledSubarray(items, { minLength: items.length })
-    const positive = SCALES.SS.filter((item) => !REVERSED.includes(item))
+    const positive = DSMQ_SCALES.SS.filter((item) => !REVERSED.includes(item))
     fc.assert(
       fc.property(some, order([...positive]), order(REVERSED), (items, ups, downs) => {
         const asNull = items.map((item) => (item === 'NR' ? null : item))
-        assert.deepEqual(dsmq(asNull), dsmq(items))
+        assert.deepEqual(scoreDsmq(asNull), scoreDsmq(items))
         const shuffled = [...items]
         for (const [from, to] of [
           [positive, ups],
           [REVERSED, downs],
         ] as const)
           for (const [i, item] of from.entries()) shuffled[item - 1] = items[(to[i] ?? 1) - 1] ?? null
-        assert.deepEqual(dsmq(shuffled).SS, dsmq(items).SS)
+        assert.deepEqual(scoreDsmq(shuffled).SS, scoreDsmq(items).SS)
       }),
     )
   })
 
-  it('turned round, is what is left of the most', () => {
+  it('gives the maximum minus the score for reversed answers', () => {
     fc.assert(
       fc.property(full, (items) => {
-        const [one, other] = [dsmq(items), dsmq(turned(items))]
+        const [one, other] = [scoreDsmq(items), scoreDsmq(turned(items))]
         for (const name of ['GM', 'DC', 'PA', 'HU', 'SS'] as const)
           assert.equal((one[name]?.raw ?? 0) + (other[name]?.raw ?? 0), one[name]?.max)
       }),

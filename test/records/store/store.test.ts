@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { newId } from '../../../records/store/documents/ids.ts'
-import { encodeCursor, listName } from '../../../records/store/reading/cursor.ts'
+import { encodeCursor, qualifiedListName } from '../../../records/store/reading/cursor.ts'
 import type { Store } from '../../../records/store/store.ts'
-import { inTransaction } from '../../../records/store/writing/transaction.ts'
+import { runStoreTransaction } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { callerOf, type Note, recordsOfBlock } from '../../harness/test-records.ts'
+import { createCaller, type Note, useTestStore } from '../../harness/test-store.ts'
 
-const subject = callerOf('subject')
-const nurse = callerOf('nurse', ['plan-1-read'])
-const stranger = callerOf('stranger', ['plan-2-read', 'plan-2-write'])
+const subject = createCaller('subject')
+const nurse = createCaller('nurse', ['plan-1-read'])
+const stranger = createCaller('stranger', ['plan-2-read', 'plan-2-write'])
 const permissions = { read: ['subject', 'role:plan-1-read'], write: ['subject'] }
 
-const is = (name: string) => (error: unknown) => error instanceof ServiceError && error.error === name
+const hasErrorName = (name: string) => (error: unknown) =>
+  error instanceof ServiceError && error.error === name
 
-describe('records/store', () => {
-  const opened = recordsOfBlock()
+describe('the store', () => {
+  const opened = useTestStore()
   let notes: Store<typeof Note, 'newest' | 'due' | 'byText' | 'mine'>
 
   before(() => {
@@ -25,7 +26,7 @@ describe('records/store', () => {
   const stored = (id: string) => opened.db.collection<{ _id: string }>('Note').findOne({ _id: id })
 
   describe('create', () => {
-    it('writes the document as Parse would', async () => {
+    it('writes the document in Parse’s format', async () => {
       const note = await notes.create(subject, { ehrId: 'e', text: 't', dueDate: '2026-03-01' }, permissions)
       const at = new Date(note.createdAt)
       assert.deepEqual(await stored(note.id), {
@@ -46,7 +47,7 @@ describe('records/store', () => {
       await assert.rejects(notes.create(subject, { ehrId: 'e', text: 't' }, {} as never), TypeError)
     })
 
-    it('answers a repeated id with the record of the first attempt, also when both arrive at once', async () => {
+    it('returns the record of the first attempt for a repeated id, also to concurrent attempts', async () => {
       const id = newId()
       const attempts = await Promise.all(
         ['a', 'b', 'c'].map((text) => notes.create(subject, { ehrId: 'e', text }, permissions, { id })),
@@ -55,35 +56,35 @@ describe('records/store', () => {
       assert.equal((await notes.history(subject, { id }, { limit: 10 })).items.length, 1)
     })
 
-    it('answers another user who sends the same id as if there were nothing', async () => {
+    it('returns NotFound to another user who sends the same id', async () => {
       const { id } = await add('e')
       await assert.rejects(
         notes.create(stranger, { ehrId: 'e', text: 't' }, permissions, { id }),
-        is('NotFound'),
+        hasErrorName('NotFound'),
       )
     })
 
-    it('refuses what a unique index holds already', async () => {
+    it('refuses a duplicate value of a unique index', async () => {
       for (const ehrId of ['unique', 'a value that says index: _id_ of itself']) {
         const input = { ehrId, text: 't', status: 'ONLY' }
         await notes.create(subject, input, permissions)
-        await assert.rejects(notes.create(subject, input, permissions), is('Conflict'))
+        await assert.rejects(notes.create(subject, input, permissions), hasErrorName('Conflict'))
       }
     })
   })
 
-  describe('who may see and change', () => {
-    it('shows a record to its readers and hides it from all others', async () => {
+  describe('permissions', () => {
+    it('show a record to its readers and hide it from all others', async () => {
       const { id } = await add('e')
       assert.equal((await notes.get(subject, { id })).id, id)
       assert.equal((await notes.get(nurse, { id })).id, id)
       assert.equal((await notes.get({ ...stranger, unrestricted: true }, { id })).id, id)
-      await assert.rejects(notes.get(stranger, { id }), is('NotFound'))
-      await assert.rejects(notes.get(subject, { id, ehrId: 'another' }), is('NotFound'))
-      await assert.rejects(notes.get(subject, { id: 'none' }), is('NotFound'))
+      await assert.rejects(notes.get(stranger, { id }), hasErrorName('NotFound'))
+      await assert.rejects(notes.get(subject, { id, ehrId: 'another' }), hasErrorName('NotFound'))
+      await assert.rejects(notes.get(subject, { id: 'none' }), hasErrorName('NotFound'))
     })
 
-    it('lets only writers write; a reader hears so, a stranger does not', async () => {
+    it('let only writers write: a reader gets Forbidden, a stranger NotFound', async () => {
       const { id } = await add('e')
       for (const [caller, error] of [
         [nurse, 'Forbidden'],
@@ -91,20 +92,20 @@ describe('records/store', () => {
       ] as const) {
         await assert.rejects(
           notes.update(caller, { id }, (now) => ({ ...now, text: 'x' })),
-          is(error),
+          hasErrorName(error),
         )
-        await assert.rejects(notes.remove(caller, { id }), is(error))
+        await assert.rejects(notes.remove(caller, { id }), hasErrorName(error))
       }
       assert.equal((await notes.get(subject, { id })).version, 1)
     })
 
-    it('takes no record without _rperm for a public one', async () => {
+    it('hide a record without _rperm', async () => {
       const documents = opened.db.collection<{ _id: string; ehrId: string; version: number }>('Note')
       await documents.insertOne({ _id: 'bare', ehrId: 'bare', version: 1 })
-      await assert.rejects(notes.get(stranger, { id: 'bare' }), is('NotFound'))
+      await assert.rejects(notes.get(stranger, { id: 'bare' }), hasErrorName('NotFound'))
     })
 
-    it('lists nothing that the caller may not see, and counts it neither', async () => {
+    it('exclude unreadable records from lists and counts', async () => {
       await add('seen')
       const query = { where: { ehrId: 'seen' }, limit: 10, count: true }
       assert.equal((await notes.list(nurse, 'newest', query)).total, 1)
@@ -118,7 +119,7 @@ describe('records/store', () => {
   })
 
   describe('update', () => {
-    it('replaces the record, removes what is left out, keeps what the schema does not know', async () => {
+    it('replaces the record, removes missing fields, and keeps fields outside the schema', async () => {
       const { id } = await notes.create(subject, { ehrId: 'e', text: 't', tags: ['a'] }, permissions)
       await opened.db.collection<{ _id: string }>('Note').updateOne({ _id: id }, { $set: { other: 1 } })
       const updated = await notes.update(subject, { id }, () => ({ ehrId: 'e', text: 'new' }))
@@ -137,10 +138,10 @@ describe('records/store', () => {
       await notes.update(subject, { id }, (now) => now, {
         permissions: { read: ['subject'], write: ['subject'] },
       })
-      await assert.rejects(notes.get(nurse, { id }), is('NotFound'))
+      await assert.rejects(notes.get(nurse, { id }), hasErrorName('NotFound'))
     })
 
-    it('refuses when the record is at no version that the caller names, and names the current one', async () => {
+    it('refuses an unexpected version, and returns the current one', async () => {
       const { id } = await add('e')
       await notes.update(subject, { id }, (now) => now, { expected: [7, 1] })
       await assert.rejects(
@@ -150,11 +151,14 @@ describe('records/store', () => {
           return true
         },
       )
-      await assert.rejects(notes.remove(subject, { id }, { expected: [] }), is('PreconditionFailed'))
+      await assert.rejects(
+        notes.remove(subject, { id }, { expected: [] }),
+        hasErrorName('PreconditionFailed'),
+      )
       await notes.remove(subject, { id }, { expected: 'any' })
     })
 
-    it('lets exactly one of many win that name the same version', async () => {
+    it('lets exactly one of many concurrent updates of the same version succeed', async () => {
       const { id } = await add('race')
       const writers = Array.from({ length: 20 }, (_, i) =>
         notes.update(subject, { id }, (now) => ({ ...now, text: `${i}` }), { expected: [1] }),
@@ -163,11 +167,11 @@ describe('records/store', () => {
       const won = results.filter(({ status }) => status === 'fulfilled')
       assert.equal(won.length, 1)
       for (const result of results)
-        assert.ok(result.status === 'fulfilled' || is('PreconditionFailed')(result.reason))
+        assert.ok(result.status === 'fulfilled' || hasErrorName('PreconditionFailed')(result.reason))
       assert.equal((await notes.get(subject, { id })).version, 2)
     })
 
-    it('loses none of many that name no version: each sees what the one before left', async () => {
+    it('applies all concurrent updates without a version, each to the result of the one before', async () => {
       const { id } = await add('race', '')
       const append = (i: number) =>
         notes.update(subject, { id }, (now) => ({ ...now, text: `${now.text}${i}` }))
@@ -176,7 +180,7 @@ describe('records/store', () => {
       assert.deepEqual([note.version, [...note.text].sort().join('')], [9, '01234567'])
     })
 
-    it('counts every write once when all kinds of them meet on the same records', async () => {
+    it('counts every write once when writes of all kinds conflict on the same records', async () => {
       const ids = (
         await notes.createAll(subject, Array(4).fill({ ehrId: 'mixed', text: '' }), permissions)
       ).map(({ id }) => id)
@@ -192,7 +196,7 @@ describe('records/store', () => {
         (id: string) => notes.update(subject, { id }, next, { expected: [3] }),
         () => notes.create(subject, { ehrId: 'mixed', text: '' }, permissions, { id: one }),
         () =>
-          inTransaction(opened.records, async (tx) => {
+          runStoreTransaction(opened.records, async (tx) => {
             for (const id of [one, two]) await notes.update(subject, { id }, next, { tx })
           }),
       ]
@@ -212,19 +216,19 @@ describe('records/store', () => {
       }
     })
 
-    it('writes nothing when the change throws', async () => {
+    it('writes nothing when the change function throws', async () => {
       const { id } = await add('e')
       const refuse = () => {
         throw new ServiceError('RuleViolated', { violations: [] })
       }
-      await assert.rejects(notes.update(subject, { id }, refuse), is('RuleViolated'))
+      await assert.rejects(notes.update(subject, { id }, refuse), hasErrorName('RuleViolated'))
       assert.equal((await notes.get(subject, { id })).version, 1)
     })
   })
 
-  describe('several writes', () => {
-    it('happen together', async () => {
-      const [first] = await inTransaction(opened.records, async (tx) => {
+  describe('several writes in a transaction', () => {
+    it('are committed together', async () => {
+      const [first] = await runStoreTransaction(opened.records, async (tx) => {
         const note = await notes.create(subject, { ehrId: 'tx', text: '1' }, permissions, { tx })
         await notes.update(subject, { id: note.id }, (now) => ({ ...now, text: '2' }), { tx })
         return [await notes.get(subject, { id: note.id }, { tx })]
@@ -232,8 +236,8 @@ describe('records/store', () => {
       assert.deepEqual([first?.text, first?.version], ['2', 2])
     })
 
-    it('or not at all', async () => {
-      const work = inTransaction(opened.records, async (tx) => {
+    it('are all rolled back when one fails', async () => {
+      const work = runStoreTransaction(opened.records, async (tx) => {
         await notes.createAll(
           subject,
           [
@@ -245,7 +249,7 @@ describe('records/store', () => {
         )
         await notes.remove(subject, { id: 'none' }, { tx })
       })
-      await assert.rejects(work, is('NotFound'))
+      await assert.rejects(work, hasErrorName('NotFound'))
       assert.equal(
         (await notes.list(subject, 'newest', { where: { ehrId: 'undone' }, limit: 1, count: true })).total,
         0,
@@ -272,7 +276,7 @@ describe('records/store', () => {
       return seen
     }
 
-    it('pages through equal and missing sort values without losing or repeating one', async () => {
+    it('pages through equal and missing sort values without losing or repeating a record', async () => {
       const dates = [null, undefined, '2026-01-01', '2026-01-01', '2026-01-02', null, undefined, '2025-12-31']
       await notes.createAll(
         subject,
@@ -293,7 +297,7 @@ describe('records/store', () => {
       }
     })
 
-    it('goes back over the pages that it came by, in either order', async () => {
+    it('pages backwards over the same pages, in both orders', async () => {
       for (const name of ['due', 'byText', 'newest'] as const)
         for (const order of ['asc', 'desc'] as const)
           for (const limit of [1, 2, 3, 8]) {
@@ -310,7 +314,7 @@ describe('records/store', () => {
           }
     })
 
-    it('repeats and loses nothing when others write in between', async () => {
+    it('repeats and loses no record when others write between two pages', async () => {
       const texts = Array.from({ length: 40 }, (_, i) => String(i).padStart(2, '0'))
       await notes.createAll(
         subject,
@@ -327,7 +331,7 @@ describe('records/store', () => {
       )
     })
 
-    it('filters by typed conditions', async () => {
+    it('filters by conditions of each type', async () => {
       await notes.createAll(
         subject,
         [
@@ -350,7 +354,7 @@ describe('records/store', () => {
       assert.deepEqual(await texts({ status: undefined }), ['a', 'b', 'c'])
     })
 
-    it('lets no operator of a caller reach the database', async () => {
+    it('passes no operator of a caller to the database', async () => {
       for (const forged of [{ $gt: '' }, { $where: '1' }, { in: [{ $gt: '' }] }, { constructor: 1 }]) {
         const where = { ehrId: 'f', text: forged as never }
         await assert.rejects(notes.list(subject, 'byText', { where, limit: 1 }), TypeError)
@@ -358,26 +362,26 @@ describe('records/store', () => {
       await assert.rejects(notes.get(subject, { id: { $gt: '' } as never }), TypeError)
     })
 
-    it('refuses a list without the fields that its index needs', async () => {
+    it('refuses a query without the fields of the list’s index', async () => {
       await assert.rejects(notes.list(subject, 'newest', { where: {}, limit: 1 }), TypeError)
     })
 
     it('refuses the cursor of another list', async () => {
       const page = await notes.list(subject, 'byText', { where: { ehrId: 'moving' }, limit: 1 })
       const query = { where: { ehrId: 'moving' }, limit: 1, cursor: page.next ?? '' }
-      await assert.rejects(notes.list(subject, 'newest', query), is('MalformedRequest'))
+      await assert.rejects(notes.list(subject, 'newest', query), hasErrorName('MalformedRequest'))
     })
 
-    it('refuses a cursor whose position no record of the list can have', async () => {
+    it('refuses a cursor with a position that is impossible in the list', async () => {
       for (const [name, value] of [
         ['newest', null],
         ['newest', 'text'],
         ['due', 5],
         ['byText', new Date()],
       ] as const) {
-        const cursor = encodeCursor(listName('Note', name), { value, id: 'x' })
+        const cursor = encodeCursor(qualifiedListName('Note', name), { value, id: 'x' })
         const query = { where: { ehrId: 'moving' }, limit: 1, cursor }
-        await assert.rejects(notes.list(subject, name, query), is('MalformedRequest'), name)
+        await assert.rejects(notes.list(subject, name, query), hasErrorName('MalformedRequest'), name)
       }
     })
   })

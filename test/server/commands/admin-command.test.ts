@@ -4,15 +4,20 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import PostalMime from 'postal-mime'
-import { newDataDir, type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
-import { isFullSize } from '../../harness/size.ts'
-import { found, until } from '../../harness/until.ts'
+import {
+  createDataDir,
+  type ServiceProcess,
+  startServiceProcess,
+  stopProcess,
+} from '../../harness/service/service-process.ts'
+import { isFullSize } from '../../harness/test-size.ts'
+import { waitFor, waitUntil } from '../../harness/wait.ts'
 
 const password = 'correct horse battery staple'
 
 describe('npm run admin', function suite() {
   this.timeout(60_000)
-  const dataDir = newDataDir()
+  const dataDir = createDataDir()
   let service: ServiceProcess
   const admin = async (...args: string[]) => {
     const env = { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PORT: '1' }
@@ -22,7 +27,7 @@ describe('npm run admin', function suite() {
     )
     return { code: done.code ?? 0, said: `${done.stdout}${done.stderr}` }
   }
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any response
   const post = async (path: string, body: object): Promise<any> => {
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -39,18 +44,18 @@ describe('npm run admin', function suite() {
     post('/auth/account/password/update', { token, newPassword: password, termsAccepted: true })
   const logIn = (email: string) => post('/auth/login/password', { email, password })
   const get = async (path: string, { authToken }: { authToken: string }) =>
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any response
     (await (await fetch(service.url + path, { headers: authToken ? { authToken } : {} })).json()) as any
 
   let rotated = ''
 
   before(async () => {
     rotated = (await admin('rotate-keys')).said
-    service = await startServing({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' })
+    service = await startServiceProcess({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' })
   })
   after(() => stopProcess(service))
 
-  it('explains itself, and says what is wrong with a command line', async () => {
+  it('prints help, and explains a wrong command line', async () => {
     assert.match((await admin('--help')).said, /create --email[\s\S]*rotate-keys/)
     const faulty = [[], ['create', '--email', 'x'], ['create', '--mail', 'a@b.example'], ['revoke']]
     for (const { code, said } of await Promise.all(faulty.map((args) => admin(...args)))) {
@@ -59,7 +64,7 @@ describe('npm run admin', function suite() {
     }
   })
 
-  it('is not needed for the first administrator: the start prints a link that makes one', async () => {
+  it('is not needed for the first administrator: the start prints a link for creating one', async () => {
     const link = /First administrator: .*\n *(\S+)\n/.exec(service.output())?.[1] ?? ''
     assert.match(await (await fetch(link)).text(), /name="email"/)
     const token = new URL(link).searchParams.get('token') ?? ''
@@ -79,16 +84,16 @@ describe('npm run admin', function suite() {
     assert.match(await (await fetch(link)).text(), /no longer works/)
   })
 
-  it('makes another one while the service runs, who chooses the password by the mailed link', async () => {
+  it('creates another one while the service runs, who chooses the password with the mailed link', async () => {
     const { code, said } = await admin('create', '--email', 'Root@example.org')
     assert.equal(code, 0, said)
-    const mail = await found(() => mailTo('root@example.org'))
+    const mail = await waitFor(() => mailTo('root@example.org'))
     const token = new URL(/https?:\S+/.exec(mail.text ?? '')?.[0] ?? '').searchParams.get('token')
     assert.equal(await choose(token), undefined)
   })
 
   if (isFullSize)
-    it('lists them, and unmakes one', async () => {
+    it('lists administrators, and revokes the role', async () => {
       assert.deepEqual((await admin('list')).said.trim().split('\n').sort(), [
         'first@example.org  ACTIVE  Administrator',
         'root@example.org  ACTIVE  Administrator',
@@ -97,19 +102,19 @@ describe('npm run admin', function suite() {
       const accounts = async () => (await get('/auth/account?count=true', grant)).page.total
       assert.equal(await accounts(), 2)
       assert.doesNotMatch((await admin('revoke', '--email', 'first@example.org')).said, /left/)
-      // What another process has changed is noticed within 5 s; by now most of them have passed.
-      await until(async () => (await accounts()) === 1)
+      // This instance notices another process's change within 5 s, most of which have passed by now.
+      await waitUntil(async () => (await accounts()) === 1)
     })
 
-  it('disables one, and says when nobody is left', async () => {
+  it('disables an administrator, and warns if none is left', async () => {
     const grant = await logIn('root@example.org')
     const { said } = await admin('disable', '--email', 'root@example.org')
     assert.equal(said.includes('no administrator left'), isFullSize, said)
     assert.equal((await logIn('root@example.org')).code, 'invalid-credentials')
-    await until(async () => (await get('/auth/account', grant)).code !== undefined)
+    await waitUntil(async () => (await get('/auth/account', grant)).code !== undefined)
   })
 
-  it('leaves the service with the size of its database among its figures', async () => {
+  it('leaves the service with the size of its database among its metrics', async () => {
     const figures = await (await fetch(`${service.url}/metrics`)).text()
     assert.ok(Number(/^database_size_bytes (\S+)$/m.exec(figures)?.[1]) > 10_000)
   })

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { startProcess } from '../../harness/service/process.ts'
+import { startProcess } from '../../harness/service/service-process.ts'
 
 const run = promisify(execFile)
 
 describe('the command lines', () => {
-  it('of the service tells what can be configured', async () => {
+  it('of the service lists the configuration', async () => {
     const help = await startProcess({}, '--help')
     assert.equal(await help.ended, 0)
     for (const name of ['PORT', 'DATA_DIR', 'MONGODB_URI', 'SMTP_URL', 'TRUST_PROXY'])
       assert.ok(help.output().includes(name), name)
   })
 
-  it('of the commands say how they are used', async () => {
+  it('of the commands print their usage', async () => {
     const built = ['', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi'].map((name) => [
       'bin/health-record-service.mjs',
       ...(name ? [name] : []),
@@ -27,7 +27,7 @@ describe('the command lines', () => {
     }
   })
 
-  it('of the service: every fault of the configuration is named, and the exit code is 1', async () => {
+  it('of the service reports every fault of the configuration, with exit code 1', async () => {
     const service = await startProcess({
       ...{ PORT: 'x', LOG_LEVEL: 'loud', SMTP_URL: 'nowhere', MASTER_KEY: 'x' },
     })

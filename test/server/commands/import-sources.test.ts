@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Context } from 'mocha'
-import { ok } from '../../harness/clients/path-client.ts'
-import { corpus, corpusFiles } from '../../harness/corpus.ts'
-import { sized } from '../../harness/size.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { listCorpusFiles, readCorpusFile } from '../../harness/corpus.ts'
+import { bySize } from '../../harness/test-size.ts'
 import { fileOf, newPlace, run, totals } from './importing.ts'
 
-/** The lines of a table of the sample without quotes in it, as rows. */
+/** The rows of a table of the sample; the table contains no quotes. */
 function rowsOf(test: Context, name: string): Record<string, string>[] {
-  corpusFiles(test, 'sample')
+  listCorpusFiles(test, 'sample')
   const url = new URL(`../../../../../shared/corpus/sample/${name}`, import.meta.url)
   const [header = '', ...lines] = readFileSync(url, 'utf8').trimEnd().split('\n')
   const names = header.split(',')
@@ -20,10 +20,10 @@ const csvOf = (rows: Record<string, string>[]): string =>
     .map((cells) => cells.join(','))
     .join('\n')
 
-describe('npm run import, of what other programs wrote,', function () {
+describe('npm run import, for files of other programs,', function () {
   this.timeout(60_000)
 
-  it('reads the data points that the service writes', async () => {
+  it('reads data points that the service exports', async () => {
     const [from, to] = [await newPlace(), await newPlace()]
     const pressure = {
       systolic: 128,
@@ -34,24 +34,24 @@ describe('npm run import, of what other programs wrote,', function () {
     }
     const fever = { temperature: 101, temperatureUnit: '[degF]', location: 'ear', basal: true }
     const at = { carePlanId: from.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
-    ok(await from.call('POST', 'procedure/bodytemperature', { ...at, ...fever }), 201)
-    ok(await from.call('POST', 'procedure/bloodpressure', { ...at, ...pressure }), 201)
+    assertStatus(await from.call('POST', 'procedure/bodytemperature', { ...at, ...fever }), 201)
+    assertStatus(await from.call('POST', 'procedure/bloodpressure', { ...at, ...pressure }), 201)
     const points = [
-      ...ok(await from.call('GET', 'procedure/bloodpressure/omh')),
-      ...ok(await from.call('GET', 'procedure/bodytemperature/omh')),
+      ...assertStatus(await from.call('GET', 'procedure/bloodpressure/omh')),
+      ...assertStatus(await from.call('GET', 'procedure/bodytemperature/omh')),
     ]
     const mean = { ...points[0], body: { ...points[0].body, descriptive_statistic: 'average' } }
     const { code, said } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
     assert.equal(code, 0, said)
     assert.match(said, /Left out: 1 of descriptive statistic average\n.*\nStored: 2, known: 0, refused: 0/)
-    const [stored] = ok(await to.call('GET', 'procedure/bloodpressure')).items
+    const [stored] = assertStatus(await to.call('GET', 'procedure/bloodpressure')).items
     for (const [name, value] of Object.entries(pressure)) assert.equal(stored[name], value, name)
-    const [warm] = ok(await to.call('GET', 'procedure/bodytemperature')).items
+    const [warm] = assertStatus(await to.call('GET', 'procedure/bodytemperature')).items
     for (const [name, value] of Object.entries({ ...fever, temperatureUnit: 'F' }))
       assert.equal(warm[name], value, name)
   })
 
-  it('reads FHIR resources of all four kinds, overwrites nothing, and tells what is no such thing', async () => {
+  it('reads FHIR resources of all four kinds, overwrites nothing, and reports other resources', async () => {
     const place = await newPlace()
     const coded = (system: string, code: string, text: string) => ({ coding: [{ system, code }], text })
     const loinc = (code: string) => coded('http://loinc.org', code, code)
@@ -136,10 +136,10 @@ describe('npm run import, of what other programs wrote,', function () {
     ])
     const [measured, pressure, device] = await Promise.all(
       ['procedure/bodyweight', 'procedure/bloodpressure', 'device'].map(
-        async (path) => ok(await place.call('GET', path)).items[0],
+        async (path) => assertStatus(await place.call('GET', path)).items[0],
       ),
     )
-    const [later, sooner, asthma] = ok(await place.call('GET', 'diagnosis')).items
+    const [later, sooner, asthma] = assertStatus(await place.call('GET', 'diagnosis')).items
     const told = [later, sooner].map(({ onset, recognised, comment }) => [onset, recognised, comment])
     assert.deepEqual(told, [
       [null, '2014-08-02', 'onset: 2014-07'],
@@ -151,7 +151,7 @@ describe('npm run import, of what other programs wrote,', function () {
       [asthma.name, asthma.code.code, asthma.status, asthma.certainty, asthma.onset, asthma.comment],
       ['Asthma', '195967001', 'remission', 'confirmed', '2010-05-01', 'Mild'],
     )
-    const penicillin = ok(await place.call('GET', 'adversereaction/penicillin'))
+    const penicillin = assertStatus(await place.call('GET', 'adversereaction/penicillin'))
     assert.deepEqual(
       [penicillin.criticality, penicillin.category, penicillin.firstOnset, penicillin.reactions],
       ['high', 'medication', '2001-01-01', [{ manifestation: 'Rash', severity: 'mild', onset: '2002-05' }]],
@@ -161,15 +161,15 @@ describe('npm run import, of what other programs wrote,', function () {
       [device.name, device.manufacturer, device.serial, device.udi, device.expiry],
       ['Cuff 3', 'Acme', 'SN 1', '(01)0950', '2030-01-01'],
     )
-    ok(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
+    assertStatus(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
     assert.match((await run(place, file)).said, /Stored: 0, known: 7, refused: 8/)
-    assert.equal(ok(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
+    assert.equal(assertStatus(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
   })
 
   const resources = (...of: object[]) =>
     fileOf({ resourceType: 'Bundle', entry: of.map((resource) => ({ resource })) })
 
-  it('keeps what FHIR says in other ways: SNOMED CT, notes, words and ages in place of days', async () => {
+  it("accepts FHIR's alternatives: SNOMED CT, notes, words and ages in place of days", async () => {
     const place = await newPlace()
     const snomed = (code: string) => ({ coding: [{ code: 'x' }, { system: 'http://snomed.info/sct', code }] })
     const observed = {
@@ -221,20 +221,20 @@ describe('npm run import, of what other programs wrote,', function () {
       'Refused, entry 12: The request conflicts with the current state. The identifiers belong to two different records.',
       'Stored: 8, known: 0, refused: 4.',
     ])
-    const [measured] = ok(await place.call('GET', 'procedure/bloodpressure')).items
+    const [measured] = assertStatus(await place.call('GET', 'procedure/bloodpressure')).items
     assert.deepEqual([measured.systolic, measured.diastolic, measured.comment], [128, 82, 'At rest\nSeated'])
-    const [gout, found] = ok(await place.call('GET', 'diagnosis')).items
+    const [gout, found] = assertStatus(await place.call('GET', 'diagnosis')).items
     assert.deepEqual(
       [found.name, found.code.code, found.severity, found.comment],
       ['Asthma', '195967001', 'severe', 'Mild\nAt night\nonset: childhood'],
     )
     assert.equal(gout.comment, 'onset: 40 years')
-    const cuff = ok(await place.call('GET', 'device')).items.at(-1)
+    const cuff = assertStatus(await place.call('GET', 'device')).items.at(-1)
     assert.deepEqual([cuff.expiry, cuff.comment], [null, 'Spare\nexpiry: 2030-05'])
     assert.match((await run(place, file)).said, /Stored: 0, known: 8, refused: 4/)
   })
 
-  it('tells diagnoses apart by when they were recognised or over, and stores them once when two imports run at once', async () => {
+  it('distinguishes diagnoses by their times, and stores them once in two concurrent imports', async () => {
     const place = await newPlace()
     const flu = (more: object) => ({ resourceType: 'Condition', code: { text: 'Flu' }, ...more })
     const file = resources(
@@ -254,15 +254,15 @@ describe('npm run import, of what other programs wrote,', function () {
       both.map(({ said }) => said).join(),
     )
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
-    const [latest] = ok(await place.call('GET', 'diagnosis')).items
-    ok(await place.call('DELETE', `diagnosis/${latest.id}`), 204)
+    const [latest] = assertStatus(await place.call('GET', 'diagnosis')).items
+    assertStatus(await place.call('DELETE', `diagnosis/${latest.id}`), 204)
     assert.match((await run(place, file)).said, /Stored: 1, known: 4, refused: 0/)
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
   })
 
-  for (const person of ['erminia', 'ammie'].slice(0, sized(1, 2)))
-    it(`stores the bundle of ${person}: as many as an independent count finds`, async function () {
-      const bundle = corpus<{ entry: { resource: Record<string, never> }[] }>(
+  for (const person of ['erminia', 'ammie'].slice(0, bySize(1, 2)))
+    it(`stores the bundle of ${person}, as many records as an independent count finds`, async function () {
+      const bundle = readCorpusFile<{ entry: { resource: Record<string, never> }[] }>(
         this,
         `sample/synthea-${person}.bundle.json`,
       )
@@ -287,9 +287,9 @@ describe('npm run import, of what other programs wrote,', function () {
       assert.deepEqual(await totals(place, ...Object.keys(expected)), expected)
     })
 
-  it('stores the vitals of other people by a mapping file', async function () {
+  it('stores the vitals of other people with a mapping file', async function () {
     const vitals = rowsOf(this, 'synthea-vitals.csv')
-    const people = [...new Set(vitals.map(({ patient }) => patient))].slice(0, sized(2, 80))
+    const people = [...new Set(vitals.map(({ patient }) => patient))].slice(0, bySize(2, 80))
     const time = { timestamp: '{effectiveDateTime}', deviceId: 'synthea {patient}' }
     const map = fileOf([
       {
@@ -314,7 +314,7 @@ describe('npm run import, of what other programs wrote,', function () {
   })
 
   it('stores the NHANES vitals, with each reading of a row', async function () {
-    const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, sized(100, 10_000))
+    const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, bySize(100, 10_000))
     const reading = (i: number) => ({
       ...{ kind: 'bloodpressure', timestamp: `2022-06-01T12:0${i}:00Z`, deviceId: 'nhanes {SEQN}' },
       ...{ systolic: `{SysBP${i}}`, systolicUnit: 'mmHg', diastolic: `{DiaBP${i}}`, diastolicUnit: 'mmHg' },

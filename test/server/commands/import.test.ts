@@ -5,14 +5,14 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { ok } from '../../harness/clients/path-client.ts'
-import { until } from '../../harness/until.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { waitUntil } from '../../harness/wait.ts'
 import { directory, fileOf, newPlace, run, runOn, start, totals } from './importing.ts'
 
 describe('npm run import', function () {
   this.timeout(60_000)
 
-  it('reads tables with a BOM, semicolons and decimal commas, tells what it refuses, and stores nothing twice', async () => {
+  it('reads tables with a BOM, semicolons and decimal commas, reports rejected rows, and stores nothing twice', async () => {
     const place = await newPlace()
     const file = fileOf(
       [
@@ -38,7 +38,7 @@ describe('npm run import', function () {
     assert.match(first.said, /Refused, line 7: has a quote that is never closed/)
     assert.match(first.said, /Refused, line 12: weightUnit must be one of/)
     assert.match(first.said, /Stored: 5, known: 0, refused: 5/)
-    const { items } = ok(await place.call('GET', 'procedure/bodyweight?order=asc'))
+    const { items } = assertStatus(await place.call('GET', 'procedure/bodyweight?order=asc'))
     assert.deepEqual(
       items.map(({ weight, comment }: Record<string, unknown>) => [weight, comment]),
       [
@@ -52,7 +52,7 @@ describe('npm run import', function () {
     assert.match((await run(place, file)).said, /Stored: 0, known: 5/)
   })
 
-  it('loses no row to one that never ends, however large', async () => {
+  it('loses no row to an unterminated one, however large', async () => {
     const place = await newPlace()
     const row = (i: number, comment: string) =>
       `${new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString()},70,kg,${comment}`
@@ -66,7 +66,7 @@ describe('npm run import', function () {
     assert.match(said, /Refused, line 602: is longer than 100000 characters/)
   })
 
-  it('stores nothing of what is not UTF-8', async () => {
+  it('stores nothing from a file that is not UTF-8', async () => {
     const place = await newPlace()
     const rows =
       'timestamp,weight,weightUnit,comment\n2026-03-01T08:30:00Z,70,kg,caf\xe9\n2026-03-02T08:30:00Z,70,kg,thee'
@@ -81,7 +81,7 @@ describe('npm run import', function () {
       assert.match((await run(place, file)).said, told)
   })
 
-  it('refuses a mapping that would leave every row out, with all that is wrong with it', async () => {
+  it('refuses a mapping that would skip every row, with all of its faults', async () => {
     const place = await newPlace()
     const file = fileOf('time,kilos\n2026-03-01T08:30:00Z,70')
     const weight = { kind: 'bodyweight', timestamp: '{time}', weight: '{kilos}', weightUnit: 'kg' }
@@ -106,7 +106,7 @@ describe('npm run import', function () {
     assert.match((await run(place, file)).said, /The header of the file names nothing that is measured/)
   })
 
-  it('refuses what the service cannot read by its entry, and stores what stands around it', async () => {
+  it('rejects unreadable entries one by one, and stores the entries around them', async () => {
     const place = await newPlace()
     const weight = (day: number, more: object) => ({
       header: { schema_id: { name: 'body-weight' } },
@@ -138,7 +138,7 @@ describe('npm run import', function () {
     )
   })
 
-  it('tells what it refuses in lines of their own, on a terminal that shows how far it is', async () => {
+  it('prints rejected rows on lines of their own on a terminal with progress', async () => {
     const rows = Array.from(
       { length: 600 },
       (_, i) => `2026-01-01T00:00:00.${i + 100}Z,${i % 251 ? 60 : 0},/min`,
@@ -150,7 +150,7 @@ describe('npm run import', function () {
     assert.doesNotMatch(said, /leftRefused/)
   })
 
-  it('goes on where it was killed, stores nothing twice, and tells of the whole in the end', async () => {
+  it('resumes where it was killed, stores nothing twice, and reports totals in the end', async () => {
     const place = await newPlace()
     const rates = Array.from({ length: 1500 }, (_, i) =>
       [
@@ -161,7 +161,7 @@ describe('npm run import', function () {
     )
     const file = fileOf(['timestamp,heartRate,heartRateUnit', ...rates].join('\n'))
     const child = start(place, file)
-    await until(() => existsSync(`${file}.import-state`))
+    await waitUntil(() => existsSync(`${file}.import-state`))
     child.kill('SIGKILL')
     await once(child, 'close')
     const again = start(place, file)
@@ -173,7 +173,7 @@ describe('npm run import', function () {
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })
   })
 
-  it('stores what lies where nothing can be written', async () => {
+  it('stores a file from a place where it cannot keep its state', async () => {
     const place = await newPlace()
     const file = openSync(fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min'), 'r')
     const { code, said } = await run(place, `/dev/fd/${file}`)
@@ -183,7 +183,7 @@ describe('npm run import', function () {
     assert.match(said, /Stored: 1, known: 0, refused: 0/)
   })
 
-  it('tells when the service refuses it as a whole', async () => {
+  it('reports that the service rejects the whole import', async () => {
     const place = await newPlace()
     const file = fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min')
     const away = await run({ ...place, carePlanId: 'doesNotExist' }, file)
@@ -192,7 +192,7 @@ describe('npm run import', function () {
     assert.match((await run(place, file)).said, /Stored: 1, known: 0, refused: 0/)
   })
 
-  it('says that it waits when the service asks for it, and when it is another one', async () => {
+  it('reports a wait that the service asks for, and an address where another service answers', async () => {
     const answers = [429, 401, 200]
     const busy = createServer((_, response) =>
       response.writeHead(answers.shift() ?? 500, { 'retry-after': '0' }).end(),
@@ -206,7 +206,7 @@ describe('npm run import', function () {
     busy.close()
   })
 
-  it('says what is wrong with how it is called', async () => {
+  it('explains a wrong command line', async () => {
     const place = await newPlace()
     for (const [file, more, told] of [
       [join(directory, 'nowhere.csv'), [], /ENOENT/],

@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { importCommand } from '../../../server/commands/import-file.ts'
-import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok } from '../../harness/clients/path-client.ts'
+import { runImportCommand } from '../../../server/commands/import-file.ts'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
 
-/** Where measurements are imported into, as whom. */
+/** The patient and the care plan that measurements are imported into. */
 export interface Place extends Patient {
   carePlanId: string
 }
 
 export async function newPlace(): Promise<Place> {
-  const patient = await newPatient()
-  return { ...patient, carePlanId: await newPlan(patient) }
+  const patient = await createPatient()
+  return { ...patient, carePlanId: await createPlan(patient) }
 }
 
 export const directory = mkdtempSync(join(tmpdir(), 'import-'))
@@ -31,7 +31,7 @@ export function fileOf(
   return file
 }
 
-/** What the command is called with for the patient: the password is where it takes it from. */
+/** The arguments and environment for the patient; the command reads the password from the environment. */
 const calledBy = ({ ehrId, carePlanId, email, password }: Place, file: string) => ({
   args: ['--file', file, '--ehr', ehrId, '--care-plan', carePlanId, '--url', service.url, '--user', email],
   env: { PATH: process.env.PATH, IMPORT_PASSWORD: password },
@@ -45,23 +45,23 @@ export async function runOn(isTTY: boolean, place: Place, file: string, ...more:
   let said = ''
   const output = { isTTY, write: (text: string) => (said += text) }
   const terminal = { env, stdin: process.stdin, stdout: output, stderr: output }
-  const code = await importCommand([...args, ...more], terminal)
+  const code = await runImportCommand([...args, ...more], terminal)
   return { code, said }
 }
 
-/** Runs it as a process, which ends by itself or by a signal. */
+/** Starts the command as a process, which ends by itself or by a signal. */
 export function start(place: Place, file: string) {
   const { args, env } = calledBy(place, file)
   return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...args], { env })
 }
 
-/** How many of each kind are there. */
+/** The number of records of each kind. */
 export const totals = async ({ call, ehrId }: Patient, ...kinds: string[]) =>
   Object.fromEntries(
     await Promise.all(
       kinds.map(async (kind) => {
         const path = `/ehr/${ehrId}/${/^(diagnosis|adversereaction|device)$/.test(kind) ? '' : 'procedure/'}${kind}`
-        return [kind, ok(await call('GET', `${path}?limit=1&count=true`)).page.total]
+        return [kind, assertStatus(await call('GET', `${path}?limit=1&count=true`)).page.total]
       }),
     ),
   )

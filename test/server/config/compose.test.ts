@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
 import { parse } from 'yaml'
-import { configurationRows, readConfig } from '../../../server/config/config.ts'
+import { createConfigurationRows, readConfig } from '../../../server/config/config.ts'
 
 interface ComposeService {
   build?: string | object
@@ -34,7 +34,7 @@ const members = Object.entries(services).filter(([name]) => /^mongo\d$/.test(nam
 const megabytes = (limit = ''): number => Number.parseInt(limit, 10) * (limit.endsWith('g') ? 1024 : 1)
 const ours = Object.entries(services).filter(([, { build }]) => build === '.')
 
-/** `${NAME:?why}` with something of the right form in its place. */
+/** Replaces `${NAME:?why}` by a value of the right form. */
 const filledIn = (given: string): string =>
   given.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
     name.endsWith('URL')
@@ -53,8 +53,8 @@ describe('docker-compose.yml', () => {
   })
 
   for (const [name, { command = [], environment = {} }] of ours) {
-    it(`sets for ${name} what the configuration knows, to what it accepts in production`, () => {
-      const known = configurationRows().map(([variable]) => variable)
+    it(`sets variables of the configuration for ${name}, to valid values in production`, () => {
+      const known = createConfigurationRows().map(([variable]) => variable)
       for (const variable of Object.keys(environment)) assert.ok(known.includes(variable), variable)
       const env = Object.fromEntries(
         Object.entries(environment).map(([variable, value]) => [variable, filledIn(value)]),
@@ -63,21 +63,21 @@ describe('docker-compose.yml', () => {
       assert.equal(config.production, true)
     })
 
-    it(`holds no secret for ${name}`, () => {
+    it(`contains no secret for ${name}`, () => {
       for (const variable of ['APPLICATION_ID', 'REST_API_KEY', 'JAVASCRIPT_KEY', 'MASTER_KEY', 'AUDIT_KEY'])
         assert.match(environment[variable] ?? '', /^\$\{\w+:\?[^}]+\}$/, variable)
     })
   }
 
-  it('watches the health of everything and keeps data in named volumes', () => {
+  it('checks the health of all services and keeps data in named volumes', () => {
     for (const [name, { healthcheck, volumes: mounted = [] }] of Object.entries(services)) {
       assert.ok(healthcheck, name)
       for (const mount of mounted) assert.ok(Object.hasOwn(volumes, mount.split(':')[0] ?? ''), mount)
     }
   })
 
-  it('fits one host: a limit for each, and a cache of each database that leaves it room', () => {
-    const [, promised = ''] = /Everything together is limited to\s*# (\d+) GB/.exec(text) ?? []
+  it('fits one host: with a limit for each service, and database caches within the limits', () => {
+    const [, promised = ''] = /All services together use at most (\d+) GB/.exec(text) ?? []
     const always = Object.values(services).filter(({ profiles }) => !profiles)
     for (const { mem_limit } of always) assert.match(mem_limit ?? '', /^\d+[mg]$/)
     const together = always.reduce((sum, { mem_limit }) => sum + megabytes(mem_limit), 0)
@@ -91,7 +91,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('runs three databases of one pinned version, out of reach from outside', () => {
+  it('runs three databases of one pinned version, not reachable from outside', () => {
     assert.equal(members.length, 3)
     for (const [name, { image, networks: on, ports, restart }] of [
       ...members,
@@ -103,7 +103,7 @@ describe('docker-compose.yml', () => {
     assert.equal(networks.database?.internal, true)
   })
 
-  it('gives each database the key as a file of its own, without which nobody gets in', () => {
+  it('gives each database the key as a file of its own, and requires authentication', () => {
     for (const [name, { entrypoint = [], environment = {} }] of members) {
       assert.match(environment.MONGO_KEY ?? '', /^\$\{MONGO_KEY:\?[^}]+\}$/, name)
       const [shell = '', option = '', script = ''] = entrypoint
@@ -129,7 +129,7 @@ describe('docker-compose.yml', () => {
     const [, , , , script = ''] = services.mongo1?.healthcheck?.test ?? []
     const secrets = { MONGO_ADMIN_PASSWORD: 'of the administrator', MONGO_PASSWORD: 'of the services' }
 
-    /** @returns what it does to a server that greets so and knows these users, and how it ends */
+    /** @returns its actions and result, if the server greets like this and has these users */
     function check(hello: object, users: Map<string, string>): { done: unknown[]; code: number | undefined } {
       const done: unknown[] = []
       let code: number | undefined
@@ -153,7 +153,7 @@ describe('docker-compose.yml', () => {
       return { done: JSON.parse(JSON.stringify(done)), code }
     }
 
-    it('makes the replica set and its users once, and is healthy when the services can get in', () => {
+    it('creates the replica set and its users once, and is healthy when the services can log in', () => {
       const users = new Map<string, string>()
       const [initiated] = check({}, users).done as [{ _id: string; members: { host: string }[] }]
       assert.deepEqual(
@@ -174,7 +174,7 @@ describe('docker-compose.yml', () => {
     })
   })
 
-  it('makes a backup regularly, watches that there is a young one, and knows how to restore', () => {
+  it('makes regular backups, checks their age, and can restore', () => {
     const { entrypoint, command, healthcheck, environment = {}, volumes: mounted } = services.backup ?? {}
     assert.deepEqual([entrypoint, command], [['bash', '/backup.sh'], ['regularly']])
     assert.deepEqual(healthcheck?.test, ['CMD', 'bash', '/backup.sh', 'recent'])
@@ -185,12 +185,12 @@ describe('docker-compose.yml', () => {
       environment.MONGO_URI ?? '',
       /^mongodb:\/\/admin:.*@mongo1,mongo2,mongo3\/\?replicaSet=records/,
     )
-    // What it does: test/scripts/backup.test.ts.
+    // The behaviour of the script is tested in test/scripts/backup.test.ts.
     assert.equal(configs.backup?.file, './scripts/backup.sh')
     assert.match(text, /docker compose run --rm backup restore FILE/)
   })
 
-  it('has an image that says whether it is well', () => {
+  it('has an image with a health check', () => {
     assert.match(
       readFileSync('Dockerfile', 'utf8'),
       /^HEALTHCHECK .*\\\n {2}CMD \["node", .*\/health\/ready/m,

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigFaults, configurationRows, readConfig, variableOf } from '../../../server/config/config.ts'
+import {
+  ConfigError,
+  createConfigurationRows,
+  environmentVariableOf,
+  readConfig,
+} from '../../../server/config/config.ts'
 import { requireNode } from '../../../server/config/node-version.ts'
+import { openDatabase } from '../../../server/database/open-database.ts'
 
 const dataDir = () => mkdtempSync(join(tmpdir(), 'config-'))
 const secrets = {
@@ -21,14 +27,14 @@ function faultsOf(env: NodeJS.ProcessEnv): string[] {
   try {
     readConfig(env, false)
   } catch (error) {
-    assert.ok(error instanceof ConfigFaults)
+    assert.ok(error instanceof ConfigError)
     return error.faults
   }
   return []
 }
 
 describe('configuration', () => {
-  it('needs nothing on a development machine', () => {
+  it('requires nothing on a development machine', () => {
     const config = readConfig({ DATA_DIR: dataDir() }, false)
     assert.equal(config.port, 1337)
     assert.equal(config.host, '127.0.0.1')
@@ -36,10 +42,19 @@ describe('configuration', () => {
     assert.equal(config.mongodbUri, undefined)
   })
 
-  it('makes the keys once and keeps them, readable by their owner only', () => {
+  /** Stores the generated keys, like a first start. */
+  async function start(env: NodeJS.ProcessEnv) {
+    const { keyFile, ...config } = readConfig(env, false)
+    const database = await openDatabase({ ...config, keyFile })
+    await database.close()
+    return config
+  }
+
+  it('generates the keys once and stores them, readable by their owner only', async () => {
     const directory = join(dataDir(), 'data')
-    const first = readConfig({ DATA_DIR: directory }, false)
-    const second = readConfig({ DATA_DIR: directory }, false)
+    const first = await start({ DATA_DIR: directory })
+    const { keyFile, ...second } = readConfig({ DATA_DIR: directory }, false)
+    assert.deepEqual(keyFile.generated, [])
     assert.equal(
       new Set([first.applicationId, first.restApiKey, first.javascriptKey, first.masterKey]).size,
       4,
@@ -49,9 +64,15 @@ describe('configuration', () => {
     assert.equal(statSync(directory).mode & 0o777, 0o700)
   })
 
-  it('makes only the keys that are not given, and never replaces a damaged file', () => {
+  it('writes no key before the database is known to be new', () => {
     const directory = dataDir()
-    const given = readConfig({ DATA_DIR: directory, MASTER_KEY: secrets.MASTER_KEY }, false)
+    readConfig({ DATA_DIR: directory }, false)
+    assert.deepEqual(readdirSync(directory), [])
+  })
+
+  it('generates only the keys that are not given, and never replaces a damaged file', async () => {
+    const directory = dataDir()
+    const given = await start({ DATA_DIR: directory, MASTER_KEY: secrets.MASTER_KEY })
     assert.equal(given.masterKey, secrets.MASTER_KEY)
     assert.deepEqual(Object.keys(JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8'))), [
       'applicationId',
@@ -62,11 +83,14 @@ describe('configuration', () => {
       'keyEncryptionKey',
       'auditKey',
     ])
-    writeFileSync(join(directory, 'keys.json'), '{"appl')
-    assert.throws(() => readConfig({ DATA_DIR: directory }, false), /keys\.json is damaged/)
+    for (const text of ['{"appl', '[1]', '{"auditKey": 5}', '{"auditKey": "short"}', 'null']) {
+      writeFileSync(join(directory, 'keys.json'), text)
+      assert.throws(() => readConfig({ DATA_DIR: directory }, false), /keys\.json is damaged/, text)
+      assert.equal(readFileSync(join(directory, 'keys.json'), 'utf8'), text)
+    }
   })
 
-  it('names every fault at once and repeats no value', () => {
+  it('reports every fault at once and repeats no value', () => {
     const faults = faultsOf({
       PORT: '99999',
       PUBLIC_URL: 'ftp://example.org',
@@ -83,7 +107,7 @@ describe('configuration', () => {
     assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
   })
 
-  it('takes no MongoDB address that asks for less than the service does', () => {
+  it("refuses a MongoDB address with weaker guarantees than the service's own", () => {
     const faultsWith = (options: string) =>
       faultsOf({ ...secrets, MONGODB_URI: `mongodb://a,b/records?${options}` })
     for (const options of ['w=1', 'journal=false', 'w=majority&j=false', 'readPreference=secondary', 'W=0'])
@@ -95,7 +119,7 @@ describe('configuration', () => {
     assert.deepEqual(faultsWith('w=majority&journal=true&readPreference=primary&replicaSet=rs'), [])
   })
 
-  it('demands every secret and a mail server in production', () => {
+  it('requires every secret and a mail server in production', () => {
     const faults = faultsOf({ NODE_ENV: 'production', DATA_DIR: dataDir() })
     for (const name of [...Object.keys(secrets), 'SMTP_URL', 'PUBLIC_URL'])
       assert.ok(
@@ -113,7 +137,7 @@ describe('configuration', () => {
     )
   })
 
-  it('names the directory that cannot be written, and why', () => {
+  it('names the directory that cannot be written, and the reason', () => {
     const file = join(dataDir(), 'file')
     writeFileSync(file, '')
     for (const [directory, why] of [
@@ -127,7 +151,7 @@ describe('configuration', () => {
     }
   })
 
-  it('takes the application id of an app that exists', () => {
+  it('accepts the application id of an existing app', () => {
     assert.equal(
       readConfig({ APPLICATION_ID: 'my app'.replace(' ', '.'), DATA_DIR: dataDir() }, false).applicationId,
       'my.app',
@@ -135,7 +159,7 @@ describe('configuration', () => {
     assert.equal(faultsOf({ APPLICATION_ID: 'x'.repeat(201) }).length, 1)
   })
 
-  it('runs on the Nodes of package.json, and refuses others in a sentence', () => {
+  it('accepts the Node versions of package.json, and refuses others with a message', () => {
     for (const version of ['20.19.0', '22.13.1', '24.11.0']) requireNode(version)
     for (const version of ['18.20.4', '20.10.0', '22.5.0', '23.1.0', '24.10.9', '26.0.0'])
       assert.throws(
@@ -149,7 +173,7 @@ describe('configuration', () => {
     assert.deepEqual(faults, ['MASTER_KEY must differ from REST_API_KEY'])
   })
 
-  it('keeps the open test environment apart: port and data', () => {
+  it('separates the open test environment: port and data', () => {
     const main = readConfig({ ...secrets }, false)
     const open = readConfig({ ...secrets }, true)
     assert.notEqual(open.port, main.port)
@@ -172,7 +196,7 @@ describe('configuration', () => {
     assert.deepEqual(config.corsOrigins, ['https://app.example.org', 'http://localhost:3000'])
   })
 
-  it('stands in the README row by row', () => {
+  it('is described in the README row by row', () => {
     const rows = readFileSync('README.md', 'utf8')
       .split('\n')
       .filter((line) => line.startsWith('| `'))
@@ -184,13 +208,13 @@ describe('configuration', () => {
       )
     assert.deepEqual(
       rows,
-      configurationRows().map(([variable, kind, fallback, about]) => [
+      createConfigurationRows().map(([variable, kind, fallback, about]) => [
         `\`${variable}\``,
         about,
         kind,
         fallback,
       ]),
     )
-    assert.equal(variableOf('restApiKey'), 'REST_API_KEY')
+    assert.equal(environmentVariableOf('restApiKey'), 'REST_API_KEY')
   })
 })

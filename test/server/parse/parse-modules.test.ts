@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const asUrl = (script: string) => `data:text/javascript,${encodeURIComponent(script)}`
 
-/** Holds all back but one that knows the others in a circle, as a slow disk may. */
+/** Delays all modules except one that imports the others in a circle, like a slow disk. */
 const slow = asUrl(`
   export async function load(url, context, next) {
     const isLate = url.includes('/parse-server/lib/') && !url.endsWith('/batch.js')
@@ -14,7 +14,7 @@ const slow = asUrl(`
   }`)
 
 describe('the modules of Parse Server', () => {
-  it('know each other, whichever of them the disk gives first, and what is never used is not loaded', async function () {
+  it('load in any order of disk reads, without the unused ones', async function () {
     this.timeout(30_000)
     const register = asUrl(`import { register } from 'node:module'; register(${JSON.stringify(slow)})`)
     const modules = new URL('../../../cloud/parse-server/internals.js', import.meta.url)
@@ -27,7 +27,7 @@ describe('the modules of Parse Server', () => {
       const { default: write } = await import('parse-server/lib/RestWrite.js')
       const config = { generateSessionExpiresAt: () => new Date() }
       const { createSession } = write.createSession(config, { userId: 'somebody', createdWith: {} })
-      // There is no database to write it to.
+      // There is no database for the write.
       createSession().catch(() => {})
       process.stdout.write(['known', ...inVain].join())
       process.exit(0)`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { forgettable, type RoleCache } from '../../../cloud/parse-server/adapter/role-cache.ts'
+import { preventStaleRoles, type RoleCache } from '../../../cloud/parse-server/adapter/role-cache.ts'
 
-describe('the roles that Parse Server notes', () => {
+describe('the role cache of Parse Server', () => {
   let notes: Map<string, unknown>
   let cache: RoleCache
   let forget: () => Promise<void>
@@ -12,10 +12,10 @@ describe('the roles that Parse Server notes', () => {
       put: (userId, roles) => notes.set(userId, roles),
       clear: async () => notes.clear(),
     }
-    forget = forgettable(cache)
+    forget = preventStaleRoles(cache)
   })
 
-  it('are noted and forgotten', async () => {
+  it('stores roles and forgets them', async () => {
     assert.equal(await cache.get('ann'), null)
     cache.put('ann', ['nurse'])
     assert.deepEqual(await cache.get('ann'), ['nurse'])
@@ -25,14 +25,14 @@ describe('the roles that Parse Server notes', () => {
     assert.deepEqual(await cache.get('ann'), [])
   })
 
-  it('are not noted when they changed while they were being read', async () => {
+  it('does not store roles that changed while they were being read', async () => {
     await cache.get('ann')
     await forget()
     cache.put('ann', ['nurse'])
     assert.equal(await cache.get('ann'), null)
   })
 
-  it('are not noted by who began to read before the change and came in after another one', async () => {
+  it('does not store roles from a read before the change that ends after another read', async () => {
     await cache.get('ann')
     await forget()
     await cache.get('ann')

@@ -2,37 +2,37 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
+import { findStartRefusal } from '../../harness/service/service.ts'
 import {
-  clientOf,
-  holders,
-  newDataDir,
+  createDataDir,
+  createProcessClient,
+  findOpenFiles,
   type ServiceProcess,
   startProcess,
-  startServing,
+  startServiceProcess,
   stopProcess,
-} from '../../harness/service/process.ts'
-import { refusal } from '../../harness/service/service.ts'
-import { isFullSize } from '../../harness/size.ts'
-import { until } from '../../harness/until.ts'
+} from '../../harness/service/service-process.ts'
+import { isFullSize } from '../../harness/test-size.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
-describe('a service that has its place', function suite() {
+describe('a service in its data directory and on its port', function suite() {
   this.timeout(60_000)
-  const DATA_DIR = newDataDir()
+  const DATA_DIR = createDataDir()
   let service: ServiceProcess
   const start = async () => {
-    service = await startServing({ DATA_DIR, LOGIN_ATTEMPTS: '5' })
+    service = await startServiceProcess({ DATA_DIR, LOGIN_ATTEMPTS: '5' })
   }
   before(start)
   after(() => stopProcess(service))
 
-  /** A login of which the body is still to be sent. */
+  /** A login whose body is still to be sent. */
   function loginOf(length: number): ClientRequest {
     const { hostname, port } = new URL(service.url)
     const headers = { 'Content-Length': length }
     return request({ hostname, port, path: '/1/login', method: 'POST', headers })
   }
 
-  /** What systemd and a terminal do: the engine, a process of the same group, is signalled first. */
+  /** Signals like systemd and terminals: the engine, in the same process group, gets the signal first. */
   function signalGroup(): void {
     const { pid = 0 } = service.child
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
@@ -41,7 +41,7 @@ describe('a service that has its place', function suite() {
   }
 
   it('limits the logins of an address, on the route and in the function together', async () => {
-    const send = clientOf(service)
+    const send = createProcessClient(service)
     const account = { username: 'nobody', password: 'wrong' }
     for (let i = 0; i < 5; i++) assert.equal((await send('/1/login', account)).status, 404)
     const limited = await send('/Login', account)
@@ -51,51 +51,51 @@ describe('a service that has its place', function suite() {
     assert.equal((await send('/functions/Login', account)).status, 429)
   })
 
-  it('keeps its data directory: another instance is refused', async () => {
-    assert.match(await refusal({ DATA_DIR }), /in use|another|already/i)
+  it('locks its data directory: another instance is refused', async () => {
+    assert.match(await findStartRefusal({ DATA_DIR }), /in use|another|already/i)
     assert.equal((await fetch(`${service.url}/health/ready`)).status, 200)
   })
 
   if (isFullSize)
-    it('keeps its port: another one says that it is taken, and leaves no engine behind', async () => {
+    it('keeps its port: another instance reports that it is in use, and leaves no engine behind', async () => {
       const PORT = new URL(service.url).port
       const second = await startProcess({ PORT })
       assert.equal(await second.ended, 1)
       const told = `did not start: PORT ${PORT} is in use by another program: stop it, or`
       assert.ok(second.output().includes(told), second.output())
-      assert.equal(await holders(second.dataDir), '')
+      assert.equal(await findOpenFiles(second.dataDir), '')
     })
 
-  it('that ends by kill -9 keeps the data, and leaves no engine behind', async () => {
+  it('keeps the data after kill -9, and leaves no engine behind', async () => {
     const outbox = join(DATA_DIR, 'outbox')
     const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
-    assert.equal((await clientOf(service)('/1/users', account)).status, 201)
+    assert.equal((await createProcessClient(service)('/1/users', account)).status, 201)
     const mailed = () => (existsSync(outbox) ? readdirSync(outbox).map((mail) => join(outbox, mail)) : [])
     const token = () =>
       mailed()
         .map((mail) => readFileSync(mail, 'utf8').replace(/=\r?\n/g, ''))
         .map((text) => /token=3D(\w+)\b[\s\S]*<\/html>/.exec(text)?.[1])[0]
-    await until(() => token() !== undefined)
+    await waitUntil(() => token() !== undefined)
     service.child.kill('SIGKILL')
     await service.ended
-    await until(async () => (await holders(DATA_DIR)) === '')
+    await waitUntil(async () => (await findOpenFiles(DATA_DIR)) === '')
     await start()
     const body = { token: token(), termsAccepted: true }
-    const activation = await clientOf(service)('/auth/account/register/activate', body)
+    const activation = await createProcessClient(service)('/auth/account/register/activate', body)
     assert.equal(activation.status, 200)
   })
 
-  it('at SIGTERM finishes what runs, stops accepting requests, and exits with 0', async () => {
+  it('finishes running requests at SIGTERM, accepts no new ones, and exits with 0', async () => {
     const body = '{"username":"x"}'
     const slow = loginOf(body.length)
     const answer = new Promise<number>((resolve, reject) => {
       slow.on('response', (response) => resolve(response.resume().statusCode ?? 0)).on('error', reject)
     })
     await new Promise((resolve) => slow.write(body.slice(0, 5), resolve))
-    // The service has read it when it has answered what came later.
+    // A response to a later request shows that the service has read this one.
     assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
     signalGroup()
-    await until(() =>
+    await waitUntil(() =>
       fetch(`${service.url}/health/live`).then(
         () => false,
         () => true,
@@ -105,11 +105,11 @@ describe('a service that has its place', function suite() {
     assert.equal(await answer, 403)
     assert.equal(await service.ended, 0)
     assert.doesNotMatch(service.output(), /"level":"(error|fatal)"|has stopped/)
-    assert.equal(await holders(DATA_DIR), '')
+    assert.equal(await findOpenFiles(DATA_DIR), '')
   })
 
   if (isFullSize)
-    it('at SIGTERM waits at most 10 s for a request that never ends', async () => {
+    it('waits at SIGTERM at most 10 s for a request that never ends', async () => {
       await start()
       const endless = loginOf(100).on('error', () => {})
       await new Promise((resolve) => endless.write('{', resolve))

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
-import { newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
-import { eventSource } from '../../harness/clients/event-source.ts'
-import { subscribe } from '../../harness/clients/live-client.ts'
-import { newPerson, type Person } from '../../harness/people/people.ts'
-import { standstill } from '../../harness/service/clock.ts'
-import { startNeighbour } from '../../harness/service/neighbour.ts'
-import { type ServiceProcess, stopProcess } from '../../harness/service/process.ts'
+import { createPatient, createPlan, createWeight, type Patient } from '../../harness/care/patients.ts'
+import { openEventSource } from '../../harness/clients/event-source.ts'
+import { subscribeBySdk } from '../../harness/clients/live-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { withFrozenClock } from '../../harness/service/clock.ts'
+import { startSecondInstance } from '../../harness/service/second-instance.ts'
 import { config, service } from '../../harness/service/service.ts'
+import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
 
 describe('two instances on one database', function suite() {
   this.timeout(60_000)
@@ -18,13 +18,13 @@ describe('two instances on one database', function suite() {
   let leaver: Person
 
   before(async () => {
-    other = await startNeighbour({ INSTANCES: 'several' })
-    ;[patient, nurse, leaver] = await Promise.all([newPatient(), newPerson(), newPerson()])
-    planId = await newPlan(patient)
+    other = await startSecondInstance({ INSTANCES: 'several' })
+    ;[patient, nurse, leaver] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    planId = await createPlan(patient)
   })
   after(() => stopProcess(other))
 
-  /** What somebody is answered about the plan by an instance, in the path family and the class family. */
+  /** The statuses of an instance's responses about the plan, in the path family and the class family. */
   async function answers(url: string, { authToken, headers }: Person): Promise<number[]> {
     const path = `${url}/ehr/${patient.ehrId}/careplan/${planId}`
     const byPath = await fetch(path, { headers: { authorization: `Bearer ${authToken}` } })
@@ -32,7 +32,7 @@ describe('two instances on one database', function suite() {
     return [byPath.status, byClass.status]
   }
 
-  /** Changes who takes part in the plan, on the other instance. */
+  /** Changes the participants of the plan on the other instance. */
   async function change(method: string, path = '', body?: object): Promise<Response> {
     const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
     const participants = `${other.url}/ehr/${patient.ehrId}/careplan/${planId}/participant`
@@ -44,7 +44,7 @@ describe('two instances on one database', function suite() {
     return answer
   }
 
-  it('both know who takes part in a care plan: at once where it was changed, within 5 s on the other', async () => {
+  it('apply changes of participants at once where they were made, and within 5 s on the other', async () => {
     const add = async ({ mvUid }: Person): Promise<string> => {
       const added = await change('POST', '', { mvUid, access: 'READ' })
       return ((await added.json()) as { participationId: string }).participationId
@@ -54,7 +54,7 @@ describe('two instances on one database', function suite() {
       [200, 200],
       [404, 404],
     ]
-    await standstill(async (pass) => {
+    await withFrozenClock(async (pass) => {
       const participationId = await add(leaver)
       pass(5_001)
       assert.deepEqual(await Promise.all([known(service.url), known(other.url)]), [
@@ -69,12 +69,15 @@ describe('two instances on one database', function suite() {
     })
   })
 
-  it('both tell what either has written, in the same order, and go on where the other one stopped', async () => {
+  it('send the changes of both in the same order, and resume where the other one stopped', async () => {
     const at = `/ehr/${patient.ehrId}/changes`
-    const [here, there] = [await eventSource(patient, at), await eventSource(patient, at, { url: other.url })]
+    const [here, there] = [
+      await openEventSource(patient, at),
+      await openEventSource(patient, at, { url: other.url }),
+    ]
     const live = [
-      await subscribe(nurse, 'BodyWeight'),
-      await subscribe(nurse, 'BodyWeight', (query) => query, other.url),
+      await subscribeBySdk(nurse, 'BodyWeight'),
+      await subscribeBySdk(nurse, 'BodyWeight', (query) => query, other.url),
     ]
     const write = async (url: string, weight: number) => {
       const headers = { ...patient.headers, 'content-type': 'application/json' }
@@ -90,22 +93,22 @@ describe('two instances on one database', function suite() {
     for (const source of [here, there])
       ids.push([(await source.next()).id, (await source.next()).id, (await source.next()).id])
     assert.deepEqual(ids[0], ids[1])
-    const again = await eventSource(patient, at, { url: other.url, after: ids[0]?.[0] ?? '' })
+    const again = await openEventSource(patient, at, { url: other.url, after: ids[0]?.[0] ?? '' })
     assert.deepEqual([(await again.next()).id, (await again.next()).id], ids[1]?.slice(1))
     for (const one of [here, there, again, ...live]) one.close()
   })
 
-  it('both write to the audit, which holds together', async () => {
+  it('both write to the audit, which verifies', async () => {
     const all = service.db.collection('audit.entries').find({ ehrId: patient.ehrId, userId: nurse.mvUid })
     const entries = await all.toArray()
     assert.equal(new Set(entries.map(({ _id }) => String(_id).split('-')[0])).size, 2)
     assert.equal((await verifyAudit(service.db, config.auditKey)).broken, null)
   })
 
-  it('one that is stopped has all in the audit that those heard who followed it', async () => {
-    const source = await eventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: other.url })
-    const { next, close } = await subscribe(nurse, 'BodyWeight', (query) => query, other.url)
-    const written = [await newWeight(patient, planId), await newWeight(patient, planId)]
+  it('have all records in the audit that subscribers received before one instance is stopped', async () => {
+    const source = await openEventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: other.url })
+    const { next, close } = await subscribeBySdk(nurse, 'BodyWeight', (query) => query, other.url)
+    const written = [await createWeight(patient, planId), await createWeight(patient, planId)]
     for (const id of written)
       assert.deepEqual([(await source.next()).data.id, (await next())[1].id], [id, id])
     other.child.kill('SIGTERM')

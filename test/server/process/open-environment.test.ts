@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
-import { config, refusal } from '../../harness/service/service.ts'
-import { found } from '../../harness/until.ts'
+import { config, findStartRefusal } from '../../harness/service/service.ts'
+import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/service-process.ts'
+import { waitFor } from '../../harness/wait.ts'
 
 describe('the open test environment', function suite() {
   this.timeout(60_000)
@@ -33,13 +33,13 @@ describe('the open test environment', function suite() {
     return { status: answer.status, body: json, environment: answer.headers.get('x-environment') }
   }
 
-  it('says at start and in every answer that it is open', async () => {
+  it('reports at the start and in every response that it is open', async () => {
     assert.match(open.output(), /OPEN TEST ENVIRONMENT/)
     assert.equal((await send('GET', '/health/live')).environment, 'open-test')
     assert.equal((await send('GET', '/1/classes/Anything')).environment, 'open-test')
   })
 
-  it('needs no session and validates nothing; classes are made on the fly', async () => {
+  it('requires no session and validates nothing; classes are created on first use', async () => {
     const created = await send('POST', '/1/classes/BloodPressure', { systolic: 'very high' })
     assert.equal(created.status, 201)
     const { objectId } = created.body
@@ -51,18 +51,18 @@ describe('the open test environment', function suite() {
     assert.equal((await send('DELETE', `/1/classes/BloodPressure/${objectId}`)).status, 200)
   })
 
-  it('still demands the application id and the key', async () => {
+  it('still requires the application id and the key', async () => {
     assert.equal((await send('GET', '/1/classes/Anything', undefined, {})).status, 403)
     const wrong = { ...keys, 'X-Parse-REST-API-Key': 'wrong' }
     assert.equal((await send('POST', '/1/classes/Anything', {}, wrong)).status, 403)
   })
 
-  it('still refuses lists that would hurt it', async () => {
+  it('still refuses lists that would overload it', async () => {
     for (const query of ['limit=abc', 'limit=-1', `where=${encodeURIComponent('{"$where":"1"}')}`])
       assert.equal((await send('GET', `/1/classes/Anything?${query}`)).status, 400)
   })
 
-  it('describes only what is there', async () => {
+  it('documents only its own operations', async () => {
     const { paths } = (await send('GET', '/openapi.json')).body
     const described = Object.keys(paths ?? {})
     for (const path of ['/1/classes/{className}', '/1/users', '/functions/bmi', '/health/ready'])
@@ -87,11 +87,11 @@ describe('the open test environment', function suite() {
     const email = 'bob@example.org'
     await send('POST', '/1/users', { username: 'bob', email, password: 'x' })
     assert.equal((await send('POST', '/1/requestPasswordReset', { email })).status, 200)
-    const page = await fetch(await found(() => /"link":"([^"]+)"/.exec(open.output())?.[1]))
+    const page = await fetch(await waitFor(() => /"link":"([^"]+)"/.exec(open.output())?.[1]))
     assert.match(await page.text(), /Reset Your Password/)
   })
 
-  it('calculates, as the main service does', async () => {
+  it('calculates like the main service', async () => {
     const { status } = await send('POST', '/functions/bmi', {
       weight: 70,
       weightUnit: 'kg',
@@ -102,8 +102,8 @@ describe('the open test environment', function suite() {
   })
 
   it('never shares a database with the main service', async () => {
-    assert.match(await refusal({ MONGODB_URI: config.mongodbUri }, true), /main database/)
+    assert.match(await findStartRefusal({ MONGODB_URI: config.mongodbUri }, true), /main database/)
     await stopProcess(open)
-    assert.match(await refusal({ DATA_DIR: open.dataDir }), /open-test database/)
+    assert.match(await findStartRefusal({ DATA_DIR: open.dataDir }), /open-test database/)
   })
 })

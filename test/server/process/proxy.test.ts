@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startNeighbour } from '../../harness/service/neighbour.ts'
-import { type ServiceProcess, stopProcess } from '../../harness/service/process.ts'
+import { startSecondInstance } from '../../harness/service/second-instance.ts'
+import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
 
-describe('behind a proxy', function suite() {
+describe('a service behind a proxy', function suite() {
   this.timeout(60_000)
   let service: ServiceProcess
   let keys: Record<string, string>
 
   before(async () => {
-    service = await startNeighbour({
+    service = await startSecondInstance({
       TRUST_PROXY: 'loopback',
       LOGIN_ATTEMPTS: '2',
       PUBLIC_URL: 'https://health.example.org',
@@ -32,7 +32,7 @@ describe('behind a proxy', function suite() {
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
 
-  it('counts logins by the address that the proxy tells', async () => {
+  it('counts logins by the address that the proxy forwards', async () => {
     const login = async (address: string) =>
       (await send('/1/login', { 'X-Forwarded-For': address }, { username: 'nobody', password: 'wrong' }))
         .status
@@ -41,7 +41,7 @@ describe('behind a proxy', function suite() {
     assert.equal(await login('203.0.113.2'), 404)
   })
 
-  it('takes the master key from this machine only', async () => {
+  it('accepts the master key from this machine only', async () => {
     const masterKey = { 'X-Parse-Master-Key': keys.masterKey ?? '' }
     assert.equal((await send('/1/classes/Ehr', masterKey)).status, 200)
     const elsewhere = await send('/1/classes/Ehr', { ...masterKey, 'X-Forwarded-For': '203.0.113.1' })
@@ -51,7 +51,7 @@ describe('behind a proxy', function suite() {
     assert.match(error, /^unauthorized/)
   })
 
-  it('lets pages of its own origin and of CORS_ORIGINS call, and no others', async () => {
+  it('accepts requests from pages of its own origin and of CORS_ORIGINS only', async () => {
     const allowed = async (origin: string) =>
       (await send('/1/classes/Ehr', { Origin: origin })).headers.get('access-control-allow-origin')
     assert.equal(await allowed('https://app.example.org'), 'https://app.example.org')

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type Document, MongoClient } from 'mongodb'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
-import { newDataDir, startProcess } from '../../harness/service/process.ts'
-import { refusal } from '../../harness/service/service.ts'
-import { isFullSize } from '../../harness/size.ts'
+import { findStartRefusal } from '../../harness/service/service.ts'
+import { createDataDir, startProcess } from '../../harness/service/service-process.ts'
+import { isFullSize } from '../../harness/test-size.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)
-  it('names the classes that could not be brought up to date, as the others are', async () => {
+  it('names the classes that could not be updated, while the others are', async () => {
     const MONGODB_URI = databaseUri('old')
     const client = await MongoClient.connect(MONGODB_URI)
     const db = client.db()
@@ -29,31 +29,34 @@ describe('a start that is refused', function suite() {
     await client.close()
   })
 
-  it('says that the data are of a newer version', async () => {
+  it('reports that the data belong to a newer version', async () => {
     const MONGODB_URI = databaseUri('newer')
     const client = await MongoClient.connect(MONGODB_URI)
     const newer = { _id: 'kind', ...{ kind: 'main', dataVersion: 99 } }
     await client.db().collection<{ _id: string }>('environment').insertOne(newer)
     await client.close()
-    assert.match(await refusal({ MONGODB_URI }), /data of a newer version of this service/)
+    assert.match(await findStartRefusal({ MONGODB_URI }), /data of a newer version of this service/)
   })
 
-  it('says that a database holds data of nobody knows what kind', async () => {
+  it('reports that a database contains unknown data', async () => {
     const MONGODB_URI = databaseUri('foreign')
     const client = await MongoClient.connect(MONGODB_URI)
     await client.db().collection('patients').insertOne({ name: 'Ann' })
     await client.close()
-    assert.match(await refusal({ MONGODB_URI }), /already holds data that this service did not create/)
+    assert.match(
+      await findStartRefusal({ MONGODB_URI }),
+      /already holds data that this service did not create/,
+    )
   })
 
-  it('says that there is no database', async () => {
+  it('reports that there is no database', async () => {
     const MONGODB_URI = `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`
-    assert.match(await refusal({ MONGODB_URI }), /ECONNREFUSED/)
+    assert.match(await findStartRefusal({ MONGODB_URI }), /ECONNREFUSED/)
   })
 
   if (isFullSize)
-    it('says that the native bcrypt is missing', async () => {
-      const preload = join(newDataDir(), 'no-bcrypt.cjs')
+    it('reports that the native bcrypt is missing', async () => {
+      const preload = join(createDataDir(), 'no-bcrypt.cjs')
       writeFileSync(
         preload,
         `const { Module } = require('node:module')

@@ -1,4 +1,4 @@
-/** Changes what an index says. */
+/** collMod: changes the options of a collection's indexes. */
 import { type Document, Long } from 'bson'
 import type { Index } from '../../storage/collections/indexes.ts'
 import { findIndex } from '../../storage/queries/planner.ts'
@@ -56,7 +56,7 @@ const checkIndexOptions = (index: Document): void => {
     if (!isNullish(changes[option])) fail(115, `collMod.index.${option} is not supported by this engine`)
 }
 
-/** A part of the changed specification, and what is answered about it. */
+/** The changed part of a specification, and its part of the answer. */
 interface Change {
   spec: Document
   answer: Document
@@ -84,7 +84,7 @@ const hidingOf = ({ name, spec }: Index, { hidden }: Document): Change => {
   const after = isNullish(hidden) ? before : truthy(hidden)
   if (name === '_id_' && after) fail(2, "can't hide _id index")
   return {
-    // MongoDB does not keep what says nothing.
+    // MongoDB does not store options that equal their default.
     spec: after ? { hidden: true } : {},
     answer: before === after ? {} : { hidden_old: before, hidden_new: after },
   }

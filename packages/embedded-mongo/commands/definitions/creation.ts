@@ -1,4 +1,4 @@
-/** What a collection may be made, and changed, with. */
+/** Checks the options of create and collMod. */
 import type { Document } from 'bson'
 import { checkIdIndex as checkIdSpec, checkName, checkVersion } from '../../storage/collections/indexes.ts'
 import { fail } from '../../values/errors.ts'
@@ -6,7 +6,7 @@ import { collationOf } from '../../values/options/collation.ts'
 import { checkEach, object, oneOf } from '../../values/options/option-types.ts'
 import { isNullish, truthy } from '../../values/values.ts'
 
-/** What says nothing where there are no validators. */
+/** Accepted and ignored, because there are no validators. */
 const validation = {
   validationLevel: oneOf('off', 'strict', 'moderate'),
   validationAction: oneOf('error', 'warn', 'errorAndLog'),
@@ -18,7 +18,7 @@ export const refusedOptions =
   'capped size max timeseries viewOn pipeline clusteredIndex validator expireAfterSeconds encryptedFields ' +
   'changeStreamPreAndPostImages storageEngine indexOptionDefaults cappedSize cappedMax'
 
-/** Those that may be there without saying anything. */
+/** Whether an unsupported option has a value that changes nothing. */
 const saysNothing = (option: string, value: unknown): boolean =>
   (value === null && option !== 'clusteredIndex') ||
   (option === 'capped' && !truthy(value)) ||
@@ -36,7 +36,7 @@ export const checkCollectionOptions = (command: Document, name: string): void =>
       fail(115, `option ${option} is not supported by this engine`)
 }
 
-/** @throws 2, 9, 14, 67, 197 for what the index on _id cannot say */
+/** @throws 2, 9, 14, 67, 197 for a specification that the index on _id cannot have */
 export const checkIdIndex = ({ idIndex, collation }: Document): void => {
   if (isNullish(idIndex)) return
   object(idIndex, 'create.idIndex')

@@ -1,4 +1,4 @@
-/** Databases and collections: made, listed, renamed, dropped. */
+/** Databases and collections: creates, lists, renames and drops them. */
 import { Binary, Long } from 'bson'
 import { compileFilter } from '../../language/filters/matcher.ts'
 import { checkNamespace, describe } from '../../storage/collections/catalog.ts'
@@ -29,7 +29,7 @@ const drop: Command = {
   async run(context) {
     const { engine } = context
     const { ns, collection } = target(context, 'drop')
-    // Parse Server knows this answer by its sentence.
+    // Parse Server recognises this error by its message.
     const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
     await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
     return { nIndexesWas, ns, ok: 1 }
@@ -77,7 +77,7 @@ const renameCollection: Command = {
   },
 }
 
-/** The target itself, by its UUID, is not asked for here. */
+/** dropTarget as the target's UUID is not supported. */
 const checkDropTarget = (dropTarget: unknown): void => {
   if (dropTarget === undefined || typeof dropTarget === 'boolean') return
   if (bsonType(dropTarget) !== 'Binary') wrongType('renameCollection.dropTarget', 'bool')
@@ -104,7 +104,7 @@ const listCollections: Command = {
     return cursorReply(
       await engine.cursors.start(
         { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace, owner },
-        // It knows that there are no more.
+        // Asking for one more than exist tells the cursor that none are left.
         size === listed.length ? size + 1 : size,
       ),
       'firstBatch',
@@ -112,7 +112,7 @@ const listCollections: Command = {
   },
 }
 
-/** Whatever is in them. */
+/** Every MongoDB server has these databases, even if they are empty. */
 const ofEveryServer = ['admin', 'config', 'local']
 
 const listDatabases: Command = {
@@ -122,7 +122,7 @@ const listDatabases: Command = {
     const names = [...new Set([...ofEveryServer, ...engine.catalog.list().map(({ db }) => db)])].sort()
     const test = compileFilter(command.filter ?? {})
     if (truthy(command.nameOnly)) return { databases: names.map((name) => ({ name })).filter(test), ok: 1 }
-    // Sizes are not kept.
+    // The engine does not keep sizes.
     const databases = names.map((name) => ({ name, sizeOnDisk: Long.ZERO, empty: false })).filter(test)
     return { databases, totalSize: Long.ZERO, totalSizeMb: Long.ZERO, ok: 1 }
   },

@@ -1,4 +1,4 @@
-/** aggregate: the head of a pipeline runs on the planner, the rest stage by stage. */
+/** aggregate: the planner runs the head of a pipeline; the other stages follow one by one. */
 import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
 import type { Documents, Environment, Foreign } from '../../language/aggregation/stage.ts'
@@ -15,7 +15,7 @@ import { explainCommand } from './explain.ts'
 import { splitPipeline } from './pipeline-head.ts'
 import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
 
-/** More than in a stored document there may be in a result. */
+/** Results may exceed the limit of stored documents by this size. */
 const OWN_BYTES = 16 * 1024
 
 export const aggregate: Command = {
@@ -53,7 +53,7 @@ export const aggregate: Command = {
   },
 }
 
-/** @throws 263 */
+/** @throws 263 for a stage that transactions do not allow */
 const checkInTransaction = (pipeline: Document[]): void => {
   for (const stage of pipeline)
     for (const name of ['$unionWith', '$currentOp'])
@@ -61,7 +61,7 @@ const checkInTransaction = (pipeline: Document[]): void => {
         fail(263, `Operation not permitted in transaction :: caused by :: Aggregation stage ${name}`)
 }
 
-/** Of what `$currentOp` shows there is this: the transactions that wait for their clients. */
+/** Replaces `$currentOp` by the only operations it shows: transactions that wait for their clients. */
 const withOperations = ({ engine, db, command }: Context, pipeline: unknown): unknown => {
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
   const { level = 'local' } = command.readConcern ?? {}
@@ -78,7 +78,7 @@ const withOperations = ({ engine, db, command }: Context, pipeline: unknown): un
   return [{ $documents: { $literal: sessions } }, ...pipeline.slice(1)]
 }
 
-/** `[{$group: {_id: 1, n: {$sum: 1}}}]`, which is how drivers count: the name of the sum. */
+/** Recognises `[{$group: {_id: 1, n: {$sum: 1}}}]`, by which drivers count. Returns the name of the sum. */
 const countField = (rest: Document[]): [id: unknown, field: string] | undefined => {
   const group = rest.length === 1 ? rest[0]?.$group : undefined
   if (!isObject(group)) return undefined
@@ -127,7 +127,7 @@ function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
   for (const document of found) yield document === PAUSE ? PAUSE : checkSize(encode(document), OWN_BYTES)
 }
 
-/** Another collection of the same database. */
+/** Access to another collection of the same database. */
 const foreign = (context: Context, name: string): Foreign => {
   const { view, pace, command } = context
   const collection = context.find(name)

@@ -1,4 +1,4 @@
-/** explain: the plan of a command, and what running it looks at. */
+/** explain: the plan of a command, and the keys and documents that running it examines. */
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
 import { typeName } from '../../language/expressions/operators/operands.ts'
@@ -19,7 +19,7 @@ import { asksForAll, countedPlan, countMatches, rowsOf } from './reads.ts'
 
 const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
-/** The part of a command that a plan is made for. */
+/** The part of a command that is planned. */
 const explained = (command: Document, name: string): Query => {
   const { hint, collation } = command
   if (name === 'aggregate') return { ...splitPipeline(command.pipeline).query, collation, hint }
@@ -62,7 +62,7 @@ const told = ({ name: indexName, multikey: isMultiKey, spec }: Index): Document 
   isPartial: spec.partialFilterExpression !== undefined,
 })
 
-/** A count that looks at no document: what it looks at instead, and how many keys that are. */
+/** A count without reading documents: its source, and how many keys it reads. */
 const countScan = (
   { view }: Context,
   collection: Collection,
@@ -77,14 +77,14 @@ const countScan = (
   return { stage: { stage: 'COUNT_SCAN', ...told(index) }, keys }
 }
 
-/** A value's names, without what they have: the same for all queries that differ in their constants only. */
+/** The field names of a value without its constants: equal for queries that differ only in constants. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (!isObject(value)) return typeName(value)
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]))
 }
 
-/** What every explanation tells beside the plan. */
+/** The fields of every explanation besides the plan. */
 const about = ({ engine: { address }, db }: Context, command: Document, query: Document): Document => {
   const [host, port] = address.split(':')
   const { lsid: _lsid, let: _let, ...shown } = command
@@ -100,7 +100,10 @@ const about = ({ engine: { address }, db }: Context, command: Document, query: D
   }
 }
 
-/** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
+/**
+ * Plans the query. Unless only the plan is wanted, it also runs the query and counts the keys and documents
+ * examined.
+ */
 export const explainCommand = async (
   context: Context,
   inner: Document,

@@ -1,4 +1,4 @@
-/** The head of a pipeline: what a find can do of it. */
+/** The head of a pipeline: the stages that a find can run. */
 import type { Document } from 'bson'
 import { checkSort, limitOf, skipOf } from '../../language/aggregation/stages.ts'
 import type { Query } from '../../storage/queries/query.ts'
@@ -7,7 +7,7 @@ import { isObject } from '../../values/values.ts'
 
 type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
 
-/** What a find can do of a pipeline: leading $match, then $sort, $skip and $limit, each at most once, in this order. */
+/** Splits off the head: leading $match, then $sort, $skip and $limit, each at most once, in this order. */
 export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Document[] } => {
   const query: Head = { filter: {} }
   let at = 0

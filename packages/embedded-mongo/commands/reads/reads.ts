@@ -34,7 +34,7 @@ const filterOf = (filter: unknown): Document =>
       ? filter
       : fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
 
-/** The part of a command that says which documents; count and distinct know no variables. */
+/** The part of a command that selects documents; count and distinct have no variables. */
 const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
   filter: filterOf(filter),
   sort: command.sort,
@@ -78,14 +78,15 @@ const findCommand: Command = {
         })
       : encoded(find(view, collection, query, prepared), project)
     const source = { ns, documents, pace, owner, gone: goneCheck(context, collection) }
-    // A batch that takes all of the limit asks for one more, and so learns that nothing is left to open a cursor for.
+    // A batch that can hold the whole limit asks for one more document. So it learns that none are left, and
+    // opens no cursor.
     const { limit = 0 } = query
     const size = limit > 0 && batchSize >= limit ? limit + 1 : batchSize
     return cursorReply(await engine.cursors.start(source, size, truthy(command.singleBatch)), 'firstBatch')
   },
 }
 
-/** What is answered of a document that its key does not tell. */
+/** The row of a document whose key is ambiguous. */
 export const rowsOf =
   ({ test }: Prepared, project: Projecting = ({ bytes }) => bytes) =>
   (match: Match): Buffer | undefined =>
@@ -93,7 +94,7 @@ export const rowsOf =
 
 type Projecting = (match: Match) => Buffer
 
-/** What is answered of a document, encoded: its fields as they lie there, unless something is computed. */
+/** Encodes a row: copies the document's fields, unless the projection computes something. */
 const projection = (spec: unknown, options: ProjectionOptions): Projecting | undefined => {
   const project = compileProjection(spec, options)
   if (!project) return undefined
@@ -110,7 +111,7 @@ export function* encoded(
   for (const match of matches) yield match === PAUSE ? PAUSE : project(match)
 }
 
-/** What a projection knows of the query that it belongs to. */
+/** The parts of a query on which its projection depends. */
 export const projectionOptions = (
   { command }: Context,
   collection: Collection | undefined,
@@ -121,7 +122,7 @@ export const projectionOptions = (
   variables: command.let,
 })
 
-/** Whether a collection that was there has been dropped since. */
+/** Returns a check whether a collection that existed at the start has been dropped. */
 export const goneCheck = ({ engine }: Context, collection: Collection | undefined) =>
   collection && (() => engine.catalog.find(collection.ns)?.uuid !== collection.uuid)
 
@@ -161,18 +162,18 @@ const killCursors: Command = {
   },
 }
 
-/** The plan whose keys need only be counted. */
+/** The plan of a count that needs only the number of keys; undefined: documents must be read. */
 export const countedPlan = (view: View, collection: Collection, query: Query): Plan | undefined => {
   const { plan } = prepare(collection, query)
   const doubtful = plan.doubtful?.some(({ low, high }) => view.count(low, high) > 0)
   return plan.covered && !doubtful ? plan : undefined
 }
 
-/** Whether a query asks for all: how many these are is kept. */
+/** Whether a query asks for all documents, whose number is stored. */
 export const asksForAll = ({ filter, hint }: Query): boolean =>
   Object.keys(filter).length === 0 && isNullish(hint)
 
-/** How many documents a query finds; the kept count when it asks for all. */
+/** How many documents a query finds; the stored count if it asks for all. */
 export const countMatches = async (context: Context, name: string, query: Query): Promise<number> => {
   const { view, pace } = context
   const collection = context.find(name)
@@ -193,7 +194,7 @@ export const countMatches = async (context: Context, name: string, query: Query)
   return limit ? Math.min(rest, limit) : rest
 }
 
-/** A negative limit is as good as its opposite. */
+/** A negative limit counts like its absolute value. */
 const countLimit = (value: unknown): unknown => {
   if (value === undefined) return 0
   if (value === null) return fail(2, 'the limit of count must be a number')
@@ -229,7 +230,8 @@ const distinct: Command = {
     const collation = collationOf(command.collation ?? collection?.options.collation)
     const values = new ValueSet([], collation)
     const given = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
-    // Another collation's order decides nothing, also not which of several equal values is met first.
+    // An index of another collation would change which of several equal values comes first, so the hint is
+    // ignored.
     const hinted = collection && !isNullish(given.hint) ? prepare(collection, given).plan.index : undefined
     const query = hinted && hinted.collation !== collation ? { ...given, hint: { $natural: 1 } } : given
     const matches = find(view, collection, query)

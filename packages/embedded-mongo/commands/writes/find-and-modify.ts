@@ -1,4 +1,4 @@
-/** findAndModify: one document found, changed or removed, and shown. */
+/** findAndModify: finds one document, changes or removes it, and returns it. */
 import type { Document } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
 import type { Changed } from '../../storage/last-writes.ts'

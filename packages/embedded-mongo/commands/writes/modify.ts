@@ -1,11 +1,7 @@
-/** One document's, or one filter's, change: what insert, update, delete and findAndModify share. */
+/** Changes of documents, which insert, update, delete and findAndModify share. */
 import { type Document, ObjectId, Timestamp } from 'bson'
-import {
-  type Update as CompiledUpdate,
-  compileUpdate,
-  isModifiers,
-  upsertBase,
-} from '../../language/updates/updater.ts'
+import { type Update as CompiledUpdate, compileUpdate, isModifiers } from '../../language/updates/updater.ts'
+import { upsertBase } from '../../language/updates/upsert-base.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import {
   changeCount,
@@ -20,12 +16,21 @@ import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { checkFields } from '../../values/raw.ts'
-import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
+import {
+  bsonType,
+  checkSize,
+  clone,
+  encode,
+  isNullish,
+  isObject,
+  isTooDeep,
+  MAX_STORED_DEPTH,
+} from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
 
-/** Checks a document on its way in. @throws 53, 52, 15, 10334 */
-const checkDocument = (document: Document, bytes: Buffer): void => {
+/** Checks a document before it is stored, `updated` or as the client sent it. @throws 53, 52, 15, 10334 */
+const checkDocument = (document: Document, bytes: Buffer, updated: boolean): void => {
   const id = document._id
   if (Array.isArray(id) || id === undefined || bsonType(id) === 'BSONRegExp')
     fail(
@@ -36,11 +41,11 @@ const checkDocument = (document: Document, bytes: Buffer): void => {
     for (const key of Object.keys(id))
       if (key.startsWith('$'))
         fail(52, `The dollar ($) prefixed field '${key}' in '_id.${key}' is not valid for storage.`)
-  if (isTooDeep(document)) fail(15, 'Document exceeded maximum nested object depth: 200')
+  if (isTooDeep(document, updated)) fail(15, `The document exceeds ${MAX_STORED_DEPTH} levels of nesting`)
   checkSize(bytes)
 }
 
-/** Stores a new document, its `_id` first and made when it has none. */
+/** Stores a new document with its `_id` first; creates a missing `_id`. */
 export const store = (
   context: Context,
   view: WritableView,
@@ -55,7 +60,7 @@ export const store = (
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
   const bytes = first && bytesFit ? original : encode(identified)
-  checkDocument(identified, bytes)
+  checkDocument(identified, bytes, original === undefined)
   insertRecord(
     view,
     collection,
@@ -66,7 +71,10 @@ export const store = (
   return identified
 }
 
-/** Gives timestamps of zeros, at the top and not the _id, the time of now. Returns whether there were any. */
+/**
+ * Sets zero timestamps among the top-level fields, except _id, to the current time. Returns whether there
+ * were any.
+ */
 const stampTimes = (document: Document): boolean => {
   let stamped = false
   for (const key in document)
@@ -88,7 +96,7 @@ interface Update {
   multi: boolean
 }
 
-/** @throws 9 for what an update of its form cannot have */
+/** @throws 9 for options that this form of update does not allow */
 const checkForm = ({ update, multi, arrayFilters }: Update): void => {
   if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
   if (Array.isArray(update) && !isNullish(arrayFilters))
@@ -98,7 +106,7 @@ const checkForm = ({ update, multi, arrayFilters }: Update): void => {
 const compiled = ({ update, query, arrayFilters }: Update, collation?: Collation): CompiledUpdate =>
   compileUpdate(update, { filter: query.filter, arrayFilters, collation, variables: query.variables })
 
-/** Checks an update that has no collection to look at. */
+/** Checks an update whose collection does not exist. */
 export const checkUpdate = (change: Update): void => {
   checkForm(change)
   compiled(change)
@@ -116,15 +124,15 @@ export const updateStatement = (context: Context, change: Update): Statement => 
     const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
       changed.matched++
       changed.before = match.document
-      // A copy has plain documents where the decoder makes references.
+      // The copy has plain documents where the decoder creates DBRefs.
       changed.after = update(clone(match.document), false)
       if (replacing) stampTimes(changed.after)
-      // A replacement counts, even by the same.
+      // A replacement counts as a modification even if it changes nothing.
       if (replace(view, collection, match, changed.after) || replacing) changed.modified++
     }
     if (!upsert) return { each }
     const none: ReturnType<Statement['change']>['none'] = (view, changed) => {
-      changed.after = store(context, view, collection, update(upsertBase(query.filter), true))
+      changed.after = store(context, view, collection, update(upsertBase(query.filter, replacing), true))
       changed.upsertedId = changed.after._id
       changeCount(view, collection, 1)
     }
@@ -148,7 +156,7 @@ export const removeStatement = (name: string, query: Query, single: boolean): St
 const replace = (view: WritableView, collection: Collection, match: Match, document: Document): boolean => {
   const bytes = encode(document)
   if (bytes.equals(match.bytes)) return false
-  checkDocument(document, bytes)
+  checkDocument(document, bytes, true)
   replaceRecord(view, collection, match, document, bytes)
   return true
 }

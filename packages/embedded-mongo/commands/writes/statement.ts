@@ -1,4 +1,7 @@
-/** How a statement of a write command runs: at once when it is short, else in slices with others' work in between. */
+/**
+ * Runs a statement of a write command: at once if it is short, otherwise in slices between which other work
+ * runs.
+ */
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { type Match, readRecord } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
@@ -10,10 +13,10 @@ import { atOnce, eachItem } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
 import type { Context } from '../context.ts'
 
-/** What a statement does with what it finds. */
+/** The effect of a statement on the documents that it finds. */
 interface Change {
   each(view: WritableView, match: Match, changed: Changed): void
-  /** When it finds nothing. */
+  /** Called if it finds no document. */
   none?(view: WritableView, changed: Changed): void
 }
 
@@ -21,22 +24,22 @@ export interface Statement {
   /** The name of its collection. */
   name: string
   query: Query
-  /** It changes the first document that it finds, not all. */
+  /** It changes only the first document that it finds. */
   single: boolean
   /** Its position in the command. */
   position?: number
-  /** Which form of the document its answer shows. */
+  /** Which version of the document the answer shows. */
   shows?: 'before' | 'after' | undefined
   change(collection: Collection): Change
 }
 
-/** More than this is changed in slices, even if it was found quickly. */
+/** A statement that changes more documents runs in slices, even if it found them quickly. */
 const MOST_AT_ONCE = 500
 const MOST_ATTEMPTS = 100
 
 const nothing = (): Changed => ({ matched: 0, modified: 0 })
 
-/** All of it; undefined, with nothing changed, when it takes longer than others should wait. */
+/** Runs a whole statement. Returns undefined, with nothing changed, if it takes longer than a time slice. */
 export const runAtOnce = (
   context: Context,
   view: WritableView,
@@ -53,7 +56,7 @@ export const runAtOnce = (
   return changed
 }
 
-/** Finds first and then changes, a slice at a time, what still is as it was asked for. */
+/** First finds all ids. Then it changes the documents that still match, one slice at a time. */
 export const runInSlices = async (context: Context, statement: Statement): Promise<Changed> => {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const ids = await findIds(context, statement)
@@ -70,7 +73,7 @@ const findIds = async (
   const collection = collectionOf(statement.name)
   const ids: Buffer[] = []
   await eachItem(find(view, collection, statement.query), pace, ({ id }) => {
-    // A copy of its own, so that the records' bytes do not stay.
+    // A copy, because the id would keep the whole record in memory.
     ids.push(Buffer.from(id))
   })
   return ids
@@ -88,7 +91,7 @@ const changeAll = async (context: Context, statement: Statement, ids: Buffer[]):
   let at = 0
   do {
     const slice = await context.write((view) => changeSome(context, view, statement, ids, at))
-    // What went before the fault stays, as it does on a real server.
+    // Changes before the error stay, as in MongoDB.
     if (slice.error) throw slice.error
     at = slice.at
     const { matched, modified, ...rest } = slice.changed
@@ -132,7 +135,7 @@ const changeSome = (
   return slice
 }
 
-/** What an earlier attempt of the same command has done with a statement. */
+/** The result of a statement that an earlier attempt of the same command has carried out. */
 export const doneBefore = (
   { engine, retryable }: Context,
   view: WritableView,
@@ -140,7 +143,7 @@ export const doneBefore = (
 ): Changed | undefined =>
   retryable?.again ? engine.lastWrites.find(view, retryable.write, position) : undefined
 
-/** Keeps what statements have done, for when the command is sent again: to be called last in the job that did it. */
+/** Stores the results of statements for retries. Call it last in the job that carried them out. */
 export const noteDone = (
   { engine, retryable }: Context,
   view: WritableView,
@@ -162,15 +165,18 @@ export const noteDone = (
 export interface Outcome {
   index: number
   changed?: Changed
-  /** It was done by an earlier attempt. */
+  /** An earlier attempt has carried it out. */
   again?: true
   error?: CommandError
 }
 
-/** One statement in a job; undefined when it needs slices. */
+/** Runs one statement in a job; returns undefined if it needs slices. */
 type RunOne = (view: WritableView, index: number) => Changed | undefined
 
-/** Runs the statements of a batch, as many in one job as fit into a slice; the first fault ends an ordered batch. */
+/**
+ * Runs the statements of a batch, as many in one job as fit into a time slice. The first error ends an
+ * ordered batch.
+ */
 export const runBatch = async (
   context: Context,
   count: number,
@@ -224,7 +230,10 @@ const settle = async (context: Context, index: number, run: () => Promise<Change
   }
 }
 
-/** In a transaction a failed statement undoes it all; a blocked one runs again, and time is over for the command. */
+/**
+ * Throws an error that ends the whole command: any error in a transaction, a block by a claim, or an
+ * expired time limit. Returns any other error, which concerns only the statement.
+ */
 const statementFault = (context: Context, error: unknown): CommandError => {
   if (context.inTransaction || error instanceof Blocked) throw error
   const fault = asCommandError(error)

@@ -49,7 +49,7 @@ const insert: Command = {
   },
 }
 
-/** Runs statements that find what they change. */
+/** Runs statements that find documents and change them. */
 const runStatements = (
   context: Context,
   statements: Document[],
@@ -125,7 +125,7 @@ const update: Command = {
 
 const flags = { multi: boolean, upsert: boolean }
 
-/** One that is none makes the command none: nothing of it is done. @throws 14, 40415 */
+/** A malformed statement makes the whole command invalid: nothing is carried out. @throws 14, 40415 */
 const checkStatements = (statements: Document[], options: string[], name: string): void => {
   for (const statement of statements) {
     checkKnown(statement, name, options)

@@ -1,4 +1,4 @@
-/** $group: documents gathered under the values of an expression. */
+/** $group: groups documents by the value of an expression. */
 import type { Code, Document } from 'bson'
 import { Int32 } from 'bson'
 import { type Collation, compare, identity } from '../../values/compare.ts'
@@ -11,7 +11,7 @@ import { countOf } from '../expressions/operators/arrays.ts'
 import { sortOrder, sortParts } from '../results/sort.ts'
 import type { Environment, Stage } from './stage.ts'
 
-/** Of one output field: what each document adds, and what a group keeps of it. */
+/** An output field: the value that each document adds, and the accumulator of each group. */
 interface Field {
   name: string
   /** See `shown`. */
@@ -29,7 +29,7 @@ export const group = (body: unknown, environment: Environment): Stage => {
   const compile = compilerFor(environment)
   checkId(body._id)
   const id = compile(body._id)
-  // A constant stays what it is.
+  // A constant _id is returned unchanged.
   const isConstant = bsonType(body._id) !== undefined
   const outputs = Object.entries(fields(body)).filter(([name]) => name !== '_id')
   const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
@@ -53,7 +53,7 @@ export const group = (body: unknown, environment: Environment): Stage => {
   }
 }
 
-/** A number or a boolean in the document of an _id would mean inclusion. */
+/** In an _id document, a number or a boolean would mean inclusion. */
 const checkId = (id: unknown): void => {
   if (!isObject(id) || Object.keys(id).some((key) => key.startsWith('$'))) return
   for (const value of Object.values(fields(id)))
@@ -70,13 +70,13 @@ const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Ste
   return document
 }
 
-/** MongoDB gives MinKey and MaxKey out of a group in a document of their own. */
+/** Groups of MongoDB return MinKey and MaxKey inside a document. */
 const shown = (value: unknown): unknown => (isExtreme(value) ? { '': value } : value)
 
-/** As it does of an _id; and code as text. */
+/** An _id is wrapped in the same way; code becomes text. */
 const shownId = (id: unknown): unknown => (bsonType(id) === 'Code' ? String((id as Code).code) : shown(id))
 
-/** Whether it does so: for some accumulators with every value, for others with constants only. */
+/** Whether values are wrapped: with some accumulators always, with others only constants. */
 const wraps = (operator: string, operand: unknown): boolean =>
   ['$first', '$last', '$addToSet'].includes(operator) ||
   (['$min', '$max'].includes(operator) && isExtreme(operand))
@@ -110,7 +110,7 @@ const counting = (name: string, operand: unknown): Field => {
   return { name, of: () => new Int32(1), begin: () => (accumulators.$sum as () => Accumulator)() }
 }
 
-/** Which end of what they are sorted by; 0: the order of arrival. */
+/** The end of the sorted values that is kept; sign 0: the order of arrival. */
 const several: Record<string, { end: 'first' | 'last'; sign: -1 | 0 | 1; single?: true }> = {
   $firstN: { end: 'first', sign: 0 },
   $lastN: { end: 'last', sign: 0 },
@@ -149,7 +149,7 @@ const keepingSeveral = (
   return { name, of: sign === 0 ? (document) => value(document) ?? null : value, begin }
 }
 
-/** Of those that sort, every fault of n has one code. */
+/** The accumulators that sort use one code for every error in n. */
 const sortedCount = (value: unknown): number =>
   isNumeric(value) && Number.isInteger(toNumber(value)) && toNumber(value) > 0
     ? toNumber(value)

@@ -1,4 +1,4 @@
-/** $lookup and $unionWith: documents of other collections. */
+/** $lookup and $unionWith: join documents of other collections. */
 import type { Document } from 'bson'
 import { identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
@@ -26,7 +26,7 @@ const foreignOf = (name: unknown, { foreign }: Environment, stage: string): Fore
 
 const options = ['from', 'localField', 'foreignField', 'as', 'let', 'pipeline']
 
-/** Null and, of fields, an empty name stand for nothing. */
+/** Null counts as absent, and so does an empty field name. */
 const lookupOptions = (body: unknown): Document => {
   if (!isObject(body))
     return fail(9, `the $lookup stage specification must be an object, but found ${typeof body}`)
@@ -44,7 +44,7 @@ const lookupOptions = (body: unknown): Document => {
   return given
 }
 
-/** Where the other documents are: in a collection, or made by the first stage of the pipeline. */
+/** The source of the foreign documents: a collection, or the first stage of the pipeline. */
 const othersOf = (given: Document, environment: Environment, run: RunPipeline): [Foreign, Document] => {
   const [first, ...rest] = Array.isArray(given.pipeline) ? given.pipeline : []
   if (!isObject(first) || !('$documents' in first)) {
@@ -98,7 +98,7 @@ const byPipeline = (body: Document, environment: Environment, run: RunPipeline) 
     ...environment,
     variables: { ...environment.variables, ...values },
   })
-  // Faults of the pipeline show even if there is no document.
+  // Reports errors of the pipeline even if no document arrives.
   run(body.pipeline, inside(Object.fromEntries(variables.map(([name]) => [name, null]))), '$lookup')
   return (document: Document, found: Documents): Documents => {
     const values = Object.fromEntries(variables.map(([name, value]) => [name, value(document)]))
@@ -106,7 +106,7 @@ const byPipeline = (body: Document, environment: Environment, run: RunPipeline) 
   }
 }
 
-/** The values that a document is joined by: of an array its elements, of nothing null. */
+/** The join values of a document: the elements of an array; null for a missing field. */
 const localValues = (document: Document, path: string[]): unknown[] => {
   const found = valuesAt(document, path)
   const values = found.flatMap((value) => (Array.isArray(value) && value.length > 0 ? value : [value]))
@@ -116,7 +116,10 @@ const localValues = (document: Document, path: string[]): unknown[] => {
   )
 }
 
-/** Equal values, arrays by their elements, nothing as null: by an index, or by a table made once. */
+/**
+ * Joins by equality: arrays by their elements, a missing value as null. Uses an index, or a hash table built
+ * once.
+ */
 const byField = (local: string[], foreign: string[], others: Foreign, { collation, pace }: Environment) => {
   const field = foreign.join('.')
   const all: Document[] = []
@@ -147,7 +150,7 @@ const byField = (local: string[], foreign: string[], others: Foreign, { collatio
     }
     const names = new Set(wanted.map((value) => identity(value, collation)))
     const positions = new Set([...names].flatMap((name) => table?.get(name) ?? []))
-    // In their own order, not in that of the values.
+    // In the order of the foreign documents, not of the values.
     for (const position of [...positions].sort((a, b) => a - b)) yield all[position] as Document
   }
 }
@@ -163,7 +166,7 @@ export const unionWith = (body: unknown, environment: Environment, run: RunPipel
   if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
   const others = foreignOf(given.coll, environment, '$unionWith')
   const pipeline: Document[] = given.pipeline ?? []
-  // Faults of the pipeline show also in what a search does of it.
+  // Reports errors of the pipeline, also those in stages that the planner would run.
   run(pipeline, environment, '$unionWith')
   return function* (input) {
     yield* input

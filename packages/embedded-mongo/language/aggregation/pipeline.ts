@@ -1,4 +1,4 @@
-/** Aggregation pipelines: stages, one feeding the next, that pause and keep to their time. */
+/** Aggregation pipelines: each stage feeds the next one; they pause and respect the time limit. */
 import type { Document } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { PAUSE } from '../../values/steps.ts'
@@ -9,13 +9,13 @@ import { stages } from './stages.ts'
 
 const accepted = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 
-/** Stages of a real server that this engine does not have. */
+/** MongoDB's stages that this engine does not have. */
 const others =
   /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
 
 const MOST_STAGES = 1000
 
-/** @throws 40324 for a stage nobody knows, 115 for one this engine refuses */
+/** @throws 40324 for an unknown stage, 115 for one that this engine refuses */
 export const checkPipeline = (pipeline: unknown): Document[] => {
   if (!Array.isArray(pipeline))
     return fail(14, "BSON field 'pipeline' is the wrong type, expected type 'array'")
@@ -42,7 +42,7 @@ const checkName = (name: string): void => {
 
 const DEEPEST = 20
 
-/** Everything that can be wrong with it is found before the first document comes. */
+/** Reports all errors of the pipeline before the first document arrives. */
 export const compilePipeline = (pipeline: unknown, environment: Environment): Stage => {
   const compiled = checkPipeline(pipeline).map((stage) => {
     const [name, body] = Object.entries(stage)[0] as [string, unknown]
@@ -86,7 +86,7 @@ const facet = (body: unknown, environment: Environment): Stage => {
   }
 }
 
-/** What reads or shows more than the documents that come to a $facet, and another $facet. */
+/** Not allowed in a $facet: stages that use other sources than its input, and another $facet. */
 const outside =
   /^\$(facet|documents|changeStream|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|queryS\w+)$/
 
@@ -100,6 +100,6 @@ const checkInFacet = (stage: Document): void => {
   }
 }
 
-/** The documents of a pipeline that needs no others' turn, such as an update's. */
+/** Runs a pipeline without pauses, such as an update's. */
 export const runPipeline = (stage: Stage, documents: Documents): Document[] =>
   [...stage(documents)].filter((document) => document !== PAUSE)

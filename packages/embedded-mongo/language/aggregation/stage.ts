@@ -1,4 +1,4 @@
-/** What a stage of a pipeline is, and what it may ask of its surroundings. */
+/** Stages of a pipeline, and the environment that they may use. */
 import type { Document } from 'bson'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
 import type { ExpressionOptions } from '../expressions/compile.ts'
@@ -9,22 +9,22 @@ export type Stage = (input: Documents) => Documents
 
 /** Another collection, as $lookup and $unionWith read it. */
 export interface Foreign {
-  /** Those that pass a filter, by an index where there is one. */
+  /** The documents that match a filter, by an index if there is one. */
   find(filter: Document): Documents
-  /** What the first stages of a valid pipeline make of them, as a search does it, and the stages that are left. */
+  /** Runs the first stages of a valid pipeline as a query; returns its results and the remaining stages. */
   begin(pipeline: Document[], variables: Document | undefined): { found: Documents; rest: Document[] }
-  /** Whether a search for values of this field has an index. */
+  /** Whether a query for values of this field has an index. */
   indexed(field: string): boolean
 }
 
 export interface Environment extends ExpressionOptions {
   pace: Pace
   foreign?: (name: string) => Foreign
-  /** How many pipelines it is inside of. */
+  /** The number of enclosing pipelines. */
   depth?: number
 }
 
-/** A stage that makes of each document one, or none. */
+/** A stage that maps each document to one document or none. */
 export const each = (change: (document: Document) => Document | undefined): Stage =>
   function* (input) {
     for (const document of input) {
@@ -33,7 +33,7 @@ export const each = (change: (document: Document) => Document | undefined): Stag
     }
   }
 
-/** All at once; pauses go on to whoever waits. */
+/** Collects all documents; passes pauses on to the consumer. */
 export function* gather(input: Documents): Generator<typeof PAUSE, Document[]> {
   const all: Document[] = []
   for (const document of input) {

@@ -1,4 +1,4 @@
-/** The stages that look at one document after the other, or at all of them. */
+/** The stages that process one document after the other, or all documents together. */
 import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
@@ -154,7 +154,7 @@ const replaceWith: MakeStage = (body, environment) => {
   })
 }
 
-/** Any so many of the documents; each has the same chance. */
+/** A random selection of this many documents; each has the same chance. */
 const sample: MakeStage = (body, { pace }) => {
   if (!isObject(body)) return fail(28745, 'the $sample stage specification must be an object')
   if ('size' in body && !isNumeric(body.size)) fail(28746, 'size argument to $sample must be a number')
@@ -235,7 +235,7 @@ const unwind: MakeStage = (body, { pace }) => {
   }
 }
 
-/** A document like the given one, but for the value at a path. */
+/** A copy of the document with another value at a path. */
 export const withValue = (document: unknown, path: string[], value: unknown): Document => {
   const [key = '', ...rest] = path
   const copy = isObject(document) ? { ...fields(document) } : {}
@@ -251,7 +251,7 @@ const without = (document: Document, path: string[]): Document => {
   return copy
 }
 
-/** The documents that an expression makes of nothing. */
+/** The documents that an expression without input yields. */
 const documents: MakeStage = (body, environment) => {
   const made = compileExpression(body, environment)({})
   if (!Array.isArray(made))

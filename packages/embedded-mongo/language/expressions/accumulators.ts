@@ -1,4 +1,6 @@
-/** What a group gathers, one document at a time; the same names as expressions over an array. */
+/**
+ * Accumulators: collect the values of a group, one document at a time. As expressions, they take an array.
+ */
 import type { Document } from 'bson'
 import { Decimal128, Double, Int32 } from 'bson'
 import { type Collation, compare, ValueSet } from '../../values/compare.ts'
@@ -128,7 +130,7 @@ const mergeObjects = (): Accumulator => {
 
 type Make = (collation?: Collation) => Accumulator
 
-/** Those that take one value of each document. */
+/** Accumulators that take one value of each document. */
 export const accumulators: Record<string, Make> = {
   $sum: sum,
   $avg: avg,
@@ -143,7 +145,7 @@ export const accumulators: Record<string, Make> = {
   $mergeObjects: mergeObjects,
 }
 
-/** Those that keep n values; with an order, by what each value is sorted by. */
+/** Accumulators that keep n values, optionally ordered by a sort value. */
 export const keeping = (
   n: number,
   end: 'first' | 'last',

@@ -1,4 +1,6 @@
-/** Arithmetic on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
+/**
+ * Arithmetic on BSON numbers: integers stay integers, decimals exact. An Int32 that overflows becomes a Long.
+ */
 import { Decimal128, Double, Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { binaryFraction, type Digits, digitsOf as digitsOfDecimal } from '../../values/numbers.ts'
@@ -6,7 +8,7 @@ import { bsonType, toNumber } from '../../values/values.ts'
 
 export type Calculation = 'add' | 'subtract' | 'multiply'
 
-/** @param onOverflow what becomes of a whole number beyond 64 bits: a double, or 2 (BadValue) */
+/** @param onOverflow for an integer result beyond 64 bits: convert it to a double, or throw 2 (BadValue) */
 export const calculate = (
   how: Calculation,
   a: unknown,
@@ -39,7 +41,7 @@ export const isDouble = (value: unknown): boolean => typeof value === 'number' |
 
 export const isDecimal = (value: unknown): value is Decimal128 => bsonType(value) === 'Decimal128'
 
-/** A Long, or an Int32 where that is enough and nobody wants more. */
+/** An Int32 if the value fits and `long` is false; otherwise a Long. */
 export const fitting = (value: bigint, long: boolean): Int32 | Long =>
   !long && BigInt.asIntN(32, value) === value ? new Int32(Number(value)) : Long.fromBigInt(value)
 
@@ -48,7 +50,7 @@ export const toWhole = (value: unknown): bigint =>
 
 const digitsOf = (value: unknown): Digits | undefined => digitsOfDecimal(toDecimal128(value))
 
-/** Any number as a decimal: a double by its 15 significant digits, as MongoDB reads it. */
+/** Any number as a decimal; a double by its 15 significant digits, as MongoDB converts it. */
 export const toDecimal128 = (value: unknown): Decimal128 => {
   if (isDecimal(value)) return value
   if (!isDouble(value)) return Decimal128.fromString(String(value))
@@ -57,14 +59,14 @@ export const toDecimal128 = (value: unknown): Decimal128 => {
   return Decimal128.fromString(Object.is(number, -0) ? '-0' : number === 0 ? '0' : number.toPrecision(15))
 }
 
-/** A double as a decimal of all its digits, rounded to the 34 that a decimal has. */
+/** A double as a decimal with all its digits, rounded to the 34 that a decimal has. */
 export const exactDecimal = (value: number): Decimal128 => {
   if (!Number.isFinite(value)) return Decimal128.fromString(String(value))
   const [numerator, shift] = binaryFraction(value)
   return trimmed(numerator * 5n ** BigInt(shift), -shift, 0, Object.is(value, -0))
 }
 
-/** What is infinite, or no number, decides alone. */
+/** An infinity or NaN is itself; any other number counts only as its sign. */
 const sign = (value: unknown, digits: Digits | undefined): number =>
   digits ? (digits.digits === 0n ? (digits.negative ? -0 : 0) : digits.negative ? -1 : 1) : toNumber(value)
 
@@ -86,7 +88,7 @@ const MOST_DIGITS = 34
 const LARGEST_EXPONENT = 6111
 const SMALLEST_EXPONENT = -6176
 
-/** Rounds to 34 digits, half to even; what is too large is infinite, what is too small is zero. */
+/** Rounds to 34 digits, half to even. Larger values become infinite, smaller ones zero. */
 const build = (digits: bigint, exponent: number, negativeZero: boolean): Decimal128 => {
   const negative = digits < 0n
   const text = String(negative ? -digits : digits)
@@ -111,10 +113,10 @@ const roundHalfEven = (digits: bigint, places: number): bigint => {
   return twice > unit || (twice === unit && quotient % 2n === 1n) ? quotient + 1n : quotient
 }
 
-/** NaN has a sign, which stays. */
+/** NaN has a sign, which must be kept. */
 const isNaNDecimal = (value: Decimal128): boolean => String(value) === 'NaN'
 
-/** @returns undefined when the divisor is zero */
+/** @returns undefined if the divisor is zero */
 export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
   if (isDecimal(a) && isNaNDecimal(a)) return a
@@ -125,7 +127,7 @@ export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined =
   const [quotient, rest] = [dividend / y.digits, dividend % y.digits]
   const ideal = x.exponent - y.exponent
   if (rest === 0n) return trimmed(quotient, ideal - extra, ideal, x.negative !== y.negative)
-  // A digit that says that something was left over decides ties.
+  // An extra last digit represents the remainder, so that ties round correctly.
   return build(quotient * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
 }
 
@@ -138,7 +140,7 @@ const trimmed = (digits: bigint, exponent: number, ideal: number, negative: bool
   return build(rest, rest === 0n ? ideal : power, negative)
 }
 
-/** @returns undefined when the divisor is zero */
+/** @returns undefined if the divisor is zero */
 export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
   if (y?.digits === 0n) return undefined
@@ -149,7 +151,7 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   return build(scaled(x) % scaled(y), exponent, x.negative)
 }
 
-/** A text of digits, rounded to what a decimal holds; undefined for what is none. */
+/** Parses digits, rounded to the precision of a decimal; undefined for an invalid text. */
 export const decimalOfText = (text: string): Decimal128 | undefined => {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
@@ -161,13 +163,13 @@ export const decimalOfText = (text: string): Decimal128 | undefined => {
   return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
 }
 
-/** Behind a point, MongoDB takes the last digit that it keeps for the one to round by. */
+/** For digits after a point, MongoDB rounds by the last digit that it keeps. */
 const roundedByLast = (digits: string, exponent: number, negative: boolean): Decimal128 => {
   const kept = BigInt(digits.slice(0, MOST_DIGITS)) + (Number(digits[MOST_DIGITS - 1]) > 4 ? 1n : 0n)
   return build(negative ? -kept : kept, exponent, negative)
 }
 
-/** With digits up to the place, or as many as a decimal has. */
+/** Appends zeros up to the decimal place, or as many as a decimal can have. */
 const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
   const text = String(digits < 0n ? -digits : digits)
   if (digits === 0n) return Decimal128.fromString(`${negative ? '-' : ''}0E${-place}`)
@@ -183,7 +185,7 @@ export const roundDecimal = (
   how: 'even' | 'zero' | 'up' | 'down',
 ): Decimal128 => {
   const parts = digitsOf(value)
-  // Rounding to a whole number has no answer here, cutting digits off leaves it as it is.
+  // Infinity and NaN: floor and ceil give NaN; truncating and rounding leave them unchanged.
   if (!parts) return how === 'up' || how === 'down' ? Decimal128.fromString('NaN') : value
   const digits = String(parts.digits).length + parts.exponent
   if ((how === 'up' || how === 'down') && parts.digits !== 0n && digits > MOST_DIGITS && parts.exponent > 0)

@@ -11,18 +11,18 @@ export interface ExpressionOptions {
   collation?: Collation | undefined
   /** `let` variables of the command, with their values. */
   variables?: Document | undefined
-  /** Constant parts are computed with each document, and not where none comes. */
+  /** Evaluates constant parts with each document, and so not at all without documents. */
   late?: boolean | undefined
 }
 
-/** What the parts of one command's expressions share. */
+/** The state that the parts of a command's expressions share. */
 class Shared {
-  /** There is no document to look at. */
+  /** No document is available. */
   readonly constant: boolean
   readonly late: boolean
-  /** How many parts depend on the document, on a variable or on chance. */
+  /** The number of parts that depend on the document, a variable or randomness. */
   varying = 0
-  /** Computes what depends on nothing. */
+  /** Evaluations of the constant parts. */
   folds: (() => void)[] = []
 
   constructor({ constant = false, late = false } = {}) {
@@ -46,7 +46,10 @@ class Compilation implements Compiler {
     return new Compilation([...this.#names, ...names], this.collation, this.#shared)
   }
 
-  /** A whole expression: as in MongoDB its constant parts are computed first, whether they will be needed or not, unless late. */
+  /**
+   * Compiles a whole expression. As in MongoDB, its constant parts are evaluated first, needed or not, unless
+   * `late`.
+   */
   compileWhole(expression: unknown): Expression {
     const compiled = this.compile(expression)
     beginDocument()
@@ -114,7 +117,7 @@ class Compilation implements Compiler {
     return fieldPath(this.#variable(name), parts)
   }
 
-  /** What paths begin at, unless a loop has called its elements so. */
+  /** The current document, to which paths refer, unless a loop variable has that name. */
   #current(): Expression {
     return this.#names.has('CURRENT') ? ({ variables }) => variables.CURRENT : this.#document()
   }
@@ -145,7 +148,7 @@ class Compilation implements Compiler {
   }
 }
 
-/** Known to MongoDB and not to this engine. */
+/** MongoDB's operators that this engine does not have. */
 const refused = new Set(
   '$function $accumulator $meta $sigmoid $toHashedIndexKey $median $percentile $encStrContains $encStrStartsWith $createObjectId $hash $serializeEJSON $deserializeEJSON'.split(
     ' ',
@@ -166,7 +169,7 @@ const checkKey = (key: string): string => {
 const fieldPath = (start: Expression, parts: string[]): Expression =>
   parts.length === 0 ? start : (scope) => follow(start(scope), parts, 0)
 
-/** An array on the way gives the array of what its documents have there. */
+/** An array along the path yields the array of its documents' values. */
 const follow = (value: unknown, parts: string[], at: number): unknown => {
   if (at === parts.length) return value
   if (Array.isArray(value))
@@ -180,7 +183,7 @@ const follow = (value: unknown, parts: string[], at: number): unknown => {
 
 export type Compiled = (document: unknown, further?: Record<string, unknown>) => unknown
 
-/** Expressions of one command share one: its collation, its variables and its moment. */
+/** The expressions of one command share a compiler: its collation, its variables and its current time. */
 export const compilerFor = ({
   collation,
   variables = {},
@@ -199,7 +202,7 @@ export const compilerFor = ({
 export const compileExpression = (expression: unknown, options: ExpressionOptions = {}): Compiled =>
   compilerFor(options)(expression)
 
-/** The value of an expression that knows no document, but the variables before it. */
+/** Evaluates an expression without a document, from variables only. */
 export const constantOf = (expression: unknown, variables: Document): unknown =>
   new Compilation(Object.keys(variables), undefined, new Shared({ constant: true })).compileWhole(expression)(
     {

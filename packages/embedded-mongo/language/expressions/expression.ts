@@ -1,8 +1,8 @@
-/** What an expression is, for those who write operators. */
+/** The interface of expressions, for authors of operators. */
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 
-/** What an expression is evaluated over. */
+/** The input of an evaluation: the document and the variables. */
 export interface Scope {
   root: unknown
   variables: Readonly<Record<string, unknown>>
@@ -14,13 +14,13 @@ export type Expression = (scope: Scope) => unknown
 export interface Compiler {
   collation: Collation | undefined
   compile(expression: unknown): Expression
-  /** With further variables in sight. */
+  /** A compiler that knows further variables. */
   with(...names: string[]): Compiler
 }
 
 export type Operator = (operand: unknown, compiler: Compiler, name: string) => Expression
 
-/** The parts of a path. @throws for one that is none */
+/** The parts of a path. @throws for an invalid path */
 export const checkPath = (path: string): string[] => {
   if (path === '') fail(40352, 'FieldPath cannot be constructed with empty string')
   if (path.endsWith('.')) fail(40353, "FieldPath must not end with a '.'.")
@@ -34,7 +34,7 @@ export const checkPath = (path: string): string[] => {
   return parts
 }
 
-/** @throws for a name that no variable of a caller's may have */
+/** @throws for a name that callers may not give to a variable */
 export const checkVariable = (name: string): string => {
   if (name === '') fail(9, 'empty variable names are not allowed')
   if (!/^[a-z\u0080-\uffff]/.test(name) && name !== 'CURRENT')

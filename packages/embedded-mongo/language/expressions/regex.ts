@@ -1,18 +1,24 @@
-/** Perl-compatible expressions, as MongoDB takes them, run by RE2: in time linear in the text, whatever they say. */
+/**
+ * Translates MongoDB's Perl-compatible regular expressions for RE2, which runs them in time linear in the
+ * text.
+ */
 import { createRequire } from 'node:module'
 import type { RE2JS as Compiled, Matcher } from 're2js'
 import { fail } from '../../values/errors.ts'
 import { bsonType } from '../../values/values.ts'
 
 const load = createRequire(import.meta.url)
-/** Loaded when it is first needed, for the sake of a quick start. */
+/** Loaded on first use, so that the engine starts quickly. */
 const engine = (): typeof Compiled => (load('re2js') as typeof import('re2js')).RE2JS
 
 const LONGEST_PATTERN = 32_764
 
 const horizontal = ' \\t\\x{a0}\\x{1680}\\x{180e}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}'
 const vertical = '\\n-\\r\\x{85}\\x{2028}\\x{2029}'
-/** RE2 writes these otherwise, or means less by them. Beside them `\x`, `\c`, octals and `\Z`. */
+/**
+ * RE2 has another syntax for these escapes, or a narrower meaning. `\x`, `\c`, octals and `\Z` are handled
+ * elsewhere.
+ */
 const escapes: Record<string, string> = {
   s: '[\\t-\\r ]',
   S: '[^\\t-\\r ]',
@@ -39,11 +45,14 @@ const quote = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|-]/g, '\\
 
 const invalid = (why: string): never => fail(51091, `Regular expression is invalid: ${why}`)
 
-/** What Perl writes otherwise: quotations, escapes, classes, comments, groups; `$` also stands before a last line break. */
+/**
+ * Syntax that differs in Perl: quotations, escapes, classes, comments, groups. `$` also matches before a last
+ * line break.
+ */
 const token =
   /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])|\[(\^?\]?)((?:\\Q[\s\S]*?\\E|\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*)\]|\(\?#[^)]*\)|\(\?'(\w+)'|\$/i
 const tokens = new RegExp(token, 'gi')
-/** With the option x, blanks and comments too. */
+/** Option x also ignores blanks and comments. */
 const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'gi')
 
 const escaped = (name: string, known: Record<string, string>): string => {
@@ -60,7 +69,7 @@ const inClass = (text: string): string =>
     (_, quoted, letters) => (quoted === undefined ? escaped(letters, members) : quote(quoted)),
   )
 
-/** The name of the group that holds a line break between a match's end and the text's. */
+/** The group that captures a line break between the end of a match and the end of the text. */
 const ending = 'endOfText'
 
 const translate = (pattern: string, flags: string): string => {
@@ -83,12 +92,12 @@ const translate = (pattern: string, flags: string): string => {
 
 export interface Found {
   match: string
-  /** Where it begins, in UTF-16 units. */
+  /** The start, in UTF-16 units. */
   at: number
   captures: (string | null)[]
 }
 
-/** An expression ready to run. */
+/** A compiled expression. */
 export interface Expression {
   test(text: string): boolean
   find(text: string, from: number): Found | undefined
@@ -101,7 +110,10 @@ const found = (matcher: Matcher, captures: number[], endings: string[]): Found =
   return { match, at: matcher.start(), captures: captures.map(group) }
 }
 
-/** @throws 51091 for what is no expression or cannot run in linear time, 51108 for an unknown option, 2 for a null byte */
+/**
+ * @throws 51091 for an invalid expression or one without linear time, 51108 for an unknown option, 2 for a
+ * null byte
+ */
 export const compileRegex = (pattern: string, options = ''): Expression => {
   if (`${pattern}${options}`.includes('\0'))
     fail(2, 'Regular expression cannot contain an embedded null byte')
@@ -142,7 +154,7 @@ const expression = (compiled: Compiled): Expression => {
 export const isRegex = (value: unknown): value is { pattern: string; options: string } =>
   bsonType(value) === 'BSONRegExp'
 
-/** The text every match must begin with, when the expression says so plainly: `^abc`, `^\Qa.b\E`. */
+/** The text with which every match must begin, if the expression shows it directly: `^abc`, `^\Qa.b\E`. */
 export const literalPrefix = (pattern: string, options: string): string => {
   if (options !== '') return ''
   const quoted = /^(?:\^|\\A)\\Q((?:[^\\]|\\(?!E))*)\\E/.exec(pattern)

@@ -1,4 +1,4 @@
-/** Bits of whole numbers and of binary data, for $bitsAllSet and its kin. */
+/** Bits of integers and of binary data, for $bitsAllSet and its relatives. */
 import type { Binary } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { wholeNumber } from '../../values/numbers.ts'
@@ -6,7 +6,7 @@ import { bsonType, isNumeric, toNumber } from '../../values/values.ts'
 
 type IsSet = (position: number) => boolean
 
-/** A test of the bits at the positions that an operand names. */
+/** A test of the bits at the positions that an operand selects. */
 export const bits = (operand: unknown, accept: (positions: number[], isSet: IsSet) => boolean) => {
   const positions = positionsOf(operand)
   return (value: unknown): boolean => {
@@ -15,7 +15,7 @@ export const bits = (operand: unknown, accept: (positions: number[], isSet: IsSe
   }
 }
 
-/** @throws 2, 9 for what names no bits */
+/** @throws 2, 9 for an operand that selects no bits */
 const positionsOf = (operand: unknown): number[] => {
   if (Array.isArray(operand)) return operand.map(positionOf)
   const bytes = bytesOf(operand)
@@ -39,7 +39,7 @@ const mask = (operand: unknown): unknown => {
   return operand
 }
 
-/** Of old binary data (subtype 2) also its length, which stands in front of it. */
+/** Binary data of the old subtype 2 includes the length at its start. */
 const bytesOf = (value: unknown): Uint8Array | undefined => {
   if (bsonType(value) !== 'Binary') return undefined
   const bytes = (value as Binary).value()
@@ -49,7 +49,7 @@ const bytesOf = (value: unknown): Uint8Array | undefined => {
   return Buffer.concat([length, bytes])
 }
 
-/** undefined for what has no bits; beyond its end a number has its sign, binary data zeros. */
+/** undefined for a value without bits. Beyond its end, a number repeats its sign; binary data has zeros. */
 const bitsOf = (value: unknown): IsSet | undefined => {
   const bytes = bytesOf(value)
   if (bytes) return (position) => ((bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0

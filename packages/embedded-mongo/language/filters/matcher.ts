@@ -1,4 +1,4 @@
-/** A filter compiled to a predicate over documents. */
+/** Compiles a filter to a predicate over documents. */
 import type { Document } from 'bson'
 import { type Collation, compare, typeOrder, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
@@ -28,7 +28,7 @@ const unknownOperator = (name: string): never =>
     ? fail(115, `${name} is not supported by this engine`)
     : fail(2, `unknown operator: ${name}`)
 
-/** @throws 2 for a filter that is not one, 115 for an operator this engine refuses */
+/** @throws 2 for an invalid filter, 115 for an operator that this engine refuses */
 export const compileFilter = (filter: unknown, options: MatchOptions = {}): Predicate => {
   if (!isObject(filter)) return fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
   const tests = Object.entries(fields(filter)).map(([key, value]) => clause(key, value, options))
@@ -66,7 +66,7 @@ const clause = (key: string, value: unknown, options: MatchOptions): Predicate =
   return fieldTest(key.split('.'), value, options)
 }
 
-/** `{$in: ['$field', […]]}`, which MongoDB turns into a search that knows no collation. */
+/** `{$in: ['$field', […]]}`: MongoDB turns it into a query that ignores the collation. */
 const isFieldIn = (value: unknown): boolean =>
   isObject(value) &&
   Array.isArray(value.$in) &&
@@ -88,7 +88,7 @@ export const isOperators = (value: unknown): value is Document => {
   return first?.startsWith('$') === true && !['$ref', '$id', '$db'].includes(first)
 }
 
-/** A test of the values a path leads to. */
+/** A test of the values at the end of a path. */
 type FieldPredicate = (values: unknown[]) => boolean
 
 const fieldTest = (parts: string[], value: unknown, options: MatchOptions): Predicate => {
@@ -106,14 +106,14 @@ const valueTest = (value: unknown, options: Scope): FieldPredicate => {
   return (values) => tests.every((test) => test(values))
 }
 
-/** How a test of one value becomes a test of what a path leads to. */
+/** Lifts a test of one value to a test of all values at the end of a path. */
 type Reach = (test: Predicate) => FieldPredicate
 
 interface Scope extends MatchOptions {
   reach: Reach
 }
 
-/** True when a value, or an element of one that is an array, passes. */
+/** Passes if a value passes, or an element of a value that is an array. */
 const any: Reach = (test) => (values) =>
   values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
 
@@ -229,7 +229,7 @@ const operators: Record<string, Operator> = {
   $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (positions, isSet) => !positions.every(isSet))),
 }
 
-/** More values than this are looked up, not compared one by one. */
+/** Longer lists are looked up instead of compared one by one. */
 const FEW = 8
 
 const containsAll =
@@ -256,7 +256,7 @@ const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): Pre
   if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
   const expressions = operand.filter(isRegex).map(regexTest)
-  // Most are texts: they need no order.
+  // Most values are strings, which need no comparison by type.
   const isText = (value: unknown): value is string => typeof value === 'string' && collation === undefined
   const texts = new Set(operand.filter(isText))
   const others = operand.filter((value) => !isRegex(value) && !isText(value))
@@ -280,7 +280,11 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
   return false
 }
 
-/** A test of one array element: `{$gt: 1}` looks at the element, `{a: 1}` into it. */
+/**
+ * A test of one array element. `{$gt: 1}` tests the element itself, `{a: 1}` its field. An element that is an
+ * array counts as a document with the fields 0, 1, …. So `{'0.a': 1}` tests its first element, and `{a: 1}`
+ * finds no field a.
+ */
 export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
   if ('$expr' in criteria) fail(2, '$expr can only be applied to the top-level document')
   if (isOperators(criteria) && !/^\$(and|or|nor)$/.test(Object.keys(criteria)[0] as string)) {
@@ -288,5 +292,5 @@ export const elementTest = (criteria: Document, options: MatchOptions): Predicat
     return (element) => test([element])
   }
   const test = compileFilter(criteria, options)
-  return (element) => (isObject(element) || Array.isArray(element)) && test(element)
+  return (element) => (Array.isArray(element) ? test({ ...element }) : isObject(element) && test(element))
 }

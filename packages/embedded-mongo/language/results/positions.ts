@@ -1,4 +1,4 @@
-/** Which element of an array a filter found: what `$` means in a projection and in an update. */
+/** The array element that a filter matched, which `$` means in projections and updates. */
 import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
 import { fields, get, isIndex, isObject } from '../../values/values.ts'
@@ -12,18 +12,18 @@ interface Condition {
   test: Document
 }
 
-/** The order in which MongoDB meets the conditions of a filter; others come after these. */
+/** The order in which MongoDB evaluates the conditions of a filter; other operators come last. */
 const order = '$elemMatch $eq $lte $lt $gt $gte $regex $mod $in'.split(' ')
 const rank = ({ operator }: Condition): number =>
   (order.indexOf(operator) + order.length + 1) % (order.length + 1)
 
-/** What is true of no element; what is true of the array, not of its elements. */
+/** Conditions that no element fulfils, and conditions on the array as a whole. */
 const pointless = new Set(['$ne', '$nin', '$not', '$options', '$comment'])
 const ofTheArray = new Set(['$exists', '$size'])
 
 /**
- * The position, in whichever array, of the element that fulfilled the last of the filter's conditions, in MongoDB's
- * order; -1: no element of an array did.
+ * The position of the element, in any array, that fulfilled the last of the filter's conditions in MongoDB's
+ * order; -1: no array element did.
  */
 export const matchedPosition = (document: Document, filter: Document, collation?: Collation): number =>
   conditions(filter)
@@ -38,7 +38,7 @@ const conditions = (filter: Document): Condition[] =>
     return key.startsWith('$') ? [] : conditionsOn(key, value)
   })
 
-/** Alternatives point to no element, unless they are values of one field, or one only. */
+/** Alternatives determine no element, unless there is only one, or they are values of one field. */
 const alternatives = (branches: Condition[][]): Condition[] => {
   if (branches.length === 1) return branches[0] as Condition[]
   const [path] = branches.map(([first]) => first?.path)

@@ -1,4 +1,4 @@
-/** Which fields of a document a reader gets, and which are computed: find's projection, $project, $addFields, $unset. */
+/** Selects and computes fields: find's projection, $project, $addFields, $unset. */
 import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
@@ -12,14 +12,14 @@ type Project = (document: Document) => Document
 
 interface Branch {
   children: Map<string, Node>
-  /** Something below is computed. */
+  /** A field below this one is computed. */
   computed: boolean
 }
-/** Of a field: what becomes of its value, or what its value is made of. */
+/** The projection of one field: keep, drop or change its value, or compute a new one. */
 type Leaf =
   | {
       apply(value: unknown, document: Document): unknown
-      /** In an inclusive projection it comes after the others. */
+      /** In an inclusive projection it follows the other fields. */
       last?: true
     }
   | { compute: Compiled }
@@ -32,7 +32,7 @@ const keep: Leaf = { apply: (value) => value }
 const drop: Leaf = { apply: () => undefined }
 
 export interface ProjectionOptions extends ExpressionOptions {
-  /** The filter that found the document: decides what `$` means. Absent in a pipeline, which has no `$`. */
+  /** The filter that found the document; it determines `$`. Absent in a pipeline, which has no `$`. */
   filter?: Document | undefined
 }
 
@@ -48,7 +48,10 @@ interface Tree {
   compile: Compile
 }
 
-/** undefined: the whole document. @throws 31253, 31254 for inclusion and exclusion mixed, 31249, 31250 for colliding paths */
+/**
+ * undefined: the whole document.
+ * @throws 31253, 31254 for inclusion mixed with exclusion, 31249, 31250 for colliding paths
+ */
 export const compileProjection = (spec: unknown, options: ProjectionOptions = {}): Project | undefined => {
   if (spec === undefined || spec === null) return undefined
   if (!isObject(spec)) return fail(14, "BSON field 'projection' is the wrong type, expected type 'object'")
@@ -79,13 +82,13 @@ const moveToEnd = (document: Document, key: string): void => {
   put(document, key, value)
 }
 
-/** A projection that keeps some fields as they are, or drops them, and does nothing else. */
+/** A projection that only keeps or only drops whole top-level fields. */
 interface WholeFields {
   names: string[]
   dropped: boolean
 }
 
-/** undefined: it does more than that. */
+/** undefined: the projection does more. */
 export const wholeFields = (spec: unknown): WholeFields | undefined => {
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
@@ -100,7 +103,7 @@ export const wholeFields = (spec: unknown): WholeFields | undefined => {
   return { names: [...(namesId ? ['_id'] : []), ...named.map(([name]) => name)], dropped }
 }
 
-/** The fields that are asked for, under their own names or others. undefined: it does more than that. */
+/** The requested fields with their original or new names; undefined: the projection does more. */
 export const plainFields = (spec: unknown): { name: string; from: string }[] | undefined => {
   const kept = wholeFields(spec)
   if (kept) return kept.dropped ? undefined : kept.names.map((name) => ({ name, from: name }))
@@ -114,7 +117,7 @@ export const plainFields = (spec: unknown): { name: string; from: string }[] | u
   return requested.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
 }
 
-/** Computes fields and leaves the others as they are. */
+/** Computes fields and leaves the others unchanged. */
 export const compileAddition = (spec: Document, options: ExpressionOptions): Project => {
   const root = branch()
   const compile = compilerFor(options)
@@ -206,7 +209,7 @@ const insert = (root: Branch, parts: string[], leaf: Leaf): void => {
   node.children.set(last, leaf)
 }
 
-/** Anything but a plain inclusion or exclusion. */
+/** A field that is not plainly included or excluded. */
 const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
   if (isObject(value) && tree.options.filter) {
     if (
@@ -257,7 +260,7 @@ const slicer = (spec: unknown) => {
   }
 }
 
-/** `a.$`: the element at the position that the filter found. */
+/** `a.$`: the element at the position that the filter matched. */
 const positional = (filter: Document, collation?: Collation): Leaf => ({
   apply: (value, document) => {
     if (!Array.isArray(value)) return value
@@ -281,7 +284,7 @@ const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document):
     const kept = value.map((element) => walk(element, node, inclusive, root))
     return inclusive ? kept.filter((element) => element !== undefined) : kept
   }
-  // What is computed below turns even a number into a document.
+  // A computed field below a value turns even a number into a document.
   if (!isObject(value)) return inclusive && !node.computed ? undefined : value
   const source = fields(value)
   const result: Document = {}
@@ -302,7 +305,7 @@ const descend = (value: unknown, child: Node, inclusive: boolean, root: Document
   return 'apply' in child ? child.apply(value, root) : undefined
 }
 
-/** Sets what is computed; a missing value takes the field away. */
+/** Sets computed fields; a missing value removes its field. */
 const compute = (target: Document, node: Branch, root: Document): Document => {
   if (!node.computed) return target
   for (const [key, child] of node.children) {
@@ -317,7 +320,7 @@ const compute = (target: Document, node: Branch, root: Document): Document => {
   return target
 }
 
-/** Through arrays into each of their elements; what is no document becomes one. */
+/** Applies to each element of an array; values that are not documents become documents. */
 const into = (value: unknown, node: Branch, root: Document): unknown => {
   if (Array.isArray(value)) return value.map((element) => into(element, node, root))
   return compute(isObject(value) ? { ...fields(value) } : {}, node, root)

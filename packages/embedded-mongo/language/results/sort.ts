@@ -1,4 +1,7 @@
-/** Sorting documents as MongoDB does: by the smallest element of an array when ascending, the largest when descending. */
+/**
+ * Sorts documents like MongoDB: by the smallest element of an array when ascending, the largest when
+ * descending.
+ */
 import type { Document } from 'bson'
 import { type Collation, compare } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
@@ -9,7 +12,7 @@ export interface SortPart {
   descending: boolean
 }
 
-/** @throws 2 for a direction that is neither 1 nor -1 */
+/** @throws 2 for a direction other than 1 and -1 */
 export const sortParts = (spec: unknown): SortPart[] => {
   if (spec === undefined || spec === null) return []
   if (!isObject(spec)) return fail(14, "BSON field 'sort' is the wrong type, expected type 'object'")
@@ -25,7 +28,7 @@ export const sortParts = (spec: unknown): SortPart[] => {
   })
 }
 
-/** The value a document is sorted by: of an array its extreme element, null for what is missing. */
+/** The sort value of a document: the extreme element of an array; null for a missing value. */
 const sortValue = (
   document: Document,
   parts: string[],
@@ -47,7 +50,7 @@ const sortValue = (
   return any ? best : null
 }
 
-/** @throws 2 when two of the keys lead through different arrays */
+/** @throws 2 if two keys lead through different arrays */
 const checkParallel = (document: Document, paths: string[][]): void => {
   const arrays = new Set(
     paths.map((path) => firstArray(document, path)).filter((array) => array !== undefined),
@@ -65,7 +68,7 @@ const firstArray = (document: Document, path: string[]): unknown => {
 }
 
 export interface SortOrder {
-  /** What a document is sorted by. */
+  /** The sort values of a document. */
   values(document: Document): unknown[]
   compare(a: unknown[], b: unknown[]): number
 }
@@ -89,7 +92,6 @@ export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder =
   }
 }
 
-/** The documents in order. */
 export const sorted = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
   const order = sortOrder(sortParts(spec), collation)
   const rows = documents.map((document) => ({ document, values: order.values(document) }))

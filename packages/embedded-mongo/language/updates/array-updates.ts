@@ -7,7 +7,10 @@ import { isRegex } from '../expressions/regex.ts'
 import { compileFilter, isOperators, type Predicate } from '../filters/matcher.ts'
 import { sorted } from '../results/sort.ts'
 
-/** The array after the change; undefined: nothing changes. @throws where the operand is none, before any document is seen */
+/**
+ * Returns the changed array; undefined: no change.
+ * @throws for an invalid operand, before any document is read
+ */
 type ArrayUpdate = (operand: unknown, collation?: Collation) => (current: unknown, path: string) => unknown
 
 const typeName = (value: unknown): string =>
@@ -20,7 +23,10 @@ const arrayAt = (value: unknown, path: string): unknown[] => {
   return value
 }
 
-/** What an operand adds, and its other clauses. @throws for a clause that is not among `known` */
+/**
+ * The elements that an operand adds, and its other clauses.
+ * @throws for a clause that is not among `known`
+ */
 const addition = (operand: unknown, name: string, known: string[], wrongEach: number) => {
   if (!isObject(operand) || !('$each' in operand)) return { added: [operand], clauses: undefined }
   const { $each, ...clauses } = operand
@@ -104,7 +110,7 @@ const without =
 
 export const pull: ArrayUpdate = (operand, collation) => without('$pull', pullTest(operand, collation))
 
-/** Conditions meet each element as they meet a field: of an element that is an array, also what is in it. */
+/** Tests each element like a field: for an element that is an array, also its own elements. */
 const pullTest = (operand: unknown, collation?: Collation): Predicate => {
   if (isRegex(operand) || (isOperators(operand) && !isLogic(operand))) {
     const test = compileFilter({ element: operand }, { collation })

@@ -41,7 +41,7 @@ const identifiers = (filter: unknown): string[] =>
       )
     : []
 
-/** @throws 2 for an identifier that has no filter, 9 when a filter is not used */
+/** @throws 2 for an identifier without a filter, 9 for an unused filter */
 export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void => {
   if (filters.size === 0 && !paths.some((path) => path.includes('$'))) return
   const used = new Set(
@@ -56,8 +56,8 @@ export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void 
 export const isPositional = (part: string): boolean => part === '$' || /^\$\[.*\]$/.test(part)
 
 /**
- * `a.$.b`, `a.$[].b` and `a.$[x].b` as the paths they mean in this document.
- * @param position of the element that the query found, -1 for none
+ * Resolves `a.$.b`, `a.$[].b` and `a.$[x].b` to the concrete paths of this document.
+ * @param position of the element that the query matched; -1: none
  */
 export const concretePaths = (
   document: Document,

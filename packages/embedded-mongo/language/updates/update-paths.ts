@@ -1,5 +1,6 @@
-/** Reading and writing one concrete path of a document that is being updated. */
+/** Reads and writes one concrete path of the document to update. */
 import type { Document } from 'bson'
+import { compareStrings } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { get, isIndex, isObject, put } from '../../values/values.ts'
 
@@ -12,7 +13,7 @@ export const read = (document: Document, parts: readonly string[]): unknown => {
   return value
 }
 
-/** @throws 28 where the path leads through something that is no document, or into an array by a name */
+/** @throws 28 if the path leads through a value that is not a document, or into an array by a name */
 export const checkWay = (document: Document, parts: readonly string[]): void => {
   for (let length = 1; length < parts.length; length++) {
     const value = read(document, parts.slice(0, length))
@@ -22,7 +23,10 @@ export const checkWay = (document: Document, parts: readonly string[]): void => 
   }
 }
 
-/** Sets the value, making the documents on the way. @throws 28 where the way leads through something else */
+/**
+ * Sets the value and creates missing documents along the path.
+ * @throws 28 if the path leads through another value
+ */
 export const write = (document: Document, parts: readonly string[], value: unknown): void => {
   let container: unknown = document
   for (const part of parts.slice(0, -1)) {
@@ -54,7 +58,7 @@ const assign = (container: unknown, part: string, value: unknown, parts: readonl
   else fail(28, `Cannot create field '${part}' in element that is not a document (path ${parts.join('.')})`)
 }
 
-/** Removes a field; an array element becomes null, so that its neighbours keep their places. */
+/** Removes a field. An array element becomes null, so that the other elements keep their positions. */
 export const erase = (document: Document, parts: readonly string[]): void => {
   const container = read(document, parts.slice(0, -1))
   const part = parts.at(-1) as string
@@ -62,3 +66,22 @@ export const erase = (document: Document, parts: readonly string[]): void => {
     if (isIndex(part) && Number(part) < container.length) container[Number(part)] = null
   } else if (isObject(container)) delete container[part]
 }
+
+/**
+ * The order in which MongoDB applies the paths of an update: level by level, names as text, numbers by value.
+ */
+export const byPath = (a: readonly string[], b: readonly string[]): number => {
+  for (let at = 0; at < a.length && at < b.length; at++) {
+    const order = byName(a[at] as string, b[at] as string)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+const byName = (a: string, b: string): number => {
+  if (a === b) return 0
+  const byLength = startsNumber(a) && startsNumber(b) ? a.length - b.length : 0
+  return byLength || compareStrings(a, b)
+}
+
+const startsNumber = (name: string): boolean => /^([1-9]|0$)/.test(name)

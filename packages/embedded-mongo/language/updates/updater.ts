@@ -1,30 +1,33 @@
-/** Updates compiled to functions from a document to the document after: operators, replacements and pipelines. */
+/**
+ * Compiles updates (operators, replacements, pipelines) to functions from a document to the updated document.
+ */
 import type { Document } from 'bson'
 import { Int32, Long, Timestamp } from 'bson'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { Pace } from '../../values/steps.ts'
-import { bsonType, clone, fields, isNumeric, isObject } from '../../values/values.ts'
+import { bsonType, clone, isNumeric, isObject } from '../../values/values.ts'
 import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
 import { calculate, toWhole } from '../expressions/arithmetic.ts'
-import { isOperators } from '../filters/matcher.ts'
 import { matchedPosition } from '../results/positions.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths, isPositional } from './positional-paths.ts'
-import { checkWay, erase, read, write } from './update-paths.ts'
+import { byPath, checkWay, erase, read, write } from './update-paths.ts'
 
 export interface UpdateOptions {
-  /** The filter that found the document: decides what `$` in a path means. */
+  /** The filter that found the document; it determines `$` in paths. */
   filter: Document
   arrayFilters?: unknown
   collation?: Collation | undefined
   variables?: Document | undefined
 }
 
-/** Changes the document it is given and returns the result; `inserting`: an upsert, so $setOnInsert counts. */
+/** Changes the given document and returns the result. `inserting`: an upsert, so $setOnInsert applies. */
 export type Update = (document: Document, inserting: boolean) => Document
 
-/** @throws 9 for an unknown modifier, 40 for two that touch the same path, 2, 14, 52 for bad operands */
+/**
+ * @throws 9 for an unknown modifier, 40 for two modifiers of the same path, 2, 14, 52 for invalid operands
+ */
 export const compileUpdate = (update: unknown, options: UpdateOptions): Update => {
   if (Array.isArray(update)) {
     const change = pipelineUpdate(update, options)
@@ -80,35 +83,54 @@ interface Change {
 
 const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
   const filters = compileArrayFilters(options.arrayFilters, options.collation)
-  const changes = Object.entries(update).flatMap(([name, body]) =>
-    modifierChanges(name, body, options.collation),
-  )
+  const changes = Object.entries(update)
+    .flatMap(([name, body]) => modifierChanges(name, body, options.collation))
+    .map((change) => ({ change, path: change.path.split('.') }))
+    .sort(byAddedPath)
+    .map(({ change }) => change)
   checkConflicts(changes)
   checkArrayFilters(
     changes.map(({ path }) => path),
     filters,
   )
+  const dynamic = changes.some(({ path }) => path.includes('$'))
   const positional = changes.some(({ path }) => path.split('.').includes('$'))
   return (document, inserting) => {
-    // Before anything changes what the filter has found.
+    // Must run before a change touches the matched element.
     const position = positional ? matchedPosition(document, options.filter, options.collation) : -1
-    for (const change of changes) {
-      if (change.name === '$setOnInsert' && !inserting) continue
-      for (const path of concretePaths(document, change.path, filters, position)) change.apply(document, path)
+    const steps = changes
+      .filter(({ name }) => name !== '$setOnInsert' || inserting)
+      .flatMap((change) =>
+        concretePaths(document, change.path, filters, position).map((path) => ({ change, path })),
+      )
+    if (dynamic) steps.sort(byAddedPath)
+    for (const { change, path } of steps) {
+      change.apply(document, path)
       if (!inserting) checkTopLevel(document, change)
     }
     return document
   }
 }
 
-/** A document that is inserted may have such names, and one within another always. @throws 52 */
+interface Step {
+  change: Change
+  path: string[]
+}
+
+/** As in MongoDB, new fields are added in the order of their names, whichever operator adds them. */
+const byAddedPath = (a: Step, b: Step): number => byPath(addedPath(a), addedPath(b))
+
+const addedPath = ({ change: { name, operand }, path }: Step): string[] =>
+  name === '$rename' ? String(operand).split('.') : path
+
+/** Inserted documents may have such names, and nested documents always. @throws 52 */
 const checkTopLevel = (document: Document, { name, path, operand }: Change): void => {
   const [top] = (name === '$rename' ? String(operand) : path).split('.') as [string]
   if (top.startsWith('$') && name !== '$unset' && Object.hasOwn(document, top))
     fail(52, `The dollar ($) prefixed field '${top}' in '${path}' is not valid for storage.`)
 }
 
-/** Reads its operand once. @throws 2, 9, 14 where the operand is none, before any document is seen */
+/** Parses its operand once. @throws 2, 9, 14 for an invalid operand, before any document is read */
 type Modifier = (
   operand: unknown,
   path: string,
@@ -128,7 +150,7 @@ const arithmetic =
       if (!isNumeric(current))
         fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
       const result = calculate(how, current, operand)
-      // What stays equal stays as it is: -0, or the digits of a decimal.
+      // An equal value stays as it is: -0, or the digits of a decimal.
       if (bsonType(result) !== bsonType(current) || !equal(result, current)) write(document, path, result)
     }
   }
@@ -152,7 +174,7 @@ const arrayChange =
     }
   }
 
-/** $pop changes nothing where there is no array, but refuses a way that leads through something else. */
+/** $pop changes nothing if there is no array, but refuses a path through another value. */
 const popChange: Modifier = (operand, field, collation) => {
   const change = arrayChange(pop)(operand, field, collation)
   return (document, path) => {
@@ -279,22 +301,3 @@ const checkConflicts = (changes: Change[]): void => {
     touched.add(path)
   }
 }
-
-/** What an upsert starts from: the fields its filter demands to be equal to something. */
-export const upsertBase = (filter: Document, base: Document = {}): Document => {
-  for (const [key, value] of Object.entries(fields(filter))) {
-    if (key === '$and' && Array.isArray(value)) for (const inner of value) upsertBase(inner, base)
-    if (key === '$or' && Array.isArray(value) && value.length === 1) upsertBase(value[0], base)
-    if (key.startsWith('$') || bsonType(value) === 'BSONRegExp') continue
-    const [demanded, ...others] = isOperators(value) ? demandedValues(value) : [value]
-    if (demanded === undefined || others.length > 0) continue
-    const path = key.split('.')
-    if (read(base, path) !== undefined)
-      fail(54, `cannot infer query fields to set, path '${key}' is matched twice`)
-    write(base, path, clone(demanded))
-  }
-  return base
-}
-
-const demandedValues = ({ $eq, $in, $all }: Document): unknown[] =>
-  $eq === undefined ? ($in ?? $all ?? []) : [$eq]

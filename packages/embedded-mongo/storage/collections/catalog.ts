@@ -1,4 +1,4 @@
-/** Which collections and indexes exist, and under which spaces their bytes lie. */
+/** The catalogue: all collections and indexes, and the spaces (key prefixes) that hold their bytes. */
 import { randomUUID } from 'node:crypto'
 import { type Document, UUID } from 'bson'
 import { fail } from '../../values/errors.ts'
@@ -14,7 +14,7 @@ export interface Collection {
   readonly options: Document
   readonly space: number
   readonly indexes: readonly Index[]
-  /** Raised by whatever makes older snapshots of this collection unreadable. */
+  /** Raised by each change that makes older snapshots of this collection unreadable. */
   readonly version: number
 }
 
@@ -26,7 +26,7 @@ const spaceKey = (space: number, rest: string | Buffer = ''): Buffer => {
   return key
 }
 
-/** The bounds of everything in a space. */
+/** The bounds of all keys in a space. */
 export const spaceBounds = (space: number): [Buffer, Buffer] => [spaceKey(space), spaceKey(space + 1)]
 
 export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, rest)
@@ -38,24 +38,27 @@ type Flag = 'multikey' | 'cut' | 'untallied' | `array${number}` | `loss${number}
 
 const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
-/** Notes what an index has come to hold. In memory at once: true too early only makes plans more careful. */
+/**
+ * Records a property of an index. It applies in memory at once: if the write is undone, plans are only more
+ * careful than necessary.
+ */
 export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut' | 'untallied'): void => {
   index[flag] = true
   note(view, index, flag)
 }
 
-/** What has been noted in a view is on the disk, and need not be looked for again. */
+/** Remembers that the flags of a view are on disk, so that later writes need not look for them again. */
 export const keepNoted = ({ noted }: Pick<WritableView, 'noted'>): void => {
   for (const [index, flags] of noted ?? []) for (const flag of flags) (index as Index).noted.add(flag)
 }
 
-/** The same, of a component in which a document has an array. */
+/** Records that a document has an array in this component. */
 export const noteArray = (view: WritableView, index: Index, component: number): void => {
   index.arrays?.add(component)
   note(view, index, `array${component}`)
 }
 
-/** The same, of a component of which a key does not give its value back. */
+/** Records that a key does not give back the value of this component. */
 export const noteLoss = (view: WritableView, index: Index, component: number): void => {
   index.losses?.add(component)
   note(view, index, `loss${component}`)
@@ -63,7 +66,7 @@ export const noteLoss = (view: WritableView, index: Index, component: number): v
 
 const note = (view: WritableView, index: Index, flag: Flag): void => {
   if (index.noted.has(flag)) return
-  // A statement has many documents, and most of them have nothing new to note.
+  // A statement has many documents. Most of them raise no new flag.
   view.noted ??= new Map()
   const noted = view.noted.get(index) ?? new Set()
   if (noted.has(flag)) return
@@ -91,7 +94,7 @@ export class Catalog {
   #collections = new Map<string, Collection>()
   #nextSpace = 1
   #version = 0
-  /** Of indexes that are not unique; a space is never used again. */
+  /** Spaces of indexes that are not unique. No space is ever used again. */
   readonly #entrySpaces = new Set<number>()
 
   load(view: View): void {
@@ -108,12 +111,12 @@ export class Catalog {
     for (const { unique, space } of collection.indexes) if (!unique) this.#entrySpaces.add(space)
   }
 
-  /** Whether all that is in a space follows from records: nobody changes it without changing one of them. */
+  /** Whether the content of a space is derived from records: it changes only together with one of them. */
   follows(space: number): boolean {
     return this.#entrySpaces.has(space)
   }
 
-  /** Raised by every change of a collection's definition. */
+  /** Raised by each change of a collection's definition. */
   get version(): number {
     return this.#version
   }
@@ -130,7 +133,7 @@ export class Catalog {
     return [...this.#collections.values()].filter((collection) => db === undefined || collection.db === db)
   }
 
-  /** @throws 48 when it exists, 13297 when its database does with other capitals */
+  /** @throws 48 if it exists, 13297 if its database exists with other capitals */
   create(view: WritableView, db: string, name: string, options: Document = {}): Collection {
     const ns = `${db}.${checkNamespace(db, name)}`
     if (this.find(ns)) fail(48, `Collection ${ns} already exists.`)
@@ -140,12 +143,12 @@ export class Catalog {
       { v: 2, key: { _id: 1 }, name: '_id_', ...(options.collation && { collation: options.collation }) },
       this.#allocate(view),
     )
-    // A new collection is empty in every older snapshot: version 0 disturbs none.
+    // A new collection is empty in every older snapshot, so version 0 disturbs no snapshot.
     const collection = { ns, db, name, uuid: randomUUID(), options, space, indexes: [idIndex], version: 0 }
     return this.#store(view, collection)
   }
 
-  /** Two databases may not differ by case alone: their files would not, on some disks. */
+  /** Two databases may not differ by case alone: on some disks their files would be the same. */
   #checkCase(db: string): void {
     const other = this.list().find((one) => one.db !== db && one.db.toLowerCase() === db.toLowerCase())
     if (other)
@@ -167,7 +170,7 @@ export class Catalog {
     return collection
   }
 
-  /** The indexes that are new among `specs`. @throws 85, 86, 67, 197 */
+  /** Returns the `specs` that do not exist yet. @throws 85, 86, 67, 197 */
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const known = [...collection.indexes]
     const { collation } = collection.options

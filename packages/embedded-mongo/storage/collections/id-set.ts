@@ -1,6 +1,6 @@
-/** Which of a collection's records have been met: one bit for each, since their ids are numbers in a row. */
+/** A set of record ids: one bit for each record, since ids are consecutive numbers. */
 
-/** The ids of records have that many bytes. */
+/** The size of a record id. */
 export const ID_BYTES = 6
 
 const CHUNK_BITS = 12
@@ -11,8 +11,8 @@ export class IdSet {
   readonly #chunks = new Map<number, Uint32Array>()
 
   /**
-   * @param bytes in which an id lies before `end`
-   * @returns whether it has not been met before
+   * @param bytes contain an id that ends before `end`
+   * @returns whether the id is new to the set
    */
   add(bytes: Uint8Array, end = bytes.length): boolean {
     let id = 0

@@ -1,4 +1,4 @@
-/** What an index is: its specification checked, and the keys a document has in it. */
+/** Index definitions: checks specifications, and computes the keys of a document. */
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
@@ -15,7 +15,7 @@ export interface Index {
   readonly spec: Document
   readonly name: string
   readonly fields: readonly string[]
-  /** Some of them lie below others. */
+  /** Some fields are dotted paths. */
   readonly dotted: boolean
   readonly descending: readonly boolean[]
   readonly unique: boolean
@@ -23,20 +23,20 @@ export interface Index {
   readonly filter: Predicate | undefined
   readonly collation: Collation | undefined
   readonly space: number
-  /** False while it is being filled: not yet to be read. */
+  /** False while the index is being filled: queries must not use it yet. */
   ready: boolean
-  /** Some document has more than one key, or an array: bounds cannot be combined. */
+  /** Some document has more than one key or an array, so bounds cannot be combined. */
   multikey: boolean
-  /** The components in which arrays have been met; undefined: nobody has kept track. */
+  /** The components in which arrays occurred; undefined: not tracked. */
   readonly arrays: Set<number> | undefined
-  /** The components of which some key does not give its value back; undefined: nobody has kept track. */
+  /** The components of which some key does not give its value back; undefined: not tracked. */
   readonly losses: Set<number> | undefined
   /** Some key was too long and was cut: its order cannot be trusted. */
   cut: boolean
-  /** Its documents are counted by their arrays in its first field; some were left out. */
+  /** The engine counts the documents by their arrays in the first field. `untallied`: it left some out. */
   readonly tallied: boolean
   untallied: boolean
-  /** What of this is known to be on the disk. */
+  /** The flags that are known to be on disk. */
   readonly noted: Set<string>
 }
 
@@ -45,7 +45,7 @@ const options =
     ' ',
   )
 
-/** Those of text, geo, wildcard and other indexes. */
+/** Options of text, geo, wildcard and other unsupported indexes. */
 const unsupported =
   'weights default_language language_override textIndexVersion 2dsphereIndexVersion bits min max bucketSize wildcardProjection storageEngine'.split(
     ' ',
@@ -53,7 +53,8 @@ const unsupported =
 
 /**
  * Checks a specification from createIndexes and completes it.
- * @param collation of the collection @throws 2, 9, 14, 67, 197
+ * @param collation of the collection
+ * @throws 2, 9, 14, 67, 197
  */
 export const checkIndexSpec = (given: Document, collation: Document | undefined): Document => {
   const spec = 'collation' in given || !collation ? given : { ...given, collation }
@@ -88,7 +89,7 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
   checkTtl(spec, length)
   const { v: _v, ns: _ns, dropDups: _dropDups, ...rest } = spec
   if (rest.collation) rest.collation = completeCollation(rest.collation)
-  // MongoDB does not keep what says nothing.
+  // MongoDB does not store options that equal their default.
   if (rest.hidden === false) delete rest.hidden
   if (!isNullish(rest.expireAfterSeconds))
     rest.expireAfterSeconds = new Int32(Math.trunc(toNumber(rest.expireAfterSeconds)))
@@ -119,13 +120,13 @@ export const checkVersion = ({ v }: Document): void => {
   if (version !== 1 && version !== 2) fail(67, `Invalid index specification version ${version}`)
 }
 
-/** Another number than one makes an index like others. */
+/** Only 1 and -1 make an index the id index; any other number makes an ordinary one. */
 const isIdKey = (key: Document): boolean =>
   equal(Object.keys(key), ['_id']) && isNumeric(key._id) && Math.abs(Math.trunc(toNumber(key._id))) === 1
 
 const idOptions = ['v', 'key', 'name', 'ns', 'collation']
 
-/** The index on _id is as it is; it may be written out. @throws 2, 197 */
+/** A specification of the id index must equal the built-in one. @throws 2, 197 */
 export const checkIdIndex = (spec: Document): void => {
   for (const option of Object.keys(spec))
     if (!idOptions.includes(option))
@@ -147,7 +148,7 @@ const partialOperators = [
   '$or',
 ]
 
-/** Only what an index can tell of a query. @throws 67 */
+/** Allows only conditions that the planner can compare with a query. @throws 67 */
 const checkPartial = (filter: unknown): void => {
   if (!isObject(filter)) throw new CommandError(67, "The field 'partialFilterExpression' must be an object")
   for (const [key, value] of Object.entries(filter)) {
@@ -214,7 +215,7 @@ export const buildIndex = (
 export const mayHoldArrays = ({ multikey, arrays }: Index, component: number): boolean =>
   multikey && (arrays?.has(component) ?? true)
 
-/** Whether the keys say what the values of this component are, but for null, which may be a missing one. */
+/** Whether the keys contain the values of this component. Null is ambiguous: the field may be missing. */
 export const tellsValues = (index: Index, component: number): boolean =>
   !index.cut && index.losses?.has(component) === false && !mayHoldArrays(index, component)
 
@@ -222,14 +223,17 @@ const sameKey = (a: Document, b: Document): boolean =>
   JSON.stringify(Object.entries(a.key).map(([field, kind]) => [field, toNumber(kind)])) ===
   JSON.stringify(Object.entries(b.key).map(([field, kind]) => [field, toNumber(kind)]))
 
-/** What tells two indexes on the same key apart. */
+/** The options that distinguish two indexes on the same key. */
 const sameScope = (a: Document, b: Document): boolean =>
   truthy(a.unique) === truthy(b.unique) &&
   truthy(a.sparse) === truthy(b.sparse) &&
   equal(a.partialFilterExpression, b.partialFilterExpression) &&
   collationOf(a.collation) === collationOf(b.collation)
 
-/** True when the index exists already. @throws 86 for a name in use, 85 for an index that is there but for its options */
+/**
+ * Returns true if the index exists already.
+ * @throws 86 for a name in use, 85 for an index that differs only in its options
+ */
 export const alreadyExists = (indexes: readonly Index[], spec: Document): boolean => {
   for (const { spec: existing } of indexes) {
     const same = sameKey(existing, spec) && sameScope(existing, spec)
@@ -253,17 +257,17 @@ interface Walk {
 /** The entries of a document in an index. */
 export interface IndexEntries {
   readonly keys: readonly Buffer[]
-  /** The components in which there are arrays. */
+  /** The components that contain arrays. */
   readonly arrays: ReadonlySet<number>
   /** Whether each key gives the value of a component back. */
   isKept(component: number): boolean
-  /** What the keys were made of, one after the other. */
+  /** The values that the keys were made of, in the order of the keys. */
   values(): readonly unknown[][]
 }
 
 /**
- * The document's entries in an index; none when a sparse or partial index leaves the document out.
- * @param id of its record, with which the keys end
+ * The document's entries in an index; none if a sparse or partial index leaves the document out.
+ * @param id the id of its record, with which the keys end
  */
 export const indexEntries = (index: Index, id: Uint8Array, document: Document): IndexEntries => {
   if (index.filter && !index.filter(document)) return NONE
@@ -283,7 +287,7 @@ const deepEntries = (index: Index, document: Document, end: Uint8Array): IndexEn
   return { ...distinct(index, rows, end), arrays: state.arrays }
 }
 
-/** Of rows that are equal as the index compares them, one. */
+/** Removes rows that are equal under the index's collation. */
 const distinct = (index: Index, rows: unknown[][], end: Uint8Array): Omit<IndexEntries, 'arrays'> => {
   const unique = new Map<string, { key: Buffer; row: unknown[] }>()
   for (const row of rows) {
@@ -298,7 +302,7 @@ const distinct = (index: Index, rows: unknown[][], end: Uint8Array): Omit<IndexE
   }
 }
 
-/** The same of an index whose components are fields of the document itself, as those of most are. */
+/** A faster version for an index whose components are top-level fields, as in most indexes. */
 const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
   const row: unknown[] = []
   let present = false
@@ -324,7 +328,7 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
   const isEmpty = array.length === 0
   if (index.sparse && !present && !isEmpty && array.every((element) => element === undefined)) return NONE
   const arrays = new Set([at])
-  // An empty one sorts before null.
+  // An empty array sorts before null.
   const elements = isEmpty ? [undefined] : [...new Set(array)].map((element) => element ?? null)
   const values = () => elements.map((element) => row.with(at, element))
   const tell = !index.collation && elements.every((element) => typeof element === 'string')
@@ -337,7 +341,10 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
   }
 }
 
-/** Follows every component to its end or to an array; all components that meet the same array go through it together. */
+/**
+ * Follows each component to its end or to an array. Components that meet the same array go through it
+ * together.
+ */
 const expand = (walks: Walk[], state: { arrays: Set<number>; present: boolean }): unknown[][] => {
   const ends = walks.map(advance)
   let array: unknown[] | undefined
@@ -359,7 +366,7 @@ const expand = (walks: Walk[], state: { arrays: Set<number>; present: boolean })
     ),
   )
 }
-/** An array's element: where a component ends, even if it is an array itself. */
+/** An element of an array in which a component ends, even if the element is an array itself. */
 class Leaf {
   readonly value: unknown
   constructor(value: unknown) {
@@ -381,7 +388,7 @@ const finish = ({ value }: Walk, state: { present: boolean }): unknown => {
   return found ?? null
 }
 
-/** An empty array sorts before null; below one there is nothing. */
+/** An empty array sorts before null; paths into it find nothing. */
 const emptyArray = ({ rest }: Walk, state: { present: boolean }): unknown => {
   if (rest.length > 0) return null
   state.present = true

@@ -1,25 +1,27 @@
-/** Index keys: bytes whose order is the order of BSON values. Only key-reader.ts knows, too, how they look. */
+/** Index keys: bytes that sort like BSON values. Besides this file, only key-reader.ts knows their format. */
 import { createHash } from 'node:crypto'
 import type { Binary, Document, ObjectId, Timestamp } from 'bson'
 import { type Collation, lengthOf, typeOrder } from '../../values/compare.ts'
 import { numberParts } from '../../values/numbers.ts'
 import { fields } from '../../values/values.ts'
 
-/** lmdb allows 1978 bytes for a key; the space, a record id and the hash of a long key take the rest. */
+/** lmdb allows 1978 bytes for a key. The space, a record id and the hash of a long key need the rest. */
 const LONGEST = 1900
 const KEPT = LONGEST - 20
 
-/** What the number of an index's space takes of the key of an entry. */
+/** The bytes of the space number at the start of each key. */
 export const SPACE_BYTES = 4
 
-/** What an index says of its keys. */
+/** The properties of an index that decide the form of its keys. */
 interface Encoding {
   readonly space: number
   readonly descending: readonly boolean[]
   readonly collation: Collation | undefined
 }
 
-/** An entry as it lies in the data file: the values between the number of the index's space and what tells the record. */
+/**
+ * An entry as stored: the number of the index's space, the values, and the suffix that identifies the record.
+ */
 export const encodeEntry = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
@@ -30,7 +32,7 @@ export const encodeEntry = (
   return entryEnded(space, end)
 }
 
-/** The entries of these values with each of the elements in the place of one: what they share is encoded once. */
+/** Encodes one entry for each element in one component. The parts that the entries share are encoded once. */
 export const encodeEntries = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
@@ -51,11 +53,13 @@ export const encodeEntries = (
   })
 }
 
-/** What has been written, as the key of an entry: beyond LONGEST hashed, so that equal keys stay equal. */
+/**
+ * The scratch bytes as the key of an entry. Beyond LONGEST they are hashed, so that equal keys stay equal.
+ */
 const entryEnded = (space: number, end: Uint8Array): Buffer => {
   scratch.writeUInt32BE(space)
   if (length - SPACE_BYTES > LONGEST) {
-    // What was written stays: the next entry may begin with the same.
+    // The scratch bytes stay: the next entry may begin with the same ones.
     const hash = createHash('sha1').update(scratch.subarray(SPACE_BYTES, length)).digest()
     return Buffer.concat([scratch.subarray(0, SPACE_BYTES + KEPT), hash, end])
   }
@@ -63,11 +67,11 @@ const entryEnded = (space: number, end: Uint8Array): Buffer => {
   return copyOfScratch()
 }
 
-/** Whether a key may have been cut, so that its order is lost. @param end what it ends with */
+/** Whether a key may have been cut, which loses its order. @param end the suffix of the key */
 export const mayBeCut = (key: Uint8Array, end: Uint8Array): boolean =>
   key.length - SPACE_BYTES - end.length >= LONGEST
 
-/** Where keys are written before they are copied: they are short, and there are many. */
+/** Keys are written here before they are copied: they are short, and there are many. */
 let scratch = Buffer.allocUnsafe(4096)
 let length = 0
 
@@ -121,7 +125,10 @@ const invert = (bytes: Buffer, from: number, to: number): void => {
   for (let at = from; at < to; at++) bytes[at] = ~(bytes[at] as number)
 }
 
-/** One end of a range of keys; a bound longer than keys may be is cut, and then covers all that share the cut. */
+/**
+ * One end of a range of keys. A bound longer than a key can be is cut, and then covers all keys that share
+ * the cut.
+ */
 export const encodeStart = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
@@ -133,13 +140,13 @@ export const encodeStart = (
   return copyOfScratch()
 }
 
-/** The bytes that every text beginning with `prefix` has first. */
+/** The bytes with which every text starts that begins with `prefix`. */
 export const textPrefix = (prefix: string, descending: boolean): Buffer => {
   const key = components([prefix], [descending])
   return key.subarray(0, Math.min(key.length - 2, KEPT))
 }
 
-/** The smallest bytes above everything that starts with `prefix`. */
+/** The smallest bytes above all keys that start with `prefix`. */
 export const after = (prefix: Buffer): Buffer => {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
@@ -149,7 +156,7 @@ export const after = (prefix: Buffer): Buffer => {
   return bytes
 }
 
-/** The first byte of every key of a value's type: all of its keys lie from here to `after` it. */
+/** The first byte of every key of a value's type. All of these keys lie between it and `after` it. */
 export const typePrefix = (value: unknown, descending: boolean): Buffer => {
   const type = typeOrder(value)
   return Buffer.of(descending ? ~type : type)
@@ -189,7 +196,10 @@ const appendDocument = (value: Document, collation?: Collation): void => {
   putByte(0)
 }
 
-/** Type, the double with its sign bit arranged for byte order, then what the double leaves over. */
+/**
+ * The type, the double with its sign bit arranged for byte order, then the remainder that the double cannot
+ * hold.
+ */
 const putNumber = (value: unknown): void => {
   const [near, rest] = numberParts(value)
   putByte(10)
@@ -211,7 +221,9 @@ const putDouble = (value: number): void => {
   else scratch[at] = (scratch[at] as number) | 0x80
 }
 
-/** Text ended by two zero bytes; a zero inside is escaped, so no text is the start of another's bytes. */
+/**
+ * A text ends with two zero bytes. Zeros inside are escaped, so no text is a prefix of another one's bytes.
+ */
 const putText = (text: string): void => {
   for (const [i, part] of (text.includes('\0') ? text.split('\0') : [text]).entries()) {
     if (i > 0) putPair(0, 0xff)
@@ -227,7 +239,7 @@ const putPair = (first: number, second: number): void => {
   scratch[length++] = second
 }
 
-/** A whole number of 64 bits, as its upper and its lower half. */
+/** A 64-bit integer as its upper and its lower half. */
 const putWords = (upper: number, lower: number): void => {
   makeRoom(8)
   scratch.writeUInt32BE(upper, length)
@@ -235,7 +247,7 @@ const putWords = (upper: number, lower: number): void => {
   length += 8
 }
 
-/** Milliseconds; those before 1970 come first. */
+/** Milliseconds; times before 1970 sort first. */
 const putTime = (time: number): void => {
   const upper = Math.floor(time / 2 ** 32)
   putWords(upper + 2 ** 31, time - upper * 2 ** 32)

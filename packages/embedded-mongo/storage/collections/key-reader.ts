@@ -1,16 +1,19 @@
-/** The way back from index keys: BSON made of them as they lie there, without a value for each component. */
+/** Decodes index keys directly into BSON bytes, without a JavaScript value for each component. */
 import { type Collation, typeOrder } from '../../values/compare.ts'
 import { type Run, viewOf } from '../../values/raw.ts'
 import { bsonType, toNumber } from '../../values/values.ts'
 
-/** What stands first in a component, by its type. */
+/** The type bytes with which components begin. */
 const NUMBER = 10
 const TEXT = 15
 const OBJECT_ID = 35
 const BOOLEAN = 40
 const DATE = 45
 
-/** Whether a key gives the value back: it knows no number's type but the one that JavaScript's drivers choose. */
+/**
+ * Whether a key gives the value back. A key does not know a number's type, so it assumes the one that drivers
+ * choose.
+ */
 export const isKept = (value: unknown, collation?: Collation): boolean => {
   switch (typeOrder(value)) {
     case NUMBER:
@@ -22,7 +25,7 @@ export const isKept = (value: unknown, collation?: Collation): boolean => {
     case DATE:
       return true
     default:
-      // Of what is null or nothing a key says that it does not know.
+      // For null and missing values the reader reports that the key is ambiguous.
       return value === null || value === undefined
   }
 }
@@ -34,33 +37,33 @@ const isPlainNumber = (value: unknown): boolean => {
   return (type === 'Double' || typeof value === 'number') && !isInt32(number) && !Number.isNaN(number)
 }
 
-/** Also zero with a minus, which is no Int32 and has the key of the one without. */
+/** Minus zero also counts: it is no Int32, but has the same key as zero. */
 const isInt32 = (number: number): boolean => (number | 0) === number
 
-/** A component of a key, and the field that it becomes; undefined: it is passed over. */
+/** A component of a key and the field that it becomes; undefined: the component is skipped. */
 export interface Part {
   name: string | undefined
   descending: boolean
 }
 
-/** What the space's number takes of a key. */
+/** The bytes of the space number at the start of each key. */
 const SPACE_BYTES = 4
-/** No text in a key is longer, and the two bytes for a zero become one. */
+/** Bounds the text in a key: the two bytes of an escaped zero become one. */
 const MOST_OF_KEY = 2000
 
-/** Makes documents of keys, one behind the other. */
+/** Builds documents from keys, one after the other in the same buffer. */
 export class KeyReader {
-  /** With the bits that are turned: none, or all. */
+  /** Each part with the mask that its bytes are XORed with: no bits, or all. */
   readonly #parts: { head: Head | undefined; mask: 0 | -1 }[]
   readonly #most: number
-  /** The first part that is looked at in each key, and where it begins. */
+  /** The first part to read in each key, and its offset. */
   #first = 0
   #offset = SPACE_BYTES
   #key: Uint8Array = new Uint8Array()
   #source = viewOf(this.#key)
   #slab = Buffer.alloc(0)
   #target = viewOf(this.#slab)
-  /** Where the last document begins, and where it ends. */
+  /** The start of the last document, and its end. */
   #last = 0
   #to = 0
 
@@ -72,7 +75,10 @@ export class KeyReader {
     this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MOST_OF_KEY)
   }
 
-  /** All keys that follow begin with these bytes, whole components: what is passed over there is not looked at again. */
+  /**
+   * All following keys begin with these bytes, which are whole components. Skipped components among them are
+   * not parsed again.
+   */
   expect(shared: Uint8Array): void {
     for (const { head, mask } of this.#parts) {
       const from = this.#offset
@@ -84,20 +90,20 @@ export class KeyReader {
     }
   }
 
-  /** Those that have been appended since; their bytes are used again when more is asked for. */
+  /** The documents appended since the last call. Their bytes are reused once the caller asks for more. */
   *take(): Iterable<Run> {
     if (this.#to > 0) yield this.#slab.subarray(0, this.#to)
     this.#to = 0
   }
 
-  /** Forgets the last one. */
+  /** Discards the last document. */
   undo(): void {
     this.#to = this.#last
   }
 
   /**
-   * @param key where a key begins at `first`
-   * @returns false where it does not tell: null stands for a missing value, too
+   * @param key contains a key that begins at `first`
+   * @returns false where the key is ambiguous: null may also stand for a missing value
    */
   append(key: Uint8Array, first: number): boolean {
     if (this.#slab.length - this.#to < this.#most) this.#makeRoom()
@@ -135,7 +141,10 @@ export class KeyReader {
 
 const typeAt = (key: Uint8Array, from: number, mask: number): number => ((key[from] as number) ^ mask) & 0xff
 
-/** A type, which is not known yet, and a name, four bytes at once: what is too much is written over. */
+/**
+ * A type byte, still unknown, and a field name. It is written four bytes at a time; later bytes overwrite the
+ * surplus.
+ */
 interface Head {
   words: number[]
   length: number
@@ -155,7 +164,10 @@ const putHead = (target: DataView, to: number, { words }: Head): void => {
   for (let i = 0; i < words.length; i++) target.setInt32(to + 4 * i, words[i] as number, true)
 }
 
-/** Writes what a component says, and its type at `head`. @returns where it ends; -1: it does not tell */
+/**
+ * Writes the value of a component, and its type at `head`.
+ * @returns the end of the value; -1: the key is ambiguous
+ */
 const putValue = (
   target: DataView,
   head: number,
@@ -194,7 +206,7 @@ const putValue = (
 const SIGN = 1 << 31
 const double = new DataView(new ArrayBuffer(8))
 
-/** As drivers write a number: whole ones as Int32 where they fit. */
+/** Numbers as drivers write them: integers that fit become Int32. */
 const putNumber = (
   target: DataView,
   head: number,
@@ -217,7 +229,7 @@ const putNumber = (
 const numberAt = (source: DataView, at: number, mask: number): number => {
   const first = source.getInt32(at) ^ mask
   const isNegative = first >= 0
-  // The sign of what is not negative is turned, and nothing else.
+  // Only the sign bit of a number that is not negative is flipped.
   if (!isNegative && mask === 0) return -source.getFloat64(at)
   double.setInt32(0, isNegative ? ~first : first ^ SIGN)
   double.setInt32(4, source.getInt32(at + 4) ^ (isNegative ? ~mask : mask))
@@ -229,7 +241,7 @@ const putText = (target: DataView, to: number, key: Uint8Array, from: number, ma
   for (let at = from; !isEnd(key, at, mask); at++) {
     const byte = ((key[at] as number) ^ mask) & 0xff
     target.setUint8(end++, byte)
-    // A zero is followed by what tells it from the end.
+    // A second byte distinguishes an escaped zero from the end of the text.
     if (byte === 0) at++
   }
   target.setUint8(end++, 0)
@@ -240,7 +252,7 @@ const putText = (target: DataView, to: number, key: Uint8Array, from: number, ma
 const isEnd = (key: Uint8Array, at: number, mask: number): boolean =>
   key[at] === (mask & 0xff) && key[at + 1] === (mask & 0xff)
 
-/** Where the next component begins; -1: nobody knows. */
+/** The start of the next component; -1: unknown. */
 const pastComponent = (key: Uint8Array, from: number, type: number, mask: number): number => {
   switch (type) {
     case NUMBER:

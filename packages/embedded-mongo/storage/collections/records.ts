@@ -1,4 +1,7 @@
-/** Documents in their collections: records under ever growing ids, kept in step with every index and the count. */
+/**
+ * Documents in their collections: records under increasing ids. Writes keep all indexes and the count in step
+ * with them.
+ */
 import { type Document, ObjectId } from 'bson'
 import { equal } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
@@ -19,7 +22,7 @@ export interface StoredRecord {
   bytes: Buffer
 }
 
-/** A record and what its bytes say. */
+/** A record with its decoded document. */
 export interface Match extends StoredRecord {
   document: Document
 }
@@ -35,7 +38,7 @@ export function* scanRecords(view: View, collection: Collection, reverse = false
   for (const { key, value } of view.range(low, high, reverse)) yield { id: key.subarray(4), bytes: value }
 }
 
-/** The entries of an index in a range: only those of a unique one hold something beside their keys. */
+/** The entries of an index in a range. Only entries of unique indexes have a value beside their key. */
 export function* scanIndex(
   view: View,
   { unique }: Pick<Index, 'unique'>,
@@ -48,11 +51,11 @@ export function* scanIndex(
   else for (const key of view.keys(low, high, reverse, expected)) yield { key, value: nothing }
 }
 
-/** The record that an index entry leads to; a multikey index may name one more than once. */
+/** The record of an index entry. A multikey index may return the same record more than once. */
 export const recordIdOf = ({ unique }: Pick<Index, 'unique'>, { key, value }: Entry): Buffer =>
   unique ? value : idIn(key)
 
-/** The record that a key names, unless its index is a unique one. */
+/** The record id at the end of a key, for an index that is not unique. */
 export const idIn = (key: Buffer): Buffer => key.subarray(key.length - ID_BYTES)
 
 /** Ids only grow while the process lives, so that natural order is the order of insertion. */
@@ -73,7 +76,10 @@ const lastId = (view: View, collection: Collection): number => {
   return 0
 }
 
-/** What a document has in an index. An entry leads to its record by its value where the index is unique, else by the end of its key. */
+/**
+ * The entries of a document in an index. In a unique index the value of an entry is the record id, otherwise
+ * its key ends with the id.
+ */
 interface Entries extends IndexEntries {
   index: Index
 }
@@ -81,7 +87,7 @@ interface Entries extends IndexEntries {
 const entriesIn = (indexes: readonly Index[], { id, document }: Pick<Match, 'id' | 'document'>): Entries[] =>
   indexes.map((index) => ({ index, ...indexEntries(index, id, document) }))
 
-/** Notes what the index has to know of its keys before they are there. */
+/** Raises the flags of an index before its new keys exist. */
 const noteEntries = (view: WritableView, { index, keys, arrays, isKept }: Entries, id: Buffer): void => {
   if (keys.length === 0) return
   for (const component of arrays) noteArray(view, index, component)
@@ -91,7 +97,7 @@ const noteEntries = (view: WritableView, { index, keys, arrays, isKept }: Entrie
     if (!isKept(component)) noteLoss(view, index, component)
 }
 
-/** The entries that a document has, as they lie in the data file. */
+/** The entries of a document as they are stored. */
 export const storedEntries = (
   indexes: readonly Index[],
   id: Buffer,
@@ -106,12 +112,13 @@ const putEntry = (view: WritableView, { unique }: Index, key: Buffer, id: Buffer
 }
 
 const removeEntry = (view: WritableView, index: Index, key: Buffer, id: Buffer): void => {
-  // While a unique index is being filled, the key may be another document's.
+  // While a unique index is being filled, the key may belong to another document.
   if (!index.unique || index.ready || view.get(key)?.equals(id)) view.remove(key)
 }
 
 /**
- * @param old what the document had before: while an index is being filled, another may have it, too
+ * @param old the document's former entries: while an index is being filled, another document may have them,
+ * too
  * @throws 11000 before anything is changed
  */
 const checkUnique = (
@@ -182,7 +189,7 @@ export const replaceRecord = (
 
 const nameOf = (key: Buffer): string => key.toString('latin1')
 
-/** False when all that an index looks at is the same in both documents. */
+/** Returns false if no field of the index differs between the documents. */
 const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
   index.filter !== undefined ||
   index.fields.some((field) => {
@@ -197,13 +204,16 @@ const removeRecord = (view: WritableView, collection: Collection, match: Match):
   tally(view, collection.indexes, match.document, undefined)
 }
 
-/** The fields that indexes look at: most documents have many more. */
+/** The fields that indexes use: most documents have many more. */
 const rootsOf = (indexes: readonly Index[]): Buffer[] => {
   const roots = indexes.flatMap(({ fields }) => fields.map((field) => field.split('.', 1)[0] as string))
   return [...new Set(roots)].map((root) => Buffer.from(root))
 }
 
-/** Fills new indexes from the records behind `from`; the last one done when it is others' turn. @throws 11000 */
+/**
+ * Fills new indexes from the records after `from`. Returns the last record done when the time slice ends.
+ * @throws 11000
+ */
 export const fillIndexes = (
   view: WritableView,
   collection: Collection,
@@ -227,7 +237,7 @@ const countKey = ({ space }: { space: number }): Buffer => inSpace(0, Buffer.fro
 
 export const isCountKey = (key: Buffer): boolean => key.readUInt32BE(0) === 0 && key[4] === 0x23
 
-/** How many documents there are, kept and not counted. */
+/** The stored number of documents; nothing is counted. */
 export const countRecords = (view: View, collection: Collection): number =>
   Number(view.get(countKey(collection))?.toString() ?? 0)
 
@@ -236,11 +246,11 @@ export const changeCount = (view: WritableView, collection: Collection, differen
     view.put(countKey(collection), Buffer.from(String(countRecords(view, collection) + difference)))
 }
 
-/** A count as a transaction leaves it: what others have added since its snapshot stays. */
+/** A count as a transaction leaves it: keeps changes that others committed since its snapshot. */
 export const countDifference = (now: Buffer | undefined, own: Buffer, before: Buffer | undefined): Buffer =>
   Buffer.from(String(Number(now ?? 0) + Number(own) - Number(before ?? 0)))
 
-/** Removes what was found, and keeps the count. */
+/** Removes the matches and updates the count. */
 export const removeAll = (view: WritableView, collection: Collection, matches: Match[]): number => {
   for (const match of matches) removeRecord(view, collection, match)
   changeCount(view, collection, -matches.length)
@@ -250,14 +260,14 @@ export const removeAll = (view: WritableView, collection: Collection, matches: M
 const discardedKey = (space: number): Buffer => inSpace(0, Buffer.from(`d${String(space).padStart(10, '0')}`))
 const PURGED_AT_ONCE = 2000
 
-/** Notes a space, and the count kept under its name, as rubbish. */
+/** Marks a space, and the count stored under its number, for removal. */
 export const markDiscarded = (view: WritableView, space: number): void =>
   view.put(discardedKey(space), Buffer.from(String(space)))
 
 export const discardedSpaces = (view: View): number[] =>
   [...view.range(discardedKey(0), inSpace(0, Buffer.from('e')))].map(({ value }) => Number(value))
 
-/** Removes some bytes of a discarded space; false when nothing is left to remove. */
+/** Removes some bytes of a discarded space. Returns false when nothing is left to remove. */
 export const purgeSome = (view: WritableView): boolean => {
   const [next] = view.range(discardedKey(0), inSpace(0, Buffer.from('e')))
   if (!next) return false

@@ -1,6 +1,7 @@
 /**
- * How many documents have the same array in the field with which an index begins, such as who may read them. There are far
- * fewer such arrays than documents, so that what many values of the field lead to is counted without looking at it.
+ * Tallies: the number of documents that have the same array in the first field of an index, such as their
+ * permissions. There are far fewer such arrays than documents, so the engine answers an `$in` on that field
+ * from the tallies, without a scan.
  */
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
@@ -10,24 +11,24 @@ import { inSpace, raiseFlag } from './catalog.ts'
 import type { Index } from './indexes.ts'
 import { after, encodeStart, SPACE_BYTES } from './key-codec.ts'
 
-/** Longer arrays are as a rule no two documents'. */
+/** Two documents rarely share an array that is longer. */
 const MOST_ELEMENTS = 64
 const HASH_BYTES = 20
 
-/** Whether an index can be tallied; that all of its documents have arrays there shows when they come. */
+/** Whether an index can be tallied. The documents must also have arrays there, which only writes show. */
 export const mayTally = ({ fields, descending, unique, sparse, filter, collation }: Index): boolean =>
   fields.length > 1 &&
   !fields[0]?.includes('.') &&
   descending[0] === false &&
   !(unique || sparse || filter || collation)
 
-/** Elements are told by the bytes with which their keys begin, behind the index's space. */
+/** Elements are identified by the bytes with which their keys begin, after the index's space. */
 interface Tallied {
   elements: Buffer[]
   hash: Buffer
 }
 
-/** What was made of arrays of texts, by these. */
+/** A cache for arrays of texts, by these texts. */
 const known = new Map<string, Tallied>()
 const MOST_KNOWN = 1000
 
@@ -50,15 +51,21 @@ const talliedIn = (index: Index, document: Document): Tallied | undefined => {
 const beginningOf = (index: Index, element: unknown): Buffer =>
   encodeStart(index, [element ?? null]).subarray(SPACE_BYTES)
 
-/** Of an index it is the count of one array: named as the counts of collections are, and changed by transactions as they are. */
+/**
+ * The key of one array's count. It has the form of a collection's count, so transactions merge both in the
+ * same way.
+ */
 const tallyKey = ({ space }: Index, hash: Buffer): Buffer =>
   inSpace(0, Buffer.concat([Buffer.from(`#${space} `), hash]))
 
-/** All arrays that have had an element. */
+/** The keys of all arrays that contain an element. */
 const elementKey = ({ space }: Index, element: Buffer): Buffer =>
   inSpace(0, Buffer.concat([Buffer.from(`t${String(space).padStart(10, '0')}`), element]))
 
-/** What a document was, and what it is now, in the tallies of its collection; undefined: it was not there, or is not. */
+/**
+ * Updates the tallies for a change from `before` to `now`; undefined: the document did not exist, or no
+ * longer does.
+ */
 export const tally = (
   view: WritableView,
   indexes: readonly Index[],
@@ -68,12 +75,13 @@ export const tally = (
   for (const index of indexes) {
     if (!index.tallied) continue
     if (!index.ready) {
-      // Whether its filling has met the document already, or will, a transaction cannot know.
+      // The build of the index may have counted this document already, or not. A transaction cannot know.
       raiseFlag(view, index, 'untallied')
       continue
     }
     const [old, fresh] = [before && talliedIn(index, before), now && talliedIn(index, now)]
-    // What cannot be tallied is noted with it. The others go on being counted: its write may be undone.
+    // An array that cannot be tallied sets the flag. The other arrays stay counted, because this write may be
+    // undone.
     if (now && !fresh) raiseFlag(view, index, 'untallied')
     if (old && fresh?.hash.equals(old.hash)) continue
     if (old) change(view, index, old, -1)
@@ -81,7 +89,7 @@ export const tally = (
   }
 }
 
-/** Counts a document that was there before the index. */
+/** Counts a document that is older than the index. */
 export const tallyFilled = (view: WritableView, indexes: readonly Index[], document: Document): void => {
   for (const index of indexes) {
     if (!index.tallied) continue
@@ -101,17 +109,17 @@ const change = (view: WritableView, index: Index, { elements, hash }: Tallied, d
 
 const NOTHING = Buffer.alloc(0)
 
-/** Whether the tallies of an index know all of its documents. */
+/** Whether the tallies of an index include all of its documents. */
 export const isTallied = ({ ready, tallied, untallied }: Index): boolean => ready && tallied && !untallied
 
-/** Where all that is kept of an index's tallies lies. */
+/** The bounds of all tallies of an index. */
 export const tallyBounds = (space: number): [Buffer, Buffer][] =>
   [`#${space} `, `t${String(space).padStart(10, '0')}`].map((prefix) => {
     const low = inSpace(0, Buffer.from(prefix))
     return [low, after(low)]
   })
 
-/** Counts the documents again that it is shown. */
+/** Recounts documents and compares the result with the stored tallies. */
 export class TallyCheck {
   readonly #index: Index
   readonly #counts = new Map<string, number>()
@@ -125,7 +133,7 @@ export class TallyCheck {
     this.#counts.set(hash, (this.#counts.get(hash) ?? 0) + 1)
   }
 
-  /** @throws what has been tallied otherwise */
+  /** @throws if a stored tally differs */
   compare(view: View): void {
     const { name, space } = this.#index
     const [bounds] = tallyBounds(space)
@@ -139,7 +147,10 @@ export class TallyCheck {
   }
 }
 
-/** How many documents have any of these elements. @param starts the keys of the index with which those of an element begin */
+/**
+ * The number of documents that have any of these elements.
+ * @param starts the prefixes of the elements' keys in the index
+ */
 export const countTallied = (view: View, index: Index, starts: readonly Buffer[]): number => {
   const hashes = new Set<string>()
   const visitor: Visitor = (bytes, _, end) => {

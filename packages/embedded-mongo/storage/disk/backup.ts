@@ -1,18 +1,12 @@
-/** A consistent copy of a data file that is in use, with its checksum, and the way back into a new directory. */
+/**
+ * Writes a consistent copy of a data file in use, with its checksum, and restores it into a new directory.
+ */
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  createReadStream,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-} from 'node:fs'
+import { copyFileSync, createReadStream, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA, FORMAT, MARKER, replaceFile } from './data-directory.ts'
 
-/** Says what a backup holds; a backup without it was not finished. */
+/** Describes the backup. A backup without this file was not finished. */
 const RECEIPT = 'backup.json'
 
 interface Receipt {
@@ -22,7 +16,7 @@ interface Receipt {
   at: string
 }
 
-/** @throws when the directory holds anything already */
+/** @throws if the directory is not empty */
 const makeEmpty = (directory: string): void => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   if (readdirSync(directory).length > 0) throw new Error(`the directory ${directory} is not empty`)
@@ -52,14 +46,20 @@ export const writeBackup = async (
   return receipt
 }
 
-/** Makes a data directory from a backup; the engine verifies it when it first opens it. @throws when it does not fit */
+/**
+ * Creates a data directory from a backup. The engine verifies it at its first start.
+ * @throws if the backup is inconsistent
+ */
 export const restoreBackup = async (from: string, to: string): Promise<void> => {
   const [receiptFile, file] = [join(from, RECEIPT), join(from, DATA)]
-  if (!existsSync(receiptFile)) throw new Error(`${from} holds no finished backup: ${RECEIPT} is missing`)
+  // Unlike existsSync, statSync distinguishes a missing file from one that may not be read.
+  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
+  if (sizeOf(receiptFile) === undefined)
+    throw new Error(`${from} holds no finished backup: ${RECEIPT} is missing`)
   const receipt: Receipt = JSON.parse(readFileSync(receiptFile, 'utf8'))
   if (receipt.format !== FORMAT)
     throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT}`)
-  if (!existsSync(file) || statSync(file).size !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
+  if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
     throw new Error(`${from} is damaged: ${DATA} is not what was backed up`)
   makeEmpty(to)
   copyFileSync(file, join(to, DATA))

@@ -1,4 +1,4 @@
-/** The directory the data lies in: one process at a time, one format, nothing made anew over what is damaged. */
+/** The data directory: one process at a time, one format. Damaged files are never recreated. */
 import {
   closeSync,
   existsSync,
@@ -6,7 +6,6 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -16,6 +15,8 @@ import {
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { checkAccess, StartFault, whyNoAccess } from './file-access.ts'
+import { checkPages, DamagedFile } from './pages.ts'
 
 export const FORMAT = 1
 export const MARKER = 'embedded-mongo.json'
@@ -25,42 +26,47 @@ const READERS_BYTES = 700_000
 const STATE = 'data.mdb.state'
 const LOCK = 'lock.sock'
 const ANNOUNCED = 'announced'
-/** While it is there, nobody has seen that the data file is whole. */
+/** This file exists until the data file has been verified. */
 const UNVERIFIED = 'data.mdb.unverified'
 
-/** A reason not to start, as a sentence for the operator. */
-export class StartFault extends Error {}
+export const damaged = (directory: string, what: string): StartFault =>
+  new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory`)
+
+/**
+ * Whether the process ended by a signal of a crash, as lmdb causes on unexpected pages. Other signals come
+ * from outside.
+ */
+export const isCrash = (signal: string | null): boolean =>
+  ['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL'].includes(String(signal))
 
 export interface DataDirectory {
   file: string
   /**
-   * Why the file should not simply be believed: it was left by a process that did not close it, or it is not the
-   * file that was here before, or shorter than it says it is.
+   * A reason to verify the file before use: no process closed it, it was copied here, or it is shorter than
+   * its own header says.
    */
   doubt: 'unclean' | 'copied' | undefined
-  /** Says that the data file is whole and in use: from now on its absence is damage. */
+  /** Records that the data file is complete and in use. From then on its absence is damage. */
   confirm(): void
-  /** Tells who asks at the lock where the engine listens. */
+  /** Stores the engine's address, for processes that query the lock. */
   announce(address: string): void
-  /** Says that the data file has been closed, and lets others have the directory. */
+  /** Records that the data file has been closed, and releases the lock. */
   release(): void
 }
 
-/** Enters the directory, making it (mode 700) when it does not exist, and locks it. @throws StartFault */
-export const openDataDirectory = async (directory: string): Promise<DataDirectory> => {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    process.chdir(directory)
-  } catch (error) {
-    throw new StartFault(`cannot use data directory ${directory}: ${(error as Error).message}`)
-  }
+/**
+ * Locks the directory, and creates it (mode 700) if it does not exist.
+ * @param below opening the data file reads the keys below this one
+ * @throws StartFault
+ */
+export const openDataDirectory = async (directory: string, below: Buffer): Promise<DataDirectory> => {
+  enter(directory)
   const lock = await takeLock(directory)
   try {
     const confirmed = checkFormat(directory)
     const present = existsSync(DATA)
-    if (confirmed && !present)
-      throw new StartFault(`data directory ${directory} is damaged: ${DATA} is missing`)
-    const cut = present && checkDataFile(directory)
+    if (confirmed && !present) throw damaged(directory, `${DATA} is missing`)
+    const cut = present && checkDataFile(directory, below)
     const doubt = present ? (cut ? 'copied' : doubtOf(confirmed)) : undefined
     reserve()
     const release = () => {
@@ -75,9 +81,20 @@ export const openDataDirectory = async (directory: string): Promise<DataDirector
   }
 }
 
+const enter = (directory: string): void => {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    process.chdir(directory)
+    checkAccess(directory, ['.', DATA, READERS, STATE, UNVERIFIED, MARKER, LOCK])
+  } catch (error) {
+    if (error instanceof StartFault) throw error
+    throw new StartFault(`cannot use data directory ${directory}: ${whyNoAccess(directory, error)}`)
+  }
+}
+
 /**
- * The lock is a listening socket in the directory: it ends with its process, however that ends, and knows no
- * process ids that could come round again. The path is relative, since socket paths must be short.
+ * The lock is a listening socket in the directory. It disappears with its process, and depends on no process
+ * ids, which could be reused. The path is relative, since socket paths must be short.
  */
 const takeLock = async (directory: string): Promise<Server> => {
   for (let attempt = 0; attempt < 3; attempt++) {
@@ -91,13 +108,13 @@ const takeLock = async (directory: string): Promise<Server> => {
   throw new StartFault(`data directory ${directory} is being opened by another embedded-mongo`)
 }
 
-/** What a lock tells of the process that holds it. */
+/** The description that a lock gives of its process. */
 interface Holder {
   process: number
-  /** Where it was started, and when. */
+  /** The directory in which the process was started, and the time. */
   startedIn?: string
   startedAt?: string
-  /** Where it listens, once it does. */
+  /** The engine's address, once it listens. */
   address?: string
 }
 
@@ -106,12 +123,12 @@ const nameOf = ({ process: id, startedIn, startedAt }: Holder): string =>
     ? `another embedded-mongo (process ${id})`
     : `a service that was started in ${startedIn} at ${startedAt}, process ${id}: stop it first`
 
-/** Where the process began: the engine works in its data directory. */
+/** Remembered because the engine changes into its data directory. */
 const startedIn = process.cwd()
 
 const listen = (): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
-    // Who is started by another process is known by that one.
+    // A forked engine gives its parent's id: that is the process people know.
     const holder: Holder = {
       process: process.send ? process.ppid : process.pid,
       ...{ startedIn, startedAt: new Date().toISOString().slice(0, 19).concat('Z') },
@@ -131,7 +148,7 @@ const listen = (): Promise<Server | undefined> =>
     })
   })
 
-/** The process behind a lock, undefined when it is dead. */
+/** Asks the process that holds a lock; undefined if the process is dead. */
 const askHolder = (path: string): Promise<Holder | undefined> =>
   new Promise((resolve) => {
     let answer = ''
@@ -146,7 +163,7 @@ const askHolder = (path: string): Promise<Holder | undefined> =>
     socket.on('close', () => resolve(holderIn(answer)))
   })
 
-/** An engine that is too busy to answer holds it all the same. */
+/** A busy engine may not answer, and still holds the lock. */
 function holderIn(answer: string): Holder {
   try {
     return JSON.parse(answer)
@@ -155,18 +172,18 @@ function holderIn(answer: string): Holder {
   }
 }
 
-/** Where the engine that has this directory open listens; undefined when none has. */
+/** The address of the engine that has this directory open; undefined if there is no such engine. */
 export const addressOf = async (directory: string): Promise<string | undefined> => {
   const here = process.cwd()
   if (!existsSync(directory)) return undefined
-  // Paths of sockets must be short; this one is looked up before the call returns.
+  // Socket paths must be short. The relative path is resolved before the call returns.
   process.chdir(directory)
   const question = askHolder(LOCK)
   process.chdir(here)
   return (await question)?.address
 }
 
-/** Moved away before it is removed: of two processes that find the same dead lock only one gets it. */
+/** Renames the dead lock before removing it: if two processes find it, only one gets it. */
 const clearStale = (): void => {
   const away = `${LOCK}.${process.pid}`
   try {
@@ -177,14 +194,15 @@ const clearStale = (): void => {
   rmSync(away, { force: true })
 }
 
-/** True when the directory holds a database of this format. */
+/** Returns true if the directory contains a database of this format. */
 const checkFormat = (directory: string): boolean => {
   if (!existsSync(MARKER)) return false
+  const text = readFileSync(MARKER, 'utf8')
   let format: unknown
   try {
-    format = JSON.parse(readFileSync(MARKER, 'utf8')).format
+    format = JSON.parse(text).format
   } catch {
-    throw new StartFault(`data directory ${directory} is damaged: ${MARKER} cannot be read`)
+    throw damaged(directory, `${MARKER} cannot be read`)
   }
   if (format !== FORMAT)
     throw new StartFault(
@@ -207,7 +225,7 @@ export const replaceFile = (name: string, content: object): void => {
   renameSync(`${name}.new`, name)
 }
 
-/** A full disk must not keep anyone from reading. */
+/** Ignores a full disk, which must not prevent reads. */
 const withRoom = (run: () => void): void => {
   try {
     run()
@@ -216,7 +234,7 @@ const withRoom = (run: () => void): void => {
   }
 }
 
-/** Which file lies here, so that a copy is known as one, and whether it is in use. */
+/** Stores the identity of the data file, which reveals a copy, and whether the file is in use. */
 const writeState = (open: boolean): void => {
   const { ino, mtimeMs } = statSync(DATA)
   replaceFile(STATE, { open, file: ino, changed: mtimeMs })
@@ -224,7 +242,7 @@ const writeState = (open: boolean): void => {
 
 const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
   if (!confirmed) return 'copied'
-  // Data files of earlier versions have no state beside them.
+  // Data files of earlier versions have no state file.
   if (!existsSync(STATE)) return 'unclean'
   try {
     const { open, file, changed } = JSON.parse(readFileSync(STATE, 'utf8'))
@@ -236,42 +254,32 @@ const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
   }
 }
 
-/** lmdb maps its table of readers into memory and dies when a page of it finds no room: its room is taken first. */
+/**
+ * lmdb maps its reader table into memory, and crashes if the disk has no room for one of its pages. Reserve
+ * the room first.
+ */
 const reserve = (): void => {
   const size = existsSync(READERS) ? statSync(READERS).blocks * 512 : 0
   if (size < READERS_BYTES) withRoom(() => writeFileSync(READERS, Buffer.alloc(READERS_BYTES)))
 }
 
 /**
- * lmdb maps the file into memory and dies where a page is missing at its end. So a file that is shorter than its
- * last page is filled up with zeros, which lmdb refuses to read, and must then prove that every page in use is there.
+ * Checks the data file without lmdb, which crashes in two cases:
+ * - It meets unexpected pages. So the pages that every start reads are read here first.
+ * - Pages are missing at the end of the mapped file. So a file shorter than its last page is padded with
+ * zeros, which lmdb refuses to read. The contents must then be verified.
  *
- * @returns true when the contents have to be verified
+ * @returns true if the contents must be verified
  */
-const checkDataFile = (directory: string): boolean => {
-  const damaged = (what: string) => new StartFault(`data directory ${directory} is damaged: ${DATA} ${what}`)
-  const size = statSync(DATA).size
-  const file = openSync(DATA, 'r')
-  const head = Buffer.alloc(0x10000 + META_BYTES)
-  const read = readSync(file, head, 0, head.length, 0)
-  closeSync(file)
-  const pageSize = read < META_BYTES ? 0 : head.readUInt32LE(META.pageSize)
-  if (pageSize < 256 || pageSize > 0x10000 || pageSize + META_BYTES > read) throw damaged('is not a database')
-  const pages = [0, pageSize].map((at) => {
-    if (head.readUInt32LE(at + META.magic) !== 0xbeefc0de) throw damaged('is not a database')
-    return [head.readBigUInt64LE(at + META.transaction), head.readBigUInt64LE(at + META.lastPage)] as const
-  })
-  const [, lastPage] = pages.reduce((a, b) => (b[0] > a[0] ? b : a)) as readonly [bigint, bigint]
-  const wanted = (Number(lastPage) + 1) * pageSize
-  if (wanted > MOST_BYTES) throw damaged('is not a database')
-  if (size < wanted) {
-    closeSync(openSync(UNVERIFIED, 'w'))
-    truncateSync(DATA, wanted)
+const checkDataFile = (directory: string, below: Buffer): boolean => {
+  try {
+    const wanted = checkPages(DATA, below)
+    if (statSync(DATA).size < wanted) {
+      closeSync(openSync(UNVERIFIED, 'w'))
+      truncateSync(DATA, wanted)
+    }
+    return existsSync(UNVERIFIED)
+  } catch (error) {
+    throw error instanceof DamagedFile ? damaged(directory, `${DATA} ${error.message}`) : error
   }
-  return existsSync(UNVERIFIED)
 }
-
-/** Where lmdb's two meta pages say what: the page size, the last page and the transaction that wrote it. */
-const META = { magic: 0x18, pageSize: 0x30, lastPage: 0x90, transaction: 0x98 }
-const META_BYTES = 0xa0
-const MOST_BYTES = 2 ** 42

@@ -1,31 +1,38 @@
-/** Views of the key space, and changes in memory over one of them. */
+/** Views of the key space, and in-memory changes on top of a view. */
 
 export interface Entry {
   key: Buffer
   value: Buffer
 }
 
-/** Keys begin with four bytes that name their space: a collection's records, one index, or the catalog. */
+/** Each key begins with four bytes for its space: a collection's records, one index, or the catalogue. */
 export interface View {
   get(key: Buffer): Buffer | undefined
-  /** Entries with low <= key < high, in key order or its reverse. @param expected how many will do, as a rule */
+  /**
+   * Entries with low <= key < high, in key order or its reverse.
+   * @param expected how many entries usually suffice
+   */
   range(low: Buffer, high: Buffer, reverse?: boolean, expected?: number): Iterable<Entry>
-  /** Their keys alone, which takes a third of the time. */
+  /** Only the keys, which takes a third of the time. */
   keys(low: Buffer, high: Buffer, reverse?: boolean, expected?: number): Iterable<Buffer>
   /**
-   * Shows the keys with low <= key < high without a copy of each: what a range of a hundred thousand takes is the copies.
-   * @returns the last one that was shown, when there may be more: the visitor has enough, or `most` have been shown
+   * Passes the keys with low <= key < high to the visitor without copying each; the copies dominate large
+   * ranges.
+   * @returns the last visited key if there may be more: the visitor had enough, or `most` keys were visited
    */
   visit(low: Buffer, high: Buffer, reverse: boolean, most: number, visitor: Visitor): Buffer | undefined
-  /** How many entries there are with low <= key < high. */
+  /** The number of entries with low <= key < high. */
   count(low: Buffer, high: Buffer): number
 }
 
-/** Sees a key where it lies, from its first byte to behind its last, until it returns. @returns whether it takes more */
+/**
+ * Receives the bytes of a key from `start` to before `end`; they are valid until it returns.
+ * @returns whether to continue
+ */
 export type Visitor = (bytes: Uint8Array, start: number, end: number) => boolean
 
 export interface WritableView extends View {
-  /** What has been noted in it, by what it is about. */
+  /** The flags raised in this view, by index. */
   noted?: Map<object, Set<string>>
   put(key: Buffer, value: Buffer): void
   remove(key: Buffer): void
@@ -41,7 +48,10 @@ interface Change {
 class Space {
   /** By their keys as latin1. */
   readonly #named = new Map<string, Change>()
-  /** Those that nobody has looked for since they came, as those of most indexes until they are on the disk: a name takes long. */
+  /**
+   * Changes not in `#named` yet, because nobody has looked one up since. Most index entries never get there:
+   * naming is slow.
+   */
   #fresh: Change[] = []
   #sorted: string[] | undefined
 
@@ -49,13 +59,13 @@ class Space {
     this.#fresh.push(change)
   }
 
-  /** As they came: of several of one key the last one counts. */
+  /** The changes in the order of arrival. Of several changes of one key the last one counts. */
   *inOrder(): Iterable<Change> {
     yield* this.#named.values()
     yield* this.#fresh
   }
 
-  /** One for each key. */
+  /** One change for each key. */
   get named(): ReadonlyMap<string, Change> {
     const { size } = this.#named
     for (const change of this.#fresh) this.#named.set(change.key.toString('latin1'), change)
@@ -64,7 +74,7 @@ class Space {
     return this.#named
   }
 
-  /** Those with low <= key < high, in key order. */
+  /** The changes with low <= key < high, in key order. */
   between(low: Buffer, high: Buffer): Change[] {
     const { named } = this
     this.#sorted ??= [...named.keys()].sort()
@@ -74,7 +84,7 @@ class Space {
   }
 }
 
-/** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
+/** In-memory changes on top of another view, which stays unchanged until someone applies them. */
 export class Overlay implements WritableView {
   #below: View
   noted?: Map<object, Set<string>>
@@ -84,7 +94,7 @@ export class Overlay implements WritableView {
     this.#below = below
   }
 
-  /** What was below has become part of this view. */
+  /** Replaces the view below after the changes have been written to it. */
   restOn(below: View): void {
     this.#below = below
   }
@@ -114,12 +124,12 @@ export class Overlay implements WritableView {
     space.add({ key, value })
   }
 
-  /** One for each key, by its name as latin1. @param without the spaces that are passed over */
+  /** One change for each key, by the key as latin1. @param without selects the spaces to skip */
   *changes(without: (space: number) => boolean): Iterable<[string, Change]> {
     for (const [number, space] of this.#spaces) if (!without(number)) yield* space.named
   }
 
-  /** All changes as they came: of several of one key the last one counts. */
+  /** All changes in the order of arrival. Of several changes of one key the last one counts. */
   *inOrder(): Iterable<Change> {
     for (const space of this.#spaces.values()) yield* space.inOrder()
   }
@@ -129,8 +139,8 @@ export class Overlay implements WritableView {
   }
 
   /**
-   * Hands the changes over: what they were in is not used any more.
-   * @param without the spaces that are passed over
+   * Moves the changes to `target`. This overlay must not be used afterwards.
+   * @param without selects the spaces to skip
    */
   applyTo(target: Overlay, without: (space: number) => boolean = () => false): void {
     for (const [number, own] of this.#spaces) {
@@ -167,7 +177,7 @@ export class Overlay implements WritableView {
     return found
   }
 
-  /** Own changes in the range, copied: the range stays as it was when the reader asked. */
+  /** A copy of this overlay's changes in the range: a reader sees the range as it was when it asked. */
   #own(low: Buffer, high: Buffer): Change[] {
     return this.#spaces.get(low.readUInt32BE(0))?.between(low, high) ?? []
   }

@@ -1,4 +1,7 @@
-/** Bytes on disk: one ordered key space in lmdb, written in groups, each durable before it is acknowledged. */
+/**
+ * Bytes on disk: one ordered key space in lmdb. Writes are committed in groups; each is durable before it is
+ * acknowledged.
+ */
 import { statfsSync } from 'node:fs'
 import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
@@ -9,12 +12,15 @@ const CHUNK = 512
 const KEY_CHUNK = 4096
 const FIRST_CHUNK = 32
 
-/** Held at once, each by an open transaction: as many as there can be sessions, and those that only read a moment. */
+/**
+ * The limit of open snapshots. Each session can have a transaction with a snapshot; short reads need some,
+ * too.
+ */
 const MOST_SNAPSHOTS = 10_100
 
-/** The last commit as it stands while the snapshot is held. */
+/** The last commit, unchanged while the snapshot is open. */
 export interface Snapshot extends View {
-  /** How many groups there had been. */
+  /** The number of groups at that time. */
   readonly commits: number
   release(): void
 }
@@ -34,7 +40,7 @@ interface Job<T> {
 
 interface Done {
   job: Job<unknown>
-  /** Tells its caller how it went. */
+  /** Resolves or rejects the caller's promise. */
   answer(): void
 }
 
@@ -42,31 +48,31 @@ interface Done {
 interface Group {
   changes: Overlay
   done: Done[]
-  /** Fulfilled when they are on the disk, or with why they are not. */
+  /** Resolves when the changes are on disk, with an error if the write failed. */
   written?: Promise<CommandError | undefined>
 }
 
-/** Less room than this, and a commit that failed has failed for want of it. */
+/** If a commit fails with less free space than this, the disk is full. */
 const NEARLY_FULL = 2 ** 20
 
 const noSpace = () =>
   new CommandError(14031, 'no space left on the disk that holds the data; nothing was written')
 
-/** A quota or a limit of files that is used up has many names, "Input/output error" for a write that came to less. */
+/** An exhausted quota or file-size limit has many names, such as "Input/output error" for a short write. */
 const notWritten = (cause: unknown) =>
   new CommandError(14031, `the disk that holds the data takes no more; nothing was written: ${cause}`)
 
-/** How long jobs run before others have their turn, and before no more of them are committed together. */
+/** How long jobs run before other work gets a turn, and how long a group accepts more of them. */
 const SLICE_MS = 10
 const GROUP_MS = 100
 
-/** Of low <= key < high. */
+/** The bounds of low <= key < high. */
 const boundsOf = (low: Buffer, high: Buffer, reverse: boolean): RangeOptions =>
   reverse
     ? { start: high, end: low, exclusiveStart: true, inclusiveEnd: true, reverse }
     : { start: low, end: high }
 
-/** Chunks that each start behind the last key, so that a suspended reader holds nothing open. */
+/** Reads in chunks. Each starts after the last key, so that a suspended reader keeps nothing open. */
 function* inChunks<T>(
   { low, high, reverse, expected = FIRST_CHUNK }: Range,
   read: (bounds: RangeOptions) => Iterable<T>,
@@ -93,7 +99,7 @@ function* inChunks<T>(
 
 const unchanging = (): number => 0
 
-/** Runs a job, whose changes are undone alone when it fails. @returns what tells its caller */
+/** Runs a job. If it fails, only its own changes are undone. @returns a function that answers its caller */
 const runOver = (group: Overlay, { run, resolve, reject }: Job<unknown>): (() => void) => {
   const changes = new Overlay(group)
   try {
@@ -108,18 +114,18 @@ const runOver = (group: Overlay, { run, resolve, reject }: Job<unknown>): (() =>
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
   readonly #file: string
-  /** Who takes keys where lmdb puts them, while they are gone through. */
+  /** Receives keys in lmdb's own buffer during a visit. */
   #visitor: Visitor | undefined
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
-  /** How many groups there have been: what was read ahead before one is read again. */
+  /** Number of groups so far. If it changes, a reader discards the entries that it read ahead. */
   #commits = 0
-  /** What is on its way to the disk, and what runs over it. */
+  /** The group on its way to the disk, or the one on top of it. */
   #group: View | undefined
-  /** Ends the wait for a job, or for the disk. */
+  /** Ends the wait for a job or for the disk. */
   #wake: () => void = () => {}
 
-  /** Told when a group could not be committed, and with it what its jobs may have kept in memory. */
+  /** Called if a group could not be committed: what its jobs keep in memory is no longer valid. */
   onFailedCommit: () => void = () => {}
 
   constructor(file: string) {
@@ -136,7 +142,7 @@ export class Storage implements View {
           this.#visitor ? this.#visitor(target, start, end) : Buffer.from(target.subarray(start, end)),
       },
       noSubdir: true,
-      // A commit then counts as done only when it is on disk.
+      // With this option, a commit resolves only when it is on disk.
       overlappingSync: false,
       maxReaders: MOST_SNAPSHOTS,
     })
@@ -178,12 +184,12 @@ export class Storage implements View {
     return this.#db.getKeysCount({ start: low, end: high })
   }
 
-  /** Also what is decided and not on disk yet: to be compared with, never to be shown. */
+  /** A view that includes changes not on disk yet. Compare with them; never return them to clients. */
   get decided(): View {
     return this.#group ?? this
   }
 
-  /** Whether nothing has been decided since. */
+  /** Whether no write has run since the snapshot. */
   isStill({ commits }: Snapshot): boolean {
     return !this.#group && commits === this.#commits
   }
@@ -224,8 +230,8 @@ export class Storage implements View {
   }
 
   /**
-   * Runs `run` alone, after all writes queued before it, on a view that holds their changes. What it throws
-   * undoes its own changes only. Resolves when the changes are on disk.
+   * Runs `run` alone, after all writes queued before it, on a view that includes their changes. An error
+   * undoes only its own changes. Resolves when the changes are on disk.
    */
   write<T>(run: (view: Overlay) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -235,7 +241,7 @@ export class Storage implements View {
     })
   }
 
-  /** Group commit: while one group is on its way to the disk, the jobs of the next one run over it. */
+  /** Group commit: while one group is on its way to the disk, the jobs of the next one run on top of it. */
   async #drain(): Promise<void> {
     // Requests that arrive in the same turn of the event loop share the first commit.
     await new Promise(setImmediate)
@@ -258,7 +264,10 @@ export class Storage implements View {
     this.#committing = undefined
   }
 
-  /** Runs what is queued, and what comes until the group before is written, with turns for others between long jobs. */
+  /**
+   * Runs the queued jobs, and further ones until the previous group is written. Long jobs let other work in
+   * between.
+   */
   async #runQueued(group: Group, before: Group | undefined): Promise<void> {
     let writing = before !== undefined
     before?.written?.then(() => {
@@ -309,7 +318,7 @@ export class Storage implements View {
         else this.#db.remove(key)
       }
     })
-    // lmdb keeps the cause apart, as a promise of its own.
+    // lmdb reports the cause in a separate promise.
     await committed.catch(async (error) => {
       await error.commitError
       throw error
@@ -318,12 +327,12 @@ export class Storage implements View {
     this.#commits++
   }
 
-  /** Copies the data as they stand now, while reads and writes go on. */
+  /** Copies the current data while reads and writes continue. */
   async copyTo(file: string): Promise<void> {
     await this.#db.backup(file, true)
   }
 
-  /** Waits for the writes that are queued. */
+  /** Waits for the queued writes. */
   async close(): Promise<void> {
     await this.#committing
     await this.#db.close()

@@ -1,4 +1,4 @@
-/** The ranges of an index's keys that a query looks at. */
+/** The ranges of index keys that a query reads. */
 import type { Index } from '../collections/indexes.ts'
 import { after, encodeStart, textPrefix, typePrefix } from '../collections/key-codec.ts'
 import type { Demand } from './predicates.ts'
@@ -10,7 +10,7 @@ export interface Bounds {
   shared: number
 }
 
-/** What is demanded of the component behind the points. */
+/** The condition on the component after the points. */
 export interface Range {
   lower?: Demand
   upper?: Demand
@@ -30,11 +30,11 @@ export const boundsOf = (
     const [low, high] = range ? rangeBounds(index, row, start, range) : [start, after(start)]
     unique.set(low.toString('latin1'), { low, high, shared: start.length })
   }
-  // As texts of single bytes they are in the order of the keys, and compared in a fraction of the time.
+  // As latin1 texts they sort like the keys, and compare in a fraction of the time.
   return [...unique.keys()].sort().map((low) => unique.get(low) as Bounds)
 }
 
-/** What is equal to the bound is not looked at, unless the bound is cut and says less than its value. */
+/** Excludes keys equal to the bound, unless the bound was cut and represents more than its value. */
 const isStrict = (demand: Demand | undefined, bound: Buffer): boolean =>
   !demand?.operator.endsWith('e') && bound.length < CERTAINLY_UNCUT
 

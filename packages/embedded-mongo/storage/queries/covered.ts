@@ -1,4 +1,4 @@
-/** Finds that an index answers alone: all that they ask for is in its keys. */
+/** Finds that are answered from index keys alone (covered queries). */
 import { plainFields } from '../../language/results/projection.ts'
 import type { Run } from '../../values/raw.ts'
 import { PAUSE, Pace, type Step } from '../../values/steps.ts'
@@ -12,15 +12,15 @@ import { CERTAINLY_UNCUT } from './bounds.ts'
 import type { Plan } from './planner.ts'
 import { type Examined, eachKey, onlyOnce, type Query } from './query.ts'
 
-/** What makes the documents of a plan's keys; undefined: the keys do not suffice. */
+/** Builds a reader that makes documents from a plan's keys; undefined: the keys do not suffice. */
 export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined => {
   const { index, covered, ordered, doubtful = [] } = plan
-  // A unique index knows its records by what it holds beside the keys.
+  // A unique index stores its record ids beside the keys.
   if (!index || index.unique || !covered || !ordered || doubtful.length > 0) return undefined
   const fields = plainFields(projection)
   const places = fields?.map(({ from }) => index.fields.indexOf(from)) ?? []
   if (!fields || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
-  // Where fields get other names, they stand in the order of the projection.
+  // Renamed fields appear in the order of the projection.
   const inOrder = places.every((at, i) => i === 0 || at > (places[i - 1] as number))
   if (!inOrder && fields.some(({ name, from }) => name !== from)) return undefined
   const parts = index.fields.slice(0, Math.max(...places) + 1)
@@ -33,8 +33,8 @@ export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined 
 }
 
 /**
- * What a find answers from keys.
- * @param rowOf what it answers of a document whose key does not tell; undefined: nothing
+ * The rows of a covered find.
+ * @param rowOf the row of a document whose key is ambiguous; undefined: no row
  */
 export function* coveredRows(
   view: View,

@@ -1,4 +1,4 @@
-/** Open cursors: readers that a client comes back to. */
+/** Open cursors: readers from which a client fetches further batches. */
 import { randomBytes } from 'node:crypto'
 import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
@@ -11,21 +11,21 @@ const IDLE_MS = 600_000
 export interface Source {
   ns: string
   documents: Iterable<Step<Run>>
-  /** That of the command; its time passes only while a batch is made. */
+  /** The pace of the command. Its time passes only while a batch is made. */
   pace: Pace
-  /** The session and transaction it belongs to; nobody else may use it. */
+  /** The session and transaction that own the cursor; no other may use it. */
   owner?: string | undefined
-  /** Whether what it reads has been dropped. */
+  /** Whether the collection that it reads has been dropped. */
   gone?: (() => boolean) | undefined
 }
 
 interface Cursor extends Omit<Source, 'documents'> {
   documents: Iterator<Step<Run>>
-  /** What was taken and did not fit into the last batch. */
+  /** Documents that were read but did not fit into the last batch. */
   pending: Run | undefined
-  /** What is left of its time. */
+  /** The remaining time in milliseconds. */
   left: number
-  /** The bytes of its last batch. */
+  /** The size of its last batch in bytes. */
   size: number
   touched: number
 }
@@ -39,7 +39,7 @@ export interface Batch {
 export class Cursors {
   readonly #open = new Map<string, Cursor>()
 
-  /** The first batch (size 0: an empty one); the cursor stays open when there may be more, unless `single`. */
+  /** The first batch (size 0: an empty one). The cursor stays open if there may be more, unless `single`. */
   async start(source: Source, size: number, single = false): Promise<Batch> {
     const cursor: Cursor = {
       ...source,
@@ -58,7 +58,7 @@ export class Cursors {
     return { id, ns: cursor.ns, ...batch }
   }
 
-  /** @throws 43, 175 when what it reads is gone */
+  /** @throws 43, or 175 if its collection was dropped */
   async next(id: Long, ns: string, size: number, owner?: string): Promise<Batch> {
     const cursor = this.#open.get(id.toString())
     if (!cursor) return fail(43, `cursor id ${id} not found`)
@@ -77,7 +77,7 @@ export class Cursors {
     return this.#open.delete(id.toString())
   }
 
-  /** Those of a session, of one of its transactions, or of all. */
+  /** Kills the cursors of a session or of one of its transactions; without an owner, all. */
   killOwned(owner?: string): void {
     for (const [id, cursor] of this.#open)
       if (
@@ -116,7 +116,7 @@ const take = async (
     if (next === PAUSE) await cursor.pace.rest()
     else if (!next) return stop(true)
     else {
-      // A document may be as large as a batch: the first one always fits.
+      // A document may be as large as a batch, so the first one always fits.
       const room = documents.count === 0 ? Number.POSITIVE_INFINITY : LARGEST_DOCUMENT - bytes
       const head = headOf(next, size === 0 ? undefined : size - documents.count, room)
       documents.append(next.subarray(0, head.end))

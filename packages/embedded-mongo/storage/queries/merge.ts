@@ -1,20 +1,20 @@
-/** Ranges of an index that are read side by side: what lies behind their shared bytes, in order. */
+/** Merges ranges of an index: their entries in the order of the bytes after the shared ones. */
 import type { Index } from '../collections/indexes.ts'
 import { scanIndex } from '../collections/records.ts'
 import type { Entry, View } from '../disk/overlay.ts'
 import type { Bounds } from './bounds.ts'
 
-/** Most ranges give a few keys or none before enough are found. */
+/** Most ranges return few entries or none before the query has enough. */
 const EXPECTED = 4
 
 interface Head {
   entry: Entry
   bounds: Bounds
-  /** What comes behind the first one: of most ranges nobody asks for it. */
+  /** The entries after the first one; most ranges are never asked for them. */
   rest: Iterator<Entry> | undefined
 }
 
-/** The entries under all of the ranges, each range being in order already. */
+/** The entries of all ranges in order; each range is ordered already. */
 export function* merged(
   view: View,
   index: Index,
@@ -48,10 +48,10 @@ export function* merged(
 }
 
 const nothing = Buffer.alloc(0)
-/** Behind a key, it makes the next one that there can be. */
+/** Appended to a key, it makes the smallest key above it. */
 const ZERO = Buffer.alloc(1)
 
-/** The first of many, in the time of a few comparisons. */
+/** A binary heap: finds the smallest of many items with few comparisons. */
 class Heap<T> {
   readonly #items: T[] = []
   readonly #before: (a: T, b: T) => boolean
@@ -83,7 +83,7 @@ class Heap<T> {
     this.sink()
   }
 
-  /** After the first one has changed. */
+  /** Restores the order after the first item has changed. */
   sink(): void {
     const items = this.#items
     const item = items[0] as T

@@ -1,4 +1,4 @@
-/** Chooses the one index, if any, that a query runs on. The matcher always has the last word on its results. */
+/** Chooses at most one index for a query. The matcher checks every result again. */
 import type { Document } from 'bson'
 import type { SortPart } from '../../language/results/sort.ts'
 import { type Collation, equal, typeOrder } from '../../values/compare.ts'
@@ -22,20 +22,20 @@ export interface Plan {
   /** Absent: a scan of the collection. */
   index?: Index
   bounds: Bounds[]
-  /** Each lower bound is the one key there can be. */
+  /** Each range contains at most the key that is its lower bound. */
   exact?: boolean
   reverse: boolean
-  /** The results come in the order asked for. */
+  /** The results come in the requested order. */
   ordered: boolean
-  /** The ranges of keys are read side by side: each is in the order asked for. */
+  /** The ranges are merged: each is in the requested order. */
   merged?: boolean
-  /** The bounds hold the keys of what the filter finds, and nothing else, as long as there are none in `doubtful`. */
+  /** The bounds contain exactly the keys of the matching documents, except the bounds in `doubtful`. */
   covered?: boolean
-  /** They are all keys of some values of the index's first component. */
+  /** The ranges contain all keys of some values of the index's first component. */
   leading?: boolean
-  /** Those of its bounds whose keys do not say what the matcher would: null stands for a missing value, too. */
+  /** Bounds with ambiguous keys: null may also stand for a missing value. */
   doubtful?: Bounds[]
-  /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
+  /** The alternatives of an `$or`, each with an index. A record found by several counts once. */
   branches?: Plan[]
 }
 
@@ -46,12 +46,12 @@ export interface Question {
   hint?: unknown
 }
 
-/** How many values of $in, multiplied over the components, are looked up one by one. */
+/** The maximum number of points: the values of $in, multiplied over the components. */
 const MOST_POINTS = 10_000
-/** How many ranges of keys are read side by side. */
+/** The maximum number of ranges that are merged. */
 const MOST_MERGED = 2_000
 
-/** What the planner looks at of a collection. */
+/** The properties of a collection that the planner uses. */
 type Planned = Pick<Collection, 'indexes'>
 
 export const choosePlan = (collection: Planned, question: Question): Plan => {
@@ -62,13 +62,13 @@ export const choosePlan = (collection: Planned, question: Question): Plan => {
   for (const index of collection.indexes) {
     const candidate = consider(index, question, demands)
     if (candidate && (!best || candidate.score > best.score)) best = candidate
-    // No other one leads to less than one document.
+    // No other index leads to fewer documents.
     if (candidate?.isPoint) break
   }
   return best?.plan() ?? alternatives(collection, question) ?? collectionScan(question, false)
 }
 
-/** One alternative without an index would be a scan, which then answers all of them. */
+/** If one alternative has no index, a scan answers all of them. */
 const alternatives = (collection: Planned, { filter, sort, collation }: Question): Plan | undefined => {
   if (!Array.isArray(filter.$or)) return undefined
   const branches = filter.$or.map((branch: Document) =>
@@ -94,7 +94,7 @@ const hinted = (collection: Planned, question: Question, demands: Demands): Plan
   return candidate ? candidate.plan() : fullScan(index, question)
 }
 
-/** The index with that name or that key, undefined when there is none. */
+/** The index with that name or that key; undefined if none exists. */
 export const findIndex = (collection: Planned, wanted: unknown): Index | undefined =>
   collection.indexes.find(({ name, spec }) =>
     typeof wanted === 'string' ? name === wanted : isObject(wanted) && sameShape(spec.key, wanted),
@@ -156,15 +156,15 @@ const consider = (
 
 const POINT = 100
 /**
- * Of a list that leads to as many documents at most. How many another index leads to is not known: taken for fewer are, as a
- * rule, 10,000 than one equality's, 1,000 than two's, 60 than three's.
+ * The score of a list that leads to at most `points` documents. The selectivity of other indexes is unknown.
+ * By estimate, 10,000 points beat one equality, 1,000 beat two, and 60 beat three.
  */
 const fewnessOf = (points: number): number => 30 - 2 * Math.log2(points)
 
 interface Fit {
   /** The values of the leading components, one row for each combination. */
   points: unknown[][]
-  /** How many leading components have one value. */
+  /** The number of leading components with one value. */
   equalities: number
   range: Range | undefined
   excludesNull: boolean
@@ -176,7 +176,7 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
   const roots = new Set<string>()
   for (const field of index.fields) {
     const parts = field.split('.')
-    // Demands on parts of one array may be met by different elements, hence by different keys.
+    // Different elements of an array, hence different keys, may meet conditions on its parts.
     if (parts.some(isIndex) || (index.multikey && roots.has(parts[0] as string))) break
     roots.add(parts[0] as string)
     const usable = (demands.get(field) ?? []).filter((demand) => isUsable(demand, index, collation))
@@ -195,10 +195,10 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
   return fit
 }
 
-/** Whether the bounds alone decide: nothing else is demanded, and every demand is one that keys can answer. */
+/** Whether the bounds alone decide: the filter has no other conditions, and keys can answer each of these. */
 const coversFilter = (index: Index, { filter, collation }: Question, demands: Demands, fit: Fit): boolean => {
   const points = index.fields.slice(0, fit.points[0]?.length ?? 0)
-  // Behind a point each document has one key, as long as no other component may be an array.
+  // Within a point each document has one key, provided that no other component may contain arrays.
   const single = index.fields.every((_, at) => (at === 0 && points.length > 0) || !mayHoldArrays(index, at))
   if (!single || index.cut || demandCount(demands) !== clauseCount(filter)) return false
   const last = fit.range && !fit.range.prefix ? index.fields[points.length] : undefined
@@ -214,7 +214,7 @@ const isPlain = ({ operator, operand }: Demand): boolean =>
     (value) => [10, 15, 35, 40, 45].includes(typeOrder(value)) || isNullish(value),
   )
 
-/** NaN lies below all numbers in an index and is less than none. */
+/** NaN sorts below all numbers in an index, but is not less than any. */
 const isWholeRange = (list: Demand[], { lower, upper }: Range = {}): boolean =>
   list.length === (lower ? 1 : 0) + (upper ? 1 : 0) &&
   (lower !== undefined || typeOrder(upper?.operand) !== 10)
@@ -232,7 +232,7 @@ const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collat
   if (!point && typeOrder(operand) === 10 && Number.isNaN(toNumber(operand))) return false
   const text = operator === 'prefix' || values.some(hasText)
   if (!text || (index.collation === undefined && collation === undefined)) return true
-  // A prefix is a plain comparison whatever the collation; folded keys keep equality but not order.
+  // A prefix is compared without the collation; folded keys keep equality but not order.
   if (operator === 'prefix') return index.collation === undefined
   return point && index.collation === collation
 }
@@ -251,12 +251,12 @@ const rangeDemand = (demands: Demand[], inArrays: boolean): Range | undefined =>
   const lower = demands.find(({ operator }) => operator === '$gt' || operator === '$gte')
   const upper = demands.find(({ operator }) => operator === '$lt' || operator === '$lte')
   if (!lower && !upper) return undefined
-  // In an array one element may meet the one bound and another the other: only one of them narrows the scan.
+  // In an array, different elements may meet the two bounds, so only one bound narrows the scan.
   if (lower && upper && (inArrays || typeOrder(lower.operand) !== typeOrder(upper.operand))) return { lower }
   return { ...(lower && { lower }), ...(upper && { upper }) }
 }
 
-/** Whether the index runs in the order asked for behind each of the points, and in which direction. */
+/** The direction in which the index returns the requested order within each point; undefined: it does not. */
 const order = (
   index: Index,
   { points, equalities }: Pick<Fit, 'points' | 'equalities'>,

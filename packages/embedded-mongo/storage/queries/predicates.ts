@@ -1,11 +1,11 @@
-/** What a filter demands of single fields, as far as an index can use it. */
+/** The conditions of a filter on single fields, as far as an index can use them. */
 import type { Document } from 'bson'
 import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
 import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 import { isNullish, isObject, truthy } from '../../values/values.ts'
 
-/** One demand, all of which must hold: an operator and its operand. */
+/** A condition: an operator and its operand. A document must meet all conditions of a filter. */
 export interface Demand {
   operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix' | 'element'
   operand: unknown
@@ -15,7 +15,7 @@ export type Demands = Map<string, Demand[]>
 
 const usable = new Set(['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists'])
 
-/** Collects the demands of a filter's conjunction; alternatives and negations are left to the matcher. */
+/** Collects the conditions of a filter's conjunction; alternatives and negations are left to the matcher. */
 export const demandsOf = (filter: Document, demands: Demands = new Map()): Demands => {
   for (const [key, value] of Object.entries(filter)) {
     if (key === '$and' && Array.isArray(value)) for (const inner of value) demandsOf(inner, demands)
@@ -49,7 +49,7 @@ const prefixDemand = (pattern: string, options: string): Demand[] => {
   return prefix === '' ? [] : [{ operator: 'prefix', operand: prefix }]
 }
 
-/** One element lies between both bounds, which must be of one type. */
+/** One element lies between both bounds, which must have the same type. */
 const elementDemand = (operand: unknown): Demand[] => {
   const bounds = isOperators(operand) ? fieldDemands(operand) : []
   const lower = bounds.find(({ operator }) => operator === '$gt' || operator === '$gte')
@@ -61,7 +61,7 @@ const elementDemand = (operand: unknown): Demand[] => {
 const inDemand = (operand: unknown): Demand[] =>
   Array.isArray(operand) && !operand.some(isRegex) ? [{ operator: '$in', operand }] : []
 
-/** True when no document without the field, or with null there, can meet the demand. */
+/** Returns true if no document in which the field is missing or null can meet the condition. */
 export const excludesNull = ({ operator, operand }: Demand): boolean => {
   switch (operator) {
     case '$in':
@@ -77,7 +77,9 @@ export const excludesNull = ({ operator, operand }: Demand): boolean => {
 
 const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrder(value) === 127
 
-/** True when every document that meets `demands`, as `collation` reads them, also passes a partial index's filter. */
+/**
+ * Returns true if every document that meets `demands` under `collation` also passes a partial index's filter.
+ */
 export const implies = (demands: Demands, partial: Document, collation: Collation | undefined): boolean => {
   const wanted = demandsOf(partial)
   if (collation && [...wanted.values()].flat().some(({ operand }) => hasText(operand))) return false
@@ -90,7 +92,7 @@ export const implies = (demands: Demands, partial: Document, collation: Collatio
 export const demandCount = (demands: Demands): number =>
   [...demands.values()].reduce((sum, list) => sum + list.length, 0)
 
-/** How many conditions a filter has; more than demands when some are beyond an index. */
+/** The number of conditions in a filter; exceeds the demands if an index cannot use some of them. */
 export const clauseCount = (filter: Document): number =>
   Object.entries(filter).reduce((sum, [key, value]) => {
     if (key === '$and' && Array.isArray(value))
@@ -98,7 +100,7 @@ export const clauseCount = (filter: Document): number =>
     return sum + (isOperators(value) ? Object.keys(value).length : 1)
   }, 0)
 
-/** True when meeting `have` guarantees meeting `want`. */
+/** Returns true if meeting `have` guarantees meeting `want`. */
 const covers = (have: Demand, want: Demand): boolean => {
   if (want.operator === '$exists')
     return have.operator === '$exists'
@@ -118,13 +120,13 @@ const covers = (have: Demand, want: Demand): boolean => {
   return order > 0 || (order === 0 && (want.operator.endsWith('e') || have.operator === want.operator))
 }
 
-/** Strings in a demand: the only values whose place in an index depends on its collation. */
+/** Whether the operand contains strings. Only their place in an index depends on its collation. */
 export const hasText = (operand: unknown): boolean =>
   typeof operand === 'string' ||
   (Array.isArray(operand) && operand.some(hasText)) ||
   (isObject(operand) && Object.values(operand).some(hasText))
 
-/** The fields of a document that a filter looks at; undefined: perhaps all. */
+/** The top-level fields that a filter reads; undefined: perhaps all. */
 export const rootsOf = (filter: Document): string[] | undefined => {
   const roots: string[] = []
   for (const [key, value] of Object.entries(filter)) {

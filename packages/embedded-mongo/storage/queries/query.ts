@@ -1,4 +1,4 @@
-/** Runs a plan: records in order, each checked by the matcher. */
+/** Runs a plan: returns records in order, each checked by the matcher. */
 import type { Document } from 'bson'
 import { compileFilter, type Predicate } from '../../language/filters/matcher.ts'
 import { type SortPart, sortOrder, sortParts } from '../../language/results/sort.ts'
@@ -34,9 +34,9 @@ export interface Query {
   collation?: unknown
   hint?: unknown
   variables?: Document | undefined
-  /** A sort in memory may not be of more than its share. */
+  /** Limits the memory of a sort in memory. */
   frugal?: boolean
-  /** Where to pause and when to give up; without it the search has its own. */
+  /** Where to pause and when to give up; by default the search has its own pace. */
   pace?: Pace
 }
 
@@ -47,7 +47,7 @@ export interface Prepared {
   collation: Collation | undefined
 }
 
-/** What was looked at, for explain. */
+/** The numbers of keys and documents examined, for explain. */
 export interface Examined {
   keys: number
   documents: number
@@ -65,7 +65,7 @@ export const prepare = (collection: Pick<Collection, 'options' | 'indexes'>, que
   return { plan, test, sort: natural ? [] : sort, collation }
 }
 
-/** The documents a query finds, read as they are asked for; none, but a check of the query, without a collection. */
+/** The documents that a query finds, read on demand. Without a collection, it only checks the query. */
 export function* find(
   view: View,
   collection: Collection | undefined,
@@ -104,14 +104,14 @@ function* matches(
   }
 }
 
-/** The fields that a filter and a sort need to know: most documents have many more. */
+/** The fields that a filter and a sort need: most documents have many more. */
 const looksAt = (filter: Document, { plan, sort }: Prepared): Buffer[] | undefined => {
   const roots = rootsOf(filter)
   const sorting = plan.ordered ? [] : sort.map(({ field }) => field.split('.', 1)[0] as string)
   return roots && [...new Set([...roots, ...sorting])].map((name) => Buffer.from(name))
 }
 
-/** A record, decoded as far as somebody asks for. */
+/** A record, decoded as far as its user needs. */
 class Found implements Match {
   readonly id: Buffer
   readonly bytes: Buffer
@@ -156,10 +156,10 @@ function* candidates(
   }
 }
 
-/** Which keys are read, and how. */
+/** The keys to read, and the order of reading. */
 type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
 
-/** The entries under a plan's bounds; a record that has several keys there comes more than once. */
+/** The entries within a plan's bounds. A record with several keys there occurs more than once. */
 function* entriesIn(
   view: View,
   index: Index,
@@ -173,12 +173,12 @@ function* entriesIn(
     yield* exact ? lookUp(view, low) : scanIndex(view, index, low, high, reverse)
 }
 
-/** How many keys are shown between two looks at the time. */
+/** The number of keys between two checks of the time. */
 const STRIDE = 1024
 
 /**
- * Shows the keys under a plan's bounds, of an index that is not unique; what was shown is to be taken whenever it yields:
- * after some keys, and where the visitor has stopped.
+ * Visits the keys within a plan's bounds, for an index that is not unique. The caller must collect the
+ * visitor's results at each yield: after some keys, and when the visitor has stopped.
  */
 export function* eachKey(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
@@ -199,12 +199,12 @@ export function* eachKey(view: View, index: Index, plan: Ranges, visitor: Visito
   }
 }
 
-/** Behind a key, it makes the next one that there can be. */
+/** Appended to a key, it makes the smallest key above it. */
 const ZERO = Buffer.alloc(1)
 
 /**
- * How many records a plan leads to whose bounds alone decide. Keys are counted in no time; only where a record may lie
- * under several of them are they looked at.
+ * The number of records of a plan whose bounds alone decide. Counting keys takes hardly any time. The keys
+ * are read only if a record may have several of them.
  */
 export async function countKeys(
   view: View,
@@ -244,7 +244,7 @@ function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
   for (const records of sources) for (const record of records) if (isNew(record.id)) yield record
 }
 
-/** Tells whether an id has not been met before. */
+/** Returns a function that tells whether an id is new. */
 export const onlyOnce = (): IdSet['add'] => {
   const seen = new IdSet()
   return (bytes, end) => seen.add(bytes, end)
@@ -252,7 +252,7 @@ export const onlyOnce = (): IdSet['add'] => {
 
 const MOST_SORTED_BYTES = 100 * 1024 * 1024
 
-/** @throws 292 for what MongoDB would write to its disk to sort it */
+/** @throws 292 for results that MongoDB would write to disk to sort them */
 function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
   let bytes = 0
   for (const match of found) {
@@ -266,7 +266,7 @@ function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
   }
 }
 
-/** Sorts by ids and sort values only; the documents are read again when their turn comes. */
+/** Sorts only ids and sort values; reads each document again when it is returned. */
 function* inOrder(
   view: View,
   collection: Collection,

@@ -10,10 +10,10 @@ import { type Engine, startEngine } from '../../testing.ts'
 const ROUNDS: Record<string, readonly [crashes: number, full: number]> = { full: [10, 5], most: [100, 100] }
 const [rounds, fullRounds] = ROUNDS[process.env.TEST_SIZE ?? ''] ?? [1, 0]
 const writers = 32
-/** What is left of the disk when a round begins that fills it. */
+/** Free disk space in bytes at the start of a round that fills the disk. */
 const ROOM = 100_000
 
-/** `collection/_id` -> the document, or null where it was deleted. */
+/** `collection/_id` -> the document, or null if it was deleted. */
 type State = Map<string, Document | null>
 type Id = { _id: string }
 
@@ -24,7 +24,10 @@ const indexes: (IndexDescription & { name: string })[] = [
   { name: 'text', key: { text: 1 }, collation: { locale: 'en', strength: 2 } },
 ]
 
-/** Writes documents of its own, one write after the other, and knows what was acknowledged and what was under way. */
+/**
+ * Writes documents of its own, one after the other, and remembers the acknowledged writes and the pending
+ * one.
+ */
 class Writer {
   readonly name: string
   readonly acknowledged: State = new Map()
@@ -37,10 +40,10 @@ class Writer {
     this.name = name
   }
 
-  /** What ended it. */
+  /** The error that ended it. */
   fault: unknown
 
-  /** Until the engine is gone, or takes no more. */
+  /** Writes until the engine is gone or refuses writes. */
   async run({ client, db }: Engine) {
     for (;;) {
       try {
@@ -108,7 +111,7 @@ class Writer {
     return db.collection<Id>('counter').updateOne({ _id: 'all' }, { $inc: { n: 1 } }, { upsert: true })
   }
 
-  /** An entry and the total over the entries, in two collections. */
+  /** Writes an entry and the total of the entries, in two collections. */
   async #transaction(db: Db, session: ClientSession, { _id, ...rest }: Document & Id) {
     const entry = { _id: `${this.name}-${++this.#serial}`, of: _id }
     session.startTransaction()
@@ -119,7 +122,9 @@ class Writer {
     await session.commitTransaction()
   }
 
-  /** The database holds what was acknowledged, and of what was under way all or nothing. */
+  /**
+   * Checks that the database contains all acknowledged writes, and the pending one entirely or not at all.
+   */
   verify(found: State) {
     const without = [...this.acknowledged].filter(([, document]) => document)
     const withIt = [...new Map([...this.acknowledged, ...this.underWay])].filter(([, document]) => document)
@@ -154,7 +159,7 @@ describe('kill -9', function () {
   }
 
   for (let round = 1; round <= rounds; round++) {
-    it(`in the middle of ${writers} writers, round ${round}: nothing acknowledged is lost, nothing is half there`, async () => {
+    it(`loses no acknowledged write and leaves no half write: ${writers} writers, round ${round}`, async () => {
       const running = all.map((writer) => writer.run(engine))
       const enough = acknowledged(all) + 300 + Math.random() * 300
       while (acknowledged(all) < enough) await sleep(5)
@@ -166,10 +171,10 @@ describe('kill -9', function () {
   }
 
   for (let round = 1; round <= fullRounds; round++) {
-    it(`of ${writers} writers on a disk that fills up, round ${round}: the same, and the writers are told`, async function () {
+    it(`on a full disk loses no acknowledged write and reports the others as failed: ${writers} writers, round ${round}`, async function () {
       const { size } = await stat(join(engine.dataDir, 'data.mdb'))
       try {
-        // Files of this process can grow no further: what a full disk is to it.
+        // The file size limit has the effect of a full disk: the engine's files can grow no further.
         execFileSync('prlimit', ['--pid', String(engine.pid), `--fsize=${size + ROOM}:`], { stdio: 'ignore' })
       } catch {
         return this.skip()
@@ -182,7 +187,7 @@ describe('kill -9', function () {
     })
   }
 
-  it('the unique index still refuses', async () => {
+  it('leaves a unique index that still refuses duplicates', async () => {
     const docs = engine.db.collection<Id>('docs')
     const [taken] = await docs.find().limit(1).toArray()
     assert.ok(taken)
@@ -193,7 +198,7 @@ describe('kill -9', function () {
 
 const acknowledged = (all: Writer[]) => all.reduce((sum, { writes }) => sum + writes, 0)
 
-/** Every document, by the writer who wrote it. */
+/** All documents, by the writer that wrote them. */
 async function everything(db: Db): Promise<Map<string, State>> {
   const found = new Map<string, State>()
   for (const name of ['docs', 'entries']) {

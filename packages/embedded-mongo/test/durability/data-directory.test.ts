@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, open, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  cp,
+  mkdtemp,
+  open,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from '../../index.ts'
 
-/** How often a damaged directory is tried: what is left as it is is refused each time. */
+/** The number of starts on a damaged directory. Each must be refused, since none may change the directory. */
 const times = /^(full|most)$/.test(process.env.TEST_SIZE ?? '') ? 2 : 1
 
 describe('the data directory', () => {
@@ -33,7 +47,7 @@ describe('the data directory', () => {
     await client.close()
     await server.stop()
   }
-  /** Leaves a directory with a little data in it. */
+  /** Creates a directory with some data in it. */
   const filled = (documents: 1 | 2000 = 1): Promise<void> =>
     cp(join(samples, String(documents)), dataDir, { recursive: true })
   const refusal = async (): Promise<string> => {
@@ -48,8 +62,8 @@ describe('the data directory', () => {
     return error
   }
 
-  describe('one process at a time', () => {
-    it('a second one on the same directory is refused and told who holds it', async () => {
+  describe('is used by one process at a time:', () => {
+    it('refuses a second process and names the first', async () => {
       const first = await startEmbeddedMongo({ dataDir })
       const told = new RegExp(
         `in use by a service that was started in ${process.cwd()} at 2.*Z, process ${process.pid}`,
@@ -59,7 +73,7 @@ describe('the data directory', () => {
       await (await startEmbeddedMongo({ dataDir })).stop()
     })
 
-    it('of many that start at once, one wins', async () => {
+    it('accepts one of many processes that start at once', async () => {
       await filled()
       const results = await Promise.allSettled(
         Array.from({ length: 4 }, () => startEmbeddedMongo({ dataDir })),
@@ -69,7 +83,7 @@ describe('the data directory', () => {
       await won[0]?.stop()
     })
 
-    it('a lock left behind by kill -9 is no hindrance', async () => {
+    it('ignores a lock left by kill -9', async () => {
       const first = await startEmbeddedMongo({ dataDir })
       process.kill(first.pid, 'SIGKILL')
       assert.equal(await first.exited, -1)
@@ -79,20 +93,20 @@ describe('the data directory', () => {
     })
   })
 
-  describe('a damaged directory is refused, and left as it is', () => {
+  describe('refuses damage, and leaves the files unchanged:', () => {
     const file = () => join(dataDir, 'data.mdb')
     const refused = async (sentence: RegExp) => {
       for (let i = 0; i < times; i++) assert.match(await refusal(), sentence)
     }
 
-    it('the data file is missing', async () => {
+    it('a missing data file', async () => {
       await filled()
       await unlink(file())
       await refused(/damaged: data\.mdb is missing/)
       assert.ok(!existsSync(file()))
     })
 
-    it('the data file is empty, text, or random bytes', async () => {
+    it('an empty data file, a text, or random bytes', async () => {
       await filled()
       for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(100_000, 0x5a)]) {
         await writeFile(file(), bytes)
@@ -101,7 +115,7 @@ describe('the data directory', () => {
       }
     })
 
-    it('the second page is overwritten', async () => {
+    it('an overwritten second page', async () => {
       await filled()
       const handle = await open(file(), 'r+')
       await handle.write(Buffer.alloc(4096, 7), 0, 4096, 4096)
@@ -110,13 +124,13 @@ describe('the data directory', () => {
     })
 
     for (const part of [0.3, 0.7])
-      it(`the data file is cut to ${part * 100} %`, async () => {
+      it(`a data file cut to ${part * 100} %`, async () => {
         await filled(2000)
         await truncate(file(), Math.floor((await stat(file())).size * part))
         await refused(/damaged/)
       })
 
-    it('the format is unknown, or its marker unreadable', async () => {
+    it('an unknown format, or an unreadable format file', async () => {
       await filled()
       await writeFile(join(dataDir, 'embedded-mongo.json'), '{"format":99}')
       await refused(/has format 99; this version reads format 1/)
@@ -124,9 +138,105 @@ describe('the data directory', () => {
       await refused(/damaged: embedded-mongo\.json cannot be read/)
     })
 
-    it('the directory is a file', async () => {
+    it('a file in place of the directory', async () => {
       await writeFile(dataDir, 'x')
       assert.match(await refusal(), /cannot use data directory/)
+    })
+  })
+
+  describe('explains missing rights, and does not call them damage:', () => {
+    /** root may read everything, so as root these tests start the engine as nobody. */
+    const isRoot = process.getuid?.() === 0
+    const NOBODY = 65534
+    const user = isRoot ? NOBODY : (process.getuid?.() as number)
+    const main = fileURLToPath(new URL('../../main.js', import.meta.url))
+
+    /** Whether that user may read the engine and Node: a parent directory of the checkout may be closed. */
+    const mayRun = (): boolean =>
+      spawnSync(process.execPath, ['--check', main], { cwd: '/', ...(isRoot && { uid: user, gid: user }) })
+        .status === 0
+
+    const refusalOf = (): string => {
+      const { status, stderr } = spawnSync(process.execPath, [main, '--data', dataDir, '--port', '0'], {
+        encoding: 'utf8',
+        cwd: '/',
+        ...(isRoot && { uid: user, gid: user }),
+      })
+      assert.equal(status, 1, stderr)
+      assert.ok(stderr.startsWith(`embedded-mongo: cannot use data directory ${dataDir}: `), stderr)
+      assert.doesNotMatch(stderr, /damaged|Error:/)
+      return stderr
+    }
+    /** Creates a directory that the user may use; a test then forbids one thing in it. */
+    const filledFor = async (owner: number): Promise<void> => {
+      await filled()
+      await writeFile(join(dataDir, 'lock.sock'), '')
+      await chmod(join(dataDir, '..'), 0o755)
+      if (isRoot) await chmod(tmpdir(), (await stat(tmpdir())).mode | 0o011)
+      for (const name of [
+        '',
+        'data.mdb',
+        'data.mdb-lock',
+        'data.mdb.state',
+        'embedded-mongo.json',
+        'lock.sock',
+      ])
+        if (isRoot) await chown(join(dataDir, name), owner, owner)
+    }
+    const names = ['data.mdb', 'data.mdb-lock', 'data.mdb.state', 'embedded-mongo.json', 'lock.sock']
+
+    before(function () {
+      if (process.platform === 'win32') this.skip()
+      if (mayRun()) return
+      process.stderr.write(`Skipped: uid ${user} may not read ${main}, so it cannot start the engine\n`)
+      this.skip()
+    })
+
+    for (const name of ['.', ...names])
+      it(`names the file and chmod if the user's own ${name} has the wrong mode`, async () => {
+        await filledFor(user)
+        const path = join(dataDir, name)
+        await chmod(path, 0o000)
+        const sentence = `its owner, this user (uid ${user}), may not read and write ${path}: allow it with chmod`
+        assert.ok(refusalOf().includes(sentence), refusalOf())
+        await chmod(path, 0o700)
+      })
+
+    for (const name of ['.', ...names])
+      it(`names the file and both users if ${name} belongs to another user`, async function () {
+        if (!isRoot) return this.skip()
+        await filledFor(user)
+        const path = join(dataDir, name)
+        await chown(path, 0, 0)
+        await chmod(path, name === '.' ? 0o755 : 0o644)
+        const sentence = `${path} belongs to another user (uid 0), and this one (uid ${user}) may not read and write it`
+        assert.ok(refusalOf().includes(sentence), refusalOf())
+      })
+
+    it('names a closed directory above it', async () => {
+      await filledFor(user)
+      const above = join(dataDir, '..')
+      if (isRoot) await chown(above, 0, 0)
+      await chmod(above, isRoot ? 0o700 : 0o000)
+      const sentence = refusalOf()
+      await chmod(above, 0o700)
+      const found = isRoot ? `${above} belongs to another user (uid 0)` : `may not read and write ${above}:`
+      assert.ok(sentence.includes(found), sentence)
+    })
+
+    it('does not call a backup missing or damaged that restoreBackup may not read', async () => {
+      await filledFor(user)
+      const index = new URL('../../index.js', import.meta.url).href
+      const script = `import { restoreBackup } from '${index}'
+        await restoreBackup(process.argv[1], '/nowhere').catch(({ code }) => console.log(code))`
+      await chmod(dataDir, 0o000)
+      const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script, dataDir], {
+        encoding: 'utf8',
+        cwd: '/',
+        ...(isRoot && { uid: user, gid: user }),
+      })
+      await chmod(dataDir, 0o700)
+      assert.equal(stdout.trim(), 'EACCES')
     })
   })
 })

@@ -10,7 +10,7 @@ import { engineOfBlock, startEngine } from '../../testing.ts'
 const documents = (count: number, text = 'x'.repeat(500)) =>
   Array.from({ length: count }, (_, i) => ({ _id: i as never, i, text }))
 
-/** Opens a directory, counts what is there, and closes it. */
+/** Opens a directory, counts its documents, and closes it. */
 const countIn = async (dataDir: string): Promise<number> => {
   const engine = await startEmbeddedMongo({ dataDir })
   const client = new MongoClient(engine.uri)
@@ -32,14 +32,14 @@ describe('the data on disk', function suite() {
   })
   afterEach(() => rm(scratch, { recursive: true, force: true }))
 
-  describe('a copy', () => {
+  describe('of a copied data directory:', () => {
     const engine = engineOfBlock()
     before(async () => {
       await engine.db.collection('things').insertMany(documents(5000))
       await engine.db.collection('things').createIndex({ i: 1 })
     })
 
-    it('made with care is taken, with or without what lies beside it', async () => {
+    it('opens a clean copy, with or without the files beside the data file', async () => {
       await cp(engine.dataDir, join(scratch, 'a'), {
         recursive: true,
         filter: (name) => !name.endsWith('.sock'),
@@ -50,20 +50,20 @@ describe('the data on disk', function suite() {
       assert.equal(await countIn(join(scratch, 'b')), 5000)
     })
 
-    it('of two states of the same file is refused', async () => {
+    it('refuses a copy that mixes two states of the file', async () => {
       const file = join(engine.dataDir, 'data.mdb')
       const early = await readFile(file)
       for (let i = 0; i < 20; i++) await engine.db.collection(`other${i}`).insertMany(documents(200))
       await engine.db.collection('things').updateMany({}, { $set: { text: 'y'.repeat(500) } })
       const late = await readFile(file)
-      // As cp does that reads on while the engine writes: the beginning of one state, the rest of another.
+      // Like a cp that reads while the engine writes: the beginning of one state, the rest of another.
       const torn = Buffer.concat([early.subarray(0, early.length / 2), late.subarray(early.length / 2)])
       await countIn(join(scratch, 'torn'))
       await writeFile(join(scratch, 'torn', 'data.mdb'), torn)
       await assert.rejects(startEmbeddedMongo({ dataDir: join(scratch, 'torn') }), /damaged/)
     })
 
-    it('is made by the engine itself while it is written to, and restored only where it fits', async () => {
+    it('makes backups during writes, and restores one only if it is consistent', async () => {
       const admin = engine.client.db('admin')
       const target = join(scratch, 'backup')
       const writing = engine.db.collection('more').insertMany(documents(20_000))
@@ -81,7 +81,7 @@ describe('the data on disk', function suite() {
     })
   })
 
-  it('is verified after kill -9, in little time', async () => {
+  it('verifies the data quickly after kill -9', async () => {
     const engine = await startEngine()
     await engine.db.collection('things').insertMany(documents(20_000, 'x'))
     await engine.kill()
@@ -90,14 +90,14 @@ describe('the data on disk', function suite() {
     await engine.stop()
   })
 
-  it('a full disk: writes say so, reads go on, so does a restart, and with room all is well again', async function full() {
+  it('on a full disk refuses writes, still reads and restarts, and recovers when there is room', async function full() {
     const small = join(scratch, 'small')
     try {
       execFileSync('sh', ['-c', 'mkdir "$0" && mount -t tmpfs -o size=6m tmpfs "$0"', small], {
         stdio: 'ignore',
       })
     } catch {
-      // Only root can make a disk of its own.
+      // Only root can mount a small disk.
       return this.skip()
     }
     try {

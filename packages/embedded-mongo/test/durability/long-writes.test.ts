@@ -4,7 +4,7 @@ import { engineOfBlock, manyThings } from '../../testing.ts'
 
 const many = process.env.TEST_SIZE ? 40_000 : 15_000
 
-describe('commands that change much', function suite() {
+describe('commands that change many documents', function suite() {
   this.timeout(120_000)
   const engine = engineOfBlock()
   let things: Collection
@@ -12,7 +12,7 @@ describe('commands that change much', function suite() {
     things = await manyThings(engine, many)
   })
 
-  it('are whole', async () => {
+  it('change all documents', async () => {
     assert.equal((await things.updateMany({ i: { $gte: 0 } }, { $inc: { i: 1 } })).modifiedCount, many)
     await things.createIndex({ i: 1 })
     assert.equal(await things.countDocuments({ i: { $gt: 10, $lte: many / 2 } }), many / 2 - 10)
@@ -21,7 +21,7 @@ describe('commands that change much', function suite() {
     assert.equal((await things.find({}, { hint: { i: 1 } }).toArray()).length, many / 2)
   })
 
-  it('an index that is being built knows what is written meanwhile', async () => {
+  it('include writes during an index build in the index', async () => {
     const built = things.createIndex({ i: 1 }, { unique: true })
     await Promise.all([
       things.deleteOne({ _id: (many - 1) as never }),
@@ -34,14 +34,14 @@ describe('commands that change much', function suite() {
     await assert.rejects(things.insertOne({ i: many * 2 }), { code: 11000 })
   })
 
-  it('an index that cannot be built leaves nothing behind', async () => {
+  it('leave nothing behind if an index build fails', async () => {
     await things.updateOne({ _id: (many - 1) as never }, { $set: { i: 0 } })
     await assert.rejects(things.createIndex({ i: 1 }, { unique: true }), { code: 11000 })
     assert.equal((await things.indexes()).length, 1)
     await things.insertOne({ i: 0 })
   })
 
-  it('an index whose building was cut off by kill -9 is gone', async () => {
+  it('leave no index behind if kill -9 interrupts its build', async () => {
     const built = things.createIndex({ i: 1 }).catch(() => {})
     while ((await things.indexes()).length === 1) await new Promise(setImmediate)
     await engine.kill()

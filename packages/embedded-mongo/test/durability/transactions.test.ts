@@ -29,7 +29,7 @@ describe('transactions', () => {
   })
   afterEach(() => Promise.all(sessions.map((session) => session.endSession())))
 
-  /** A session with a transaction under way in it. */
+  /** A session with a transaction in progress. */
   function begin(client = engine.client): ClientSession {
     const session = client.startSession()
     sessions.push(session)
@@ -42,7 +42,7 @@ describe('transactions', () => {
   const add = (_id: number, amount: number, session?: ClientSession) =>
     accounts.updateOne({ _id }, { $inc: { balance: amount } }, session && { session })
 
-  it('are many at once, each on a snapshot of its own', async () => {
+  it('run many at once, each on its own snapshot', async () => {
     for (let i = 0; i < 200; i++) {
       await accounts.insertOne({ _id: 1000 + i, balance: 0 }, { session: begin() })
       await entries.insertOne({ _id: `${i}`, amount: i })
@@ -52,7 +52,7 @@ describe('transactions', () => {
     assert.equal(await accounts.countDocuments(), 202)
   })
 
-  it('commit shows two documents in two collections at once', async () => {
+  it('show the writes to two collections at the same moment after commit', async () => {
     const session = begin()
     await add(1, -10, session)
     await entries.insertOne({ _id: 'x', amount: 10 }, { session })
@@ -65,7 +65,7 @@ describe('transactions', () => {
     assert.equal(await entries.estimatedDocumentCount(), 1)
   })
 
-  it('abort leaves nothing behind', async () => {
+  it('leave nothing behind after abort', async () => {
     const session = begin()
     await accounts.insertOne({ _id: 3, owner: 'eve', balance: 1 }, { session })
     await accounts.deleteOne({ _id: 1 }, { session })
@@ -80,7 +80,7 @@ describe('transactions', () => {
     assert.equal(await accounts.estimatedDocumentCount(), 3)
   })
 
-  it('reads its own writes through every kind of plan', async () => {
+  it('read their own writes through every kind of plan', async () => {
     await accounts.createIndex({ balance: 1 })
     const session = begin()
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 50 }, { session })
@@ -100,7 +100,7 @@ describe('transactions', () => {
     await session.abortTransaction()
   })
 
-  it('reads from the moment of its first command', async () => {
+  it('read the snapshot of their first command', async () => {
     const session = begin()
     assert.equal(await balance(1, session), 100)
     await add(1, 5)
@@ -112,7 +112,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 105)
   })
 
-  it('a write to a document that changed since is a conflict', async () => {
+  it('conflict on a document that changed after the snapshot', async () => {
     const session = begin()
     await balance(2, session)
     await add(1, 5)
@@ -121,7 +121,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 105)
   })
 
-  it('of two transactions that write one document the second conflicts', async () => {
+  it('conflict if a second transaction writes the same document', async () => {
     const [first, second] = [begin(), begin()]
     await add(1, 1, first)
     await isTransient(add(1, 2, second), 112)
@@ -131,7 +131,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 101)
   })
 
-  it('transactions meet in documents, not in what an index says of several', async () => {
+  it('do not conflict if different documents get the same value in an index', async () => {
     await accounts.createIndex({ balance: 1 })
     const [first, second] = [begin(), begin()]
     await accounts.insertOne({ _id: 3, balance: 7 }, { session: first })
@@ -144,7 +144,7 @@ describe('transactions', () => {
     assert.equal(await accounts.countDocuments({ balance: 100 }, { hint: 'balance_1' }), 1)
   })
 
-  it('of two transactions that take one unique key only one commits', async () => {
+  it('conflict if a second transaction inserts the same unique key', async () => {
     const [first, second] = [begin(), begin()]
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session: first })
     await isTransient(accounts.insertOne({ _id: 4, owner: 'carol', balance: 0 }, { session: second }), 112)
@@ -153,7 +153,7 @@ describe('transactions', () => {
     assert.deepEqual(await accounts.find({ owner: 'carol' }).project({ _id: 1 }).toArray(), [{ _id: 3 }])
   })
 
-  it('a duplicate key within a transaction is 11000 and ends it', async () => {
+  it('end with 11000 after a duplicate key', async () => {
     await accounts.updateOne({ _id: 1 }, { $set: { owner: 'alice' } })
     const session = begin()
     await add(2, 1, session)
@@ -166,7 +166,7 @@ describe('transactions', () => {
     assert.equal(await balance(2), 100)
   })
 
-  it('a writer outside waits until the transaction ends', async () => {
+  it('make a writer outside wait until they end', async () => {
     const session = begin()
     await add(1, 1, session)
     let done = false
@@ -181,7 +181,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 111)
   })
 
-  it('withTransaction retries until concurrent transfers are all through', async function () {
+  it('succeed with withTransaction for all concurrent transfers', async function () {
     this.timeout(30_000)
     const transfer = (n: number) =>
       engine.client.withSession((session) =>
@@ -196,7 +196,7 @@ describe('transactions', () => {
     assert.deepEqual([await balance(1), await balance(2)], [100, 100])
   })
 
-  it('no write is lost between transactions and writers outside', async function () {
+  it('lose no write beside writers outside', async function () {
     this.timeout(60_000)
     const { client } = engine
     const inside = (i: number) =>
@@ -213,7 +213,7 @@ describe('transactions', () => {
     assert.equal(await entries.countDocuments(), 20)
   })
 
-  it('expires, and its locks with it', async () => {
+  it('expire and release their claims', async () => {
     const admin = engine.client.db('admin')
     const { was } = await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 0.3 })
     assert.equal(was, 60)
@@ -229,7 +229,7 @@ describe('transactions', () => {
     }
   })
 
-  it('ends with the connection that carried it', async () => {
+  it('end with their connection', async () => {
     const { uri, pull } = await cable(engine.uri)
     const client = new MongoClient(uri, { directConnection: true, serverSelectionTimeoutMS: 100 })
     const session = begin(client)
@@ -243,7 +243,7 @@ describe('transactions', () => {
     await client.close(true)
   })
 
-  it('endSessions aborts', async () => {
+  it('are aborted by endSessions', async () => {
     const session = begin()
     await add(1, 1, session)
     await engine.db.command({ endSessions: [session.id] })
@@ -251,7 +251,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 110)
   })
 
-  it('a commit may be sent again', async () => {
+  it('accept a repeated commit', async () => {
     const session = begin()
     await add(1, 1, session)
     await session.commitTransaction()
@@ -259,7 +259,7 @@ describe('transactions', () => {
     assert.equal(await balance(1), 101)
   })
 
-  it('a killed engine forgets what was not committed', async () => {
+  it('are forgotten if the engine is killed before they commit', async () => {
     const session = begin()
     await add(1, 1, session)
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session })
@@ -286,7 +286,7 @@ async function isTransient(work: Promise<unknown>, code: number) {
   })
 }
 
-/** A cable to the engine that can be pulled. */
+/** A proxy to the engine whose connections can be cut. */
 async function cable(uri: string): Promise<{ uri: string; pull(): void }> {
   const ends = new Set<Socket>()
   const server = createServer((near) => {

@@ -11,14 +11,14 @@ describe('writing commands', () => {
   })
 
   describe('insert', () => {
-    it('makes an _id and puts it first', async () => {
+    it('creates a missing _id and puts it first', async () => {
       const { insertedId } = await things.insertOne({ name: 'd' })
       assert.deepEqual(await things.findOne({ _id: insertedId }), { _id: insertedId, name: 'd' })
       await run({ insert: 'things', documents: [{ name: 'e', _id: 5 }] })
       assert.deepEqual(Object.keys((await things.findOne({ name: 'e' })) ?? {}), ['_id', 'name'])
     })
 
-    it('ordered stops at the first failure, unordered goes on', async () => {
+    it('stops at the first error if ordered, and continues if not', async () => {
       const documents = [{ _id: 10 }, { _id: 1 }, { _id: 11 }, { _id: 2 }]
       const ordered = await run({ insert: 'things', documents, ordered: true })
       assert.equal(ordered.n, 1)
@@ -36,7 +36,7 @@ describe('writing commands', () => {
       assert.equal(await things.countDocuments(), 5)
     })
 
-    it('takes 16 MB and refuses more', async () => {
+    it('stores 16 MB and refuses more', async () => {
       await things.insertOne({ _id: 20 as never, text: 'x'.repeat(15_000_000) })
       assert.equal((await things.findOne({ _id: 20 as never }))?.text.length, 15_000_000)
       const reply = await run({ insert: 'things', documents: [{ _id: 21, text: 'x'.repeat(17_000_000) }] })
@@ -45,15 +45,42 @@ describe('writing commands', () => {
   })
 
   describe('update', () => {
-    it('makes a document no deeper than an insert may', async () => {
-      const nested = (depth: number): Document => (depth === 0 ? {} : { a: nested(depth - 1) })
-      await things.insertOne({ _id: 'deep' as never, ...nested(199) })
-      const deeper = { $set: nested(200) }
-      await assert.rejects(things.insertOne(nested(200)), { code: 15 })
-      await assert.rejects(things.updateOne({ _id: 'deep' as never }, deeper), { code: 15 })
+    describe('of nested documents', () => {
+      /** A document with this many levels of documents or arrays. */
+      const nested = (levels: number, inArrays = false): Document => {
+        let value: unknown = {}
+        for (let level = 2; level < levels; level++) value = inArrays ? [value] : { a: value }
+        return { a: value }
+      }
+      const filter = { _id: 'deep' as never }
+
+      for (const inArrays of [false, true])
+        it(`accepts an insert with 180 levels${inArrays ? ' of arrays' : ''}, and refuses more`, async () => {
+          await things.insertOne({ ...filter, ...nested(180, inArrays) })
+          await assert.rejects(things.insertOne(nested(181, inArrays)), { code: 15 })
+        })
+
+      it('accepts 180 levels from an update or an upsert, and an empty document below them', async () => {
+        await things.insertOne({ ...filter, n: 1 })
+        const full = (levels: number) => JSON.parse(JSON.stringify(nested(levels)).replace('{}', '{"b":1}'))
+        const writes = (document: Document) => [
+          () => things.updateOne(filter, { $set: document }),
+          () => things.updateOne(filter, [{ $set: { a: { $literal: document.a } } }]),
+          () => things.replaceOne(filter, document),
+          () => things.updateOne({ _id: 'new' as never }, { $set: document }, { upsert: true }),
+          () => things.findOneAndReplace({ _id: 'newer' as never }, document, { upsert: true }),
+        ]
+        for (const write of [...writes(nested(182)), ...writes(full(181))])
+          await assert.rejects(write(), { code: 15 })
+        assert.equal(await things.countDocuments({ _id: { $in: ['new', 'newer'] as never[] } }), 0)
+        for (const write of [...writes(full(180)), ...writes(nested(181))]) await write()
+        assert.deepEqual((await things.findOne(filter))?.a, nested(181).a)
+        const name = 'a.'.repeat(180)
+        await assert.rejects(things.updateOne(filter, { $push: { [`${name}b`]: 1 } as never }), { code: 15 })
+      })
     })
 
-    it('takes no sort, which MongoDB 8 has, and does nothing of a command that asks for one', async () => {
+    it('refuses sort, which only MongoDB 8 has, and carries out nothing of such a command', async () => {
       const seen = { q: {}, u: { $set: { seen: true } } }
       const updates = [seen, { ...seen, sort: { n: 1 } }]
       await assert.rejects(run({ update: 'things', updates }), {
@@ -63,7 +90,7 @@ describe('writing commands', () => {
       assert.equal(await things.countDocuments({ seen: true }), 0)
     })
 
-    it('one, many, and counts what really changed', async () => {
+    it('changes one or many, and counts only changed documents', async () => {
       const one = await things.updateOne({ n: { $gt: 0 } }, { $set: { seen: true } })
       assert.deepEqual([one.matchedCount, one.modifiedCount], [1, 1])
       const many = await things.updateMany({}, { $set: { seen: true } })
@@ -93,7 +120,7 @@ describe('writing commands', () => {
       assert.deepEqual(reply.upserted, [{ index: 0, _id: 7 }])
     })
 
-    it('renames, but not through an array; upserts from a single $all', async () => {
+    it('renames fields, except through an array; upserts from a single $all', async () => {
       await assert.rejects(things.updateOne({ _id: 1 as never }, { $rename: { 'tags.0': 'x' } }), { code: 2 })
       await things.updateOne({ _id: 1 as never }, { $rename: { name: 'who.name' } })
       assert.deepEqual((await things.findOne({ _id: 1 as never }))?.who, { name: 'a' })
@@ -105,7 +132,7 @@ describe('writing commands', () => {
       assert.deepEqual(await things.findOne({ _id: 8 as never }), { _id: 8, l: 1, a: 1 })
     })
 
-    it('replaces, keeping the _id', async () => {
+    it('replaces a document and keeps its _id', async () => {
       await things.replaceOne({ name: 'a' }, { only: 1 })
       assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, only: 1 })
     })
@@ -115,7 +142,7 @@ describe('writing commands', () => {
       assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, name: 'a', n: 3, twice: 6 })
     })
 
-    it('takes array filters and positions', async () => {
+    it('applies array filters and positions', async () => {
       await things.insertOne({
         _id: 4 as never,
         list: [
@@ -139,7 +166,7 @@ describe('writing commands', () => {
     })
   })
 
-  it('$min, $max, $bit, $currentDate', async () => {
+  it('applies $min, $max, $bit and $currentDate', async () => {
     await things.insertOne({ _id: 9 as never, a: 5, b: 5, f: 6 })
     await things.updateOne(
       { _id: 9 as never },
@@ -150,14 +177,14 @@ describe('writing commands', () => {
     assert.ok(at instanceof Date && Date.now() - at.getTime() < 5000)
   })
 
-  it('delete takes one or all', async () => {
+  it('deletes one document or all', async () => {
     assert.equal((await things.deleteOne({ n: { $gte: 2 } })).deletedCount, 1)
     assert.equal((await things.deleteMany({})).deletedCount, 2)
     assert.equal(await things.countDocuments(), 0)
   })
 
   describe('findAndModify', () => {
-    it('gives the document before or after, sorted and projected', async () => {
+    it('returns the document before or after the change, sorted and projected', async () => {
       const before = await things.findOneAndUpdate(
         {},
         { $inc: { n: 10 } },
@@ -172,7 +199,7 @@ describe('writing commands', () => {
       assert.equal(after?.n, 21)
     })
 
-    it('removes, replaces, upserts and finds nothing', async () => {
+    it('removes, replaces and upserts, and returns null without a match', async () => {
       assert.equal((await things.findOneAndDelete({ name: 'a' }))?.name, 'a')
       assert.equal(
         (await things.findOneAndReplace({ name: 'b' }, { name: 'B' }, { returnDocument: 'after' }))?.name,
@@ -191,9 +218,9 @@ describe('writing commands', () => {
     })
   })
 
-  describe('a write that is sent again under its number', () => {
+  describe('a retried write', () => {
     const mine = new UUID()
-    /** As a driver does it, which chooses session and number by itself. */
+    /** Sets the session and the number, which the driver otherwise chooses. */
     const send = (command: Document, number: number, id = mine, db = engine.db) => {
       const session = engine.client.startSession()
       Object.assign(session.serverSession, { id: { id: id.toBinary() }, txnNumber: number })
@@ -209,7 +236,7 @@ describe('writing commands', () => {
       { delete: 'things', deletes: [{ q: {}, limit: 1 }] },
     ]
 
-    it('is not done again, and answered as before, also after kill -9', async () => {
+    it('is not carried out again, and gets the same answer, also after kill -9', async () => {
       const ids = commands.map(() => new UUID())
       const answers = async (number: number) => {
         const given: Document[] = []
@@ -227,7 +254,7 @@ describe('writing commands', () => {
       await assert.rejects(answers(1), { code: 225 })
     })
 
-    it('of a batch that failed halfway does what is left', async () => {
+    it('carries out the rest of a batch that failed halfway', async () => {
       const id = new UUID()
       const command = { insert: 'things', documents: [{ _id: 70 }, { _id: 1 }, { _id: 71 }] }
       const again = () => send(command, 1, id)
@@ -236,7 +263,7 @@ describe('writing commands', () => {
       assert.deepEqual([(await again()).n, (await again()).n], [3, 3])
     })
 
-    it('with the answer under way waits for it', async () => {
+    it('waits for the first attempt if that still runs', async () => {
       const id = new UUID()
       const documents = Array.from({ length: 2000 }, (_, i) => ({ batch: i }))
       const again = () => send({ insert: 'things', documents }, 1, id)
@@ -248,7 +275,7 @@ describe('writing commands', () => {
       assert.equal(await things.countDocuments({ batch: { $exists: true } }), 2000)
     })
 
-    it('is remembered of the last thousand sessions', async () => {
+    it('is recognised for the last thousand sessions', async () => {
       const insert = (i: number) => {
         const id = new UUID(i.toString(16).padStart(32, '0'))
         return send({ insert: 'things', documents: [{ _id: 1000 + i }] }, 1, id)
@@ -259,13 +286,13 @@ describe('writing commands', () => {
       assert.equal((await insert(0)).writeErrors[0].code, 11000)
     })
 
-    it('is refused where it could not be repeated', async () => {
+    it('is refused for a command that cannot be retried', async () => {
       const updates = [{ q: {}, u: { $inc: { n: 1 } }, multi: true }]
       const [fault] = (await send({ update: 'things', updates }, 30)).writeErrors
       assert.equal(fault.code, 72)
     })
 
-    it('is a commit, too', async () => {
+    it('may be a commit', async () => {
       const within = { autocommit: false }
       const insert = { insert: 'things', documents: [{ _id: 80 }], startTransaction: true, ...within }
       const commit = (number: number) =>

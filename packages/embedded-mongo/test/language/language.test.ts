@@ -14,7 +14,7 @@ import { engineOfBlock } from '../../testing.ts'
 
 const decimal = (text: string) => Decimal128.fromString(text)
 
-describe("the language is MongoDB's", () => {
+describe('the query language', () => {
   const engine = engineOfBlock()
   let things: Collection
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe("the language is MongoDB's", () => {
     things = engine.db.collection('things')
   })
 
-  /** The value of an expression, with its exact type. */
+  /** The value of an expression with its exact type. */
   const value = async (expression: unknown): Promise<unknown> => {
     const options = { promoteValues: false, promoteLongs: false }
     const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
@@ -87,7 +87,7 @@ describe("the language is MongoDB's", () => {
     [{ $slice: [[1, 2], 1, '$missing'] }, null],
     [{ $map: { input: [{ b: 1 }], as: 'CURRENT', in: '$b' } }, [new Int32(1)]],
     [{ $map: { input: [1], in: '$$this' } }, [new Int32(1)]],
-    // One number line, then texts: whatever the operator.
+    // All operators compare numbers of all types by value, and sort them before strings.
     [{ $min: ['a', Long.fromNumber(1), null] }, Long.fromNumber(1)],
     [{ $max: ['a', decimal('1E30'), null] }, 'a'],
     [{ $max: [Long.fromNumber(2), decimal('2.5'), 1] }, decimal('2.5')],
@@ -99,7 +99,7 @@ describe("the language is MongoDB's", () => {
     [{ $gt: [null, '$missing'] }, true],
     [{ $setIntersection: [[1, 2], [decimal('2')]] }, [new Int32(2)]],
     [{ $indexOfArray: [[Long.fromNumber(7), 7], 7] }, new Int32(0)],
-    // Numbers keep their type, or widen.
+    // Numbers keep their type, or get a wider one.
     [{ $add: [1, 2] }, new Int32(3)],
     [{ $add: [1, Long.fromNumber(2)] }, Long.fromNumber(3)],
     [{ $add: [1, new Double(2)] }, new Double(3)],
@@ -159,13 +159,13 @@ describe("the language is MongoDB's", () => {
     [{ $dateFromString: { dateString: '2024-02-30' } }, 241],
     [{ $range: [0, 2_000_000_000] }, 146],
     ['$$unknown', 17276],
-    // What is constant is computed first, whether it will be needed or not.
+    // Constants are evaluated first, needed or not.
     [{ $ifNull: [1, { $divide: [1, 0] }] }, 2],
     [{ $cond: [true, 1, { $divide: [1, 0] }] }, 2],
     [{ $and: [false, { $divide: [1, 0] }] }, 2],
     [{ $map: { input: [], in: { $divide: [1, 0] } } }, 2],
     [{ $convert: { input: '42', to: 'int', onError: { $divide: [1, 0] } } }, 2],
-    // An operand that is none is told before.
+    // Invalid operands are reported before evaluation.
     [{ $and: [{ $divide: [1, 0] }, { $nothing: 1 }] }, 168],
     [{ $convert: { input: new Binary(Buffer.alloc(16), 4), to: 'string' } }, 4341115],
     [{ $toString: new Date(-1e15) }, 18537],
@@ -187,17 +187,17 @@ describe("the language is MongoDB's", () => {
     [{ $sortArray: { input: ['b', 'A', 'a', 'B'], sortBy: 1 } }, ['A', 'a', 'b', 'B']],
     [{ $cond: [{ $eq: ['a', 'A'] }, 1, 0] }, new Int32(1)],
     [{ $eq: ['a\u200b', 'A'] }, true],
-    // Positions in a text know no collation.
+    // Positions in a string ignore the collation.
     [{ $indexOfCP: ['A', 'a'] }, new Int32(-1)],
   ]
   for (const [expression, expected] of equalLetters)
-    it(`${JSON.stringify(expression)} under a collation`, async () => {
+    it(`evaluates ${JSON.stringify(expression)} under a collation`, async () => {
       const options = { promoteValues: false, collation: { locale: 'en', strength: 2 } }
       const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
       assert.deepEqual(found?.r, expected)
     })
 
-  it('groups, distinct, $expr and sorts in pipelines honour a collation', async () => {
+  it('groups, distinct, $expr and sorts in pipelines respect a collation', async () => {
     const collation = { locale: 'en', strength: 2 }
     await things.insertMany(['a', 'A', 'b'].map((v, i) => ({ _id: i as never, v })))
     const ids = (pipeline: Document[]) => things.aggregate(pipeline, { collation }).toArray()
@@ -212,11 +212,11 @@ describe("the language is MongoDB's", () => {
     assert.deepEqual(await things.distinct('v', {}, { collation }), ['a', 'b'])
     const found = async ($expr: Document) => (await things.find({ $expr }, { collation }).toArray()).length
     assert.equal(await found({ $eq: ['$v', 'A'] }), 2)
-    // MongoDB turns this one into a search that knows no collation.
+    // MongoDB turns this expression into a query without a collation.
     assert.equal(await found({ $in: ['$v', ['A']] }), 1)
   })
 
-  it('stages: counts, groups, samples, fields in arrays, sorts by what documents are', async () => {
+  it('stages add fields in arrays, group, sample and join', async () => {
     assert.deepEqual(await things.aggregate([{ $match: {} }, { $count: 'n' }]).toArray(), [])
     await things.insertMany([
       { _id: 1 as never, a: [{ b: 1 }, { b: 2 }], g: Long.fromNumber(1) },
@@ -258,7 +258,7 @@ describe("the language is MongoDB's", () => {
     )
   })
 
-  it('updates: 64 bits, references, decimals, sets without squares', async () => {
+  it('updates handle 64 bits, DBRefs and decimals, and add to large sets quickly', async () => {
     const id = new ObjectId()
     await things.insertOne({
       _id: 1 as never,
@@ -292,7 +292,7 @@ describe("the language is MongoDB's", () => {
     })
   })
 
-  it('queries: the fields of a reference', async () => {
+  it('queries find the fields of a DBRef', async () => {
     const id = new ObjectId()
     await things.insertMany([{ a: [new DBRef('c', id, 'd'), new DBRef('c', new ObjectId())] }, { a: [1] }])
     for (const filter of [{ $id: id }, { $ref: 'c', $id: id }, { $db: 'd' }])
@@ -303,7 +303,7 @@ describe("the language is MongoDB's", () => {
     assert.equal(await things.countDocuments({ $id: id } as Document), 0)
   })
 
-  it('queries: operands that are none', async () => {
+  it('queries refuse invalid operands', async () => {
     const refused: [Document, number][] = [
       [{ a: { $type: [] } }, 9],
       [{ a: { $type: true } }, 14],
@@ -322,7 +322,7 @@ describe("the language is MongoDB's", () => {
     )
   })
 
-  it('distinct tells apart what is not equal, and sorts', async () => {
+  it('distinct separates unequal values and sorts them', async () => {
     const large = Long.fromString('9007199254740993')
     await things.insertMany([
       { a: [3, null] },
@@ -344,7 +344,7 @@ describe("the language is MongoDB's", () => {
     )
   })
 
-  it('queries: existence by truth, bits of binary data, two arrays cannot be sorted by', async () => {
+  it('queries test existence by truth and bits of binary data, and refuse sorts by two arrays', async () => {
     await things.insertMany([
       { _id: 1 as never, b: new Binary(Buffer.of(5)) },
       { _id: 2 as never, x: [1], y: [2] },
@@ -361,13 +361,13 @@ describe("the language is MongoDB's", () => {
     await assert.rejects(things.countDocuments({ b: { $bitsAllSet: -1 } }), { code: 9 })
     await things.insertMany([{ b: decimal('9223372036854775807') }, { b: new Binary(Buffer.from([6]), 2) }])
     assert.equal(await things.countDocuments({ b: { $bitsAllSet: decimal('9223372036854775807') } }), 1)
-    // The length of old binary data stands in front of it.
+    // Old binary data begins with its length.
     assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 33, 34] } }), 2)
     await assert.rejects(things.find().sort({ x: 1, y: 1 }).toArray(), { code: 2 })
     await assert.rejects(things.aggregate([{ $sort: { x: 1, y: 1 } }]).toArray(), { code: 2 })
   })
 
-  it('queries: $elemMatch into arrays in arrays', async () => {
+  it('queries with $elemMatch search arrays within arrays', async () => {
     await things.insertMany([
       { _id: 1 as never, v: [[1, 2], [3]] },
       { _id: 2 as never, v: [1, [{ b: 1 }]] },
@@ -377,27 +377,40 @@ describe("the language is MongoDB's", () => {
       [{ $elemMatch: { $gt: 2 } }, [1]],
       [{ 0: 3 }, [1]],
       [{ $size: 2 }, [1]],
-      [{ b: 1 }, [2, 3]],
+      // An array within the array counts as a document with the fields 0, 1, …, so it has no field b.
+      [{ b: 1 }, [3]],
       [{ '0.b': 1 }, [2]],
+      [{ b: null }, [1, 2]],
+      [{ b: { $exists: false }, 1: { $exists: true } }, [1]],
+      [{ $or: [{ b: 1 }, { 1: 2 }] }, [1, 3]],
+      [{ $and: [{ 0: 1 }, { 1: 2 }] }, [1]],
+      [{ $nor: [{ b: 1 }] }, [1, 2]],
+      [{ 0: { $not: { $lt: 3 } } }, [1, 2, 3]],
+      [{}, [1, 2, 3]],
     ]
+    const idsOf = async (filter: Document) => (await things.find(filter).toArray()).map(({ _id }) => _id)
     for (const [$elemMatch, ids] of matching) {
-      const found = await things.find({ v: { $elemMatch } }).toArray()
-      assert.deepEqual(
-        found.map(({ _id }) => _id),
-        ids,
-        JSON.stringify($elemMatch),
-      )
+      const title = JSON.stringify($elemMatch)
+      assert.deepEqual(await idsOf({ v: { $elemMatch } }), ids, title)
+      assert.deepEqual(await idsOf({ v: { $all: [{ $elemMatch }] } }), ids, title)
+      const others = [1, 2, 3].filter((id) => !ids.includes(id))
+      assert.deepEqual(await idsOf({ v: { $not: { $elemMatch } } }), others, title)
     }
+    const projection = { v: { $elemMatch: { b: null } } }
+    const shown = await things.findOne({ _id: 2 as never }, { projection })
+    assert.deepEqual(shown?.v, [[{ b: 1 }]])
+    await things.updateOne({ v: { $elemMatch: { '0.b': 1 } } }, { $set: { 'v.$': 'found' } })
+    assert.deepEqual((await things.findOne({ _id: 2 as never }))?.v, [1, 'found'])
   })
 
-  it('an array element is shown by the collation that found it', async () => {
+  it('a projection shows the array element that the filter matched under its collation', async () => {
     await things.insertOne({ _id: 1 as never, a: ['x', 'B', 'b'] })
     const collation = { locale: 'en', strength: 2 }
     for (const projection of [{ 'a.$': 1 }, { a: { $elemMatch: { $eq: 'b' } } }])
       assert.deepEqual(await things.findOne({ a: 'b' }, { collation, projection }), { _id: 1, a: ['B'] })
   })
 
-  it('count by a sparse index counts what the index has', async () => {
+  it('a count with a sparse index counts only indexed documents', async () => {
     await things.insertMany([{ s: 1 }, {}])
     await things.createIndex({ s: 1 }, { sparse: true })
     assert.equal((await engine.db.command({ count: 'things', hint: 's_1' })).n, 1)
@@ -405,7 +418,7 @@ describe("the language is MongoDB's", () => {
     assert.equal((await engine.db.command({ count: 'things' })).n, 2)
   })
 
-  it('a cursor on what was dropped says so', async () => {
+  it('a cursor reports that its collection was dropped', async () => {
     await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ i })))
     const cursor = things.find({}, { batchSize: 5 })
     await cursor.next()
@@ -413,7 +426,7 @@ describe("the language is MongoDB's", () => {
     await assert.rejects(cursor.toArray(), { code: 175 })
   })
 
-  it('indexes: two of one key apart by their scope, and what MongoDB refuses', async () => {
+  it('indexes on the same key may differ in scope, and others are refused as in MongoDB', async () => {
     await things.createIndex({ a: 1 })
     await assert.rejects(things.createIndex({ a: 1 }, { unique: true }), { code: 86 })
     const scopes: Document[] = [
@@ -442,7 +455,7 @@ describe("the language is MongoDB's", () => {
       await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression }), ({ code }) =>
         [2, 67].includes(code),
       )
-    // What older servers did by it is done by itself, or not at all.
+    // The options of older servers have no effect.
     await things.createIndex({ b: 1 }, { background: true, dropDups: true } as object)
     assert.deepEqual((await things.indexes())[1], { v: 2, key: { b: 1 }, name: 'b_1', background: true })
     await things.dropIndexes()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { BSONRegExp, type Collection, Decimal128, type Document, Double, Int32, Long } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
-/** Where a simpler engine, or the library underneath, answers otherwise than MongoDB does. */
+/** Cases in which a simpler engine, or the library underneath, gives other answers than MongoDB. */
 describe('pitfalls', () => {
   const engine = engineOfBlock()
   let things: Collection
@@ -14,7 +14,7 @@ describe('pitfalls', () => {
   const store = (...values: unknown[]) => things.insertMany(values.map((v, i) => ({ _id: i as never, v })))
   const ids = async (filter: Document) => (await things.find(filter).toArray()).map(({ _id }) => _id)
 
-  it('natural order is that of insertion, whatever the ids, also after a restart', async () => {
+  it('returns documents in the order of insertion, whatever their ids, also after a restart', async () => {
     for (const _id of ['z', 'a', 'm']) await things.insertOne({ _id: _id as never })
     await things.updateOne({ _id: 'z' as never }, { $set: { grown: 'x'.repeat(10_000) } })
     await engine.restart()
@@ -27,7 +27,7 @@ describe('pitfalls', () => {
     )
   })
 
-  it('null and missing', async () => {
+  it('distinguishes null from missing as MongoDB does', async () => {
     await things.insertMany([
       { _id: 0 as never },
       { _id: 1 as never, v: null },
@@ -44,14 +44,14 @@ describe('pitfalls', () => {
     assert.deepEqual(await ids({ v: { $in: [null, 0] } }), [0, 1, 2, 3])
   })
 
-  it('comparisons stay within a type', async () => {
+  it('compares only within a type', async () => {
     await store(1, '1', true, new Date(1), { a: 1 }, [5])
     assert.deepEqual(await ids({ v: { $gte: 0 } }), [0, 5])
     assert.deepEqual(await ids({ v: { $gte: '' } }), [1])
     assert.deepEqual(await ids({ v: { $lt: new Date() } }), [3])
   })
 
-  it('numbers of all types are equal by value, and compare so', async () => {
+  it('compares numbers of all types by value', async () => {
     await store(
       new Int32(5),
       new Double(5),
@@ -67,7 +67,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await ids({ v: { $in: [Decimal128.fromString('5.10')] } }), [5])
   })
 
-  it('stored types come back as they were, also beside an update', async () => {
+  it('keeps stored types, also beside an update', async () => {
     const numbers = {
       i: new Int32(1),
       d: new Double(2),
@@ -91,7 +91,7 @@ describe('pitfalls', () => {
     assert.deepEqual([raw.r.pattern, raw.r.options], ['a.b', 'ix'])
   })
 
-  it('$inc keeps types and is exact', async () => {
+  it('keeps types in $inc, and adds exactly', async () => {
     await things.insertOne({
       _id: 1 as never,
       i: 2147483647,
@@ -120,7 +120,7 @@ describe('pitfalls', () => {
     await assert.rejects(things.updateOne({ _id: 1 as never }, { $inc: { l: 1 } }), { code: 2 })
   })
 
-  it('$sum and $avg count longs and decimals', async () => {
+  it('adds longs and decimals in $sum and $avg', async () => {
     await store(1, Long.fromNumber(2), Decimal128.fromString('3'), 'text', null)
     const [sums] = await things
       .aggregate([{ $group: { _id: null, sum: { $sum: '$v' }, mean: { $avg: '$v' }, n: { $sum: 1 } } }])
@@ -129,7 +129,7 @@ describe('pitfalls', () => {
     assert.deepEqual(sums, { _id: null, sum, mean, n: 5 })
   })
 
-  it('$substr with a negative length reaches to the end', async () => {
+  it('reads $substr with a negative length to the end', async () => {
     await store('_User$abc')
     assert.deepEqual(
       await things.aggregate([{ $project: { _id: 0, id: { $substr: ['$v', 6, -1] } } }]).toArray(),
@@ -137,13 +137,13 @@ describe('pitfalls', () => {
     )
   })
 
-  it('documents are equal only with their fields in the same order', async () => {
+  it('treats documents as equal only if their fields have the same order', async () => {
     await store({ a: 1, b: 2 }, { b: 2, a: 1 })
     assert.deepEqual(await ids({ v: { a: 1, b: 2 } }), [0])
     assert.deepEqual(await ids({ v: { $in: [{ b: 2, a: 1 }] } }), [1])
   })
 
-  it('$all takes scalars, and $elemMatch in it', async () => {
+  it('accepts scalars and $elemMatch in $all', async () => {
     await store('a', ['a', 'b'], [['a']], [{ k: 1 }, { k: 2 }])
     assert.deepEqual(await ids({ v: { $all: ['a'] } }), [0, 1])
     assert.deepEqual(await ids({ v: { $all: [['a']] } }), [2])
@@ -152,7 +152,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await ids({ v: { $all: [/^A$/i] } }), [0, 1])
   })
 
-  it('arrays: elements, the whole, positions, sizes', async () => {
+  it('matches arrays by element, as a whole, by position and by size', async () => {
     await store([1, [2, 3]], [{ a: 5 }, { a: 7 }], [], 2)
     assert.deepEqual(await ids({ v: 1 }), [0])
     assert.deepEqual(await ids({ v: [2, 3] }), [0])
@@ -166,7 +166,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await ids({ v: { $not: { $elemMatch: { $exists: true } } } }), [2, 3])
   })
 
-  it('sorting: arrays by their extremes, types in BSON order', async () => {
+  it('sorts arrays by their extreme elements, and types in BSON order', async () => {
     await store([5, 1], 3, 'a', null, { a: 1 }, true, new Date(), [], Long.fromNumber(2))
     const sorted = async (direction: 1 | -1) =>
       (await things.find().sort({ v: direction }).toArray()).map(({ _id }) => _id)
@@ -197,7 +197,7 @@ describe('pitfalls', () => {
     ['\\d{2,}', '', ['12'], ['1']],
   ]
   for (const [pattern, options, matching, other] of expressions)
-    it(`the expression /${pattern}/${options}`, async () => {
+    it(`matches the expression /${pattern}/${options}`, async () => {
       await store(...matching, ...other, 5)
       const expected = matching.map((_, i) => i)
       assert.deepEqual(await ids({ v: { $regex: pattern, $options: options } }), expected)
@@ -207,13 +207,13 @@ describe('pitfalls', () => {
       assert.deepEqual(await ids({ v: { $regex: pattern, $options: options } }), expected)
     })
 
-  it('an expression that is none, or too large, is refused', async () => {
+  it('refuses an invalid or too large regular expression', async () => {
     await assert.rejects(ids({ v: { $regex: '(' } }), { code: 51091 })
     await assert.rejects(ids({ v: { $regex: 'a'.repeat(40_000) } }), { code: 51091 })
     await assert.rejects(ids({ v: { $regex: 'a', $options: 'q' } }), { code: 51108 })
   })
 
-  it('what cannot run in linear time is refused', async () => {
+  it('refuses a regular expression that cannot run in linear time', async () => {
     for (const pattern of ['(a)\\1', 'a(?=b)', '(?<!a)b', '(?>a+)', 'a++b', '(?1)', 'a$b', '[z-a]', '\\'])
       await assert.rejects(ids({ v: { $regex: pattern } }), { code: 51091 }, pattern)
     await assert.rejects(ids({ v: { $regex: 'a\u0000b' } }), { code: 2 })
@@ -223,7 +223,7 @@ describe('pitfalls', () => {
     await assert.rejects(matches('a(?=b)').toArray(), { code: 51111 })
   })
 
-  it('every other expression runs in linear time', async () => {
+  it('runs every other regular expression in linear time', async () => {
     await store(...Array.from({ length: 300 }, (_, i) => 'a'.repeat(9000 + i)), 'aab')
     const slow = ['a{0,200}a{0,200}b', '(a+)+b', '(.*a){20}b', '^(a|aa)+b']
     const begun = performance.now()
@@ -235,7 +235,7 @@ describe('pitfalls', () => {
     assert.ok(performance.now() - begun < 20_000)
   })
 
-  it('a prefix expression runs on the index', async () => {
+  it('uses an index for a prefix expression', async () => {
     await things.createIndex({ v: 1 })
     await store('abc', 'abd', 'b', 'ABC', 'ab.c')
     const { executionStats } = await things.find({ v: { $regex: '^ab' } }).explain()
@@ -245,7 +245,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await ids({ v: { $regex: '^abc|^b' } }), [2, 0].sort())
   })
 
-  it('updates that cannot be are errors, not silence', async () => {
+  it('refuses impossible updates with an error', async () => {
     await things.insertOne({ _id: 1 as never, n: 1, s: 'x', list: [1, 2, 3], o: { a: 1 } })
     const refused: [Document, number][] = [
       [{ $push: { s: 1 } }, 2],
@@ -267,7 +267,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await things.findOne(), { _id: 1, n: 1, s: 'x', list: [1, 2, 3], o: { a: 1 } })
   })
 
-  it('array updates', async () => {
+  it('updates arrays', async () => {
     const update = (change: Document) => things.updateOne({}, change)
     await things.insertOne({ _id: 1 as never, l: [3, 1], d: [{ k: 2 }, { k: 1 }], s: ['a'] })
     await update({
@@ -286,7 +286,7 @@ describe('pitfalls', () => {
     assert.deepEqual(await things.findOne(), { _id: 1, l: [3, 4, null, null, 1], d: [null], t: { u: [] } })
   })
 
-  it('a field named __proto__ is a field', async () => {
+  it('treats __proto__ as an ordinary field', async () => {
     const document = JSON.parse('{"_id":1,"__proto__":{"a":1}}')
     await things.insertOne(document)
     await things.updateOne({ _id: 1 as never }, { $set: { b: 1 } })
@@ -294,7 +294,7 @@ describe('pitfalls', () => {
     assert.equal(await things.countDocuments({ 'constructor.name': 'Object' }), 0)
   })
 
-  it('counts are kept through everything', async () => {
+  it('keeps its document counts correct through all kinds of writes', async () => {
     await things.insertMany(Array.from({ length: 100 }, (_, i) => ({ i })))
     await things.deleteMany({ i: { $lt: 30 } })
     await things.updateOne({ i: 1000 }, { $set: { a: 1 } }, { upsert: true })

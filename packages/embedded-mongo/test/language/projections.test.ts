@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type Document, MongoServerError } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
-/** What find shows of a document, or the code of its refusal. */
+/** A document, filter and projection, and the result of find or the code of its error. */
 type Row = [document: Document, filter: Document, projection: Document, expected: Document | number]
 
 const positional: Row[] = [

@@ -10,7 +10,7 @@ const index = (key: Document, options: Document = {}): Document => ({
   indexes: [{ key, name: 'i', ...options }],
 })
 
-/** What the engine does not do, the code it answers with, and the word that its sentence must contain. */
+/** Unsupported features, the error code of each, and a pattern that its message must match. */
 const refusals: [what: string, command: Document, code: number, named: RegExp][] = [
   ['change streams', aggregate({ $changeStream: {} }), 115, /\$changeStream/],
   ['$where', find({ $where: 'true' }), 115, /\$where/],
@@ -61,7 +61,7 @@ describe('refusals', () => {
   })
 
   for (const [what, command, code, named] of refusals)
-    it(`${what}: code ${code} and a sentence`, async () => {
+    it(`refuses ${what} with code ${code} and a message`, async () => {
       await assert.rejects(engine.db.command(command), (error: Document) => {
         assert.equal(error.code, code, error.message)
         assert.match(error.message, named)
@@ -69,7 +69,7 @@ describe('refusals', () => {
       })
     })
 
-  it('a change stream through the driver', async () => {
+  it('refuses a change stream from the driver', async () => {
     const stream = engine.db.collection('things').watch()
     await assert.rejects(stream.next(), { code: 115 })
     await stream.close()

@@ -3,8 +3,8 @@ import { Decimal128, type Document, Double, Long, MaxKey, MinKey, ObjectId, UUID
 import { engineOfBlock } from '../../testing.ts'
 
 /**
- * What MongoDB answers, written down by hand from its manual: an oracle that shares no code with the engine's matcher.
- * Each row: what it shows, the filter, the `_id`s of the documents it matches, in ascending order.
+ * MongoDB's answers, written by hand from its manual: an oracle that shares no code with the engine's
+ * matcher. Each row: the title, the filter, and the `_id`s of the matching documents in ascending order.
  */
 type Row = [title: string, filter: Document, ids: string]
 interface Table {
@@ -166,7 +166,10 @@ const tables: Record<string, Table> = {
   },
 }
 
-/** BSON order of `v`: MinKey, missing and null, numbers, strings, objects, …; arrays by their least or greatest element. */
+/**
+ * BSON order of `v`: MinKey, missing and null, numbers, strings, objects, …; arrays by their smallest or
+ * largest element.
+ */
 const ascending: Document[] = [
   { _id: 0, v: new MinKey() },
   { _id: 1, v: [] },
@@ -240,7 +243,7 @@ describe('semantics', () => {
     })
   }
 
-  it('compares under a collation of strength 2 without regard to case', async () => {
+  it('ignores case under a collation of strength 2', async () => {
     const names = engine.db.collection<{ _id: number; name: string }>('names')
     await names.insertMany(['bob', 'Alice', 'BOB', 'alíce', 'Carol'].map((name, _id) => ({ _id, name })))
     const collation = { locale: 'en', strength: 2 }
@@ -254,7 +257,7 @@ describe('semantics', () => {
     assert.equal((await names.distinct('name', {}, { collation })).length, 4)
   })
 
-  it('compares ß as ICU does: it is ss to strength 1, and a letter of its own from strength 2 on', async () => {
+  it('compares ß like ICU: equal to ss at strength 1, and a separate letter from strength 2 on', async () => {
     const streets = engine.db.collection<{ _id: number; name: string }>('streets')
     await streets.insertMany(['Maße', 'masse', 'MASSE', 'MAẞE', 'Mast'].map((name, _id) => ({ _id, name })))
     await streets.createIndex({ name: 1 }, { collation: { locale: 'de', strength: 2 }, name: 'second' })

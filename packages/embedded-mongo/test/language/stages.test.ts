@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { BSON, Code, Decimal128, type Document, Long, MaxKey, MinKey, MongoServerError } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
-/** What a pipeline makes of documents, or the code of its refusal. */
+/** Documents and a pipeline, and its result or the code of its error. */
 type Row = [documents: Document[], pipeline: Document[], result: Document[] | number]
 
 const decimal = Decimal128.fromString
@@ -94,7 +94,7 @@ const lookup: Row[] = [
     [{ j: [{ w: 2 }] }],
   ],
 ]
-/** [a value, those that it is joined with, what of them is found] */
+/** [a value, the documents that it is joined with, the `_id`s of the matches] */
 const joins: [unknown, Document[], number[]][] = [
   [[], [{ _id: 1, w: null }, { _id: 2 }, { _id: 3, w: 1 }], [1, 2]],
   [
@@ -143,7 +143,7 @@ describe('stages', () => {
 
   for (const indexed of [false, true])
     for (const [v, documents, found] of joins)
-      it(`${text(v)} is joined with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
+      it(`joins ${text(v)} with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
         await engine.db.collection('things').insertOne({ v })
         await engine.db.collection('others').insertMany(documents)
         if (indexed) await engine.db.collection('others').createIndex({ w: 1 })
@@ -151,7 +151,7 @@ describe('stages', () => {
         assert.deepEqual(indexed ? [...(result?.j ?? [])].sort() : result?.j, found)
       })
 
-  it('a pipeline within 21 others is refused', async () => {
+  it('refuses a pipeline nested in 21 others', async () => {
     const nested = (depth: number): Document[] =>
       depth === 0 ? [] : [{ $lookup: { from: 'x', as: 'j', pipeline: nested(depth - 1) } }]
     await engine.db.collection('things').aggregate(nested(20)).toArray()

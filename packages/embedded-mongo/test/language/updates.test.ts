@@ -3,8 +3,8 @@ import { BSON, type Collection, Decimal128, type Document, Double, Long, MongoSe
 import { engineOfBlock } from '../../testing.ts'
 
 /**
- * What MongoDB makes of a document, written down by hand from its manual: [before, update, after, options].
- * `after` is the document, or the code of the refusal. Numbers are Int32 unless they say otherwise.
+ * The results of MongoDB's updates, written by hand from its manual: [before, update, after, options].
+ * `after` is the document, or the code of the error. Numbers are Int32 unless another type is given.
  */
 type Row = [before: Document, update: Document | Document[], after: Document | number, options?: Options]
 interface Options {
@@ -43,7 +43,7 @@ const arithmetic: Row[] = [
   [{ n: decimal('-9E6144') }, { $mul: { n: 10 } }, { n: decimal('-Infinity') }],
   [{ n: decimal('9E6144') }, { $inc: { n: decimal('9E6144') } }, { n: decimal('Infinity') }],
   [{ n: 0 }, { $mul: { n: decimal('-1') } }, { n: decimal('-0') }],
-  // What is equal to before, if only by value, stays; what is set does not.
+  // An update to an equal value keeps the stored form; $set replaces it.
   [{ n: decimal('-0') }, { $inc: { n: 0 } }, { n: decimal('-0') }],
   [{ n: decimal('0') }, { $set: { n: decimal('-0') } }, { n: decimal('-0') }],
   [{ n: double(0) }, { $set: { n: double(-0) } }, { n: double(-0) }],
@@ -74,6 +74,62 @@ const paths: Row[] = [
   [{ a: 1 }, { $rename: { $a: 'b' } }, { a: 1 }],
   [{}, { $set: { $a: 1 } }, 52],
   [{}, { $set: { 'a.$b': 1 } }, { a: { $b: 1 } }],
+]
+/** New fields are added in the order of their names, on each level. Existing fields keep their places. */
+const additions: Row[] = [
+  [{}, { $set: { b: 1, a: 2 } }, { a: 2, b: 1 }],
+  [{ m: 1 }, { $set: { z: 1, m: 2, B: 3, a: 4 } }, { m: 2, B: 3, a: 4, z: 1 }],
+  [
+    { o: 1 },
+    {
+      $push: { f: 1 },
+      $inc: { e: 1 },
+      $mul: { d: 1 },
+      $min: { c: 1 },
+      $max: { b: 1 },
+      $bit: { a: { or: 1 } },
+    },
+    { o: 1, a: 1, b: 1, c: 1, d: 0, e: 1, f: [1] },
+  ],
+  [{ o: 1 }, { $rename: { o: 'b' }, $set: { c: 1 }, $addToSet: { a: 1 } }, { a: [1], b: 1, c: 1 }],
+  [
+    {},
+    { $set: { 'b.d': 1, 'a.z': 1, 'b.c': 1, 'a.y.x': 1 } },
+    { a: { y: { x: 1 }, z: 1 }, b: { c: 1, d: 1 } },
+  ],
+  [{}, { $set: { 'a.b': 1, 'a-b': 1, a_b: 1 } }, { a: { b: 1 }, 'a-b': 1, a_b: 1 }],
+  [{}, { $set: { é: 1, z: 1, '😀': 1, '\uffee': 1 } }, { z: 1, é: 1, '\uffee': 1, '😀': 1 }],
+  [
+    { a: [] },
+    { $set: { 'a.10': 10, 'a.2.c': 1, 'a.2.b': 1 } },
+    { a: [null, null, { b: 1, c: 1 }, ...Array(7).fill(null), 10] },
+  ],
+  [
+    { a: [{ k: 1 }, { k: 2 }] },
+    { $set: { 'a.$.z': 1, 'a.1.y': 1, 'a.$.x': 1 } },
+    { a: [{ k: 1 }, { k: 2, x: 1, y: 1, z: 1 }] },
+    { filter: { 'a.k': 2 } },
+  ],
+  [
+    { a: [{ k: 1 }, { k: 2 }] },
+    { $set: { 'a.$[].z': 1, 'a.$[e].y': 1 } },
+    {
+      a: [
+        { k: 1, z: 1 },
+        { k: 2, y: 1, z: 1 },
+      ],
+    },
+    { arrayFilters: [{ 'e.k': 2 }] },
+  ],
+  // Array filters are evaluated on the array before the update.
+  [
+    { a: [{ k: 1 }] },
+    { $set: { 'a.$[d].k': 2, 'a.$[e].l': 1 } },
+    { a: [{ k: 2 }] },
+    { arrayFilters: [{ 'd.k': 1 }, { 'e.k': 2 }] },
+  ],
+  // A pipeline adds fields in its own order.
+  [{}, [{ $set: { b: 1, a: 2 } }], { b: 1, a: 2 }],
 ]
 const arrays: Row[] = [
   [{}, { $push: { a: 1 } }, { a: [1] }],
@@ -139,7 +195,7 @@ const positions: Row[] = [
   ],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2, { filter: { a: { $ne: 5 } } }],
-  // The position is what counts, whichever array it is of, and what was found before anything changed.
+  // `$` is the matched position, in whichever array, determined before the update changes anything.
   [{ a: [1, 2], b: [3, 4] }, { $set: { 'a.$': 9 } }, { a: [1, 9], b: [3, 4] }, { filter: { b: 4 } }],
   [
     { a: [{ k: 1 }, { k: 2 }] },
@@ -190,12 +246,12 @@ const pipelines: Row[] = [
   [{ t: { u: { v: 1 } } }, [{ $replaceRoot: { newRoot: '$t' } }, { $set: { w: 1 } }], { u: { v: 1 }, w: 1 }],
   [{ a: 1 }, [{ $replaceWith: { $mergeObjects: ['$$ROOT', { z: 1 }] } }], { a: 1, z: 1 }],
   [{ a: 1 }, [{ $match: {} }], 72],
-  // A constant part that fails does so with a document that needs it.
+  // A failing constant part is reported when the first document arrives.
   [{ a: 1 }, [{ $set: { b: { $add: ['a', 1] } } }], 14],
   [{ a: 1 }, [{ $set: { b: { $cond: ['$a', 2, { $divide: [1, 0] }] } } }], { a: 1, b: 2 }],
   [{ a: 1 }, [{ $set: { b: { $add: ['a', 1] } } }], { a: 1 }, { filter: { a: 2 } }],
 ]
-/** [filter, update, after] of an upsert that finds nothing. */
+/** [filter, update, after] of an upsert without a match. */
 const upserts: [Document, Document | Document[], Document][] = [
   [{ x: 1, 'y.z': 2, w: { $gt: 1 } }, { $set: { a: 1 } }, { x: 1, y: { z: 2 }, a: 1 }],
   [{ $and: [{ x: 1 }, { q: { $eq: 2 } }] }, { $setOnInsert: { a: 1 } }, { x: 1, q: 2, a: 1 }],
@@ -203,6 +259,27 @@ const upserts: [Document, Document | Document[], Document][] = [
   [{}, { $setOnInsert: { $a: 1 } }, { $a: 1 }],
   [{ x: /a/ }, { $push: { l: 1 } }, { l: [1] }],
   [{}, [{ $set: { l: { $literal: 1 } } }], { l: 1 }],
+  [
+    { x: 1 },
+    { $setOnInsert: { d: 1, b: 1 }, $inc: { c: 1 }, $set: { a: 1 } },
+    { x: 1, a: 1, b: 1, c: 1, d: 1 },
+  ],
+  [
+    { w: { $all: [/a/] }, x: { $in: [/a/] }, y: { $all: [{ $elemMatch: { b: 1 } }] } },
+    { $set: { a: 1 } },
+    { a: 1 },
+  ],
+]
+/** Filters from which no document can be created, with the error code. */
+const ambiguous: [Document, number][] = [
+  [{ a: { b: 1 }, 'a.c': 2 }, 54],
+  [{ 'a.c': 2, a: { b: 1 } }, 54],
+  [{ 'a.b': 1, 'a.b.c': { $eq: 1 } }, 54],
+  [{ $and: [{ 'a.c': null }, { $or: [{ a: {} }] }] }, 54],
+  [{ a: null, 'a.b': 1 }, 54],
+  [{ a: 1, $and: [{ a: 1 }] }, 54],
+  [{ a: { $all: [1, 2] } }, 54],
+  [{ 'a.b': 1, 'a-b': 1, 'a.b.c': 1 }, 54],
 ]
 
 describe('updates', () => {
@@ -215,7 +292,14 @@ describe('updates', () => {
 
   const stored = async () => text(await things.findOne({}, { promoteValues: false }))
 
-  for (const [subject, rows] of Object.entries({ arithmetic, paths, arrays, positions, pipelines }))
+  for (const [subject, rows] of Object.entries({
+    arithmetic,
+    paths,
+    additions,
+    arrays,
+    positions,
+    pipelines,
+  }))
     describe(subject, () => {
       for (const [before, update, after, { filter = {}, ...options } = {}] of rows)
         it(`${text(update)} on ${text(before)}`, async () => {
@@ -236,7 +320,25 @@ describe('updates', () => {
       })
   })
 
-  it('an operand that is none is refused although no document is there', async () => {
+  describe('upserts from ambiguous filters', () => {
+    const upsert = true
+    for (const [filter, code] of ambiguous)
+      it(`refuses ${text(filter)} with operators and pipelines, and accepts it with a replacement`, async () => {
+        await assert.rejects(things.updateOne(filter, { $set: { z: 1 } }, { upsert }), { code })
+        await assert.rejects(things.updateOne(filter, [{ $set: { z: 1 } }], { upsert }), { code })
+        await assert.rejects(things.findOneAndUpdate(filter, { $set: { z: 1 } }, { upsert }), { code })
+        assert.equal(await things.countDocuments({}), 0)
+        assert.equal((await things.replaceOne(filter, { z: 1 }, { upsert })).upsertedCount, 1)
+      })
+
+    it('refuses a replacement of which only a part of the _id is known', async () => {
+      const filter = { '_id.a': 1 } as Document
+      await assert.rejects(things.replaceOne(filter, { z: 1 }, { upsert }), { code: 111 })
+      await assert.rejects(things.replaceOne({ _id: 1, ...filter }, { z: 1 }, { upsert }), { code: 111 })
+    })
+  })
+
+  it('refuses an invalid operand even if there are no documents', async () => {
     const updates: Document[] = [
       { $push: { a: { $each: 1 } } },
       { $pop: { a: 5 } },
@@ -245,7 +347,7 @@ describe('updates', () => {
     for (const update of updates) await assert.rejects(things.updateOne({ _id: 9 }, update), MongoServerError)
   })
 
-  it('what changes nothing is not counted as modified', async () => {
+  it('does not count a document as modified if nothing changed', async () => {
     await things.insertOne({ _id: 1, a: 1 })
     const idle: Document[] = [
       { $set: { a: 1 } },
@@ -257,7 +359,7 @@ describe('updates', () => {
       const { matchedCount, modifiedCount } = await things.updateOne({ _id: 1 }, update)
       assert.deepEqual([matchedCount, modifiedCount], [1, 0], text(update))
     }
-    // A replacement counts, even by the same.
+    // A replacement counts as a modification even if it changes nothing.
     assert.equal((await things.replaceOne({ _id: 1 }, { a: 1 })).modifiedCount, 1)
   })
 })

@@ -12,7 +12,7 @@ import {
   ObjectId,
 } from 'mongodb'
 
-/** What the planner has to choose from; every kind of index that the engine knows is among them. */
+/** The indexes of which the planner chooses; all kinds that the engine supports. */
 export const indexes: (IndexDescription & { name: string })[] = [
   { name: 'u', key: { u: 1 }, unique: true, sparse: true },
   { name: 'a', key: { a: 1, _id: 1 } },
@@ -84,7 +84,10 @@ const value = fc.oneof(
   sometimes(1, list(fc.oneof(scalar, shallow, list(scalar)))),
 )
 
-/** One value for each field: `c` is an array when present, `n` an object, `i` a number, so updates may count on it. */
+/**
+ * Values for each field. `c` is an array if present, `n` an object, `i` a number, so that updates may rely on
+ * it.
+ */
 const field = {
   a: value,
   b: scalar,
@@ -180,7 +183,10 @@ const filter: fc.Arbitrary<Filter<Document>> = fc.oneof(
 const direction = fc.constantFrom<1 | -1>(1, -1)
 const directions = (name: fc.Arbitrary<string>) =>
   fc.array(fc.tuple(name, direction), { minLength: 1, maxLength: 2 }).map((by) => Object.fromEntries(by))
-/** A total order, by `_id` at last; or one by fields that are no arrays, in which equal documents may change places. */
+/**
+ * A total order that ends with `_id`, or an order by fields without arrays, in which equal documents may
+ * change places.
+ */
 const order: fc.Arbitrary<Record<string, 1 | -1>> = fc.oneof(
   fc.tuple(directions(path), direction).map(([by, _id]) => ({ ...by, _id: by._id ?? _id })),
   fc.constantFrom<Record<string, 1 | -1>>(
@@ -205,7 +211,10 @@ const projection = fc.constantFrom<Document | undefined>(
   { c: { $slice: 1 } },
 )
 
-/** A read: `find`, and what else takes a filter. Skip and limit come with a total order, else they mean nothing. */
+/**
+ * A read: `find`, or another command with a filter. Skip and limit need a total order, otherwise any result
+ * would be right.
+ */
 export interface Query {
   kind: 'find' | 'count' | 'distinct' | 'sorted' | 'grouped'
   filter: Filter<Document>
@@ -216,7 +225,10 @@ export interface Query {
   projection?: Document
   collation?: { locale: string; strength: number }
 }
-/** Demands on an index's fields and its own order, either way: what bounds and sorted plans are made of. */
+/**
+ * Conditions on an index's fields with its order or the reverse, so that the planner uses bounds and sorted
+ * plans.
+ */
 const suited = fc.constantFrom(...indexes).chain((index) => {
   const key = index.key as Record<string, 1 | -1>
   const names = Object.keys(key).filter((name) => name !== '_id')
@@ -254,7 +266,7 @@ export const query: fc.Arbitrary<Query> = fc
     ...(collation && { collation }),
   })) as fc.Arbitrary<Query>
 
-/** A write that changes the same documents whichever plan finds them. */
+/** A write that changes the same documents under every plan. */
 export type Write =
   | { kind: 'updateMany'; filter: Filter<Document>; update: Document }
   | { kind: 'replaceFirst'; filter: Filter<Document>; document: Document }

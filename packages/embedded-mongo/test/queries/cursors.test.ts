@@ -21,7 +21,7 @@ describe('cursors', () => {
     return [cursor.firstBatch.length, (cursor.id as Long).isZero()]
   }
 
-  it('first batches: 101, n, none, one only', async () => {
+  it('return 101 documents, n, none or only one in the first batch', async () => {
     assert.deepEqual(await size({ find: 'many' }), [101, false])
     assert.deepEqual(await size({ find: 'many', batchSize: 7 }), [7, false])
     assert.deepEqual(await size({ find: 'many', batchSize: 0 }), [0, false])
@@ -34,7 +34,7 @@ describe('cursors', () => {
     assert.deepEqual(await size({ find: 'nothing', batchSize: 0 }), [0, false])
   })
 
-  it('number their documents', () => {
+  it('number the documents of an array', () => {
     const documents = Array.from({ length: 10_001 }, (_, i) => serialize({ i, text: 'x'.repeat(i % 100) }))
     const array = new DocumentArray()
     for (const run of [documents.slice(0, 7), documents.slice(7)]) array.append(Buffer.concat(run))
@@ -47,7 +47,7 @@ describe('cursors', () => {
   })
 
   for (const batchSize of [1, 3, 100, 1000, 5000])
-    it(`batches of ${batchSize} give everything once, in order`, async () => {
+    it(`return each document once and in order with batches of ${batchSize}`, async () => {
       const found = await many
         .find({}, { batchSize })
         .limit(batchSize === 1 ? 50 : 1000)
@@ -66,7 +66,7 @@ describe('cursors', () => {
       )
     })
 
-  it('batches stay below 16 MB', async () => {
+  it('keep batches below 16 MB', async () => {
     const large = engine.db.collection('large')
     for (let i = 0; i < 6; i++) await large.insertOne({ text: 'x'.repeat(4_000_000) })
     const { cursor } = await run({ find: 'large', batchSize: 100 })
@@ -74,7 +74,7 @@ describe('cursors', () => {
     assert.equal((await large.find().toArray()).length, 6)
   })
 
-  it('getMore on a killed cursor, another collection, twice', async () => {
+  it('refuse getMore on a killed cursor, with another collection, and twice', async () => {
     const { cursor } = await run({ find: 'many', batchSize: 2 })
     await assert.rejects(run({ getMore: cursor.id, collection: 'other' }), { code: 13 })
     assert.equal(
@@ -86,7 +86,7 @@ describe('cursors', () => {
     await assert.rejects(run({ getMore: cursor.id, collection: 'many' }), { code: 43 })
   })
 
-  it('writes between two batches: nothing twice, what is deleted is left out', async () => {
+  it('return nothing twice beside writes between batches, and leave out deleted documents', async () => {
     const moving = engine.db.collection('moving')
     await moving.createIndex({ i: 1 })
     await moving.insertMany(Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i })))
@@ -98,7 +98,7 @@ describe('cursors', () => {
     assert.equal(seen.length, 900)
   })
 
-  it('a cursor on a dropped collection ends or fails, and harms nothing', async () => {
+  it('end or fail on a dropped collection, and harm nothing else', async () => {
     const gone = engine.db.collection('gone')
     await gone.insertMany(Array.from({ length: 2000 }, (_, i) => ({ i })))
     const cursor = gone.find({}, { batchSize: 5 })

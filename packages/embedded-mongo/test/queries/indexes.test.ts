@@ -11,7 +11,7 @@ describe('indexes', () => {
     things = engine.db.collection('things')
   })
 
-  /** The index a query runs on and how many documents it looks at. */
+  /** The index of a query's plan and the number of documents examined. */
   const plan = async (filter: Document, options: Document = {}): Promise<[string | undefined, number]> => {
     const { queryPlanner, executionStats } = await things.find(filter, options).explain()
     const { winningPlan } = queryPlanner
@@ -19,7 +19,7 @@ describe('indexes', () => {
     return [scan.indexName, executionStats.totalDocsExamined]
   }
 
-  it('a count by a range looks at the keys in it, and at no document', async () => {
+  it('count the keys of a range without reading documents', async () => {
     await things.createIndex({ group: 1, at: -1 })
     const at = (i: number) => new Date(i * 1000)
     await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ group: i % 5, at: at(i), n: i })))
@@ -42,7 +42,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments(range), 60)
   })
 
-  it('sparse: leaves out documents without the field, and is not used for null', async () => {
+  it('if sparse, leave out documents without the field, and are not used for null', async () => {
     await things.createIndex({ a: 1 }, { sparse: true, unique: true })
     await things.insertMany([{}, {}, { a: null }, { a: 1 }])
     assert.equal(await things.countDocuments({ a: null }), 3)
@@ -53,7 +53,7 @@ describe('indexes', () => {
     assert.equal((await things.find().sort({ a: 1 }).toArray()).length, 4)
   })
 
-  it('of arrays: both bounds of an element narrow the scan', async () => {
+  it('on arrays use both bounds of an element', async () => {
     await things.createIndex({ words: 1 })
     const words = (i: number) => ({ words: [`a${i}`, `b${i}`, `c${i}`] })
     await things.insertMany([...Array.from({ length: 9 }, (_, i) => words(i)), { words: 'b3' }, {}])
@@ -64,7 +64,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments({ words: { $elemMatch: { $gte: 'b', $lt: 3 } } }), 0)
   })
 
-  it('unique: a list of its values is preferred to what several documents have, unless it is long', async () => {
+  it('if unique, are preferred for a list of values, unless the list is long', async () => {
     await things.createIndexes([{ key: { ehrId: 1, at: 1 } }, { key: { ehrId: 1, kind: 1, state: 1 } }])
     const thing = (i: number) => ({ _id: i as never, ehrId: 'a', kind: i % 2, state: 'b', at: i })
     await things.insertMany(Array.from({ length: 500 }, (_, i) => thing(i)))
@@ -77,7 +77,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments(all), 150)
   })
 
-  it('partial: used only when the filter implies its own', async () => {
+  it('if partial, are used only if the query implies their filter', async () => {
     await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
     await things.insertMany([
       { a: 1, n: 3, live: true },
@@ -107,7 +107,7 @@ describe('indexes', () => {
     await assert.rejects(things.insertMany([{ u: 1 }, { u: 1 }]), { code: 11000 })
   })
 
-  it('compound and nested: prefix, range, order in both directions', async () => {
+  it('if compound or nested, serve prefixes, ranges and orders in both directions', async () => {
     await things.createIndex({ 'who.id': 1, at: -1, n: 1 }, { name: 'c' })
     const documents = Array.from({ length: 60 }, (_, i) => ({
       who: { id: i % 3 },
@@ -132,7 +132,7 @@ describe('indexes', () => {
     }
   })
 
-  it('multikey: one bound only, and no order taken from it', async () => {
+  it('if multikey, use only one bound and provide no order', async () => {
     await things.createIndex({ v: 1 })
     await things.insertMany([
       { _id: 1 as never, v: [1, 20] },
@@ -160,7 +160,7 @@ describe('indexes', () => {
     assert.deepEqual((await plan({ 'l.a': 1, 'l.b': 2 }))[0], 'l.a_1_l.b_1')
   })
 
-  it('covered: keys alone answer, but for what they do not tell', async () => {
+  it('answer covered queries from keys alone, except ambiguous keys', async () => {
     await things.createIndex({ who: 1, at: -1, n: 1 })
     const at = new Date(1000)
     await things.insertMany([
@@ -209,7 +209,7 @@ describe('indexes', () => {
   })
 
   for (const direction of [1, -1] as const)
-    it(`covered: numbers and times to the last bit, in the order ${direction}`, async () => {
+    it(`return exact numbers and times in covered queries, in the order ${direction}`, async () => {
       await things.createIndex({ who: 1, n: direction, at: direction })
       const wholes = [0, 1, -1, 255, 65_536, 2 ** 31 - 1, -(2 ** 31), 2 ** 31, 2 ** 53]
       const numbers = [...wholes, 0.1, -0.1, 1e300, -1e-300, 5e-324, Infinity, -Infinity]
@@ -225,7 +225,7 @@ describe('indexes', () => {
       )
     })
 
-  it('covered: thousands of keys, from either end, in part, and within a transaction', async () => {
+  it('answer covered queries with thousands of keys, from either end, in part, and within a transaction', async () => {
     await things.createIndex({ who: 1, n: 1 })
     const numbers = Array.from({ length: 3000 }, (_, n) => n)
     await things.insertMany(numbers.map((n) => ({ who: 'a', ...(n === 1500 ? { n: null } : { n }) })))
@@ -251,7 +251,7 @@ describe('indexes', () => {
     await session.endSession()
   })
 
-  it('case-insensitive: equality, uniqueness, order', async () => {
+  it('if case-insensitive, respect equality, uniqueness and order', async () => {
     const collation = { locale: 'en', strength: 2 }
     await things.createIndex({ name: 1 }, { unique: true, collation, name: 'ci' })
     await things.createIndex({ name: 1 })
@@ -278,7 +278,7 @@ describe('indexes', () => {
     assert.deepEqual(await things.distinct('name', {}, { collation }), ['Anna', 'Änne', 'bob'])
   })
 
-  it('TTL: removes what is over, by index, and nothing else', async () => {
+  it('with a TTL remove only expired documents, by an index', async () => {
     await engine.client.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1 })
     await things.createIndex({ at: 1 }, { expireAfterSeconds: 1 })
     await things.createIndex({ until: 1 }, { expireAfterSeconds: 0 })
@@ -296,14 +296,14 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments(), 3)
   })
 
-  it('the same specification again is no change', async () => {
+  it('accept the same specification again without a change', async () => {
     const create = () =>
       engine.db.command({ createIndexes: 'things', indexes: [{ key: { a: 1 }, name: 'a_1', unique: true }] })
     assert.equal((await create()).numIndexesAfter, 2)
     assert.equal((await create()).note, 'all indexes already exist')
   })
 
-  it('keys longer than lmdb allows', async () => {
+  it('accept keys longer than lmdb allows', async () => {
     await things.createIndex({ text: 1 }, { unique: true })
     const long = 'x'.repeat(5000)
     await things.insertMany([{ text: `${long}b` }, { text: `${long}a` }, { text: long }, { text: 'short' }])
@@ -321,10 +321,10 @@ describe('indexes', () => {
     assert.equal((await things.find().sort({ text: 1 }).toArray())[2]?.text, `${long}a`)
   })
 
-  it('what they know is still known after a restart', async () => {
+  it('keep their flags after a restart', async () => {
     await things.createIndex({ v: 1 })
     await things.createIndex({ u: 1 }, { unique: true, sparse: true })
-    // The first ones that have an array, and in vain.
+    // The first documents with an array, in a transaction that is aborted.
     const session = engine.client.startSession()
     session.startTransaction()
     await things.insertOne({ v: [7, 8] }, { session })
@@ -346,7 +346,7 @@ describe('indexes', () => {
     assert.deepEqual(await plan({ v: 5 }), ['v_1', 1])
   })
 
-  it('dropped, one and all', async () => {
+  it('can be dropped one by one or together', async () => {
     await things.createIndexes([{ key: { a: 1 } }, { key: { b: 1 } }, { key: { c: 1 } }])
     await things.dropIndex('a_1')
     assert.deepEqual(

@@ -10,7 +10,7 @@ const runs = process.env.TEST_SIZE ? 50 : 2
 const queriesPerRound = 50
 const exact = { promoteValues: false } as const
 
-/** The same documents twice: with every index, and with none but `_id`. */
+/** Two collections with the same documents: one with every index, one with `_id` only. */
 interface Pair {
   indexed: Collection
   bare: Collection
@@ -37,13 +37,13 @@ describe(`query plans (SEED=${seed})`, () => {
       await pair.indexed.drop()
       await pair.bare.drop()
     })
-    // Without shrinking: the message of the first difference already names one query and the documents it is about.
+    // No shrinking: the message of the first difference already names one query and its documents.
     const outcome = await fc.check(property, { seed, numRuns: runs, endOnFailure: true })
     if (outcome.failed) throw outcome.errorInstance
   })
 })
 
-/** Some indexes are there before the documents, some are built over them. */
+/** Creates some indexes before the documents, and builds the others over them. */
 async function fill(engine: Engine, name: string, docs: Document[], late: number): Promise<Pair> {
   const [indexed, bare] = [engine.db.collection(`${name}_indexed`), engine.db.collection(`${name}_bare`)]
   const pair = { indexed, bare }
@@ -79,7 +79,7 @@ async function apply(pair: Pair, change: Write) {
   assert.deepEqual(answers[0], answers[1], `${text(change)}: [indexed, bare]`)
 }
 
-/** Sets `u` where the unique index takes it; it must refuse exactly what another document holds already. */
+/** Sets `u`. The unique index must refuse exactly the values that another document has. */
 async function setUnique({ indexed, bare }: Pair, id: number, u: unknown) {
   const _id = id as never
   if (!(await bare.findOne({ _id }))) return
@@ -95,7 +95,7 @@ async function setUnique({ indexed, bare }: Pair, id: number, u: unknown) {
   if (!refused) await bare.updateOne({ _id }, { $set: { u } })
 }
 
-/** Both hold the same documents, in the same order; each index holds exactly the documents that it is for. */
+/** Checks that both contain the same documents in the same order, and each index exactly its documents. */
 async function holdsTheSame({ indexed, bare }: Pair) {
   const all = await bare.find({}, exact).toArray()
   assert.equal(text(await indexed.find({}, exact).hint({ $natural: 1 }).toArray()), text(all))
@@ -125,7 +125,7 @@ async function compare({ indexed, bare }: Pair, query: Query) {
   }
 }
 
-/** The indexes that begin with a field of the query and hold every document that may match it. */
+/** The indexes that begin with a field of the query and contain every document that may match it. */
 function hints({ filter, sort }: Query): string[] {
   const named = new Set([...Object.keys(filter), ...Object.keys(sort ?? {})])
   const above = (filter.b as Document | undefined)?.$gt
@@ -143,7 +143,7 @@ function demandsValue(condition: unknown): boolean {
   return $exists === true || typeof ($gt ?? $eq) === 'string' || typeof ($gt ?? $eq) === 'number'
 }
 
-/** What the server answers, in a form that two plans must agree on; a sort by two arrays is refused by all. */
+/** The answer in a form that is equal for all plans; all plans refuse a sort by two arrays. */
 async function answer(...query: Parameters<typeof found>): Promise<string[]> {
   return found(...query).catch((error) => {
     if (!/parallel arrays/.test(String(error))) throw error
@@ -175,7 +175,10 @@ async function found(collection: Collection, query: Query, hint?: string | Docum
   return lines(alike(await collection.aggregate([{ $match: filter }, { $group: group }], options).toArray()))
 }
 
-/** As they came under a total order; only what they were sorted by under any other; in no order without one. */
+/**
+ * Under a total order the results as they are, under another order only the sort values, without an order
+ * sorted.
+ */
 function ordered(found: Document[], sort: Query['sort']): string[] {
   if (!sort) return lines(found)
   if ('_id' in sort) return found.map(text)
@@ -184,7 +187,7 @@ function ordered(found: Document[], sort: Query['sort']): string[] {
   return found.map((document) => text(alike(Object.keys(sort).map((path) => at(document, path) ?? null))))
 }
 
-/** Of keys alone the fields come in the order of the index. */
+/** A covered query returns fields in the order of the index. */
 const inFieldOrder = (document: Document): Document =>
   Object.fromEntries(Object.entries(document).sort(([a], [b]) => (a < b ? -1 : 1)))
 
@@ -199,10 +202,13 @@ const shorten = (found: string[]) =>
     .replaceAll(/p{100,}/g, 'p…')
     .slice(0, 3000)
 
-/** Among equal numbers of different types, and equal strings under a collation, a plan may name any: make them one. */
+/**
+ * Of equal numbers of different types, and of strings equal under a collation, plans may return any: make
+ * them identical.
+ */
 function alike<T>(value: T): T {
   if (Array.isArray(value)) return value.map(alike) as T
-  // No collation looks at control characters.
+  // Collations ignore control characters.
   if (typeof value === 'string') return value.toLowerCase().replaceAll('\0', '') as T
   if (typeof value !== 'object' || value === null) return value
   const { _bsontype: type } = value as { _bsontype?: string }

@@ -32,7 +32,7 @@ describe('long commands', function suite() {
     ['updateMany', () => things.updateMany({}, { $set: { seen: true } })],
     ['deleteMany', () => things.deleteMany({ text: 'x' })],
   ]
-  describe('let others read meanwhile', () => {
+  describe('let other commands read meanwhile', () => {
     before(() => fill())
     before(() => engine.db.collection('other').insertOne({ _id: 1 as never }))
 
@@ -52,7 +52,7 @@ describe('long commands', function suite() {
       })
   })
 
-  describe('end when their time is over', () => {
+  describe('end after their time limit', () => {
     before(() => fill(many / 2))
 
     const limited: Document[] = [
@@ -74,7 +74,7 @@ describe('long commands', function suite() {
         assert.ok(performance.now() - begun < 1000)
       })
 
-    it('a cursor has its time for all its batches', async () => {
+    it('count the time of a cursor over all its batches', async () => {
       const { cursor } = await engine.db.command({ find: 'things', filter: {}, batchSize: 1, maxTimeMS: 20 })
       const filterless = { getMore: cursor.id, collection: 'things', batchSize: many }
       await assert.rejects(engine.db.command(filterless), { code: 50 })

@@ -20,7 +20,7 @@ describe('counts by the array with which an index begins', function suite() {
     )
   })
 
-  /** Of each set of people, as many as are found in all documents, read once. */
+  /** Compares the count for each set of people with a full scan. */
   const assertCounts = async () => {
     const all = await things.find({}, { hint: { $natural: 1 }, projection: { who: 1 } }).toArray()
     for (let seed = 1; seed < 64; seed += 3) {
@@ -43,7 +43,7 @@ describe('counts by the array with which an index begins', function suite() {
     await assertCounts()
   })
 
-  it('are right of several transactions at once, also of those that end in vain', async () => {
+  it('are right after concurrent transactions, also aborted ones', async () => {
     const client = engine.client
     const open = [1, 2, 3].map(() => client.startSession())
     for (const [i, session] of open.entries()) {
@@ -66,7 +66,7 @@ describe('counts by the array with which an index begins', function suite() {
 
   const count = (options = {}) => things.countDocuments({ who: { $in: ['new', 'other'] } }, options)
 
-  it('are right where some have no array, or a long one, or an empty one', async () => {
+  it('are right if some documents have no array, a long one, or an empty one', async () => {
     await things.insertOne({ _id: 399, who: [] })
     await assertCounts()
     await things.insertOne({ _id: 400, who: 'ann' })
@@ -77,7 +77,7 @@ describe('counts by the array with which an index begins', function suite() {
     await assertCounts()
   })
 
-  /** What a copy of the data file says of its documents is compared with them when it is opened. */
+  /** Opens a copy of the data file, which compares its tallies with the documents. */
   const reopen = async () => {
     await engine.kill()
     const file = join(engine.dataDir, 'data.mdb')
@@ -87,7 +87,7 @@ describe('counts by the array with which an index begins', function suite() {
     things = engine.db.collection('things')
   }
 
-  it('are right of an index that is made later, also of documents that come meanwhile', async () => {
+  it('are right for an index that is built later, also with concurrent writes', async () => {
     await things.dropIndexes()
     const some500 = (from: number) =>
       Array.from({ length: 500 }, (_, i) => ({ _id: from + i, who: some(((from + i) % 62) + 1), at: i }))
@@ -109,7 +109,7 @@ describe('counts by the array with which an index begins', function suite() {
     await assertCounts()
   })
 
-  it('are right after a restart, and when the index has been made again', async () => {
+  it('are right after a restart, and after the index has been rebuilt', async () => {
     await things.insertOne({ _id: 500, who: ['ann', 'ben'] })
     await reopen()
     await things.insertOne({ _id: 501, who: ['ann', 'ben'] })

@@ -10,7 +10,7 @@ describe('unique indexes', () => {
     things = engine.db.collection('things')
   })
 
-  describe('duplicate keys, to the letter', () => {
+  describe("report a duplicate key in MongoDB's exact words", () => {
     const rejected = async (document: Document): Promise<Document> => {
       await things.insertOne({ ...document })
       return things.insertOne({ ...document }).then(
@@ -19,7 +19,7 @@ describe('unique indexes', () => {
       )
     }
 
-    it('a text', async () => {
+    it('for a text', async () => {
       await things.createIndex({ name: 1 }, { unique: true })
       const { _id, ...document } = { _id: 0, name: 'x "y"' }
       const error = await rejected(document)
@@ -43,7 +43,7 @@ describe('unique indexes', () => {
       [{ a: [1, 'b'] }, '{ a: [ 1, "b" ] }'],
     ]
     for (const [value, visible] of values)
-      it(`of ${visible}`, async () => {
+      it(`for ${visible}`, async () => {
         await things.createIndex({ a: 1, 'b.c': -1 }, { unique: true })
         const error = await rejected({ a: value, b: { c: 1 } })
         assert.equal(
@@ -54,7 +54,7 @@ describe('unique indexes', () => {
         assert.deepEqual(error.keyValue, { a: value, 'b.c': 1 })
       })
 
-    it('the _id, and the index names that Parse looks for', async () => {
+    it('for the _id, and with the index names that Parse looks for', async () => {
       await things.insertOne({ _id: 'a' as never, _auth_data_x: { id: 'q' } })
       await assert.rejects(things.insertOne({ _id: 'a' as never }), {
         message: 'E11000 duplicate key error collection: test.things index: _id_ dup key: { _id: "a" }',
@@ -69,14 +69,14 @@ describe('unique indexes', () => {
     })
   })
 
-  describe('unique', () => {
-    it('counts a missing field as null, once', async () => {
+  describe('when unique', () => {
+    it('count a missing field as null, once', async () => {
       await things.createIndex({ a: 1 }, { unique: true })
       await things.insertOne({})
       await assert.rejects(things.insertOne({ a: null }), { code: 11000 })
     })
 
-    it('refuses to be built over duplicates, and leaves nothing behind', async () => {
+    it('refuse to be built over duplicates, and leave nothing behind', async () => {
       await things.insertMany([{ a: 1 }, { a: 1 }])
       await assert.rejects(things.createIndex({ a: 1 }, { unique: true }), { code: 11000 })
       assert.equal((await things.indexes()).length, 1)
@@ -84,7 +84,7 @@ describe('unique indexes', () => {
       assert.equal(await things.countDocuments({ a: 1 }), 2)
     })
 
-    it('holds for every element of an array, and lets a document keep its own', async () => {
+    it('apply to every element of an array, and let a document keep its own', async () => {
       await things.createIndex({ tags: 1 }, { unique: true })
       await things.insertOne({ _id: 1 as never, tags: ['a', 'b', 'a'] })
       await assert.rejects(things.insertOne({ tags: ['c', 'b'] }), { code: 11000 })
@@ -93,7 +93,7 @@ describe('unique indexes', () => {
       await assert.rejects(things.updateOne({ tags: 'a' }, { $set: { tags: 'c' } }), { code: 11000 })
     })
 
-    it('compares numbers of all types by value', async () => {
+    it('compare numbers of all types by value', async () => {
       await things.createIndex({ a: 1 }, { unique: true })
       await engine.db.command({ insert: 'things', documents: [{ a: 5n }] })
       await assert.rejects(things.insertOne({ a: 5 }), { code: 11000 })
@@ -102,7 +102,7 @@ describe('unique indexes', () => {
       assert.equal(await things.countDocuments({ a: 9007199254740993n }), 1)
     })
 
-    it('a key given up may be taken', async () => {
+    it('let another document take a released key', async () => {
       await things.createIndex({ a: 1 }, { unique: true })
       await things.insertMany([
         { _id: 1 as never, a: 1 },
@@ -116,7 +116,7 @@ describe('unique indexes', () => {
     })
   })
 
-  it('tell what is too long for a key by all of it, whatever stands beside it in an array', async () => {
+  it('compare texts that are too long for a key by all of their text, also within arrays', async () => {
     await things.createIndex({ text: 1, words: 1 }, { unique: true })
     const text = 'x'.repeat(2500)
     await things.insertOne({ text, words: ['a', 'b'] })

@@ -25,14 +25,14 @@ describe('commands', () => {
       assert.match((await run({ buildInfo: 1 })).version, /^7\.0\.\d+$/)
     })
 
-    it('ping, serverStatus, connectionStatus, getCmdLineOpts', async () => {
+    it('answers ping, serverStatus, connectionStatus and getCmdLineOpts', async () => {
       assert.ok((await run({ getCmdLineOpts: 1 })).argv.includes('--data'))
       assert.equal((await run({ ping: 1 })).ok, 1)
       assert.ok((await run({ serverStatus: 1 })).connections.current > 0)
       assert.deepEqual((await run({ connectionStatus: 1 })).authInfo.authenticatedUsers, [])
     })
 
-    it('getParameter gives what is known', async () => {
+    it('returns the known parameters from getParameter', async () => {
       const reply = await run({ getParameter: 1, featureCompatibilityVersion: 1 })
       assert.deepEqual(reply.featureCompatibilityVersion, { version: '7.0' })
       assert.equal((await run({ getParameter: '*' })).enableTestCommands, false)
@@ -40,7 +40,7 @@ describe('commands', () => {
   })
 
   describe('collections', () => {
-    it('create, listCollections with a filter, drop', async () => {
+    it('creates, lists with a filter, and drops', async () => {
       await run({ create: 'made' })
       const [info] = await engine.db.listCollections({ name: 'made' }).toArray()
       assert.ok(info && 'info' in info && info.info?.uuid instanceof UUID)
@@ -52,14 +52,14 @@ describe('commands', () => {
       assert.deepEqual(await engine.db.listCollections({ name: 'made' }).toArray(), [])
     })
 
-    it('a dropped collection that comes again is empty', async () => {
+    it('starts empty after drop and create', async () => {
       await things.drop()
       await things.insertOne({ _id: 9 as never })
       assert.deepEqual(await things.find().toArray(), [{ _id: 9 }])
       assert.equal(await things.countDocuments(), 1)
     })
 
-    it('renameCollection keeps documents and indexes', async () => {
+    it('keeps documents and indexes after renameCollection', async () => {
       await things.createIndex({ name: 1 }, { unique: true })
       await things.rename('renamed')
       const renamed = engine.db.collection('renamed')
@@ -74,7 +74,7 @@ describe('commands', () => {
       assert.equal(await engine.db.collection('other').countDocuments(), 3)
     })
 
-    it('dropDatabase and listDatabases', async () => {
+    it('drops and lists databases', async () => {
       const other = engine.client.db('other')
       await other.collection('c').insertOne({})
       const names = async () =>
@@ -89,13 +89,13 @@ describe('commands', () => {
     const ids = async (filter: Document, options: Document = {}) =>
       (await things.find(filter, options).toArray()).map(({ _id }) => _id)
 
-    it('filter, sort, skip, limit', async () => {
+    it('filters, sorts, skips and limits', async () => {
       assert.deepEqual(await ids({}, { sort: { n: 1 } }), [2, 3, 1])
       assert.deepEqual(await ids({}, { sort: { n: -1 }, skip: 1, limit: 1 }), [3])
       assert.deepEqual(await ids({ tags: 'y' }), [1, 2])
     })
 
-    it('projections of every kind', async () => {
+    it('projects in every way', async () => {
       const one = async (projection: Document, filter: Document = { _id: 1 }) =>
         things.findOne(filter, { projection })
       await things.insertOne({ _id: 4 as never, a: { b: 1, c: 2 }, list: [{ k: 1 }, { k: 2 }, { k: 3 }] })
@@ -119,7 +119,7 @@ describe('commands', () => {
       await assert.rejects(one({ name: 1, n: 0 }), { code: 31254 })
     })
 
-    it('honours hints by name and key, and refuses one that is no index', async () => {
+    it('uses hints by name and key, and refuses a hint that is no index', async () => {
       await things.createIndex({ n: 1 }, { name: 'by_n' })
       assert.deepEqual(await ids({}, { hint: 'by_n' }), [2, 3, 1])
       assert.deepEqual(await ids({}, { hint: { n: 1 } }), [2, 3, 1])
@@ -128,7 +128,7 @@ describe('commands', () => {
     })
   })
 
-  it('options without effect here do not disturb', async () => {
+  it('accepts options that have no effect here', async () => {
     const harmless = {
       $readPreference: { mode: 'secondaryPreferred' },
       comment: { why: 'test' },
@@ -156,7 +156,7 @@ describe('commands', () => {
     assert.equal((await run({ count: 'things', query: {}, ...harmless, let: undefined })).n, 4)
   })
 
-  it('count and distinct', async () => {
+  it('counts and lists distinct values', async () => {
     assert.equal(await things.estimatedDocumentCount(), 3)
     assert.equal(await things.countDocuments({ n: { $gt: 1 } }), 2)
     assert.equal(await things.countDocuments({}, { skip: 1, limit: 1 }), 1)
@@ -167,7 +167,7 @@ describe('commands', () => {
     assert.equal((await run({ count: 'things', skip: Decimal128.fromString('0.5') })).n, 3)
   })
 
-  it('timestamps of zeros become those of now, but in the _id and further down', async () => {
+  it('sets zero timestamps to the current time, except in the _id and in nested fields', async () => {
     const zero = Timestamp.fromBits(0, 0)
     await engine.db.collection('times').insertOne({ _id: zero as never, at: zero, in: { at: zero } })
     const found = await engine.db.collection('times').findOne()
@@ -175,7 +175,7 @@ describe('commands', () => {
     assert.ok(Math.abs(found?.at.getHighBitsUnsigned() - Date.now() / 1000) < 60)
   })
 
-  it('the time of the cluster goes on with each command, NOW is one moment within one', async () => {
+  it('advances the cluster time with each command; NOW is constant within one', async () => {
     const time = async () =>
       await things.aggregate([{ $project: { t: '$$CLUSTER_TIME', n: '$$NOW' } }]).toArray()
     const [first, second] = [await time(), await time()]
@@ -183,7 +183,7 @@ describe('commands', () => {
     assert.ok(second[0]?.t.greaterThan(first[0]?.t))
   })
 
-  it('a sort of more than 100 MB that may not use the disk is refused', async () => {
+  it('refuses a sort of more than 100 MB that may not use the disk', async () => {
     const large = engine.db.collection('large')
     const text = 'x'.repeat(4_000_000)
     for (let i = 0; i < 27; i++) await large.insertOne({ i, text })
@@ -194,7 +194,7 @@ describe('commands', () => {
     await large.drop()
   })
 
-  it('sessions: begun, and killed with their cursors', async () => {
+  it('starts sessions, and kills them with their cursors', async () => {
     assert.equal((await run({ startSession: 1 })).timeoutMinutes, 30)
     const session = engine.client.startSession()
     const inIt = (command: Document) => engine.db.command(command, { session, promoteLongs: false })
@@ -206,7 +206,7 @@ describe('commands', () => {
     await session.endSession()
   })
 
-  it('aggregate: stages, joins, facets', async () => {
+  it('runs aggregate with stages, joins and facets', async () => {
     await engine.db.collection('owners').insertMany([
       { _id: 'a' as never, age: 1 },
       { _id: 'b' as never, age: 2 },
@@ -243,7 +243,7 @@ describe('commands', () => {
     )
   })
 
-  it('$lookup joins an array by those of its elements that have a partner', async () => {
+  it('joins an array with $lookup by each element that has a match', async () => {
     const parts = engine.db.collection('parts')
     await parts.insertMany([{ _id: 1 as never }, { _id: 2 as never, r: [1, 9] }, { _id: 3 as never, r: [9] }])
     const joined = await parts
@@ -253,7 +253,7 @@ describe('commands', () => {
     assert.deepEqual(joined, [[], [{ _id: 1 }], []])
   })
 
-  it('$unionWith goes on with what the pipeline of another collection finds, in its order', async () => {
+  it("appends the results of another collection's pipeline with $unionWith, in their order", async () => {
     await engine.db.collection('numbers').insertMany([3, 1, 2, 5, 4].map((n) => ({ n })))
     const below = { $match: { $expr: { $lt: ['$n', '$$most'] } } }
     const second = [below, { $sort: { n: -1 } }, { $skip: 1 }, { $limit: 2 }, { $set: { from: 'numbers' } }]
@@ -272,7 +272,7 @@ describe('commands', () => {
     assert.deepEqual(found, [{ n: 1 }, { n: 3, from: 'numbers' }, { n: 2, from: 'numbers' }, { few: 4 }])
   })
 
-  it('explain tells the index, or that there is none', async () => {
+  it('names the index in explain, or reports a scan', async () => {
     await things.createIndex({ name: 1 })
     const indexed = await things.find({ name: 'b' }).explain()
     assert.equal(indexed.queryPlanner.winningPlan.inputStage.stage, 'IXSCAN')

@@ -10,7 +10,7 @@ const collated = (collation: Document): Document => ({ create: 'new', collation 
 
 const inEnglish = { collation: { locale: 'en' } }
 
-/** However it is said. */
+/** Invalid _id indexes, refused by create as well as createIndexes. */
 const idRefusals: [code: number, what: string, spec: Document][] = [
   [9, 'without a key', { name: '_id_' }],
   [9, 'without a name', { key: { _id: 1 } }],
@@ -103,25 +103,25 @@ describe('definitions', () => {
       await assert.rejects(run({ createIndexes: 'new', indexes: [idIndex] }), { code })
     })
 
-  it('of the server stay as they are', async () => {
+  it("of the server's own databases cannot be dropped or renamed", async () => {
     await assert.rejects(asAdmin({ dropDatabase: 1 }), { code: 20 })
     for (const to of ['test.system.js', 'local.oplog.rs']) await assert.rejects(rename(to), { code: 20 })
   })
 
-  it('of databases do not differ by case alone', async () => {
+  it('of databases may not differ by case alone', async () => {
     await assert.rejects(engine.client.db('TEST').createCollection('new'), { code: 13297 })
     await assert.rejects(rename('Test.things'), { code: 13297 })
     assert.equal((await engine.db.listCollections({ name: 'things' }).toArray()).length, 1)
   })
 
-  it('give way to others when told with a boolean', async () => {
+  it('of renameCollection accept only a boolean dropTarget', async () => {
     for (const value of [1, 'yes', null]) await assert.rejects(rename('test.other', value), { code: 14 })
     const uuid = (length: number) => new Binary(Buffer.alloc(length), Binary.SUBTYPE_UUID)
     await assert.rejects(rename('test.other', uuid(15)), { code: 207 })
     await assert.rejects(rename('test.other', uuid(16)), { code: 115 })
   })
 
-  it('of the _id index may be written out', async () => {
+  it('may repeat the _id index', async () => {
     const writtenOut = {
       key: { _id: 1 },
       name: 'mine',
@@ -139,7 +139,7 @@ describe('definitions', () => {
     )
   })
 
-  it('of an index change, and say what they were', async () => {
+  it('of an index can change, and the answer tells their former values', async () => {
     const change = async (index: Document) => {
       const { ok: _, $clusterTime: __, operationTime: ___, ...answer } = await run(changed(index))
       return answer
@@ -160,7 +160,7 @@ describe('definitions', () => {
     })
   })
 
-  it('are listed by what is shown of them', async () => {
+  it('are listed and filtered by the fields that the list shows', async () => {
     const names = async (filter: Document) =>
       (await engine.db.listCollections({ name: 'things', ...filter }, { nameOnly: true }).toArray()).length
     assert.deepEqual([await names({ options: {} }), await names({ options: { $exists: false } })], [0, 1])

@@ -178,18 +178,18 @@ describe('errors', () => {
       })
     })
 
-  it('have the names that MongoDB gives them', async () => {
+  it("have MongoDB's names", async () => {
     await assert.rejects(engine.db.command({ listIndexes: 'nothing' }), { codeName: 'NamespaceNotFound' })
     await assert.rejects(engine.db.command({ find: 'things', skip: -1 }), { codeName: 'Location51024' })
     const [row] = (await engine.db.command({ insert: 'things', documents: [{ _id: 1 }] })).writeErrors
     assert.deepEqual(Object.keys(row), ['index', 'code', 'errmsg', 'keyPattern', 'keyValue'])
   })
 
-  it('26, in the words that Parse Server looks for: dropping what is not there', async () => {
+  it('contain the words that Parse Server looks for when a missing collection is dropped (26)', async () => {
     await assert.rejects(engine.db.command({ drop: 'nothing' }), { message: 'ns not found' })
   })
 
-  it('a failed update changes nothing', async () => {
+  it('leave documents unchanged after a failed update', async () => {
     await assert.rejects(things.updateOne({ _id: 1 as never }, { $set: { fresh: 1 }, $inc: { name: 1 } }))
     assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, n: 1, name: 'a' })
   })
@@ -207,7 +207,7 @@ describe('errors', () => {
         return true
       })
 
-    it('112, transient: two transactions write one document', async () => {
+    it('are 112 and transient if two transactions write one document', async () => {
       const [one, two] = [begin(), begin()]
       await things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: one })
       await rejects(things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: two }), 112)
@@ -216,7 +216,7 @@ describe('errors', () => {
       assert.equal((await things.findOne({ _id: 1 as never }))?.k, undefined)
     })
 
-    it('251, transient: a transaction whose time is over', async () => {
+    it('are 251 and transient if the transaction has expired', async () => {
       const admin = engine.client.db('admin')
       await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 1 })
       const session = begin()
@@ -228,13 +228,13 @@ describe('errors', () => {
       assert.equal(await things.countDocuments({ late: 1 }), 0)
     })
 
-    it('263: a command that has no place in one', async () => {
+    it('are 263 for a command that transactions do not allow', async () => {
       const session = begin()
       await assert.rejects(engine.db.command({ listCollections: 1 }, { session }), { code: 263 })
       await session.endSession()
     })
 
-    it('246, transient: a snapshot older than an index', async () => {
+    it('are 246 and transient for a snapshot older than an index', async () => {
       const session = begin()
       await things.findOne({ _id: 1 as never }, { session })
       await things.createIndex({ later: 1 })

@@ -16,7 +16,7 @@ const index = new URL('../../index.js', import.meta.url).href
 interface Run {
   child: ChildProcess
   output: () => string
-  /** The exit code and all that was written to stdout and stderr. */
+  /** The exit code, and the output to stdout and stderr. */
   ended: Promise<[code: number | null, output: string]>
 }
 
@@ -30,7 +30,7 @@ const run = (...argv: string[]): Run => {
   return { child, output: () => output, ended: once(child, 'close').then(([code]) => [code, output]) }
 }
 
-/** Starts by the command line and waits for the line that says so. */
+/** Starts the command line and waits for the line that reports the address. */
 const ready = async (dataDir: string): Promise<Run & { uri: string }> => {
   const started = run('--data', dataDir, '--port', '0')
   for (let i = 0; i < 600 && !started.output().includes('\n'); i++) await sleep(50)
@@ -60,8 +60,8 @@ describe('the process', () => {
   })
   afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }))
 
-  describe('the command line', () => {
-    it('--help', async () => {
+  describe('started by the command line', () => {
+    it('prints help with --help', async () => {
       const [code, output] = await run('--help').ended
       assert.equal(code, 0)
       assert.match(output, /--data DIR.*\n.*--port N/s)
@@ -74,13 +74,13 @@ describe('the process', () => {
       ['--data', 'x', '--port', 'abc'],
       ['--data', 'x', '--port', '70000'],
     ])
-      it(`refuses: ${argv.join(' ') || 'nothing'}`, async () => {
+      it(`refuses the arguments: ${argv.join(' ') || 'nothing'}`, async () => {
         const [code, output] = await run(...argv).ended
         assert.equal(code, 2)
         assert.match(output, /Usage/)
       })
 
-    it('makes the directory with mode 700, listens on the loopback interface only, drains on SIGTERM', async () => {
+    it('creates the directory with mode 700, listens only on the loopback interface, and drains on SIGTERM', async () => {
       const { child, uri, ended } = await ready(dataDir)
       assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
       const port = Number(new URL(uri).port)
@@ -88,7 +88,7 @@ describe('the process', () => {
         .flat()
         .find((address) => address && !address.internal && address.family === 'IPv4')
       if (outer) await assert.rejects(once(connect(port, outer.address), 'connect'))
-      // What is not answered is not to be waited for: the engine does not come back.
+      // The stopped engine answers nothing, so do not wait for it.
       const client = new MongoClient(uri, { serverSelectionTimeoutMS: 500 })
       const collection = client.db('test').collection('c')
       await collection.insertOne({ warm: 1 })
@@ -110,7 +110,7 @@ describe('the process', () => {
       await again.stop()
     })
 
-    it('says when the port is taken', async () => {
+    it('reports that the port is in use', async () => {
       const { child, uri, ended } = await ready(dataDir)
       const [code, output] = await run('--data', `${dataDir}2`, '--port', new URL(uri).port).ended
       child.kill('SIGINT')
@@ -120,7 +120,7 @@ describe('the process', () => {
     })
   })
 
-  it('kill -9 of the parent leaves no engine behind', async () => {
+  it('ends after kill -9 of its parent', async () => {
     const script = `
       const { startEmbeddedMongo } = await import(${JSON.stringify(index)})
       const { pid, uri } = await startEmbeddedMongo({ dataDir: ${JSON.stringify(dataDir)} })
@@ -136,7 +136,7 @@ describe('the process', () => {
     await (await startEmbeddedMongo({ dataDir })).stop()
   })
 
-  it("an engine that is too busy to hear of its parent's end ends all the same", async () => {
+  it('ends even if it is too busy to notice that its parent has ended', async () => {
     const script = `import { startEmbeddedMongo } from ${JSON.stringify(index)}
       const engine = await startEmbeddedMongo({ dataDir: ${JSON.stringify(dataDir)} })
       process.stdout.write(engine.uri + ' ' + engine.pid)
@@ -164,7 +164,7 @@ describe('the process', () => {
   })
 
   if (process.env.TEST_SIZE)
-    it('stop() kills an engine that does not stop by itself', async () => {
+    it('is killed by stop() if it does not stop by itself', async () => {
       const engine = await startEmbeddedMongo({ dataDir })
       process.kill(engine.pid, 'SIGSTOP')
       const begun = performance.now()
@@ -173,7 +173,7 @@ describe('the process', () => {
       assert.ok(performance.now() - begun < 15_000)
     }).timeout(30_000)
 
-  it('bad bytes end their connection and nothing else', async () => {
+  it('closes only the connection that sent malformed bytes', async () => {
     const server = await startEmbeddedMongo({ dataDir })
     const port = Number(new URL(server.uri).port)
     const header = (length: number, code: number) => {

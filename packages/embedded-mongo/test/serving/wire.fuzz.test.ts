@@ -11,7 +11,7 @@ const opMsg = 2013
 const checksumPresent = 1
 const int32 = (...values: number[]) => Buffer.from(Int32Array.from(values).buffer)
 
-/** A message of the wire protocol: header and body; `length` may lie. */
+/** A message of the wire protocol: header and body. `length` may be wrong. */
 function message(opcode: number, body: Uint8Array, length = 16 + body.length): Buffer {
   return Buffer.concat([int32(length, 77, 0, opcode), body])
 }
@@ -26,7 +26,7 @@ const section = (kind: number, ...parts: Uint8Array[]) => Buffer.concat([Buffer.
 const sequence = (size: number, name: string, ...documents: Document[]) =>
   section(1, int32(size), Buffer.from(`${name}\0`), ...documents.map((document) => BSON.serialize(document)))
 
-/** An object nested `depth` deep, written as bytes, for no serializer goes that far. */
+/** An object with `depth` levels, written as bytes, because no serializer allows that many. */
 function nested(depth: number): Buffer {
   const [inner, outer] = [5, 8]
   const bytes = Buffer.alloc(inner + depth * outer)
@@ -41,7 +41,9 @@ function nested(depth: number): Buffer {
 const sections = (...parts: Uint8Array[]) => message(opMsg, Buffer.concat([int32(0), ...parts]))
 const deep = nested(10_000)
 
-/** Each: what is sent. The engine may answer or hang up; it must not stop, and must not make others wait. */
+/**
+ * Bytes to send. The engine may answer or close the connection. It must not stop, and must not delay others.
+ */
 const attacks: Record<string, Buffer> = {
   'a length of zero': int32(0, 1, 0, opMsg),
   'a length below the header': int32(15, 1, 0, opMsg),
@@ -158,7 +160,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
     }
   })
 
-  it('reads a command that arrives byte by byte, and two that arrive as one', async () => {
+  it('reads a command that arrives byte by byte, and two that arrive together', async () => {
     const socket = await dial(engine)
     for (const byte of command(ping)) {
       socket.write(Buffer.from([byte]))
@@ -170,7 +172,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
     socket.destroy()
   })
 
-  it('takes a checksum, and does not demand one', async () => {
+  it('accepts a checksum, but does not require one', async () => {
     const socket = await dial(engine)
     socket.write(command(ping, checksumPresent, int32(0x1234567)))
     const { ok, code } = await answerOf(socket)
@@ -187,7 +189,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
   for (const [where, sent] of undefineds)
     it(`refuses BSON's undefined in ${where}`, async () => {
       const bytes = command({ ...sent, $db: 'test' })
-      // The only null in it: its type, followed by its name.
+      // The only null in the message: its type, then its name.
       const at = ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
       assert.ok(at > 0)
       bytes[at] = 6
@@ -220,7 +222,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
     ],
   ]
   for (const [where, sent, expected] of doubles)
-    it(`refuses a field that is twice in ${where}`, async () => {
+    it(`refuses a duplicate field in ${where}`, async () => {
       const bytes = command({ ...sent, $db: 'test' })
       bytes[bytes.indexOf('ab\0') + 1] = 'a'.charCodeAt(0)
       const socket = await dial(engine)
@@ -230,7 +232,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
       socket.destroy()
     })
 
-  it('forgets what was half sent when the connection goes', async () => {
+  it('discards an incomplete message when the connection ends', async () => {
     const insert = command({ insert: 'half', documents: [{ _id: 1 }], $db: 'test' })
     const socket = await dial(engine)
     socket.write(insert.subarray(0, insert.length - 3))
@@ -239,7 +241,7 @@ describe(`wire protocol (SEED=${seed})`, () => {
     assert.equal(await engine.db.collection('half').countDocuments(), 0)
   })
 
-  it('answers a command it does not know with code 59', async () => {
+  it('answers an unknown command with code 59', async () => {
     await assert.rejects(engine.db.command({ noSuchCommand: 1 }), { code: 59 })
   })
 })
@@ -251,7 +253,7 @@ async function dial(engine: Engine): Promise<Socket> {
   return socket
 }
 
-/** The document of the next OP_MSG, if it arrives in one piece. */
+/** The document of the next OP_MSG, provided that it arrives in one piece. */
 async function answerOf(socket: Socket): Promise<Document> {
   const [bytes] = (await once(socket, 'data')) as [Buffer]
   return bytes.readInt32LE(12) === opMsg ? BSON.deserialize(bytes.subarray(21, bytes.readInt32LE(0))) : {}

@@ -1,11 +1,11 @@
-/** Language-aware equality and order, as far as Intl and case folding go. */
+/** Language-aware equality and order, as far as Intl and case folding allow. */
 import { type Document, Int32 } from 'bson'
 import type { Collation } from '../compare.ts'
 import { fail } from '../errors.ts'
 import { isNullish, toNumber } from '../values.ts'
 import { boolean, type Check, checkEach, checkKnown, number, oneOf, text } from './option-types.ts'
 
-/** What no strength but the last looks at: control characters and what has no width. */
+/** Ignored at all strengths below the highest: control characters and characters without width. */
 const ignored = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
 
 const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ignored, '') : text)
@@ -31,7 +31,7 @@ const types: Readonly<Record<string, Check>> = {
   ...{ caseLevel: boolean, numericOrdering: boolean, normalization: boolean, backwards: boolean },
 }
 
-/** Of the collations that specifications are written for, and completed with. */
+/** The version of the collations that MongoDB writes into completed specifications. */
 const VERSION = '57.1'
 
 const checkOptions = (spec: Document): void => {
@@ -44,11 +44,14 @@ const checkOptions = (spec: Document): void => {
 
 const cache = new Map<string, Collation>()
 
-/** Languages that tell letters apart, or leave out what others see, in ways of their own. */
+/** Languages with letters or ignored characters of their own. */
 const tailored =
   /^(az|cs|da|et|fi|hr|hu|is|ja|ko|lt|lv|nb|nn|no|pl|ro|sk|sl|sv|th|tr|uk|vi|zh|fr_CA|en_US_POSIX)(?![a-z])/
 
-/** undefined: binary comparison. Two equal specifications give the same object. @throws 2, 14, 115, 161, 40414, 40415 */
+/**
+ * undefined: binary comparison. Two equal specifications return the same object.
+ * @throws 2, 14, 115, 161, 40414, 40415
+ */
 export const collationOf = (spec: unknown): Collation | undefined => {
   if (isNullish(spec)) return undefined
   const { locale, ...options } = spec as Document
@@ -74,7 +77,7 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   return collation
 }
 
-/** A specification with all that it says by leaving it out, as it is listed. */
+/** A specification with all defaults filled in, as listCollections and listIndexes show it. */
 export const completeCollation = (spec: Document): Document =>
   spec.locale === 'simple'
     ? spec
@@ -95,7 +98,7 @@ export const completeCollation = (spec: Document): Document =>
 const build = (locale: string, strength: Strength, first: string): Collation => {
   const fold = folds[strength]
   const order = collator(locale, sensitivity[strength], first).compare
-  // Equality is that of the folded text, which is also the index key; the order of unequal texts is Intl's.
+  // The folded text decides equality and is also the index key. Intl decides the order of unequal texts.
   return {
     fold,
     compare: (a, b) => {

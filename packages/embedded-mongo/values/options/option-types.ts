@@ -1,9 +1,9 @@
-/** What options may be: those of commands, of stages, and of what is specified in them. */
+/** Type checks of options: of commands, of stages, and of nested specifications. */
 import type { Document } from 'bson'
 import { fail } from '../errors.ts'
 import { isNullish, isNumeric, isObject } from '../values.ts'
 
-/** @throws 14 for a value of another type, 2 for one that is none of those it may be */
+/** @throws 14 for a value of another type, 2 for a value outside the allowed ones */
 export type Check = (value: unknown, name: string) => void
 
 export const wrongType = (name: string, type: string): never =>
@@ -13,7 +13,7 @@ export const boolean: Check = (value, name) => {
   if (typeof value !== 'boolean') wrongType(name, 'bool')
 }
 
-/** Numbers stand for booleans in some options, in others not. */
+/** Some options accept numbers as booleans, others do not. */
 export const flag: Check = (value, name) => {
   if (!isNumeric(value)) boolean(value, name)
 }
@@ -38,7 +38,7 @@ export const oneOf =
       fail(2, `Enumeration value '${value}' for field '${name}' is not a valid value.`)
   }
 
-/** Null says nothing. */
+/** Checks each option; null counts as absent. */
 export const checkEach = (given: Document, name: string, checks: Readonly<Record<string, Check>>): void => {
   for (const [option, check] of Object.entries(checks))
     if (!isNullish(given[option])) check(given[option], `${name}.${option}`)

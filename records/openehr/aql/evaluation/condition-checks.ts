@@ -1,27 +1,27 @@
 import type { Condition, Operand } from '../language/ast.ts'
-import { applied } from '../terms/functions.ts'
-import { likePattern } from '../terms/like.ts'
-import { compare, type Term, type Truth, textIn } from '../terms/terms.ts'
-import type { Getter, Joins, Row, Variable } from './joins.ts'
-import { constantOf } from './predicates.ts'
+import { applyFunction } from '../terms/functions.ts'
+import { createLikeMatcher } from '../terms/like.ts'
+import { compareTerms, type Term, type Truth, textOfTerm } from '../terms/terms.ts'
+import type { BindingRow, BindingVariable, OperandGetter, PathJoins } from './path-joins.ts'
+import { constantValue } from './predicates.ts'
 
-/** A condition on rows, and what has to be known before it can be judged. */
+/** A condition on rows, and the variables on which it depends. */
 export interface ConditionCheck {
-  of(row: Row): Truth
-  about: readonly Variable[]
-  /** What has to be equal for it. */
-  equal?: readonly [Getter, Getter] | undefined
+  of(row: BindingRow): Truth
+  about: readonly BindingVariable[]
+  /** Two operands that must be equal for the condition to hold. */
+  equal?: readonly [OperandGetter, OperandGetter] | undefined
 }
 
-/** What an operand comes to. */
-export function getter(operand: Operand, joins: Joins, now: Date): Getter {
-  if (operand.kind === 'path') return joins.path(operand)
+/** The function that computes an operand. */
+export function createGetter(operand: Operand, joins: PathJoins, now: Date): OperandGetter {
+  if (operand.kind === 'path') return joins.addPath(operand)
   if (operand.kind === 'call') {
-    const given = operand.arguments.map((one) => getter(one, joins, now))
+    const given = operand.arguments.map((one) => createGetter(one, joins, now))
     return {
       about: given.flatMap(({ about }) => about),
       of: (row) => ({
-        value: applied(
+        value: applyFunction(
           operand.name,
           given.map((one) => one.of(row)),
           now,
@@ -29,57 +29,60 @@ export function getter(operand: Operand, joins: Joins, now: Date): Getter {
       }),
     }
   }
-  const term: Term = { value: constantOf(operand) }
+  const term: Term = { value: constantValue(operand) }
   return { of: () => term, about: [] }
 }
 
-/** The terms of an AND, one by one: each is judged by itself. */
-export function conjuncts(condition: Condition | undefined): Condition[] {
+/** The terms of an AND, which are checked one by one. */
+export function splitConjuncts(condition: Condition | undefined): Condition[] {
   if (condition === undefined) return []
-  return condition.kind === 'and' ? condition.terms.flatMap(conjuncts) : [condition]
+  return condition.kind === 'and' ? condition.terms.flatMap(splitConjuncts) : [condition]
 }
 
-/** Takes the steps of all paths but those that are only asked whether they exist. */
-export function prepare(condition: Condition, joins: Joins, now: Date): () => ConditionCheck {
+/** Adds the steps of all paths, except of those in EXISTS, which produce no rows. */
+export function prepareCheck(condition: Condition, joins: PathJoins, now: Date): () => ConditionCheck {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return joined(condition, joins, now)
+      return prepareJoined(condition, joins, now)
     case 'not': {
-      const prepared = prepare(condition.term, joins, now)
+      const prepared = prepareCheck(condition.term, joins, now)
       return () => {
         const { of, about } = prepared()
-        return { about, of: (row) => negated(of(row)) }
+        return { about, of: (row) => negateTruth(of(row)) }
       }
     }
     case 'exists':
-      return () => joins.exists(condition.path)
+      return () => joins.createExistenceTest(condition.path)
     case 'comparison': {
-      const [left, right] = [getter(condition.left, joins, now), getter(condition.right, joins, now)]
+      const [left, right] = [
+        createGetter(condition.left, joins, now),
+        createGetter(condition.right, joins, now),
+      ]
       const { operator } = condition
       const about = [...left.about, ...right.about]
       const equal = operator === '=' ? ([left, right] as const) : undefined
-      return () => ({ about, equal, of: (row) => compare(left.of(row), operator, right.of(row)) })
+      return () => ({ about, equal, of: (row) => compareTerms(left.of(row), operator, right.of(row)) })
     }
     case 'like':
-      return like(condition, joins, now)
+      return prepareLike(condition, joins, now)
     case 'matches':
-      return matches(condition, joins, now)
+      return prepareMatches(condition, joins, now)
   }
 }
 
-const negated = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)
+const negateTruth = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)
 
-function joined(
+function prepareJoined(
   { kind, terms }: Extract<Condition, { kind: 'and' | 'or' }>,
-  joins: Joins,
+  joins: PathJoins,
   now: Date,
 ): () => ConditionCheck {
-  const prepared = terms.map((term) => prepare(term, joins, now))
+  const prepared = terms.map((term) => prepareCheck(term, joins, now))
   const decisive = kind === 'or'
   return () => {
     const checks = prepared.map((one) => one())
-    const of = (row: Row): Truth => {
+    const of = (row: BindingRow): Truth => {
       let unknown = false
       for (const one of checks) {
         const truth = one.of(row)
@@ -92,31 +95,31 @@ function joined(
   }
 }
 
-function like(
+function prepareLike(
   { left, pattern }: Extract<Condition, { kind: 'like' }>,
-  joins: Joins,
+  joins: PathJoins,
   now: Date,
 ): () => ConditionCheck {
-  const operand = getter(left, joins, now)
-  const fits = likePattern(String(constantOf(pattern)))
-  const of = (row: Row): Truth => {
-    const text = textIn(operand.of(row))
+  const operand = createGetter(left, joins, now)
+  const fits = createLikeMatcher(String(constantValue(pattern)))
+  const of = (row: BindingRow): Truth => {
+    const text = textOfTerm(operand.of(row))
     return text === undefined ? undefined : fits(text)
   }
   return () => ({ of, about: operand.about })
 }
 
-function matches(
+function prepareMatches(
   { left, values }: Extract<Condition, { kind: 'matches' }>,
-  joins: Joins,
+  joins: PathJoins,
   now: Date,
 ): () => ConditionCheck {
-  const operand = getter(left, joins, now)
-  const terms = values.map((value) => ({ value: constantOf(value) }))
-  const of = (row: Row): Truth => {
+  const operand = createGetter(left, joins, now)
+  const terms = values.map((value) => ({ value: constantValue(value) }))
+  const of = (row: BindingRow): Truth => {
     const term = operand.of(row)
     if (term.value === undefined || term.value === null) return undefined
-    return terms.some((one) => compare(term, '=', one) === true)
+    return terms.some((one) => compareTerms(term, '=', one) === true)
   }
   return () => ({ of, about: operand.about })
 }

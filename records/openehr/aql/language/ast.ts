@@ -1,33 +1,33 @@
-/** A query as it was written. Every node that a fault may be about knows its offset in the text. */
-export interface Query {
+/** A parsed query. Each node that an error may refer to has its offset in the text. */
+export interface AqlQuery {
   distinct: boolean
   columns: Column[]
   from: ClassNode
   where?: Condition
-  orderBy: Order[]
+  orderBy: OrderBy[]
   limit?: number
   offset?: number
 }
 
-export interface Order {
+export interface OrderBy {
   operand: Path
-  /** The column that it is, as the checker finds it. */
+  /** The index of the column, set by the checker. */
   column?: number
   descending: boolean
 }
 
 export interface Column {
   expression: Operand | Aggregate
-  /** As it was written. */
+  /** The text of the expression in the query. */
   text: string
   alias?: string
 }
 
-export type Value = string | number | boolean | null
+export type LiteralValue = string | number | boolean | null
 
 export interface Literal {
   kind: 'literal'
-  value: Value
+  value: LiteralValue
   at: number
 }
 
@@ -49,7 +49,7 @@ export interface Path {
   at: number
 }
 
-/** One step of a path: an attribute, and which of its members are meant. */
+/** One step of a path: an attribute, and a predicate that selects its members. */
 export interface PathStep {
   attribute: string
   predicate?: Predicate
@@ -68,7 +68,7 @@ export interface Aggregate {
   kind: 'aggregate'
   name: 'COUNT' | 'MIN' | 'MAX' | 'SUM' | 'AVG'
   distinct: boolean
-  /** Missing: `*`. */
+  /** Missing for `*`. */
   path?: Path
   at: number
 }
@@ -77,7 +77,7 @@ export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>='
 
 /** `[openEHR-EHR-OBSERVATION.pulse.v2]`, `[at0004, 'Systolic']`, `[at0004 and name/value = $name]` */
 export type Predicate =
-  | { kind: 'node'; id: Constant; name?: Constant | Code }
+  | { kind: 'node'; id: Constant; name?: Constant | CodeLiteral }
   | {
       kind: 'comparison'
       path: PathStep[]
@@ -87,7 +87,7 @@ export type Predicate =
   | { kind: 'and' | 'or'; terms: Predicate[] }
 
 /** `snomed_ct::1234`, or a code of the archetype. */
-export interface Code {
+export interface CodeLiteral {
   kind: 'code'
   terminology?: string
   code: string
@@ -101,7 +101,7 @@ export interface ClassNode {
   rmType: string
   variable?: string
   predicate?: Predicate
-  /** Of a VERSION. */
+  /** Only for a VERSION. */
   versions?: 'latest' | 'all'
   contains?: { negated: boolean; what: Containment }
   at: number

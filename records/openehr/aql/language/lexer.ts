@@ -1,59 +1,59 @@
-import { TextFault } from '../../formats/text-fault.ts'
+import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
 
 export interface Token {
   kind: 'word' | 'code' | 'number' | 'string' | 'parameter' | 'symbol' | 'end'
-  /** As it was written; of a string what it says, of a parameter its name. */
+  /** The text of the token; of a string its content, of a parameter its name. */
   text: string
   at: number
-  /** Where it ends. */
+  /** Offset after its end. */
   to: number
 }
 
-/** What a query is at most: longer ones are made by programs that should ask for less. */
-const LONGEST_QUERY = 64 * 1024
+/** Maximum length of a query; longer ones come from programs that should ask for less. */
+const MAX_QUERY_LENGTH = 64 * 1024
 
-const SPACE = /(?:\s+|--[^\n]*)+/y
+const SPACE_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
 
-/** In this order: what is longer comes before what it begins with. */
-const TOKENS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern: RegExp][] = [
+/** The order matters: a longer token comes before a shorter one with the same beginning. */
+const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern: RegExp][] = [
   // The id of an archetype: openEHR-EHR-OBSERVATION.blood_pressure.v2
   ['code', /(?:[a-z][\w.]{0,100}::)?[a-z]\w*-[a-z]\w*-[a-z]\w*\.\w[\w.-]*/iy],
   // A term: snomed_ct::22298006
   ['code', /[a-z][\w.-]{0,100}(?:\([\w.-]{0,100}\))?::[\w.-]+/iy],
   // A node of an archetype: at0004, at0004.1, id5
   ['code', /(?:at|id)\d+(?:\.\d+)*(?!\w)/y],
-  // Beside names and words of the language `_type`, which every object has.
+  // Keywords and names, including `_type`, which every object has.
   ['word', /[a-z_]\w*/iy],
   ['number', /\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)/iy],
   ['parameter', /\$[a-z_]\w*/iy],
   ['symbol', /!=|<>|<=|>=|[=<>(),{}[\]/*;-]/y],
 ]
 
-/** @throws TextFault for what no token begins with */
-export function tokensOf(text: string): Token[] {
-  if (text.length > LONGEST_QUERY)
-    throw new TextFault(LONGEST_QUERY, `a query has at most ${LONGEST_QUERY} characters`)
+/** @throws TextSyntaxError where no token begins */
+export function tokenize(text: string): Token[] {
+  if (text.length > MAX_QUERY_LENGTH)
+    throw new TextSyntaxError(MAX_QUERY_LENGTH, `a query has at most ${MAX_QUERY_LENGTH} characters`)
   const tokens: Token[] = []
-  let at = spaceAfter(text, 0)
+  let at = skipSpace(text, 0)
   while (at < text.length) {
-    const token = tokenAt(text, at)
+    const token = readToken(text, at)
     tokens.push(token)
-    at = spaceAfter(text, token.to)
+    at = skipSpace(text, token.to)
   }
   return [...tokens, { kind: 'end', text: '', at: text.length, to: text.length }]
 }
 
-function spaceAfter(text: string, at: number): number {
-  SPACE.lastIndex = at
-  return SPACE.test(text) ? SPACE.lastIndex : at
+function skipSpace(text: string, at: number): number {
+  SPACE_OR_COMMENT.lastIndex = at
+  return SPACE_OR_COMMENT.test(text) ? SPACE_OR_COMMENT.lastIndex : at
 }
 
-function tokenAt(text: string, at: number): Token {
+function readToken(text: string, at: number): Token {
   const first = text[at] as string
-  if (first === "'" || first === '"') return stringAt(text, at)
-  if (first === '{' && text[spaceAfter(text, at + 1)] === '/')
-    throw new TextFault(at, 'regular expressions are not offered: expected =, !=, <, <=, > or >=')
-  for (const [kind, pattern] of TOKENS) {
+  if (first === "'" || first === '"') return readString(text, at)
+  if (first === '{' && text[skipSpace(text, at + 1)] === '/')
+    throw new TextSyntaxError(at, 'regular expressions are not offered: expected =, !=, <, <=, > or >=')
+  for (const [kind, pattern] of TOKEN_PATTERNS) {
     pattern.lastIndex = at
     const found = pattern.exec(text)?.[0]
     if (found === undefined) continue
@@ -61,11 +61,11 @@ function tokenAt(text: string, at: number): Token {
     return { kind, text: told, at, to: at + found.length }
   }
   if (text.startsWith('://', at))
-    throw new TextFault(at, 'URIs are not offered: expected the codes themselves')
-  throw new TextFault(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
+    throw new TextSyntaxError(at, 'URIs are not offered: expected the codes themselves')
+  throw new TextSyntaxError(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
 }
 
-const ESCAPED: Readonly<Record<string, string>> = {
+const ESCAPE_SEQUENCES: Readonly<Record<string, string>> = {
   "'": "'",
   '"': '"',
   '\\': '\\',
@@ -76,8 +76,8 @@ const ESCAPED: Readonly<Record<string, string>> = {
   f: '\f',
 }
 
-/** What is escaped otherwise keeps its backslash: in a pattern `\*` is an asterisk. */
-function stringAt(text: string, at: number): Token {
+/** Keeps the backslash of unknown escapes, because in a pattern `\*` is an asterisk. */
+function readString(text: string, at: number): Token {
   const quote = text[at]
   const parts: string[] = []
   for (let i = at + 1; i < text.length; i++) {
@@ -92,7 +92,7 @@ function stringAt(text: string, at: number): Token {
     if (next === 'u' && unicode) {
       parts.push(String.fromCharCode(Number.parseInt(text.slice(i + 1, i + 5), 16)))
       i += 4
-    } else parts.push(ESCAPED[next] ?? `\\${next}`)
+    } else parts.push(ESCAPE_SEQUENCES[next] ?? `\\${next}`)
   }
-  throw new TextFault(at, `the string that begins here never ends: expected ${quote}`)
+  throw new TextSyntaxError(at, `the string that begins here never ends: expected ${quote}`)
 }

@@ -1,70 +1,71 @@
 import type { Aggregate } from '../language/ast.ts'
-import { compareKeys, type Key, keyOf, numberIn, type Term } from '../terms/terms.ts'
-import type { Budget } from './budget.ts'
-import { cellOf } from './made.ts'
+import { compareSortKeys, numberOfTerm, type SortKey, sortKeyOf, type Term } from '../terms/terms.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import { toCellJson } from './row.ts'
 
-/** What of a group becomes one value. */
-export interface Tally {
-  /** @param times how often it is there */
+/** Computes one value from all rows of a group. */
+export interface Aggregator {
+  /** @param times number of rows with this term */
   add(term: Term, times: number): void
-  result(): { cell: string; key: Key }
+  result(): { cell: string; key: SortKey }
 }
 
-export function tally({ name, distinct }: Aggregate, budget: Budget): Tally {
-  if (name === 'COUNT') return distinct ? countOfDifferent(budget) : count()
-  return name === 'MIN' || name === 'MAX' ? extreme(name === 'MIN' ? -1 : 1) : sum(name === 'AVG')
+export function createAggregator({ name, distinct }: Aggregate, budget: MemoryBudget): Aggregator {
+  if (name === 'COUNT') return distinct ? countDistinct(budget) : countAll()
+  return name === 'MIN' || name === 'MAX' ? minOrMax(name === 'MIN' ? -1 : 1) : sumOrAverage(name === 'AVG')
 }
 
-const isThere = ({ value }: Term): boolean => value !== undefined && value !== null
+const hasValue = ({ value }: Term): boolean => value !== undefined && value !== null
 
-const numeric = (value: number | undefined) => ({ cell: JSON.stringify(value ?? null), key: value })
+const numericResult = (value: number | undefined) => ({ cell: JSON.stringify(value ?? null), key: value })
 
-function count(): Tally {
+function countAll(): Aggregator {
   let found = 0
   return {
     add(term, times) {
-      if (isThere(term)) found += times
+      if (hasValue(term)) found += times
     },
-    result: () => numeric(found),
+    result: () => numericResult(found),
   }
 }
 
-function countOfDifferent(budget: Budget): Tally {
+function countDistinct(budget: MemoryBudget): Aggregator {
   const found = new Set<string>()
   return {
     add(term) {
-      if (!isThere(term)) return
-      const cell = cellOf(term)
+      if (!hasValue(term)) return
+      const cell = toCellJson(term)
       if (found.has(cell)) return
-      budget.spend(2 * cell.length + 50)
+      budget.reserve(2 * cell.length + 50)
       found.add(cell)
     },
-    result: () => numeric(found.size),
+    result: () => numericResult(found.size),
   }
 }
 
-/** The whole value, not only the magnitude that decides. */
-function extreme(direction: 1 | -1): Tally {
-  let best: { cell: string; key: Key } | undefined
+/** Returns the whole value, not only the magnitude that it compares. */
+function minOrMax(direction: 1 | -1): Aggregator {
+  let best: { cell: string; key: SortKey } | undefined
   return {
     add(term) {
-      if (!isThere(term)) return
-      const key = keyOf(term)
-      if (best === undefined || compareKeys(key, best.key) * direction > 0) best = { cell: cellOf(term), key }
+      if (!hasValue(term)) return
+      const key = sortKeyOf(term)
+      if (best === undefined || compareSortKeys(key, best.key) * direction > 0)
+        best = { cell: toCellJson(term), key }
     },
-    result: () => best ?? numeric(undefined),
+    result: () => best ?? numericResult(undefined),
   }
 }
 
-function sum(average: boolean): Tally {
+function sumOrAverage(average: boolean): Aggregator {
   let [total, added] = [0, 0]
   return {
     add(term, times) {
-      const value = numberIn(term)
+      const value = numberOfTerm(term)
       if (value === undefined) return
       total += value * times
       added += times
     },
-    result: () => numeric(added === 0 ? undefined : average ? total / added : total),
+    result: () => numericResult(added === 0 ? undefined : average ? total / added : total),
   }
 }

@@ -1,72 +1,78 @@
-import { numberIn, type Term, textIn } from './terms.ts'
+import { numberOfTerm, type Term, textOfTerm } from './terms.ts'
 
-type Result = string | number | boolean | undefined
+type FunctionResult = string | number | boolean | undefined
 
-/** What is joined to a text. */
-const textOf = (term: Term): string | undefined => {
-  const found = textIn(term) ?? numberIn(term)
+/** A term as a text, for joining. */
+const termText = (term: Term): string | undefined => {
+  const found = textOfTerm(term) ?? numberOfTerm(term)
   return found === undefined ? undefined : String(found)
 }
 
-function ofTexts(first: Term, second: Term, work: (one: string, other: string) => Result): Result {
-  const [one, other] = [textIn(first), textIn(second)]
+function applyToTexts(
+  first: Term,
+  second: Term,
+  work: (one: string, other: string) => FunctionResult,
+): FunctionResult {
+  const [one, other] = [textOfTerm(first), textOfTerm(second)]
   return one === undefined || other === undefined ? undefined : work(one, other)
 }
 
-function ofNumber(term: Term | undefined, work: (value: number) => number): Result {
-  const value = term && numberIn(term)
+function applyToNumber(term: Term | undefined, work: (value: number) => number): FunctionResult {
+  const value = term && numberOfTerm(term)
   if (value === undefined) return undefined
   const result = work(value)
   return Number.isFinite(result) ? result : undefined
 }
 
-/** Half away from zero, as one rounds on paper. */
-function rounded(value: number, digits: number): number {
+/** Rounds half away from zero, as on paper. */
+function roundHalfAwayFromZero(value: number, digits: number): number {
   const factor = 10 ** Math.max(-15, Math.min(15, Math.trunc(digits)))
   return (Math.sign(value) * Math.round(Math.abs(value) * factor)) / factor
 }
 
-/** Positions are counted from 1. */
-function substring(text: Term, from: Term, length: Term | undefined): Result {
-  const [value, start] = [textIn(text), numberIn(from)]
-  const count = length ? numberIn(length) : Number.POSITIVE_INFINITY
+/** Positions start at 1. */
+function substringOf(text: Term, from: Term, length: Term | undefined): FunctionResult {
+  const [value, start] = [textOfTerm(text), numberOfTerm(from)]
+  const count = length ? numberOfTerm(length) : Number.POSITIVE_INFINITY
   if (value === undefined || start === undefined || count === undefined) return undefined
   const begin = Math.trunc(start) - 1
   return [...value].slice(Math.max(0, begin), Math.max(0, begin + Math.trunc(count))).join('')
 }
 
-const join = (separator: string, terms: readonly Term[]): Result =>
-  terms.flatMap((term) => textOf(term) ?? []).join(separator)
+const joinTexts = (separator: string, terms: readonly Term[]): FunctionResult =>
+  terms.flatMap((term) => termText(term) ?? []).join(separator)
 
-/** What a function makes of its arguments at this moment; undefined: nothing, as of what is missing. */
-export function applied(name: string, terms: readonly Term[], now: Date): Result {
+/** Applies a function to its arguments; undefined if an argument is missing or of the wrong type. */
+export function applyFunction(name: string, terms: readonly Term[], now: Date): FunctionResult {
   const [first = { value: undefined }, second = { value: undefined }, third] = terms
   const at = now.toISOString()
   switch (name) {
     case 'LENGTH': {
-      const text = textIn(first)
+      const text = textOfTerm(first)
       return text === undefined ? undefined : [...text].length
     }
     case 'CONTAINS':
-      return ofTexts(first, second, (text, part) => text.includes(part))
+      return applyToTexts(first, second, (text, part) => text.includes(part))
     case 'POSITION':
-      return ofTexts(first, second, (part, text) => text.indexOf(part) + 1)
+      return applyToTexts(first, second, (part, text) => text.indexOf(part) + 1)
     case 'SUBSTRING':
-      return substring(first, second, third)
+      return substringOf(first, second, third)
     case 'CONCAT':
-      return join('', terms)
+      return joinTexts('', terms)
     case 'CONCAT_WS':
-      return join(textIn(first) ?? '', terms.slice(1))
+      return joinTexts(textOfTerm(first) ?? '', terms.slice(1))
     case 'ABS':
-      return ofNumber(first, Math.abs)
+      return applyToNumber(first, Math.abs)
     case 'MOD':
-      return ofNumber(first, (value) => value % (numberIn(second) ?? Number.NaN))
+      return applyToNumber(first, (value) => value % (numberOfTerm(second) ?? Number.NaN))
     case 'CEIL':
-      return ofNumber(first, Math.ceil)
+      return applyToNumber(first, Math.ceil)
     case 'FLOOR':
-      return ofNumber(first, Math.floor)
+      return applyToNumber(first, Math.floor)
     case 'ROUND':
-      return ofNumber(first, (value) => rounded(value, terms[1] ? (numberIn(second) ?? Number.NaN) : 0))
+      return applyToNumber(first, (value) =>
+        roundHalfAwayFromZero(value, terms[1] ? (numberOfTerm(second) ?? Number.NaN) : 0),
+      )
     case 'CURRENT_DATE':
       return at.slice(0, 10)
     case 'CURRENT_TIME':

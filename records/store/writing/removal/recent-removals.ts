@@ -1,27 +1,30 @@
 interface Removal {
   at: number
-  /** Whether it came about. */
+  /** Resolves to true when the removal succeeded. */
   done: Promise<boolean>
 }
 
-/** No request lives longer than this. */
-export const LONGEST_REQUEST_MS = 60_000
+/** Upper bound of a request's duration. */
+export const MAX_REQUEST_DURATION_MS = 60_000
 
-/** The removals of the last minute in this process: requests that began before them may still be writing. */
+/**
+ * The removals of the last minute in this process. A request that began before a removal may still be writing
+ * to the removed record.
+ */
 export class RecentRemovals {
   readonly #removals = new Map<string, Removal>()
 
-  /** Whether one of these was removed, once the outcome is known: a removal that fails takes nothing back. */
-  async include(...ids: unknown[]): Promise<boolean> {
+  /** Tells whether one of these ids was removed. Waits for running removals: a failed one does not count. */
+  async includesAny(...ids: unknown[]): Promise<boolean> {
     for (const id of ids) if (await this.#removals.get(String(id))?.done) return true
     return false
   }
 
-  /** Remembers a removal that has begun, and waits for it. @throws what the removal throws */
-  async remember(id: string, removal: Promise<void>): Promise<void> {
+  /** Records a started removal and waits for it. @throws the error of the removal */
+  async trackRemoval(id: string, removal: Promise<void>): Promise<void> {
     const at = Date.now()
     for (const [other, { at: then }] of this.#removals)
-      if (at - then > LONGEST_REQUEST_MS) this.#removals.delete(other)
+      if (at - then > MAX_REQUEST_DURATION_MS) this.#removals.delete(other)
     const done = removal.then(
       () => true,
       () => false,
@@ -30,7 +33,7 @@ export class RecentRemovals {
     await removal
   }
 
-  /** It is there again. */
+  /** Called when the record has been restored. */
   forget(id: string): void {
     this.#removals.delete(id)
   }

@@ -1,30 +1,32 @@
-import { CLASS_NAMES, type ClassName, classKind, isClassName } from '../../../../records/kinds.ts'
-import { isMeasurement } from '../../../../records/measurements/measurement.ts'
-import { isFullSize } from '../../size.ts'
+import { CLASS_NAMES, type ClassName, classKindOf, isClassName } from '../../../../records/kinds.ts'
+import { isMeasurementKind } from '../../../../records/measurements/measurement.ts'
+import { isFullSize } from '../../test-size.ts'
 
-/** What kinds have alike that differ in their fields only. */
+/** The properties that kinds share if they differ only in their fields. */
 function shapeOf(name: ClassName): string {
-  const kind = classKind(name)
-  const quantities = isMeasurement(kind) ? Math.min(Object.keys(kind.quantities).length, 2) : 'no measurement'
-  return JSON.stringify([kind.registeredIn, quantities, kind.most?.of, Object.keys(kind.lists).sort()])
+  const kind = classKindOf(name)
+  const quantities = isMeasurementKind(kind)
+    ? Math.min(Object.keys(kind.quantities).length, 2)
+    : 'no measurement'
+  return JSON.stringify([kind.registeredIn, quantities, kind.maxCount?.of, Object.keys(kind.lists).sort()])
 }
 
-/** What only the service writes has tests of its own. */
-const WRITTEN = CLASS_NAMES.filter((name) => !classKind(name).readOnly)
+/** Kinds that only the service writes have tests of their own. */
+const WRITTEN = CLASS_NAMES.filter((name) => !classKindOf(name).readOnly)
 
-/** The kinds that tests over all of them go through: each at full size, else the first one of each shape. */
+/** The kinds for tests over all kinds: at full size all, otherwise the first of each shape. */
 export const SAMPLED_KINDS: readonly ClassName[] = WRITTEN.filter(
   (name, i) => isFullSize || !WRITTEN.slice(0, i).some((other) => shapeOf(other) === shapeOf(name)),
 )
 
 const isLeftOut = (name: ClassName): boolean => !SAMPLED_KINDS.includes(name)
 
-/** The segments of paths below which there are only records of a kind that is left out. */
+/** Path segments that contain only records of kinds left out. */
 const LEFT_OUT = CLASS_NAMES.filter(isLeftOut)
-  .map(classKind)
-  .flatMap((kind) => (isMeasurement(kind) ? [`/procedure/${kind.path}`] : []))
+  .map(classKindOf)
+  .flatMap((kind) => (isMeasurementKind(kind) ? [`/procedure/${kind.path}`] : []))
 
-/** Whether an operation is about one of them, or about no kind in particular. */
+/** Whether an operation is about a sampled kind, or about no particular kind. */
 export const isSampled = ({ kind, path }: { kind?: string | undefined; path: string }): boolean =>
   !(isClassName(kind) && isLeftOut(kind)) &&
   !LEFT_OUT.some((segment) => path.endsWith(segment) || path.includes(`${segment}/`))

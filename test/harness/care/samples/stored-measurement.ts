@@ -3,19 +3,19 @@ import type { ParseDocument } from '../../../../records/store/documents/parse-fo
 
 export const timestamp = '2026-03-01T08:30:00.000Z'
 
-/** A record of a kind as the database keeps it, its values in the middle of what they can be. */
-export function storedOf({ series }: MeasurementKind): ParseDocument {
+/** A record as stored in the database, with values in the middle of their ranges. */
+export function createStoredMeasurement({ series }: MeasurementKind): ParseDocument {
   const values: Record<string, unknown> = {}
   for (const { field, range } of Object.values(series))
-    put(values, field.split('.'), Math.round((range[0] + range[1]) / 2))
+    putValue(values, field.split('.'), Math.round((range[0] + range[1]) / 2))
   const meta = { _id: 'm4RtYu78Io', version: 1, timestamp: new Date(timestamp) }
   return { ...meta, ...values } as unknown as ParseDocument
 }
 
-function put(holder: Record<string, unknown>, [name = '', ...inner]: string[], value: number): void {
+function putValue(holder: Record<string, unknown>, [name = '', ...inner]: string[], value: number): void {
   if (inner.length === 0) holder[name] = value
   else {
     holder[name] ??= {}
-    put(holder[name] as Record<string, unknown>, inner, value)
+    putValue(holder[name] as Record<string, unknown>, inner, value)
   }
 }

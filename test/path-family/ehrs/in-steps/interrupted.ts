@@ -1,31 +1,37 @@
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import type { Document } from 'mongodb'
-import { contents } from '../../../../records/kinds.ts'
-import { openAudit } from '../../../../records/store/audit/trail.ts'
+import { containedCollections } from '../../../../records/kinds.ts'
+import { openAuditLog } from '../../../../records/store/audit/audit-log.ts'
 import { verifyAudit } from '../../../../records/store/audit/verifier.ts'
-import { STEP } from '../../../../records/store/batching/steps.ts'
+import { BATCH_LIMITS } from '../../../../records/store/batching/transaction-batches.ts'
 import type { Caller } from '../../../../records/store/documents/caller.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
-import { worksOf } from '../../../../records/store/steps/under-way.ts'
+import { jobCollection } from '../../../../records/store/jobs/background-jobs.ts'
+import { EhrLocks } from '../../../../records/store/writing/ehr-locks.ts'
 import { RecentRemovals } from '../../../../records/store/writing/removal/recent-removals.ts'
-import type { Records } from '../../../../records/store/writing/transaction.ts'
-import { Turns } from '../../../../records/store/writing/turns.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask } from '../../../harness/care/patients.ts'
+import type { StoreContext } from '../../../../records/store/writing/transaction.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+} from '../../../harness/care/patients.ts'
 import type { Answer } from '../../../harness/clients/path-client.ts'
-import { newAdmin, newPerson, type Person } from '../../../harness/people/people.ts'
+import { createAdmin, createPerson, type Person } from '../../../harness/people/people.ts'
 import { config, service } from '../../../harness/service/service.ts'
-import { sized } from '../../../harness/size.ts'
-import { found } from '../../../harness/until.ts'
+import { bySize } from '../../../harness/test-size.ts'
+import { waitFor } from '../../../harness/wait.ts'
 
 type Kept = Document & { _id: string }
 
-/** Everything, also what is hidden. */
+/** All documents, also hidden ones. */
 export const kept = (name: string) => service.client.db(service.db.databaseName).collection<Kept>(name)
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** What the tests of a block need; to be used in them. */
+/** The scene for the tests of a block; use it only within them. */
 export function sceneOfBlock(): Scene {
   const scene = {} as Scene
   before(async () => {
@@ -35,45 +41,49 @@ export function sceneOfBlock(): Scene {
   return scene
 }
 
-/** People, and an instance that is killed as soon as the first transaction has been committed. */
+/** People, and an instance that ends as soon as its first transaction has been committed. */
 async function openScene() {
-  const usual = STEP.documents
-  STEP.documents = sized(100, usual)
-  const [stranger, admin, nurse] = await Promise.all([newPerson(), newAdmin(), newPerson()])
+  const usual = BATCH_LIMITS.maxDocuments
+  BATCH_LIMITS.maxDocuments = bySize(100, usual)
+  const [stranger, admin, nurse] = await Promise.all([createPerson(), createAdmin(), createPerson()])
   const { client, db } = service
   const clock = () => new Date()
-  const audit = await openAudit({ db, key: config.auditKey, clock, onFault: () => {} })
+  const audit = await openAuditLog({ db, key: config.auditKey, clock, onFault: () => {} })
   const all = client.db(db.databaseName)
-  const underWay = { db: all, begin: () => {}, done: async () => false } as unknown as Records['underWay']
+  const jobs = {
+    unfilteredDb: all,
+    startJob: () => {},
+    waitUntilDone: async () => false,
+  } as unknown as StoreContext['jobs']
   const recentRemovals = new RecentRemovals()
-  const tellOfPendingEhr = async () => {}
+  const notifyOfPendingEhr = async () => {}
   const definitions = new LRUCache<string, object>({ max: 10 })
   const dying = {
     client,
     db,
     clock,
     audit,
-    contents,
-    underWay,
-    turns: new Turns(),
+    contents: containedCollections,
+    jobs,
+    ehrLocks: new EhrLocks(),
     recentRemovals,
     definitions,
-    tellOfPendingEhr,
+    notifyOfPendingEhr,
   }
   const close = async () => {
-    STEP.documents = usual
+    BATCH_LIMITS.maxDocuments = usual
     await audit.close()
   }
   return { stranger, admin, nurse, dying, close }
 }
 
-/** A plan with goals of 100 tasks each; the tasks but the first are put there as they would be. */
-export async function largePlan(nurse: Person, goals = sized(2, 11)) {
-  const owner = await newPatient()
-  const planId = await newPlan(owner)
-  await letIn(planId, nurse, 'read')
-  const goalId = await newGoal(owner, planId)
-  const taskId = await newTask(owner, planId, goalId)
+/** A plan with goals of 100 tasks each. The tasks except the first are inserted directly. */
+export async function largePlan(nurse: Person, goals = bySize(2, 11)) {
+  const owner = await createPatient()
+  const planId = await createPlan(owner)
+  await addParticipant(planId, nurse, 'read')
+  const goalId = await createGoal(owner, planId)
+  const taskId = await createTask(owner, planId, goalId)
   const [goal, task] = [await kept('Goal').findOne({}), await kept('Task').findOne({ _id: taskId })]
   const ofPlan = { ...(await kept('Goal').findOne({ _id: goalId })) }
   assert.ok(goal && task)
@@ -95,7 +105,7 @@ export const callerOf = ({ mvUid }: Person): Caller => ({
 export const statuses = async (name: string, carePlanId: string) =>
   (await kept(name).distinct('status', { carePlanId })).join()
 
-/** How many records each entry of the audit names. */
+/** The number of records in each audit entry. */
 export const audited = async (ehrId: string, action: string, type: string): Promise<number[]> =>
   (await kept('audit.entries').find({ ehrId, action, type, outcome: 'done' }).toArray()).map(
     ({ ids }) => ids.length,
@@ -103,25 +113,25 @@ export const audited = async (ehrId: string, action: string, type: string): Prom
 
 export const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
 
-/** Lets the time pass after which another instance goes on. */
-export const takenOver = () => worksOf(service).updateMany({}, { $set: { leaseUntil: new Date(0) } })
+/** Expires the leases, after which another instance takes over. */
+export const takenOver = () => jobCollection(service).updateMany({}, { $set: { leaseUntil: new Date(0) } })
 
-/** Nobody goes on with it before {@link takenOver}. */
+/** Extends the lease, so that no instance continues before {@link takenOver}. */
 export async function heldUp(id: string): Promise<void> {
   const later = { $set: { leaseUntil: new Date(Date.now() + 60_000) } }
-  assert.equal((await worksOf(service).updateOne({ id }, later)).matchedCount, 1)
+  assert.equal((await jobCollection(service).updateOne({ id }, later)).matchedCount, 1)
 }
 
 export const isSound = async () => assert.equal((await verifyAudit(service.db, config.auditKey)).broken, null)
 
-/** Asks again as long as it is told to. */
+/** Repeats a request until its answer is not a 503. */
 export const answered = <A extends Pick<Answer, 'status' | 'body'>>(ask: () => Promise<A>): Promise<A> =>
-  found(async () => {
+  waitFor(async () => {
     const answer = await ask()
     return answer.status === 503 ? undefined : answer
   })
 
-/** Whether a request is answered before long, on a machine that has much else to do, too. */
+/** Whether a request is answered within a second. */
 export async function isAnswered(answer: Promise<{ status: number }>): Promise<boolean> {
   const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 1000))
   return (await Promise.race([answer, late])) !== undefined

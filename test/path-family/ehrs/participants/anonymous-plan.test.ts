@@ -1,32 +1,43 @@
 import assert from 'node:assert/strict'
 import type { TObject } from '@sinclair/typebox'
 import sharp from 'sharp'
-import { Form, Raw } from '../../../../path-api/answer/media.ts'
 import { exampleOf } from '../../../../path-api/documentation/example.ts'
-import { namesIn, type Operation } from '../../../../path-api/operation/operation.ts'
-import { table } from '../../../../path-api/table.ts'
-import { CLASS_NAMES, type ClassName, classKind, isClassName } from '../../../../records/kinds.ts'
+import { type Operation, pathParameterNames } from '../../../../path-api/operation/operation.ts'
+import { operationTable } from '../../../../path-api/operation-table.ts'
+import { FormBody, RawBody } from '../../../../path-api/reply/body-media.ts'
+import { CLASS_NAMES, type ClassName, classKindOf, isClassName } from '../../../../records/kinds.ts'
 import { byClass } from '../../../family-kinds.ts'
-import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../../harness/care/patients.ts'
-import { addition, exampleBody, pathIn, unlike } from '../../../harness/care/samples/examples.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../../harness/care/patients.ts'
+import {
+  exampleBody,
+  fillPath,
+  findAddOperation,
+  withOtherKey,
+} from '../../../harness/care/samples/examples.ts'
 import { isSampled } from '../../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError } from '../../../harness/clients/class-client.ts'
-import { ok, refused } from '../../../harness/clients/path-client.ts'
-import { mailAbout } from '../../../harness/people/mail.ts'
-import { newPerson, type Person } from '../../../harness/people/people.ts'
-import { sized } from '../../../harness/size.ts'
+import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
+import { waitForMailAbout } from '../../../harness/people/mail.ts'
+import { createPerson, type Person } from '../../../harness/people/people.ts'
+import { bySize } from '../../../harness/test-size.ts'
 
 type Ids = Record<string, string>
 type Body = Record<string, unknown>
 
 const NAME = 'Zebedee Quillfeather'
 
-const operations = table
+const operations = operationTable
   .filter(({ path, access }) => /^\/(ehr|med|profile|data|chat)\b/.test(path) && access !== 'public')
   .filter(isSampled)
-  // It ends the session.
+  // This operation ends the session.
   .filter(({ id }) => id !== 'leaveAccesses')
-  // What is deleted or closed shows nothing any more.
+  // Deleted or closed records show nothing, so these operations come last.
   .sort((one, other) => rank(one) - rank(other))
 
 function rank({ method, path }: Operation): number {
@@ -34,25 +45,25 @@ function rank({ method, path }: Operation): number {
 }
 
 describe('an anonymous care plan', function suite() {
-  this.timeout(sized(30_000, 120_000))
+  this.timeout(bySize(30_000, 120_000))
   let patient: Patient
   let nurse: Person
   let picture: Buffer
   const ids: Ids = { guidelineId: 'asthma' }
   before(async () => {
-    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const profile = { name: { displayName: NAME } }
-    ok(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
+    assertStatus(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
     const black = sharp({ create: { width: 8, height: 8, channels: 3, background: 'black' } })
     const png = { 'content-type': 'image/png' }
     const at = `/profile/${patient.mvUid}/picture`
-    ok(await patient.call('POST', at, await black.png().toBuffer(), png), 201)
-    picture = ok(await patient.call('GET', at))
-    const careplanId = await newPlan(patient, { anonymous: true })
-    const goalId = await newGoal(patient, careplanId)
-    const taskId = await newTask(patient, careplanId, goalId)
+    assertStatus(await patient.call('POST', at, await black.png().toBuffer(), png), 201)
+    picture = assertStatus(await patient.call('GET', at))
+    const careplanId = await createPlan(patient, { anonymous: true })
+    const goalId = await createGoal(patient, careplanId)
+    const taskId = await createTask(patient, careplanId, goalId)
     const participant = { mvUid: nurse.mvUid, access: 'MANAGE' }
-    const { participationId } = ok(
+    const { participationId } = assertStatus(
       await patient.call('POST', `careplan/${careplanId}/participant`, participant),
       201,
     )
@@ -73,20 +84,23 @@ describe('an anonymous care plan', function suite() {
   }
 
   const named = (kind: ClassName) =>
-    'carePlanId' in classKind(kind).body.properties && { carePlanId: ids.carePlanId }
+    'carePlanId' in classKindOf(kind).body.properties && { carePlanId: ids.carePlanId }
 
-  /** The ids of what an operation is about, made by the patient where there is none yet. */
+  /** The ids for an operation; the patient creates records that do not exist yet. */
   async function idsFor({ kind, path }: Operation): Promise<Ids> {
-    const own = namesIn(path).find((name) => !(name in ids) && name !== 'mvUid')
+    const own = pathParameterNames(path).find((name) => !(name in ids) && name !== 'mvUid')
     if (own === undefined || !isClassName(kind)) return ids
-    const { path: at, method } = addition(kind) as Operation
-    const body: Body = unlike(kind, { ...exampleBody(kind), ...named(kind) })
-    const { id } = ok(await patient.call(method.toUpperCase(), pathIn(at, { ...body, ...ids }), body), 201)
+    const { path: at, method } = findAddOperation(kind) as Operation
+    const body: Body = withOtherKey(kind, { ...exampleBody(kind), ...named(kind) })
+    const { id } = assertStatus(
+      await patient.call(method.toUpperCase(), fillPath(at, { ...body, ...ids }), body),
+      201,
+    )
     return { ...ids, [own]: own in body ? encodeURIComponent(String(body[own])) : id }
   }
 
   function bodyOf({ body, path }: Operation): unknown {
-    if (body === undefined || body instanceof Raw || body instanceof Form) return undefined
+    if (body === undefined || body instanceof RawBody || body instanceof FormBody) return undefined
     const {
       id: _,
       participationId: __,
@@ -100,11 +114,11 @@ describe('an anonymous care plan', function suite() {
     return path.includes('/network') ? { mvUid: patient.mvUid } : example
   }
 
-  it('names its subject in no answer to a participant', async () => {
+  it('names its subject in no response to a participant', async () => {
     const done = new Set<string>()
     for (const operation of operations)
       for (const mvUid of operation.path.includes('{mvUid}') ? [patient.mvUid, nurse.mvUid] : ['']) {
-        // The nurse's own account and its picture are nobody else's.
+        // The nurse must keep the account and its picture, since nobody else has them.
         if (mvUid === nurse.mvUid && operation.method === 'delete') continue
         const all: Ids = { ...(await idsFor(operation)), mvUid }
         const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => all[name] ?? 'x')
@@ -117,10 +131,10 @@ describe('an anonymous care plan', function suite() {
       }
     for (const id of ['listEhrs', 'listCarePlans', 'getCarePlan', 'listCarePlanChanges', 'listEvents'])
       assert.ok(done.has(id), id)
-    assert.ok(done.size > sized(40, 70), String(done.size))
+    assert.ok(done.size > bySize(40, 70), String(done.size))
   })
 
-  it('names them in no object of the class family', async () => {
+  it('names its subject in no object of the class family', async () => {
     const { list, get } = byClass(nurse)
     for (const name of CLASS_NAMES) {
       const { results } = (await list(name, {}).expect(200)).body
@@ -130,28 +144,31 @@ describe('an anonymous care plan', function suite() {
     assertError(await get('_User', patient.mvUid), 101)
   })
 
-  it('names them in no mail', async () => {
-    const mail = await mailAbout(nurse.email, /care plan/i)
+  it('names its subject in no mail', async () => {
+    const mail = await waitForMailAbout(nurse.email, /care plan/i)
     assertUnnamed([mail.subject, mail.text, mail.html, mail.from], 'mail')
   })
 
-  describe('about somebody without an account', () => {
+  describe('about a person without an account', () => {
     let keeper: Person
     let ehrId: string
     let planId: string
     before(async () => {
-      keeper = await newPerson()
-      nurse = await newPerson()
-      ehrId = ok(await keeper.call('POST', '/ehr', { subjectId: NAME }), 201).id
-      planId = ok(await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'x', anonymous: true }), 201).id
+      keeper = await createPerson()
+      nurse = await createPerson()
+      ehrId = assertStatus(await keeper.call('POST', '/ehr', { subjectId: NAME }), 201).id
+      planId = assertStatus(
+        await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'x', anonymous: true }),
+        201,
+      ).id
       const body = { mvUid: nurse.mvUid, access: 'WRITE' }
-      ok(await keeper.call('POST', `/ehr/${ehrId}/careplan/${planId}/participant`, body), 201)
+      assertStatus(await keeper.call('POST', `/ehr/${ehrId}/careplan/${planId}/participant`, body), 201)
     })
 
     const seen = async (who: Person) =>
-      ok(await who.call('GET', '/ehr')).items.find(({ id }: { id: string }) => id === ehrId)
+      assertStatus(await who.call('GET', '/ehr')).items.find(({ id }: { id: string }) => id === ehrId)
 
-    it('does not show the reference that names them, in either family', async () => {
+    it('hides the reference to that person, in either family', async () => {
       assert.deepEqual([(await seen(nurse)).subjectId, (await seen(keeper)).subjectId], [null, NAME])
       const { list, get } = byClass(nurse)
       assertUnnamed((await list('Ehr', {}).expect(200)).body, 'list')
@@ -160,7 +177,7 @@ describe('an anonymous care plan', function suite() {
       assert.equal((await byClass(keeper).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
     })
 
-    it('does not let it be guessed by questions', async () => {
+    it('does not reveal it to queries that guess', async () => {
       const { list } = byClass(nurse)
       const found = async (where: Body, more: Body = {}) =>
         (await list('Ehr', where, more).expect(200)).body.results.length
@@ -184,10 +201,10 @@ describe('an anonymous care plan', function suite() {
       await byClass(keeper).put('CarePlan', planId, { name: 'x' }).expect(200)
     })
 
-    it('is made a named one by those who write the EHR, and by no participant', async () => {
+    it('is made a named one by writers of the EHR, not by participants', async () => {
       const path = `/ehr/${ehrId}/careplan/${planId}`
-      ok(await nurse.call('PUT', path, { name: 'y', anonymous: true }))
-      refused(await nurse.call('PUT', path, { name: 'z' }), 422, 'rule-violated')
+      assertStatus(await nurse.call('PUT', path, { name: 'y', anonymous: true }))
+      assertProblem(await nurse.call('PUT', path, { name: 'z' }), 422, 'rule-violated')
       assertError(
         await byClass(nurse).put('CarePlan', planId, { anonymous: false }),
         142,
@@ -198,18 +215,25 @@ describe('an anonymous care plan', function suite() {
         142,
         /^anonymous must stay true/,
       )
-      ok(await keeper.call('PUT', path, { name: 'z' }))
+      assertStatus(await keeper.call('PUT', path, { name: 'z' }))
       assert.equal((await seen(nurse)).subjectId, NAME)
-      ok(await keeper.call('PUT', path, { name: 'z', anonymous: true }))
-      const { version } = ok(await keeper.call('GET', path))
-      refused(await nurse.call('POST', `${path}/restore`, { version: version - 1 }), 422, 'rule-violated')
+      assertStatus(await keeper.call('PUT', path, { name: 'z', anonymous: true }))
+      const { version } = assertStatus(await keeper.call('GET', path))
+      assertProblem(
+        await nurse.call('POST', `${path}/restore`, { version: version - 1 }),
+        422,
+        'rule-violated',
+      )
       assert.equal((await seen(nurse)).subjectId, null)
     })
 
-    it('does not hide them from who takes part in a named plan of theirs, too', async () => {
-      const other = ok(await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'named' }), 201).id
+    it('does not hide the subject from a participant of a named plan, too', async () => {
+      const other = assertStatus(
+        await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'named' }),
+        201,
+      ).id
       const body = { mvUid: nurse.mvUid, access: 'READ' }
-      ok(await keeper.call('POST', `/ehr/${ehrId}/careplan/${other}/participant`, body), 201)
+      assertStatus(await keeper.call('POST', `/ehr/${ehrId}/careplan/${other}/participant`, body), 201)
       assert.equal((await seen(nurse)).subjectId, NAME)
       assert.equal((await byClass(nurse).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
     })

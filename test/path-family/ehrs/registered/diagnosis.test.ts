@@ -1,49 +1,50 @@
 import assert from 'node:assert/strict'
 import { byClass } from '../../../family-kinds.ts'
-import { letIn, newPatient, newPlan, type Patient } from '../../../harness/care/patients.ts'
-import { assertError, moment } from '../../../harness/clients/class-client.ts'
-import { ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../../harness/people/people.ts'
-import { assertNoScan, commandsOf } from '../../../harness/service/database-commands.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
+import { assertError, parseDate } from '../../../harness/clients/class-client.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../../harness/people/people.ts'
+import { assertNoScan, recordCommands } from '../../../harness/service/database-commands.ts'
 
 const snomed = 'http://snomed.info/sct'
 
 describe('diagnoses', () => {
   let patient: Patient
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
   })
 
-  const add = async (body: object) => ok(await patient.call('POST', 'diagnosis', body), 201)
+  const add = async (body: object) => assertStatus(await patient.call('POST', 'diagnosis', body), 201)
   const found = async (query: Record<string, string>): Promise<string[]> => {
-    const { items } = ok(await patient.call('GET', `diagnosis?${new URLSearchParams(query)}`))
+    const { items } = assertStatus(await patient.call('GET', `diagnosis?${new URLSearchParams(query)}`))
     return items.map(({ name }: { name: string }) => name)
   }
 
-  it('are kept in words and in codes', async () => {
+  it('are stored in words and in codes', async () => {
     const { id, status, code, resolved } = await add({ name: 'Bad back' })
     assert.deepEqual([status, code, resolved], ['active', null, null])
     const coded = { name: 'Hypertension', code: { system: snomed, code: '38341003' } }
-    ok(await patient.call('PUT', `diagnosis/${id}`, coded))
-    assert.deepEqual(ok(await patient.call('GET', `diagnosis/${id}`)).code, coded.code)
-    ok(await patient.call('DELETE', `diagnosis/${id}`), 204)
+    assertStatus(await patient.call('PUT', `diagnosis/${id}`, coded))
+    assert.deepEqual(assertStatus(await patient.call('GET', `diagnosis/${id}`)).code, coded.code)
+    assertStatus(await patient.call('DELETE', `diagnosis/${id}`), 204)
     const over = await add({ name: 'Flu', resolved: '2026-01-01' })
     assert.equal(over.status, 'resolved')
-    assert.equal(ok(await patient.call('PUT', `diagnosis/${over.id}`, { name: 'Flu' })).status, 'active')
-    ok(await patient.call('DELETE', `diagnosis/${over.id}`), 204)
+    assert.equal(
+      assertStatus(await patient.call('PUT', `diagnosis/${over.id}`, { name: 'Flu' })).status,
+      'active',
+    )
+    assertStatus(await patient.call('DELETE', `diagnosis/${over.id}`), 204)
   })
 
-  it('refuse what contradicts itself, in both families', async () => {
+  it('are rejected if they contradict themselves, in both families', async () => {
     const days = { onset: '2026-02-01', recognised: '2026-01-01', resolved: '2025-01-01' }
     const faulty = { name: ' ', ...days, status: 'active' }
-    assert.deepEqual(refusedAt(await patient.call('POST', 'diagnosis', faulty), 422, 'rule-violated'), [
-      'body.name',
-      'body.recognised',
-      'body.resolved',
-      'body.status',
-    ])
+    assert.deepEqual(
+      assertProblemPlaces(await patient.call('POST', 'diagnosis', faulty), 422, 'rule-violated'),
+      ['body.name', 'body.recognised', 'body.resolved', 'body.status'],
+    )
     const { put, post } = byClass(patient)
-    const over = { ehrId: patient.ehrId, name: 'Flu', resolved: moment('2026-01-01T00:00:00.000Z') }
+    const over = { ehrId: patient.ehrId, name: 'Flu', resolved: parseDate('2026-01-01T00:00:00.000Z') }
     assertError(await post('Diagnosis', { ...over, status: 'active' }), 142, /^status must be inactive/)
     const { objectId, status } = (await post('Diagnosis', over).expect(201)).body
     assert.equal(status, 'resolved')
@@ -53,8 +54,8 @@ describe('diagnoses', () => {
     assertError(await put('Diagnosis', objectId, { words: ['x'] }), 142, 'words may not be changed')
   })
 
-  it('are found by the beginnings of words, whatever their case and diacritics, and nothing else', async () => {
-    patient = await newPatient()
+  it('are found by beginnings of words, ignoring case and diacritics, and by nothing else', async () => {
+    patient = await createPatient()
     await add({ name: 'Ménière’s disease', comment: 'Left ear (severe)' })
     await add({ name: 'Hypertension, stage 2', bodySite: 'Herz' })
     await add({ name: 'Straßenkrankheit', status: 'inactive' })
@@ -77,39 +78,39 @@ describe('diagnoses', () => {
     await post('Diagnosis', { ehrId: patient.ehrId, name: 'Ängste' }).expect(201)
     assert.deepEqual(await found({ search: 'ang' }), ['Ängste'])
     assert.deepEqual(await found({ search: 's', status: 'inactive' }), ['Straßenkrankheit'])
-    refused(await patient.call('GET', `diagnosis?search=${'x'.repeat(201)}`), 400, 'invalid-input')
-    refused(await patient.call('GET', 'diagnosis?status=bad'), 400, 'invalid-input')
+    assertProblem(await patient.call('GET', `diagnosis?search=${'x'.repeat(201)}`), 400, 'invalid-input')
+    assertProblem(await patient.call('GET', 'diagnosis?status=bad'), 400, 'invalid-input')
   })
 
-  it('are found by their code, with its system or without', async () => {
+  it('are found by their code, with or without its system', async () => {
     await add({ name: 'Asthma', code: { system: snomed, code: '195967001' } })
     await add({ name: 'Astma', code: { system: 'ICPC', code: '195967001' } })
     assert.deepEqual(await found({ code: '195967001' }), ['Astma', 'Asthma'])
     assert.deepEqual(await found({ code: `${snomed}|195967001` }), ['Asthma'])
     assert.deepEqual(await found({ code: '1959' }), [])
-    const paged = ok(await patient.call('GET', 'diagnosis?code=195967001&limit=1&count=true'))
+    const paged = assertStatus(await patient.call('GET', 'diagnosis?code=195967001&limit=1&count=true'))
     assert.equal(paged.page.total, 2)
     const next = `diagnosis?code=195967001&cursor=${paged.page.next}`
     assert.deepEqual(
-      ok(await patient.call('GET', next)).items.map(({ name }: { name: string }) => name),
+      assertStatus(await patient.call('GET', next)).items.map(({ name }: { name: string }) => name),
       ['Asthma'],
     )
   })
 
   it('are searched within one EHR, by its index', async () => {
     const query = 'diagnosis?search=asthma%20x&code=195967001&status=active&count=true'
-    const commands = await commandsOf(() => patient.call('GET', query))
+    const commands = await recordCommands(() => patient.call('GET', query))
     await assertNoScan(commands.filter((command) => command[command.commandName] === 'Diagnosis'))
   })
 
-  it('are for whoever takes part in a plan, who reads them and no more', async () => {
-    const nurse: Person = await newPerson()
-    refused(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis`), 404, 'not-found')
-    await letIn(await newPlan(patient), nurse, 'write')
-    const { items } = ok(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis?search=asthma`))
+  it('are readable for participants of a plan, not writable', async () => {
+    const nurse: Person = await createPerson()
+    assertProblem(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis`), 404, 'not-found')
+    await addParticipant(await createPlan(patient), nurse, 'write')
+    const { items } = assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis?search=asthma`))
     assert.equal(items.length, 1)
     const path = `/ehr/${patient.ehrId}/diagnosis`
-    refused(await nurse.call('POST', path, { name: 'x' }), 403, 'forbidden')
-    refused(await nurse.call('PUT', `${path}/${items[0].id}`, { name: 'x' }), 403, 'forbidden')
+    assertProblem(await nurse.call('POST', path, { name: 'x' }), 403, 'forbidden')
+    assertProblem(await nurse.call('PUT', `${path}/${items[0].id}`, { name: 'x' }), 403, 'forbidden')
   })
 })

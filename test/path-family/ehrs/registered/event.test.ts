@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../../harness/care/patients.ts'
-import { ok, refused } from '../../../harness/clients/path-client.ts'
-import { newPerson, type Person } from '../../../harness/people/people.ts'
-import { commandsOf } from '../../../harness/service/database-commands.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../../harness/people/people.ts'
+import { recordCommands } from '../../../harness/service/database-commands.ts'
 import { service } from '../../../harness/service/service.ts'
 
 const event = {
@@ -24,24 +30,24 @@ describe('events', () => {
   let otherPlan: string
   let path: string
   before(async () => {
-    patient = await newPatient()
-    ;[planId, otherPlan] = [await newPlan(patient), await newPlan(patient)]
+    patient = await createPatient()
+    ;[planId, otherPlan] = [await createPlan(patient), await createPlan(patient)]
     path = `/med/${patient.ehrId}/event`
   })
   const add = async (more: object = {}, person: Person = patient) =>
-    ok(await person.call('POST', path, { ...event, ...more }), 201)
+    assertStatus(await person.call('POST', path, { ...event, ...more }), 201)
   const titles = async (query: string, person: Person = patient): Promise<string[]> =>
-    ok(await person.call('GET', query)).items.map(({ title }: { title: string }) => title)
+    assertStatus(await person.call('GET', query)).items.map(({ title }: { title: string }) => title)
 
-  it('have all that was sent, null for the rest, and times in UTC', async () => {
+  it('have all sent fields, null for the others, and times in UTC', async () => {
     const created = await patient.call('POST', path, { ...event, carePlanId: planId })
-    const { id, ...rest } = ok(created, 201)
+    const { id, ...rest } = assertStatus(created, 201)
     assert.deepEqual(rest, { ...event, carePlanId: planId, ehrId: patient.ehrId, version: 1 })
     assert.equal(created.headers.get('location'), `${path}/${id}`)
     const answer = await patient.call('GET', `${path}/${id}`)
-    assert.deepEqual([ok(answer), answer.etag], [created.body, '"1"'])
+    assert.deepEqual([assertStatus(answer), answer.etag], [created.body, '"1"'])
     const { type, title } = event
-    const small = ok(
+    const small = assertStatus(
       await patient.call('POST', path, { type, title, start: '2026-03-01T10:30:00+02:00' }),
       201,
     )
@@ -51,35 +57,39 @@ describe('events', () => {
       ...{ type, title, start: '2026-03-01T08:30:00.000Z', allDay: false, participants: [] },
       ...{ carePlanId: null, ehrId: patient.ehrId, version: 1 },
     })
-    ok(await patient.call('DELETE', `${path}/${small.id}`), 204)
+    assertStatus(await patient.call('DELETE', `${path}/${small.id}`), 204)
   })
 
-  it('are replaced and deleted, at the version that is named', async () => {
+  it('are replaced and deleted at the version in If-Match', async () => {
     const { id, version: _, ehrId: __, ...sent } = await add({ carePlanId: planId })
     const one = `${path}/${id}`
     const change = { id, ...sent, title: 'Other', end: null, participants: [] }
-    const changed = ok(await patient.call('PUT', one, change, { 'if-match': '"1"' }))
+    const changed = assertStatus(await patient.call('PUT', one, change, { 'if-match': '"1"' }))
     assert.deepEqual(changed, { ...change, ehrId: patient.ehrId, version: 2 })
-    refused(await patient.call('PUT', one, change, { 'if-match': '"1"' }), 412, 'precondition-failed')
-    refused(await patient.call('PUT', one, { ...change, id: 'other' }), 400, 'id-mismatch')
+    assertProblem(await patient.call('PUT', one, change, { 'if-match': '"1"' }), 412, 'precondition-failed')
+    assertProblem(await patient.call('PUT', one, { ...change, id: 'other' }), 400, 'id-mismatch')
     const moved = await patient.call('PUT', one, { ...change, carePlanId: otherPlan })
-    assert.deepEqual(refused(moved, 422, 'rule-violated'), ['fixed'])
-    refused(await patient.call('DELETE', one, undefined, { 'if-match': '"1"' }), 412, 'precondition-failed')
-    ok(await patient.call('DELETE', one), 204)
-    refused(await patient.call('GET', one), 404, 'not-found')
-    const audit = await auditOf(patient.ehrId)
+    assert.deepEqual(assertProblem(moved, 422, 'rule-violated'), ['fixed'])
+    assertProblem(
+      await patient.call('DELETE', one, undefined, { 'if-match': '"1"' }),
+      412,
+      'precondition-failed',
+    )
+    assertStatus(await patient.call('DELETE', one), 204)
+    assertProblem(await patient.call('GET', one), 404, 'not-found')
+    const audit = await readAudit(patient.ehrId)
     for (const action of ['create', 'read', 'update', 'delete', 'query'].slice(0, 4))
       assert.ok(audit.includes(`${action} Event done`), action)
   })
 
-  it('are listed by the time that they overlap, by type, by plan and by participant', async () => {
-    const person = await newPatient()
+  it('are listed by overlapping time, type, plan and participant', async () => {
+    const person = await createPatient()
     const base = `/med/${person.ehrId}/event`
-    const plan = await newPlan(person)
-    const nurse = await newPerson()
-    await letIn(plan, nurse, 'read')
+    const plan = await createPlan(person)
+    const nurse = await createPerson()
+    await addParticipant(plan, nurse, 'read')
     const put = async (title: string, start: string, more: object = {}) =>
-      ok(
+      assertStatus(
         await person.call('POST', base, { type: 'visit', title, start: `2026-03-${start}:00Z`, ...more }),
         201,
       )
@@ -104,27 +114,30 @@ describe('events', () => {
     assert.deepEqual(await titles(taken, person), [])
     assert.deepEqual(await titles(`${taken}?participant=${nurse.mvUid}`, person), ['long', 'short'])
     assert.deepEqual(await titles(`${taken}?to=2026-03-03T00:00:00Z`, nurse), ['long'])
-    const first = ok(await person.call('GET', `${base}?limit=3&count=true`))
+    const first = assertStatus(await person.call('GET', `${base}?limit=3&count=true`))
     assert.equal(first.page.total, 4)
     assert.deepEqual(await titles(`${base}?limit=3&cursor=${first.page.next}`, person), ['short'])
-    refused(await person.call('GET', `${base}?from=2026-03-01T23:59:60Z`), 400, 'invalid-input')
-    refused(await person.call('GET', `${base}?from=2026-02-30`), 400, 'invalid-input')
+    assertProblem(await person.call('GET', `${base}?from=2026-03-01T23:59:60Z`), 400, 'invalid-input')
+    assertProblem(await person.call('GET', `${base}?from=2026-02-30`), 400, 'invalid-input')
   })
 
-  it('are listed page by page, however long they take, without going through those that are over', async () => {
-    const person = await newPatient()
+  it('are listed page by page, whatever their duration, without reading past ones', async () => {
+    const person = await createPatient()
     const base = `/med/${person.ehrId}/event`
     const at = (day: number, ms = 0) => new Date(Date.UTC(2026, 0, 1 + day) + ms).toISOString()
     const events: { title: string; start: string; end: string }[] = []
     for (const [i, day] of [0, 10, 10, 45, 60, 90, 100].entries())
       for (const [j, length] of [0, 1, 31, 32, 200].entries())
         events.push({ title: `${i}${j}`, start: at(day, j), end: at(day + length, j + 1) })
-    for (const event of events) ok(await person.call('POST', base, { type: 'visit', ...event }), 201)
+    for (const event of events)
+      assertStatus(await person.call('POST', base, { type: 'visit', ...event }), 201)
     const paged = async (query: string): Promise<string[]> => {
       const found: string[] = []
       let cursor = ''
       do {
-        const { items, page } = ok(await person.call('GET', `${base}?limit=4&count=true${query}${cursor}`))
+        const { items, page } = assertStatus(
+          await person.call('GET', `${base}?limit=4&count=true${query}${cursor}`),
+        )
         found.push(...items.map(({ title, start }: { title: string; start: string }) => `${start} ${title}`))
         cursor = page.next === null ? '' : `&cursor=${page.next}`
         if (!cursor) assert.equal(page.total, found.length)
@@ -148,47 +161,47 @@ describe('events', () => {
     }
     assert.equal((await paged('')).length, events.length)
 
-    const commands = await commandsOf(() => paged(`&from=${at(100)}&to=${at(101)}`))
+    const commands = await recordCommands(() => paged(`&from=${at(100)}&to=${at(101)}`))
     const finds = commands.filter(({ commandName, find }) => commandName === 'find' && find === 'Event')
     assert.ok(finds.length > 2)
     for (const { filter } of finds) if (!filter.long.$eq) assert.ok(filter.start.$gte >= new Date(at(69)))
   })
 
-  it('of a plan are for those who see the plan, others for those who see the EHR', async () => {
-    const [reader, writer, stranger] = await Promise.all([newPerson(), newPerson(), newPatient()])
-    await letIn(planId, reader, 'read')
-    await letIn(planId, writer, 'write')
+  it('of a plan are visible to those who see the plan, others to those who see the EHR', async () => {
+    const [reader, writer, stranger] = await Promise.all([createPerson(), createPerson(), createPatient()])
+    await addParticipant(planId, reader, 'read')
+    await addParticipant(planId, writer, 'write')
     const [ofPlan, ofOther, ofEhr] = [
       await add({ carePlanId: planId }),
       await add({ carePlanId: otherPlan }),
       await add(),
     ]
-    for (const { id } of [ofPlan, ofEhr]) ok(await reader.call('GET', `${path}/${id}`))
-    refused(await writer.call('GET', `${path}/${ofOther.id}`), 404, 'not-found')
-    refused(await writer.call('GET', `${path}/careplan/${otherPlan}`), 404, 'not-found')
+    for (const { id } of [ofPlan, ofEhr]) assertStatus(await reader.call('GET', `${path}/${id}`))
+    assertProblem(await writer.call('GET', `${path}/${ofOther.id}`), 404, 'not-found')
+    assertProblem(await writer.call('GET', `${path}/careplan/${otherPlan}`), 404, 'not-found')
     const change = { type: 'x', title: 'x', start: event.start }
-    refused(await reader.call('PUT', `${path}/${ofPlan.id}`, change), 403, 'forbidden')
-    refused(await reader.call('POST', path, { ...event, carePlanId: planId }), 403, 'forbidden')
-    ok(await writer.call('PUT', `${path}/${ofPlan.id}`, change))
+    assertProblem(await reader.call('PUT', `${path}/${ofPlan.id}`, change), 403, 'forbidden')
+    assertProblem(await reader.call('POST', path, { ...event, carePlanId: planId }), 403, 'forbidden')
+    assertStatus(await writer.call('PUT', `${path}/${ofPlan.id}`, change))
     await add({ carePlanId: planId }, writer)
-    refused(await writer.call('POST', path, event), 403, 'forbidden')
-    refused(await writer.call('POST', path, { ...event, carePlanId: otherPlan }), 404, 'not-found')
-    refused(await writer.call('PUT', `${path}/${ofEhr.id}`, change), 403, 'forbidden')
-    refused(await writer.call('DELETE', `${path}/${ofEhr.id}`), 403, 'forbidden')
-    ok(await writer.call('DELETE', `${path}/${ofPlan.id}`), 204)
+    assertProblem(await writer.call('POST', path, event), 403, 'forbidden')
+    assertProblem(await writer.call('POST', path, { ...event, carePlanId: otherPlan }), 404, 'not-found')
+    assertProblem(await writer.call('PUT', `${path}/${ofEhr.id}`, change), 403, 'forbidden')
+    assertProblem(await writer.call('DELETE', `${path}/${ofEhr.id}`), 403, 'forbidden')
+    assertStatus(await writer.call('DELETE', `${path}/${ofPlan.id}`), 204)
     for (const lists of [path, `${path}/careplan/${planId}`, `/med/${patient.ehrId}/event-participation`])
-      refused(await stranger.call('GET', lists), 404, 'not-found')
-    refused(await stranger.call('POST', path, event), 404, 'not-found')
-    refused(await stranger.call('DELETE', `${path}/${ofEhr.id}`), 404, 'not-found')
+      assertProblem(await stranger.call('GET', lists), 404, 'not-found')
+    assertProblem(await stranger.call('POST', path, event), 404, 'not-found')
+    assertProblem(await stranger.call('DELETE', `${path}/${ofEhr.id}`), 404, 'not-found')
     const elsewhere = `/med/${stranger.ehrId}/event`
-    refused(await stranger.call('GET', `${elsewhere}/${ofEhr.id}`), 404, 'not-found')
-    refused(await patient.call('GET', `${elsewhere}/${ofEhr.id}`), 404, 'not-found')
-    refused(await stranger.call('POST', elsewhere, { ...event, carePlanId: planId }), 404, 'not-found')
+    assertProblem(await stranger.call('GET', `${elsewhere}/${ofEhr.id}`), 404, 'not-found')
+    assertProblem(await patient.call('GET', `${elsewhere}/${ofEhr.id}`), 404, 'not-found')
+    assertProblem(await stranger.call('POST', elsewhere, { ...event, carePlanId: planId }), 404, 'not-found')
   })
 
-  it('break no rule of the class family', async () => {
+  it('obey all rules of the class family', async () => {
     const codes = async (more: object) =>
-      refused(await patient.call('POST', path, { ...event, ...more }), 422, 'rule-violated')
+      assertProblem(await patient.call('POST', path, { ...event, ...more }), 422, 'rule-violated')
     assert.deepEqual(await codes({ end: '2026-03-01T08:00:00Z' }), ['order'])
     assert.deepEqual(await codes({ participants: [...event.participants, ...event.participants] }), ['twice'])
     assert.deepEqual(await codes({ data: { 'a.b': 1, $where: 1 } }), ['key', 'key'])
@@ -199,30 +212,30 @@ describe('events', () => {
       { last: event.end },
       { title: '' },
     ])
-      refused(await patient.call('POST', path, { ...event, ...wrong }), 400, 'invalid-input')
-    const closed = await newPlan(patient)
-    ok(await patient.call('POST', `/ehr/${patient.ehrId}/careplan/${closed}/close`, {}))
+      assertProblem(await patient.call('POST', path, { ...event, ...wrong }), 400, 'invalid-input')
+    const closed = await createPlan(patient)
+    assertStatus(await patient.call('POST', `/ehr/${patient.ehrId}/careplan/${closed}/close`, {}))
     assert.deepEqual(await codes({ carePlanId: closed }), ['closed'])
   })
 
-  it('lie in the years 1 to 9999, whatever their time zone, and show in every list', async () => {
-    const person = await newPatient()
+  it('lie in the years 1 to 9999 in any time zone, and appear in every list', async () => {
+    const person = await createPatient()
     const base = `/med/${person.ehrId}/event`
     const add = (more: object) => person.call('POST', base, { type: 'visit', title: 'x', ...more })
     for (const start of ['9999-12-31T23:59:59-01:00', '0001-01-01T00:00:00+01:00', '0000-06-01T00:00:00Z'])
-      refused(await add({ start }), 400, 'invalid-input')
-    const last = ok(await add({ start: '9999-12-31T23:00:00Z', allDay: true }), 201)
-    ok(await add({ start: '0001-01-01T00:00:00Z' }), 201)
-    assert.equal(ok(await person.call('GET', base)).items.length, 2)
-    const late = ok(await person.call('GET', `${base}?from=9999-12-31T23:30:00Z`))
+      assertProblem(await add({ start }), 400, 'invalid-input')
+    const last = assertStatus(await add({ start: '9999-12-31T23:00:00Z', allDay: true }), 201)
+    assertStatus(await add({ start: '0001-01-01T00:00:00Z' }), 201)
+    assert.equal(assertStatus(await person.call('GET', base)).items.length, 2)
+    const late = assertStatus(await person.call('GET', `${base}?from=9999-12-31T23:30:00Z`))
     assert.deepEqual(late.items, [last])
     const stored = await service.db.collection<{ _id: string; last: Date }>('Event').findOne({ _id: last.id })
     assert.equal(stored?.last.toISOString(), '9999-12-31T23:59:59.999Z')
   })
 
-  it('are added once under an Idempotency-Key', async () => {
+  it('are added once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': crypto.randomUUID() }
     const first = await patient.call('POST', path, event, key)
-    assert.deepEqual((await patient.call('POST', path, event, key)).body, ok(first, 201))
+    assert.deepEqual((await patient.call('POST', path, event, key)).body, assertStatus(first, 201))
   })
 })

@@ -1,18 +1,23 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { byClass } from '../../../family-kinds.ts'
-import { newPatient, type Patient } from '../../../harness/care/patients.ts'
+import { createPatient, type Patient } from '../../../harness/care/patients.ts'
 import { assertError } from '../../../harness/clients/class-client.ts'
-import { type Answer, ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
-import { newPerson } from '../../../harness/people/people.ts'
+import {
+  type Answer,
+  assertProblem,
+  assertProblemPlaces,
+  assertStatus,
+} from '../../../harness/clients/path-client.ts'
+import { createPerson } from '../../../harness/people/people.ts'
 import { service } from '../../../harness/service/service.ts'
 
 type Listed = Record<string, string>
 
-describe('what an EHR has once', () => {
+describe('records with a natural key', () => {
   let patient: Patient
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
   })
 
   const at = (substance: string) => `adversereaction/${encodeURIComponent(substance)}`
@@ -21,48 +26,51 @@ describe('what an EHR has once', () => {
   const putDevice = (body: object, headers: Record<string, string> = {}) =>
     patient.call('PUT', 'device', body, headers)
   const listed = async (path: string, field: string): Promise<string[]> =>
-    ok(await patient.call('GET', path))
+    assertStatus(await patient.call('GET', path))
       .items.map((one: Listed) => one[field])
       .sort()
 
   describe('an adverse reaction', () => {
-    it('is one for each substance, whatever the case and blanks', async () => {
+    it('exists once for each substance, ignoring case and blanks', async () => {
       const first = await putReaction('Penicillin  G', { criticality: 'high' })
-      const { id, substance, lastUpdated, status, reactions } = ok(first, 201)
+      const { id, substance, lastUpdated, status, reactions } = assertStatus(first, 201)
       assert.deepEqual([substance, status, reactions], ['Penicillin  G', 'active', []])
       assert.ok(Date.parse(lastUpdated) > 0)
       assert.equal(first.headers.get('location'), `/ehr/${patient.ehrId}/adversereaction/Penicillin%20%20G`)
-      const again = ok(
+      const again = assertStatus(
         await putReaction(' penicillin g ', { substance: 'PENICILLIN g', category: 'medication' }),
       )
       assert.deepEqual(
         [again.id, again.version, again.substance, again.criticality, again.category],
         [id, 2, 'PENICILLIN g', null, 'medication'],
       )
-      assert.equal(ok(await patient.call('GET', at('peniCILLIN\u00a0G'))).id, id)
-      assert.equal(ok(await patient.call('GET', `${at('PENICILLIN G')}/history`)).items.length, 2)
-      assert.equal(ok(await patient.call('POST', `${at('penicillin g')}/restore`, { version: 1 })).version, 3)
-      refused(await putReaction('Penicillin G', { substance: 'Aspirin' }), 400, 'id-mismatch')
-      refused(await putReaction('Penicillin G', { id: 'another' }), 400, 'id-mismatch')
+      assert.equal(assertStatus(await patient.call('GET', at('peniCILLIN\u00a0G'))).id, id)
+      assert.equal(assertStatus(await patient.call('GET', `${at('PENICILLIN G')}/history`)).items.length, 2)
+      assert.equal(
+        assertStatus(await patient.call('POST', `${at('penicillin g')}/restore`, { version: 1 })).version,
+        3,
+      )
+      assertProblem(await putReaction('Penicillin G', { substance: 'Aspirin' }), 400, 'id-mismatch')
+      assertProblem(await putReaction('Penicillin G', { id: 'another' }), 400, 'id-mismatch')
     })
 
-    it('is made and replaced under conditions', async () => {
+    it('is created and replaced under conditions', async () => {
       const onlyNew = { 'if-none-match': '*' }
       const made = await putReaction('Latex', {}, onlyNew)
-      ok(made, 201)
+      assertStatus(made, 201)
       const late = await putReaction('LATEX', {}, onlyNew)
-      refused(late, 412, 'precondition-failed')
+      assertProblem(late, 412, 'precondition-failed')
       assert.equal(late.etag, '"1"')
-      refused(await putReaction('latex', {}, { 'if-match': '"7"' }), 412, 'precondition-failed')
-      ok(await putReaction('latex', {}, { 'if-match': made.etag }))
-      refused(await putReaction('Nickel', {}, { 'if-match': '*' }), 412, 'precondition-failed')
-      refused(await putReaction('Nickel', {}, { 'if-none-match': '"1"' }), 400, 'malformed-request')
-      ok(await patient.call('DELETE', at('lateX'), undefined, { 'if-match': '"2"' }), 204)
-      refused(await patient.call('GET', at('Latex')), 404, 'not-found')
-      ok(await putReaction('Latex', {}, onlyNew), 201)
+      assertProblem(await putReaction('latex', {}, { 'if-match': '"7"' }), 412, 'precondition-failed')
+      assertStatus(await putReaction('latex', {}, { 'if-match': made.etag }))
+      assertProblem(await putReaction('Nickel', {}, { 'if-match': '*' }), 412, 'precondition-failed')
+      assertProblem(await putReaction('Nickel', {}, { 'if-none-match': '"1"' }), 400, 'malformed-request')
+      assertStatus(await patient.call('DELETE', at('lateX'), undefined, { 'if-match': '"2"' }), 204)
+      assertProblem(await patient.call('GET', at('Latex')), 404, 'not-found')
+      assertStatus(await putReaction('Latex', {}, onlyNew), 201)
     })
 
-    /** Sends the path as it stands; fetch would tidy it up. */
+    /** Sends the path unchanged; fetch would normalize it. */
     const raw = (method: string, substance: string): Promise<Answer> =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
@@ -79,8 +87,8 @@ describe('what an EHR has once', () => {
           .end(method === 'PUT' ? '{}' : undefined)
       })
 
-    it('takes any substance as it is written', async () => {
-      patient = await newPatient()
+    it('accepts any substance as it is written', async () => {
+      patient = await createPatient()
       for (const substance of [
         '../..',
         '/',
@@ -110,7 +118,7 @@ describe('what an EHR has once', () => {
       assert.equal((await listed('adversereaction', 'substance')).length, 8)
     })
 
-    it('has no substance that no address leads to, in the class family either', async () => {
+    it('refuses a substance that no path can contain, in the class family, too', async () => {
       for (const substance of ['.', '..', 'a\0b'])
         assertError(
           await byClass(patient).post('AdverseReaction', { ehrId: patient.ehrId, substance }),
@@ -119,10 +127,10 @@ describe('what an EHR has once', () => {
         )
     })
 
-    it('is found by its substance, by what happened, and by its code', async () => {
+    it('is found by its substance, its reaction and its code', async () => {
       const code = { system: 'ATC', code: 'J01CE' }
       const reactions = [{ manifestation: 'Nesselfieber', onset: '2020-02-29' }]
-      ok(await putReaction('Amoxicilline', { code, reactions, category: 'medication' }), 201)
+      assertStatus(await putReaction('Amoxicilline', { code, reactions, category: 'medication' }), 201)
       for (const query of [
         'search=amoxi',
         'search=NESSEL',
@@ -134,12 +142,12 @@ describe('what an EHR has once', () => {
       assert.deepEqual(await listed('adversereaction?search=amoxi&status=resolved', 'substance'), [])
     })
 
-    it('names everything that is wrong with it', async () => {
+    it('reports all violations', async () => {
       const faulty = {
         ...{ firstOnset: '2026-02-01', lastOnset: '2026-01-01' },
         reactions: [{ manifestation: 'x', onset: '2021-02-29' }],
       }
-      assert.deepEqual(refusedAt(await putReaction('x', faulty), 422, 'rule-violated'), [
+      assert.deepEqual(assertProblemPlaces(await putReaction('x', faulty), 422, 'rule-violated'), [
         'body.lastOnset',
         'body.reactions.0.onset',
       ])
@@ -157,34 +165,36 @@ describe('what an EHR has once', () => {
   })
 
   describe('a device', () => {
-    it('is known by its serial number or its UDI, else by its name', async () => {
+    it('is identified by its serial number or its UDI, otherwise by its name', async () => {
       const named = await putDevice({ name: 'Thermometer' })
-      const { id } = ok(named, 201)
+      const { id } = assertStatus(named, 201)
       assert.equal(named.headers.get('location'), `/ehr/${patient.ehrId}/device/${id}`)
-      assert.equal(ok(await putDevice({ name: ' THERMOMETER', model: 'T-1' })).id, id)
-      const labelled = ok(await putDevice({ name: 'Thermometer', serial: 'SN 1' }), 201)
-      const both = ok(await putDevice({ name: 'Ear thermometer', serial: 'sn  1', udi: '(01)0950' }))
+      assert.equal(assertStatus(await putDevice({ name: ' THERMOMETER', model: 'T-1' })).id, id)
+      const labelled = assertStatus(await putDevice({ name: 'Thermometer', serial: 'SN 1' }), 201)
+      const both = assertStatus(
+        await putDevice({ name: 'Ear thermometer', serial: 'sn  1', udi: '(01)0950' }),
+      )
       assert.deepEqual([both.id, both.version, both.name], [labelled.id, 2, 'Ear thermometer'])
-      assert.equal(ok(await putDevice({ name: 'Any', udi: '(01)0950' })).id, labelled.id)
-      const other = ok(await putDevice({ name: 'Ear thermometer', serial: 'SN 2' }), 201)
-      refused(await putDevice({ name: 'x', serial: 'SN 2', udi: '(01)0950' }), 409, 'conflict')
-      refused(
+      assert.equal(assertStatus(await putDevice({ name: 'Any', udi: '(01)0950' })).id, labelled.id)
+      const other = assertStatus(await putDevice({ name: 'Ear thermometer', serial: 'SN 2' }), 201)
+      assertProblem(await putDevice({ name: 'x', serial: 'SN 2', udi: '(01)0950' }), 409, 'conflict')
+      assertProblem(
         await patient.call('PUT', `device/${other.id}`, { name: 'x', udi: '(01)0950' }),
         409,
         'conflict',
       )
-      refused(
+      assertProblem(
         await putDevice({ name: 'x', serial: 'SN 2' }, { 'if-none-match': '*' }),
         412,
         'precondition-failed',
       )
-      assert.equal(ok(await patient.call('GET', `device/${other.id}`)).version, 1)
+      assert.equal(assertStatus(await patient.call('GET', `device/${other.id}`)).version, 1)
       assert.deepEqual(await listed('device', 'name'), [' THERMOMETER', 'Any', 'Ear thermometer'])
     })
   })
 
-  it('once in both families, also at the same instant', async () => {
-    patient = await newPatient()
+  it('exist once across both families, also after concurrent requests', async () => {
+    patient = await createPatient()
     const { ehrId } = patient
     const { post, put } = byClass(patient)
     const created = await Promise.all([
@@ -206,19 +216,19 @@ describe('what an EHR has once', () => {
     const nuts = byClasses.find(({ status }) => status === 201)?.body.objectId
     assertError(await put('AdverseReaction', nuts, { substance: 'Aspirin' }), 137)
     await put('AdverseReaction', nuts, { substance: 'Hazelnuts' }).expect(200)
-    assert.equal(ok(await patient.call('GET', at('hazelnuts'))).id, nuts)
-    refused(await patient.call('GET', at('nuts')), 404, 'not-found')
+    assert.equal(assertStatus(await patient.call('GET', at('hazelnuts'))).id, nuts)
+    assertProblem(await patient.call('GET', at('nuts')), 404, 'not-found')
     assert.deepEqual(
       (await listed('adversereaction', 'substance')).map((one) => one.toLowerCase()),
       ['aspirin', 'hazelnuts'],
     )
-    ok(await putReaction('Nuts', {}), 201)
-    // What it was called before belongs to another one now.
-    refused(await patient.call('POST', `${at('hazelnuts')}/restore`, { version: 1 }), 409, 'conflict')
+    assertStatus(await putReaction('Nuts', {}), 201)
+    // Its former name belongs to another record now.
+    assertProblem(await patient.call('POST', `${at('hazelnuts')}/restore`, { version: 1 }), 409, 'conflict')
   })
 
-  it('tells a stranger nothing, whatever their conditions', async () => {
-    const stranger = await newPerson()
+  it('reveal nothing to a stranger, whatever the conditions', async () => {
+    const stranger = await createPerson()
     for (const substance of ['Aspirin', 'Unknown'])
       for (const headers of [
         {},
@@ -227,9 +237,9 @@ describe('what an EHR has once', () => {
         { 'if-match': '"1"' },
       ] as Record<string, string>[]) {
         const path = `/ehr/${patient.ehrId}/${at(substance)}`
-        refused(await stranger.call('PUT', path, {}, headers), 404, 'not-found')
-        refused(await stranger.call('GET', path), 404, 'not-found')
+        assertProblem(await stranger.call('PUT', path, {}, headers), 404, 'not-found')
+        assertProblem(await stranger.call('GET', path), 404, 'not-found')
       }
-    refused(await stranger.call('PUT', `/ehr/${patient.ehrId}/device`, { name: 'x' }), 404, 'not-found')
+    assertProblem(await stranger.call('PUT', `/ehr/${patient.ehrId}/device`, { name: 'x' }), 404, 'not-found')
   })
 })

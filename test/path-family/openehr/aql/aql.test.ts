@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { letIn, newPatient, newPlan, type Patient } from '../../../harness/care/patients.ts'
-import { ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
-import { pressureOf, someTemplate } from '../../../harness/openehr.ts'
-import { newHolder, newPerson, type Person } from '../../../harness/people/people.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../../../harness/openehr-samples.ts'
+import { createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
 
 const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.pressure_of_tests.v1]'
 const SYSTOLIC = 'o/data[at0001]/events[at0002]/data[at0003]/items[at0004]/value/magnitude'
@@ -13,26 +13,30 @@ describe('AQL', () => {
   let plan: string
   const uids: string[] = []
   before(async () => {
-    ;[template, patient] = await Promise.all([someTemplate(), newPatient()])
-    plan = await newPlan(patient)
+    ;[template, patient] = await Promise.all([getStoredTemplate(), createPatient()])
+    plan = await createPlan(patient)
     for (const [systolic, more] of [
       [118, ''],
       [142, `?carePlanId=${plan}`],
       [185, ''],
     ] as const)
-      uids.push(ok(await add(patient, systolic, more), 201).uid)
+      uids.push(assertStatus(await add(patient, systolic, more), 201).uid)
   })
 
   const add = (by: Patient, systolic: number, more = '') =>
-    by.call('POST', `/med/ehr/${by.ehrId}/composition/json${more}`, pressureOf(template, systolic))
+    by.call(
+      'POST',
+      `/med/ehr/${by.ehrId}/composition/json${more}`,
+      createPressureComposition(template, systolic),
+    )
   const ask = (by: Person, q: string, more: object = {}) => by.call('POST', '/med/aql', { q, ...more })
-  const rowsOf = async (by: Person, q: string, more: object = {}) => ok(await ask(by, q, more)).rows
+  const rowsOf = async (by: Person, q: string, more: object = {}) => assertStatus(await ask(by, q, more)).rows
   const values = `SELECT ${SYSTOLIC} AS systolic FROM EHR e CONTAINS ${OBSERVATION} ORDER BY systolic`
 
-  it('answers rows as JSON and as CSV, by POST and by a link', async () => {
+  it('returns rows as JSON and as CSV, by POST and by a link', async () => {
     const q = `SELECT c/uid/value, ${SYSTOLIC} AS systolic FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} >= 140 ORDER BY ${SYSTOLIC} DESC`
     const query_parameters = { ehr: patient.ehrId }
-    const found = ok(await ask(patient, q, { query_parameters }))
+    const found = assertStatus(await ask(patient, q, { query_parameters }))
     assert.deepEqual(found.rows, [
       [uids[2], 185],
       [uids[1], 142],
@@ -43,16 +47,16 @@ describe('AQL', () => {
     ])
     assert.deepEqual([found.q, found.meta._type, found.meta._executed_aql], [q, 'RESULTSET', q])
     const link = `/med/aql?${new URLSearchParams({ q, query_parameters: JSON.stringify(query_parameters) })}`
-    assert.deepEqual(ok(await patient.call('GET', link)).rows, found.rows)
+    assert.deepEqual(assertStatus(await patient.call('GET', link)).rows, found.rows)
     const csv = await patient.call('POST', '/med/aql', { q, query_parameters }, { accept: 'text/csv' })
     assert.equal(csv.headers.get('content-type'), 'text/csv')
     assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
   })
 
   it('is answered page by page', async () => {
-    const first = ok(await ask(patient, values, { fetch: 2 }))
+    const first = assertStatus(await ask(patient, values, { fetch: 2 }))
     assert.deepEqual([first.rows, first.meta.next_offset], [[[118], [142]], 2])
-    const second = ok(await ask(patient, values, { fetch: 2, offset: 2 }))
+    const second = assertStatus(await ask(patient, values, { fetch: 2, offset: 2 }))
     assert.deepEqual([second.rows, second.meta.next_offset], [[[185]], undefined])
     assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 1`), [[142]])
     assert.deepEqual(
@@ -60,10 +64,10 @@ describe('AQL', () => {
       [['DV_QUANTITY']],
     )
     assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 9007199254740991`), [])
-    refusedAt(await ask(patient, `${values} LIMIT 1`, { fetch: 1 }), 422, 'rule-violated')
+    assertProblemPlaces(await ask(patient, `${values} LIMIT 1`, { fetch: 1 }), 422, 'rule-violated')
   })
 
-  it('is refused with the line, the column and what was expected', async () => {
+  it('is refused with line, column and the expected tokens', async () => {
     const deep = `SELECT a FROM EHR a ${'CONTAINS SECTION '.repeat(200)}`
     const cases: [q: string, line: number, column: number, expected: RegExp, parameters?: object][] = [
       ['SELECT e\nFORM EHR e', 2, 1, /expected FROM, found "FORM"/],
@@ -90,18 +94,22 @@ describe('AQL', () => {
     ]
     for (const [q, line, column, expected, query_parameters = {}] of cases) {
       const answer = await ask(patient, q, { query_parameters })
-      refused(answer, 400, 'invalid-input')
+      assertProblem(answer, 400, 'invalid-input')
       const [fault] = answer.body.errors
       assert.deepEqual([fault.path, fault.line, fault.column], ['body.q', line, column], q.slice(0, 100))
       assert.match(fault.message, expected)
     }
   })
 
-  it('shows what the caller may read, and an analyst everything', async () => {
-    const [nurse, stranger, analyst] = await Promise.all([newPerson(), newPerson(), newHolder('analyst')])
-    const other = await newPatient()
-    await letIn(plan, nurse, 'read')
-    ok(await add(other, 99), 201)
+  it('shows callers the data that they may read, and analysts all data', async () => {
+    const [nurse, stranger, analyst] = await Promise.all([
+      createPerson(),
+      createPerson(),
+      createRoleHolder('analyst'),
+    ])
+    const other = await createPatient()
+    await addParticipant(plan, nurse, 'read')
+    assertStatus(await add(other, 99), 201)
     const own = `SELECT ${SYSTOLIC} FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS ${OBSERVATION}`
     const sorted = async (by: Person) => (await rowsOf(by, own)).flat().sort()
     assert.deepEqual(await sorted(stranger), [])
@@ -113,22 +121,28 @@ describe('AQL', () => {
     assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[2]])
     const counting = `SELECT COUNT(*) FROM EHR e CONTAINS ${OBSERVATION}`
     assert.ok((await rowsOf(analyst, counting))[0][0] >= 4)
-    const seen = ok(await other.call('GET', `/ehr/${other.ehrId}/audit?limit=50`)).items
+    const seen = assertStatus(await other.call('GET', `/ehr/${other.ehrId}/audit?limit=50`)).items
     const entries = seen.filter(({ userId }: { userId: string }) => userId === analyst.mvUid)
     assert.equal(entries.length, 2)
     assert.match(entries[0].asked, /^aql: SELECT COUNT \( \* \)/)
     assert.match(entries[1].asked, /^aql: SELECT COUNT \( DISTINCT e/)
-    ok(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
+    assertStatus(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
     assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[1]])
-    const told: { query: string }[] = ok(await patient.call('GET', `/ehr/${patient.ehrId}/audit`)).items
+    const told: { query: string }[] = assertStatus(
+      await patient.call('GET', `/ehr/${patient.ehrId}/audit`),
+    ).items
     assert.ok(!JSON.stringify(told.map(({ query: asked }) => asked)).includes('140'))
   })
 
   it('reads former versions, deletions and the status of the EHR', async () => {
-    const other = await newPatient()
-    const { uid, compositionId } = ok(await add(other, 120), 201)
+    const other = await createPatient()
+    const { uid, compositionId } = assertStatus(await add(other, 120), 201)
     const one = `/med/ehr/${other.ehrId}/composition/${compositionId}`
-    ok(await other.call('PUT', `${one}/json`, pressureOf(template, 130), { 'if-match': `"${uid}"` }))
+    assertStatus(
+      await other.call('PUT', `${one}/json`, createPressureComposition(template, 130), {
+        'if-match': `"${uid}"`,
+      }),
+    )
     const versions = (which: string) =>
       `SELECT v/uid/value, ${SYSTOLIC} FROM EHR e CONTAINS VERSION v${which} CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} ORDER BY ${SYSTOLIC}`
     const second = uid.replace(/1$/, '2')
@@ -138,7 +152,7 @@ describe('AQL', () => {
       [second, 130],
     ])
     assert.deepEqual(await rowsOf(other, versions(`[uid/value = '${uid}']`)), [[uid, 120]])
-    ok(await other.call('DELETE', one), 204)
+    assertStatus(await other.call('DELETE', one), 204)
     const states =
       'SELECT v/lifecycle_state/value, v/commit_audit/change_type/value FROM EHR e CONTAINS VERSION v[ALL_VERSIONS] WHERE v/lifecycle_state/value = $s'
     assert.deepEqual(await rowsOf(other, states, { query_parameters: { s: 'deleted' } }), [
@@ -149,8 +163,8 @@ describe('AQL', () => {
     assert.deepEqual(await rowsOf(other, status), [[other.mvUid, true]])
   })
 
-  it('tells how it would be answered', async () => {
-    const told = ok(await patient.call('POST', '/med/aql/explain', { q: values }))
+  it('explains its plan', async () => {
+    const told = assertStatus(await patient.call('POST', '/med/aql/explain', { q: values }))
     assert.deepEqual(
       [told.unit, told.reads, told.index, told.candidates, told.evaluated],
       ['document', ['compositions'], 'archetypes', 3, ['CONTAINS', 'ORDER BY']],
@@ -170,21 +184,21 @@ describe('the status of an EHR', () => {
     ...more,
   })
 
-  it('is given with the EHR, replaced, and kept in all versions', async () => {
-    const person = await newPerson()
+  it('is returned with the EHR, replaced, and kept in all versions', async () => {
+    const person = await createPerson()
     const id = { _type: 'GENERIC_ID', value: 'family 55175056', scheme: 'families' }
     const external_ref = { _type: 'PARTY_REF', namespace: 'patients', type: 'PERSON', id }
     const subject = { _type: 'PARTY_SELF', external_ref }
-    const made = ok(await person.call('POST', '/med/ehr', { status: status({ subject }) }), 201)
+    const made = assertStatus(await person.call('POST', '/med/ehr', { status: status({ subject }) }), 201)
     assert.equal(made.subjectId, 'family 55175056')
     const at = `/med/ehr/${made.id}/status`
     const first = await person.call('GET', at)
-    const { uid, ...fields } = ok(first)
+    const { uid, ...fields } = assertStatus(first)
     assert.deepEqual([fields, first.etag], [status({ subject }), '"1"'])
     const next = await person.call('PUT', at, status({ is_queryable: false }), { 'if-match': '"1"' })
-    assert.equal(ok(next).uid.value, uid.value.replace(/1$/, '2'))
-    refused(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
-    refusedAt(
+    assert.equal(assertStatus(next).uid.value, uid.value.replace(/1$/, '2'))
+    assertProblem(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
+    assertProblemPlaces(
       await person.call('PUT', at, { ...status(), is_queryable: 'no' }, { 'if-match': '*' }),
       400,
       'invalid-input',
@@ -192,52 +206,56 @@ describe('the status of an EHR', () => {
     const q =
       'SELECT v/uid/value, s/is_queryable FROM VERSION v[ALL_VERSIONS] CONTAINS EHR_STATUS s WHERE v/uid/value LIKE $id ORDER BY v/uid/value'
     const query_parameters = { id: `${uid.value.split('::')[0]}*` }
-    const { rows } = ok(await person.call('POST', '/med/aql', { q, query_parameters }))
+    const { rows } = assertStatus(await person.call('POST', '/med/aql', { q, query_parameters }))
     assert.deepEqual(
       rows.map(([, queryable]: unknown[]) => queryable),
       [true, false],
     )
-    const analyst = await newHolder('analyst')
+    const analyst = await createRoleHolder('analyst')
     const all = {
       q: 'SELECT e/ehr_id/value FROM EHR e WHERE e/ehr_id/value = $id',
       query_parameters: { id: made.id },
     }
-    assert.deepEqual(ok(await person.call('POST', '/med/aql', all)).rows, [[made.id]])
-    assert.deepEqual(ok(await analyst.call('POST', '/med/aql', all)).rows, [])
+    assert.deepEqual(assertStatus(await person.call('POST', '/med/aql', all)).rows, [[made.id]])
+    assert.deepEqual(assertStatus(await analyst.call('POST', '/med/aql', all)).rows, [])
   })
 })
 
 describe('stored queries', () => {
-  it('are kept by modellers and asked by everybody', async () => {
+  it('are stored by modellers and run by everybody', async () => {
     const [modeller, patient, template] = await Promise.all([
-      newHolder('modeller'),
-      newPatient(),
-      someTemplate(),
+      createRoleHolder('modeller'),
+      createPatient(),
+      getStoredTemplate(),
     ])
-    ok(
-      await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, pressureOf(template, 142)),
+    assertStatus(
+      await patient.call(
+        'POST',
+        `/med/ehr/${patient.ehrId}/composition/json`,
+        createPressureComposition(template, 142),
+      ),
       201,
     )
     const name = `pressures.${patient.ehrId}`
     const at = `/med/query/${name}`
     const q = `SELECT ${SYSTOLIC} AS systolic FROM ${OBSERVATION} WHERE ${SYSTOLIC} > $limit AND o/name/value LIKE $name`
-    refused(await patient.call('PUT', at, { q }), 403, 'forbidden')
-    refusedAt(await modeller.call('PUT', at, { q: 'SELECT' }), 400, 'invalid-input')
+    assertProblem(await patient.call('PUT', at, { q }), 403, 'forbidden')
+    assertProblemPlaces(await modeller.call('PUT', at, { q: 'SELECT' }), 400, 'invalid-input')
     const made = await modeller.call('PUT', at, { q })
-    assert.deepEqual(ok(made, 201).parameters, ['limit', 'name'])
+    assert.deepEqual(assertStatus(made, 201).parameters, ['limit', 'name'])
     const next = await modeller.call('PUT', at, { q, description: 'High ones' }, { 'if-match': '"1"' })
-    assert.equal(ok(next).version, 2)
-    refused(await modeller.call('PUT', at, { q }, { 'if-none-match': '*' }), 412, 'precondition-failed')
-    assert.equal(ok(await patient.call('GET', at)).description, 'High ones')
+    assert.equal(assertStatus(next).version, 2)
+    assertProblem(await modeller.call('PUT', at, { q }, { 'if-none-match': '*' }), 412, 'precondition-failed')
+    assert.equal(assertStatus(await patient.call('GET', at)).description, 'High ones')
     const query_parameters = { limit: 140, name: 'Blood*' }
     const run = await patient.call('POST', `${at}/run`, { query_parameters })
-    assert.deepEqual(ok(run).rows, [[142]])
+    assert.deepEqual(assertStatus(run).rows, [[142]])
     const link = `${at}/run?query_parameters=${encodeURIComponent(JSON.stringify(query_parameters))}`
-    assert.deepEqual(ok(await patient.call('GET', link)).rows, [[142]])
+    assert.deepEqual(assertStatus(await patient.call('GET', link)).rows, [[142]])
     const unknown = await patient.call('POST', `${at}/run`, { query_parameters: { limit: 1, high: 2 } })
-    assert.deepEqual(refusedAt(unknown, 400, 'invalid-input'), ['body.query_parameters.high'])
-    refusedAt(await patient.call('POST', `${at}/run`, {}), 400, 'invalid-input')
-    ok(await modeller.call('DELETE', at), 204)
-    refused(await patient.call('GET', at), 404, 'not-found')
+    assert.deepEqual(assertProblemPlaces(unknown, 400, 'invalid-input'), ['body.query_parameters.high'])
+    assertProblemPlaces(await patient.call('POST', `${at}/run`, {}), 400, 'invalid-input')
+    assertStatus(await modeller.call('DELETE', at), 204)
+    assertProblem(await patient.call('GET', at), 404, 'not-found')
   })
 })

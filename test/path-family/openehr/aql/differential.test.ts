@@ -2,29 +2,31 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
-import { checked } from '../../../../records/openehr/aql/checker.ts'
-import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
+import { checkQuery } from '../../../../records/openehr/aql/check-query.ts'
+import { parseQuery } from '../../../../records/openehr/aql/language/parse-query.ts'
 import { Queries } from '../../../../records/openehr/aql/queries.ts'
 import { Composition } from '../../../../records/openehr/composition-record.ts'
-import { objectOf } from '../../../../records/openehr/compositions/compositions.ts'
-import { indexedIn } from '../../../../records/openehr/compositions/facts.ts'
-import { FactsFilling } from '../../../../records/openehr/compositions/facts-filling.ts'
+import { toRmObject } from '../../../../records/openehr/compositions/compositions.ts'
+import { extractIndexedValues } from '../../../../records/openehr/compositions/facts.ts'
+import { compositionDerivation } from '../../../../records/openehr/compositions/search-fields.ts'
 import {
+  defaultStatus,
   statusIdOf,
-  statusInResponse,
-  usualStatus,
+  toStatusResponse,
 } from '../../../../records/openehr/ehr-status/ehr-status.ts'
-import { compositionOf } from '../../../../records/openehr/measured/composition-of.ts'
-import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
+import { toComposition } from '../../../../records/openehr/measurement-mapping/to-composition.ts'
+import type { RmObject } from '../../../../records/openehr/rm/canonical-json.ts'
+import { Backfill } from '../../../../records/store/backfill/backfill.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import { Store } from '../../../../records/store/store.ts'
-import { isFullSize, sized } from '../../../harness/size.ts'
-import { callerOf, recordsOfBlock } from '../../../harness/test-records.ts'
+import { bySize, isFullSize } from '../../../harness/test-size.ts'
+import { createCaller, useTestStore } from '../../../harness/test-store.ts'
+import { waitUntil } from '../../../harness/wait.ts'
 import { type PlainEhr, plainRows } from './plain.ts'
 
 const NAMES = ['Alpha', 'Beta', 'Gamma']
 const ARCHETYPES = ['a.v1', 'b.v1', 'c.v2']
-/** Of the measurements. */
+/** The archetype of manually entered measurements. */
 const TYPED_IN = 'blood_pressure.v2'
 const kind = BloodPressure as unknown as MeasurementKind
 const archetype = (type: string, name: string) => `openEHR-EHR-${type}.${name}`
@@ -148,7 +150,7 @@ const LITERALS = [
 const ROOTED = ['OBSERVATION', 'EVALUATION', 'SECTION', 'COMPOSITION']
 const NODES = ['[at1]', "[at2, 'Beta']", "[name/value = 'Alpha']", "[at1 or name/value != 'Beta']"]
 
-/** What stands behind a class: mostly nothing, else what its objects may have. */
+/** A predicate after a class: usually none, otherwise one that its objects may meet. */
 const predicateOf = (type: string, pick: number): string => {
   if (pick % 3 > 0) return ''
   const [archetypes, nodes] = [ARCHETYPES.map((name) => `[${archetype(type, name)}]`), NODES]
@@ -156,7 +158,7 @@ const predicateOf = (type: string, pick: number): string => {
   return some[Math.floor(pick / 3) % some.length] as string
 }
 
-/** A query that is still to be told its variables: `$` stands for one of those that FROM has. */
+/** A query without its variables: `$` is replaced by one of the variables in FROM. */
 const { contained } = fc.letrec<{ contained: string; joined: string; single: string }>((tie) => ({
   single: fc
     .tuple(
@@ -224,7 +226,7 @@ const query = fc
     return `SELECT ${filled(columns.join(', '))} FROM ${source}${where === null ? '' : ` WHERE ${filled(where)}`}`
   })
 
-/** What the facts of compositions tell: numbers and times where they stand in an archetype. */
+/** Conditions on the facts of compositions: numbers and times at their archetype paths. */
 const questions = fc
   .record({
     type: fc.constantFrom('OBSERVATION', 'EVALUATION'),
@@ -262,7 +264,7 @@ const questions = fc
     return `SELECT v0/uid/value, v1/name/value FROM COMPOSITION v0 CONTAINS ${type} v1[${archetype(type, name)}] WHERE ${where}`
   })
 
-/** The nodes of an archetype, counted. */
+/** Counts of the nodes of an archetype. */
 const counted = fc
   .tuple(
     fc.constantFrom('OBSERVATION', 'EVALUATION', 'COMPOSITION', 'SECTION'),
@@ -273,8 +275,8 @@ const counted = fc
 /** At full size other compositions each time. */
 const SEED = isFullSize ? Date.now() % 1_000_000 : 7
 
-describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, () => {
-  const opened = recordsOfBlock()
+describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, () => {
+  const opened = useTestStore()
   let queries: Queries
   const ehrs: PlainEhr[] = []
   before(async () => {
@@ -297,7 +299,7 @@ describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, 
     await opened.db
       .collection<{ _id: string; subjectId: string }>('Ehr')
       .insertOne({ _id: id, subjectId: id, ...meta })
-    const status = statusInResponse(usualStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
+    const status = toStatusResponse(defaultStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
     const made = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
     ehrs.push(made)
     return made
@@ -313,73 +315,74 @@ describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, 
       json,
       archetypes,
       links: [],
-      ...indexedIn(given),
+      ...extractIndexedValues(given),
       template: 't',
       templateId: 't',
       name,
       ...meta,
     }
     await opened.db.collection<{ _id: string }>(Composition.collection).insertOne(document)
-    ;(await makeEhr(ehrId)).roots.push(objectOf({ id, version: 1, json }) as RmObject)
+    ;(await makeEhr(ehrId)).roots.push(toRmObject({ id, version: 1, json }) as RmObject)
   }
 
   async function type(ehrId: string, _id: string, values: object): Promise<void> {
     const record = { _id, ehrId, ...values, ...meta }
     await opened.db.collection<{ _id: string }>(kind.collection).insertOne(record)
-    ;(await makeEhr(ehrId)).roots.push(compositionOf(kind, record as unknown as ParseDocument))
+    ;(await makeEhr(ehrId)).roots.push(toComposition(kind, record as unknown as ParseDocument))
   }
 
   async function planned(q: string, roles: string[]): Promise<string[] | undefined> {
-    const result = queries.ask(callerOf('somebody', roles), { q, parameters: {} }, () => false)
+    const result = queries.run(createCaller('somebody', roles), { q, parameters: {} }, () => false)
     const rows: string[] = []
     for await (const some of result.rows()) rows.push(...some.map((cells) => `[${cells.join(',')}]`))
     return result.hasMore() ? undefined : rows
   }
 
-  it('give the same rows while older compositions have no facts, which they get', async () => {
+  it('gives the same rows while older compositions have no facts, which a backfill adds', async () => {
     const documents = opened.db.collection(Composition.collection)
     const all = () => documents.find().sort({ _id: 1 }).toArray()
     const before = await all()
     const bare = { $unset: { facts: '', start: '' } }
     assert.ok((await documents.updateMany({ _id: { $regex: '[02468]$' } } as object, bare)).modifiedCount > 3)
-    const filling = new FactsFilling(opened.records)
+    const backfill = new Backfill(opened.records, [compositionDerivation])
+    await backfill.open(opened.records)
     const known = queries
-    queries = new Queries(opened.records, [kind], filling)
+    queries = new Queries(opened.records, [kind], () => !backfill.isPending(Composition.collection))
     const same = async (q: string) => {
-      const plain = plainRows(checked(parseQuery(q), {}), ehrs).sort()
+      const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
       assert.deepEqual((await planned(q, ['analyst']))?.sort(), plain)
     }
     await fc.assert(fc.asyncProperty(questions, same), { numRuns: 10, seed: 7 })
     await fc.assert(
       fc.asyncProperty(counted, async (from) => {
-        const plain = plainRows(checked(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
+        const plain = plainRows(checkQuery(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
         assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, ['analyst']), [`[${plain}]`])
       }),
       { numRuns: 4, seed: 7 },
     )
-    await filling.run(AbortSignal.abort())
-    assert.equal(filling.isDone, false)
-    await filling.run(new AbortController().signal)
-    assert.equal(filling.isDone, true)
+    assert.equal(backfill.isPending(Composition.collection), true)
+    const loop = backfill.start(() => {}, assert.ifError)
+    await waitUntil(() => backfill.isDone)
+    await loop.stop()
     assert.deepEqual(await all(), before)
     queries = known
   })
 
-  it('give the same rows', async function () {
-    this.timeout(sized(30_000, 1_800_000))
+  it('gives the same rows', async function () {
+    this.timeout(bySize(30_000, 1_800_000))
     let found = 0
     const same = async (q: string) => {
-      const plain = plainRows(checked(parseQuery(q), {}), ehrs).sort()
+      const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
       found += plain.length > 0 ? 1 : 0
       for (const roles of [[], ['analyst']]) {
         const rows = await planned(q, roles)
         if (rows) assert.deepEqual(rows.sort(), plain)
       }
       const counted = q.replace(/^SELECT .*? FROM/, 'SELECT COUNT(*) FROM')
-      const times = plainRows(checked(parseQuery(counted), {}), ehrs).length
+      const times = plainRows(checkQuery(parseQuery(counted), {}), ehrs).length
       assert.deepEqual(await planned(counted, []), [`[${times}]`])
     }
-    const numRuns = sized(20, 1_000, 20_000)
+    const numRuns = bySize(20, 1_000, 20_000)
     const seeded = isFullSize ? {} : { seed: 7 }
     await fc.assert(fc.asyncProperty(query, same), { numRuns, ...seeded })
     assert.ok(found > numRuns / 20, `${found} queries have found something`)
@@ -388,10 +391,10 @@ describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, 
     assert.ok(found > numRuns / 20, `${found} queries of facts have found something`)
   })
 
-  it('count the same', async () => {
+  it('gives the same counts', async () => {
     let found = 0
     const same = async (from: string) => {
-      const plain = plainRows(checked(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
+      const plain = plainRows(checkQuery(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
       found += plain
       for (const roles of [[], ['analyst']])
         assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, roles), [`[${plain}]`])

@@ -1,29 +1,37 @@
 import assert from 'node:assert/strict'
-import { Pace } from '../../../../records/openehr/aql/pace.ts'
-import { newPatient, type Patient } from '../../../harness/care/patients.ts'
-import { ok, refused } from '../../../harness/clients/path-client.ts'
-import { BLOOD_PRESSURE, pressuresOf, someTemplate } from '../../../harness/openehr.ts'
-import { inHurry } from '../../../harness/service/clock.ts'
+import { TimeSlice } from '../../../../records/openehr/aql/time-slice.ts'
+import { createPatient, type Patient } from '../../../harness/care/patients.ts'
+import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
+import {
+  BLOOD_PRESSURE,
+  createPressuresComposition,
+  getStoredTemplate,
+} from '../../../harness/openehr-samples.ts'
+import { withClockAhead } from '../../../harness/service/clock.ts'
 import { service } from '../../../harness/service/service.ts'
-import { until } from '../../../harness/until.ts'
+import { waitUntil } from '../../../harness/wait.ts'
 
-/** Pressures of one composition: combined with each other three times they are 64 million. */
+/** The pressures of one composition. Three combinations of them are 64 million. */
 const EVENTS = 200
 
 describe('the limits of AQL', () => {
   let patient: Patient
   before(async () => {
-    patient = await newPatient()
+    patient = await createPatient()
     const pressures = Array.from({ length: EVENTS }, (_, i): [number, number] => [100 + i / 10, 70])
-    const composition = pressuresOf(await someTemplate(BLOOD_PRESSURE), BLOOD_PRESSURE, pressures)
-    ok(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition), 201)
+    const composition = createPressuresComposition(
+      await getStoredTemplate(BLOOD_PRESSURE),
+      BLOOD_PRESSURE,
+      pressures,
+    )
+    assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, composition), 201)
   })
 
   const query = (columns: string, names: string[], rest: string) => {
     const elements = names.map((name) => `ELEMENT ${name}`).join(' AND ')
     return { q: `SELECT ${columns} FROM EHR e CONTAINS COMPOSITION c CONTAINS (${elements}) ${rest}` }
   }
-  /** It compares everything with everything and finds nothing. */
+  /** A query that compares all combinations and finds nothing. */
   const endless = query(
     'a/name',
     ['a', 'b', 'd'],
@@ -37,16 +45,16 @@ describe('the limits of AQL', () => {
   )
 
   it('end a query after 30 s', async () => {
-    const late = await inHurry(50, () => patient.call('POST', '/med/aql', endless))
-    refused(late, 408, 'deadline-exceeded')
+    const late = await withClockAhead(50, () => patient.call('POST', '/med/aql', endless))
+    assertProblem(late, 408, 'deadline-exceeded')
     assert.match(late.body.detail, /took too long: narrow it by an EHR/)
   })
 
   it('end a query whose client has gone', async () => {
-    const { giveWay } = Pace.prototype
+    const { yieldToOthers: giveWay } = TimeSlice.prototype
     let turns = 0
     let isEnded = false
-    Pace.prototype.giveWay = function counted() {
+    TimeSlice.prototype.yieldToOthers = function counted() {
       turns++
       return giveWay.call(this).catch((error: unknown) => {
         isEnded = true
@@ -61,25 +69,25 @@ describe('the limits of AQL', () => {
         headers: { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' },
         signal: controller.signal,
       })
-      await until(() => turns > 2)
+      await waitUntil(() => turns > 2)
       assert.equal(isEnded, false)
       controller.abort()
       await assert.rejects(answer, { name: 'AbortError' })
-      await until(() => isEnded)
+      await waitUntil(() => isEnded)
     } finally {
-      Pace.prototype.giveWay = giveWay
+      TimeSlice.prototype.yieldToOthers = giveWay
     }
   })
 
   it('end a query that combines too much', async () => {
     const product = await patient.call('POST', '/med/aql', endless)
-    refused(product, 408, 'deadline-exceeded')
+    assertProblem(product, 408, 'deadline-exceeded')
     assert.match(product.body.detail, /combines too much/)
   })
 
-  it('count what is combined with what nobody asks for, or only of itself', async () => {
+  it('allow counts of combinations that need no enumeration', async () => {
     const answer = async (...args: Parameters<typeof query>) =>
-      ok(await patient.call('POST', '/med/aql', query(...args))).rows
+      assertStatus(await patient.call('POST', '/med/aql', query(...args))).rows
     const names = ['a', 'b', 'd']
     assert.deepEqual(await answer('COUNT(*)', names, ''), [[(2 * EVENTS) ** 3]])
     const highest = 'a/value/magnitude, COUNT(*)'
@@ -99,16 +107,16 @@ describe('the limits of AQL', () => {
   it('end a query that keeps more than 64 MB at once', async () => {
     const kept = query('c, a/value/magnitude', ['a', 'b'], 'ORDER BY b/value/magnitude LIMIT 10000')
     const large = await patient.call('POST', '/med/aql', kept)
-    refused(large, 408, 'deadline-exceeded')
+    assertProblem(large, 408, 'deadline-exceeded')
     assert.match(large.body.detail, /more than 64 MB/)
   })
 
-  it('give 10,000 rows a page, and say where the next one begins', async () => {
+  it('return pages of 10,000 rows, each with the offset of the next one', async () => {
     const all = query('a/value/magnitude', ['a', 'b'], '')
-    const first = ok(await patient.call('POST', '/med/aql', all))
+    const first = assertStatus(await patient.call('POST', '/med/aql', all))
     assert.deepEqual([first.rows.length, first.meta.next_offset], [10_000, 10_000])
-    const last = ok(await patient.call('POST', '/med/aql', { ...all, offset: 159_990, fetch: 100 }))
+    const last = assertStatus(await patient.call('POST', '/med/aql', { ...all, offset: 159_990, fetch: 100 }))
     assert.deepEqual([last.rows.length, last.meta.next_offset], [10, undefined])
-    refused(await patient.call('POST', '/med/aql', { ...all, fetch: 10_001 }), 400, 'invalid-input')
+    assertProblem(await patient.call('POST', '/med/aql', { ...all, fetch: 10_001 }), 400, 'invalid-input')
   })
 })

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { checked } from '../../../../records/openehr/aql/checker.ts'
-import { evaluation } from '../../../../records/openehr/aql/evaluation/evaluate.ts'
-import { forestOf } from '../../../../records/openehr/aql/evaluation/forest.ts'
-import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
-import { Budget } from '../../../../records/openehr/aql/results/budget.ts'
-import { collector } from '../../../../records/openehr/aql/results/collector.ts'
-import { readComposition } from '../../../../records/openehr/compositions/reading.ts'
-import { exampleOf } from '../../../../records/openehr/examples/example.ts'
-import { TextFault } from '../../../../records/openehr/formats/text-fault.ts'
+import { checkQuery } from '../../../../records/openehr/aql/check-query.ts'
+import { buildEhrTree } from '../../../../records/openehr/aql/evaluation/ehr-tree.ts'
+import { createEvaluation } from '../../../../records/openehr/aql/evaluation/evaluation.ts'
+import { parseQuery } from '../../../../records/openehr/aql/language/parse-query.ts'
+import { MemoryBudget } from '../../../../records/openehr/aql/results/memory-budget.ts'
+import { createRowCollector } from '../../../../records/openehr/aql/results/row-collector.ts'
+import { readComposition } from '../../../../records/openehr/compositions/read-composition.ts'
+import { createExample } from '../../../../records/openehr/examples/example-composition.ts'
+import { TextSyntaxError } from '../../../../records/openehr/formats/text-syntax-error.ts'
 import { readTemplate } from '../../../../records/openehr/opt/read-template.ts'
-import { xmlOf } from '../../../../records/openehr/rm/in-xml.ts'
+import { toXml } from '../../../../records/openehr/rm/canonical-xml.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
-import { Random } from '../../../fuzz/generator/world/random.ts'
-import { AqlQueries } from '../../../fuzz/openehr/aql-queries.ts'
-import { nearComposition } from '../../../fuzz/openehr/near-compositions.ts'
-import { corpus, corpusFiles } from '../../../harness/corpus.ts'
-import { corpusBytes } from '../../../harness/openehr.ts'
-import { sized } from '../../../harness/size.ts'
+import { Random } from '../../../fuzz/generator/context/random.ts'
+import { AqlQueryGenerator } from '../../../fuzz/openehr/aql-queries.ts'
+import { mutateComposition } from '../../../fuzz/openehr/composition-mutations.ts'
+import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
+import { readCorpusBytes } from '../../../harness/openehr-samples.ts'
+import { bySize } from '../../../harness/test-size.ts'
 import { InMemory } from './corpus/in-memory.ts'
 import type { Suite } from './corpus/suites.ts'
 
@@ -73,7 +73,7 @@ const PIECES = [
   ],
 ]
 
-/** Pieces of it taken out, doubled, put in. */
+/** The text with pieces removed, doubled or inserted. */
 const changed = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(
@@ -92,24 +92,24 @@ const changed = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
 
 const NUL_IN_PATTERN = "SELECT e FROM EHR e CONTAINS COMPOSITION c WHERE c/name/value LIKE 'a\0*'"
 
-describe('made at random', () => {
-  it('queries that are valid are answered, and those that are hardly so refused or answered', async function () {
-    this.timeout(sized(30_000, 3_600_000))
-    const suites = corpusFiles(this, 'openehr/aql/cases').map((file) => corpus<Suite>(this, file))
+describe('generated at random', () => {
+  it('queries are answered if valid, and refused or answered if almost valid', async function () {
+    this.timeout(bySize(30_000, 3_600_000))
+    const suites = listCorpusFiles(this, 'openehr/aql/cases').map((file) => readCorpusFile<Suite>(this, file))
     const queries = suites.flatMap(({ cases }) => cases.map(({ q }) => q))
     const world = new InMemory(this)
-    world.do(corpus<Suite>(this, 'openehr/aql/derived/derived-beyond-ehrbase.json').setup)
+    world.do(readCorpusFile<Suite>(this, 'openehr/aql/derived/derived-beyond-ehrbase.json').setup)
     const roots = [...world.ehrs.values()].flatMap(({ documents }) =>
       documents.slice(0, 2).flatMap(({ object }) => object ?? []),
     )
     let [answered, refused] = [0, 0]
     const ask = (q: string) => {
-      const query = checked(parseQuery(q), { x: 1 })
-      const evaluated = evaluation(query, new Date())
-      const collected = collector(query, evaluated, { offset: 0, limit: 10 }, new Budget())
+      const query = checkQuery(parseQuery(q), { x: 1 })
+      const evaluated = createEvaluation(query, new Date())
+      const collected = createRowCollector(query, evaluated, { offset: 0, limit: 10 }, new MemoryBudget())
       try {
         for (const [ehrId, { ehr, documents }] of world.ehrs)
-          for (const row of evaluated.rows(forestOf(ehr, ehrId, documents.slice(0, 2))))
+          for (const row of evaluated.rows(buildEhrTree(ehr, ehrId, documents.slice(0, 2))))
             if (row) collected.add(row, ehrId)
         collected.end()
         answered++
@@ -118,8 +118,8 @@ describe('made at random', () => {
         refused++
       }
     }
-    const valid = fc.nat().map((seed) => new AqlQueries(roots, new Random(seed)).next())
-    const numRuns = sized(500, 20_000, 200_000)
+    const valid = fc.nat().map((seed) => new AqlQueryGenerator(roots, new Random(seed)).next())
+    const numRuns = bySize(500, 20_000, 200_000)
     fc.assert(fc.property(valid, ask), { numRuns, examples: [[NUL_IN_PATTERN]] })
     assert.ok(refused < numRuns / 100, `${refused} are refused`)
     assert.equal(answered + refused, numRuns)
@@ -127,35 +127,35 @@ describe('made at random', () => {
       try {
         ask(q)
       } catch (error) {
-        if (!(error instanceof TextFault)) throw error
+        if (!(error instanceof TextSyntaxError)) throw error
       }
     })
     fc.assert(property, { numRuns: numRuns / 10 })
   })
 
-  it('compositions that are almost valid are refused, or the same in both formats', async function () {
-    this.timeout(sized(30_000, 3_600_000))
+  it('almost valid compositions are rejected, or equal in both formats', async function () {
+    this.timeout(bySize(30_000, 3_600_000))
     const templates = new Map(
-      corpusFiles(this, 'openehr/templates').map((file) => {
-        const template = readTemplate(corpusBytes(file) as Buffer)
+      listCorpusFiles(this, 'openehr/templates').map((file) => {
+        const template = readTemplate(readCorpusBytes(file) as Buffer)
         return [template.templateId, { template }]
       }),
     )
     const find = async (id: string) => templates.get(id)
-    const given = [...templates.values()].map(({ template }) => exampleOf(template, 'complete'))
+    const given = [...templates.values()].map(({ template }) => createExample(template, 'complete'))
     let stored = 0
     const property = fc.asyncProperty(fc.nat(), async (seed) => {
       const random = new Random(seed)
-      const json = nearComposition(random.pick(given), random)
+      const json = mutateComposition(random.pick(given), random)
       const read = await readComposition({ json }, find).catch((error: unknown) => {
         if (!(error instanceof ServiceError) || error.status >= 500) throw error
       })
       if (!read) return
       stored++
-      const xml = Buffer.from(xmlOf(read.object, 'composition'))
+      const xml = Buffer.from(toXml(read.object, 'composition'))
       assert.deepEqual((await readComposition({ xml }, find)).object, read.object)
     })
-    const numRuns = sized(75, 5_000, 50_000)
+    const numRuns = bySize(75, 5_000, 50_000)
     await fc.assert(property, { numRuns })
     assert.ok(stored > numRuns / 20, `${stored} are stored`)
   })

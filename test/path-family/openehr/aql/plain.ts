@@ -1,4 +1,5 @@
 import type {
+  AqlQuery,
   ClassNode,
   Condition,
   Containment,
@@ -6,29 +7,28 @@ import type {
   Path,
   PathStep,
   Predicate,
-  Query,
 } from '../../../../records/openehr/aql/language/ast.ts'
-import { likePattern } from '../../../../records/openehr/aql/terms/like.ts'
-import { compare, type Term, textIn } from '../../../../records/openehr/aql/terms/terms.ts'
-import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
-import { isA } from '../../../../records/openehr/rm/classes.ts'
+import { createLikeMatcher } from '../../../../records/openehr/aql/terms/like.ts'
+import { compareTerms, type Term, textOfTerm } from '../../../../records/openehr/aql/terms/terms.ts'
+import type { RmObject } from '../../../../records/openehr/rm/canonical-json.ts'
+import { isSubclassOf } from '../../../../records/openehr/rm/classes.ts'
 
-/** An EHR with all that is in it. */
+/** An EHR with its whole content. */
 export interface PlainEhr {
   object: RmObject
-  /** Its compositions, and its status. */
+  /** Its compositions and its status. */
   roots: RmObject[]
 }
 
 type Bound = Map<ClassNode, RmObject>
-/** What the beginnings of paths have come to, by how they are written. */
+/** The value of each prefix of a path, by its text. */
 type Steps = Map<string, Term>
 
 /**
- * What a query means, said as plainly as possible: on all EHRs, without indexes, plans or interruptions. Only how two values
- * compare is the same code.
+ * The meaning of a query, as simply as possible: all EHRs, without indexes, plans or time slices. Only the
+ * comparison of two values uses the same code.
  */
-export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainEhr[]): string[] {
+export function plainRows({ from, where, columns }: AqlQuery, ehrs: readonly PlainEhr[]): string[] {
   const paths = [
     ...columns.flatMap(({ expression }) => (expression.kind === 'path' ? [expression] : [])),
     ...pathsOf(where),
@@ -47,7 +47,7 @@ export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainE
   })
 }
 
-/** An EHR is shown without what lies in it. */
+/** An EHR is shown without its content. */
 function jsonOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null
   const { '': _, ...rest } = value as Record<string, unknown>
@@ -59,7 +59,7 @@ const named = (bound: Bound): Map<string, RmObject> =>
     [...bound].flatMap(([{ variable }, object]) => (variable === undefined ? [] : [[variable, object]])),
   )
 
-/** All objects below one. */
+/** All objects below an object. */
 function below(object: RmObject): RmObject[] {
   const isEhr = object._type === 'EHR'
   return Object.entries(object)
@@ -69,7 +69,7 @@ function below(object: RmObject): RmObject[] {
     .flatMap((value) => [value, ...below(value)])
 }
 
-/** The ways to bind what FROM says to objects below one. */
+/** All bindings of a FROM expression to objects below an object. */
 function ways(what: Containment, object: RmObject): Bound[] {
   if (what.kind === 'class') return waysOfClass(what, object)
   const all = what.terms.map((term) => ways(term, object))
@@ -83,7 +83,7 @@ function ways(what: Containment, object: RmObject): Bound[] {
 
 function waysOfClass(what: ClassNode, object: RmObject): Bound[] {
   return below(object)
-    .filter(({ _type }) => _type === what.rmType || isA(_type, what.rmType))
+    .filter(({ _type }) => _type === what.rmType || isSubclassOf(_type, what.rmType))
     .filter((one) => !what.predicate || accepts(what.predicate, one))
     .flatMap((one) => {
       const own: Bound = new Map([[what, one]])
@@ -105,7 +105,7 @@ function product(lists: Bound[][], isEmptyNothing = false): Bound[] {
 const literal = (part: unknown): string =>
   JSON.stringify(part, (name, value) => (name === 'at' ? undefined : value))
 
-/** The beginnings of a path, each by how it is written. */
+/** The prefixes of a path, each with its text. */
 const beginnings = ({
   variable,
   parts,
@@ -117,7 +117,7 @@ const beginnings = ({
     variable,
   }))
 
-/** Each way that the paths can take, equal beginnings taken once. */
+/** All combinations of values along the paths; equal prefixes take equal values. */
 function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>): Steps[] {
   const all = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
   let rows: Steps[] = [new Map()]
@@ -157,7 +157,7 @@ function accepts(predicate: Predicate, object: RmObject): boolean {
     const { to } = predicate
     const value = to.kind === 'literal' ? to.value : undefined
     return reached(object, predicate.path).some(
-      (term) => compare(term, predicate.operator, { value }) === true,
+      (term) => compareTerms(term, predicate.operator, { value }) === true,
     )
   }
   if (predicate.kind === 'node') {
@@ -205,17 +205,17 @@ function truth(
       return reached(from, parts.slice(known + 1)).some((term) => term.value !== undefined)
     }
     case 'comparison':
-      return compare(value(condition.left), condition.operator, value(condition.right))
+      return compareTerms(value(condition.left), condition.operator, value(condition.right))
     case 'like': {
-      const text = textIn(value(condition.left))
+      const text = textOfTerm(value(condition.left))
       const pattern = condition.pattern.kind === 'literal' ? String(condition.pattern.value) : ''
-      return text === undefined ? undefined : likePattern(pattern)(text)
+      return text === undefined ? undefined : createLikeMatcher(pattern)(text)
     }
     case 'matches': {
       const term = value(condition.left)
       if (term.value === undefined) return undefined
       return condition.values.some(
-        (one) => one.kind === 'literal' && compare(term, '=', { value: one.value }) === true,
+        (one) => one.kind === 'literal' && compareTerms(term, '=', { value: one.value }) === true,
       )
     }
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { newOwner, type Owner } from '../../../harness/care/owners.ts'
-import { refusedAt } from '../../../harness/clients/path-client.ts'
+import { createOwner, type Owner } from '../../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../../harness/clients/path-client.ts'
 import { service } from '../../../harness/service/service.ts'
 
 const full = {
@@ -22,7 +22,7 @@ describe('addresses', () => {
   let anna: Owner
   let relation: string
   beforeEach(async () => {
-    anna = await newOwner()
+    anna = await createOwner()
     relation = (await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
   })
 
@@ -46,28 +46,32 @@ describe('addresses', () => {
         assert.equal(put.status, 200)
         assert.deepEqual(put.body, { addressId, ...nothing, usage: 'POSTAL' })
         assert.equal(put.etag, '"2"')
-        refusedAt(await anna.call('PUT', path, put.body, { 'if-match': '"1"' }), 412, 'precondition-failed')
-        refusedAt(
+        assertProblemPlaces(
+          await anna.call('PUT', path, put.body, { 'if-match': '"1"' }),
+          412,
+          'precondition-failed',
+        )
+        assertProblemPlaces(
           await anna.call('DELETE', path, undefined, { 'if-match': '"1"' }),
           412,
           'precondition-failed',
         )
         assert.equal((await anna.call('PUT', path, put.body, { 'if-match': '"2"' })).status, 200)
         assert.equal((await anna.call('DELETE', path)).status, 204)
-        refusedAt(await anna.call('DELETE', path), 404, 'not-found')
-        refusedAt(await anna.call('GET', path), 404, 'not-found')
-        refusedAt(await anna.call('PUT', path, put.body), 404, 'not-found')
+        assertProblemPlaces(await anna.call('DELETE', path), 404, 'not-found')
+        assertProblemPlaces(await anna.call('GET', path), 404, 'not-found')
+        assertProblemPlaces(await anna.call('PUT', path, put.body), 404, 'not-found')
       })
 
-      it('need the id of the path in a PUT body', async () => {
+      it('require the id of the path in a PUT body', async () => {
         const { body } = await anna.call('POST', at, { usage: 'HOME' })
         const put = await anna.call('PUT', `${at}/${body.addressId}`, { addressId: 'x', usage: 'HOME' })
-        assert.deepEqual(refusedAt(put, 400, 'id-mismatch'), ['body.addressId'])
+        assert.deepEqual(assertProblemPlaces(put, 400, 'id-mismatch'), ['body.addressId'])
       })
     })
   }
 
-  it('have coordinates on earth, known countries and a usage', async () => {
+  it('require valid coordinates, known countries and a usage', async () => {
     for (const [field, value] of Object.entries({
       lat: [90.0001, -91, '52'],
       lng: [180.5, -181],
@@ -76,7 +80,7 @@ describe('addresses', () => {
       label: ['', 'x'.repeat(201), 7],
     })) {
       for (const one of value) {
-        const places = refusedAt(
+        const places = assertProblemPlaces(
           await anna.call('POST', 'address', { ...full, [field]: one }),
           400,
           'invalid-input',
@@ -88,13 +92,13 @@ describe('addresses', () => {
     assert.equal(edge.status, 201)
   })
 
-  it('keep text as it was sent', async () => {
+  it('store text unchanged', async () => {
     const streetAddress = 'O\'Connell St. 1 \u{1F3E0} ‮ $where {"$gt":""}'
     const { body } = await anna.call('POST', 'address', { usage: 'HOME', streetAddress })
     assert.equal(body.streetAddress, streetAddress)
   })
 
-  it('go with their relation', async () => {
+  it('are deleted with their relation', async () => {
     const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Cas' } })
     const path = `relation/${body.id}/address`
     const added = await Promise.all([1, 2, 3].map(() => anna.call('POST', path, full)))
@@ -104,9 +108,9 @@ describe('addresses', () => {
     ])
     assert.ok([201, 404].includes(late.status))
     assert.equal(removed.status, 204)
-    refusedAt(await anna.call('GET', path), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', path), 404, 'not-found')
     for (const { headers } of added) {
-      refusedAt(await anna.call('GET', headers.get('location') ?? ''), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', headers.get('location') ?? ''), 404, 'not-found')
     }
     const left = await service.db
       .collection('profile.addresses')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { newOwner, type Owner } from '../../../harness/care/owners.ts'
-import { type Answer, refusedAt } from '../../../harness/clients/path-client.ts'
+import { createOwner, type Owner } from '../../../harness/care/owners.ts'
+import { type Answer, assertProblemPlaces } from '../../../harness/clients/path-client.ts'
 
 const phone = { type: 'PHONE', value: '+31 20 624 1111', primary: true }
 
@@ -14,7 +14,7 @@ interface Contact {
 describe('contacts', () => {
   let anna: Owner
   beforeEach(async () => {
-    anna = await newOwner()
+    anna = await createOwner()
   })
 
   const add = (body: object, at = 'contact'): Promise<Answer> => anna.call('POST', at, body)
@@ -22,7 +22,7 @@ describe('contacts', () => {
   const primaries = async (at = 'contact') =>
     (await all(at)).filter(({ primary }) => primary).map(({ contactId }) => contactId)
 
-  it('are added, with null for what was left out', async () => {
+  it('are added, with null for omitted fields', async () => {
     const added = await add(phone)
     assert.equal(added.status, 201, JSON.stringify(added.body))
     const { contactId, ...rest } = added.body
@@ -33,7 +33,7 @@ describe('contacts', () => {
     assert.deepEqual(got.body, added.body)
   })
 
-  it('are replaced: what is left out becomes null', async () => {
+  it('are replaced: omitted fields become null', async () => {
     const { body, etag } = await add({ ...phone, label: 'Office', note: '<p>ring <b>twice</b></p>' })
     const at = `contact/${body.contactId}`
     const { contactId } = body
@@ -45,31 +45,31 @@ describe('contacts', () => {
     assert.deepEqual((await anna.call('GET', at)).body, put.body)
   })
 
-  it('are only replaced over the version that the client saw', async () => {
+  it('are only replaced at the version that the client saw', async () => {
     const { body, etag } = await add(phone)
     const at = `contact/${body.contactId}`
-    refusedAt(await anna.call('PUT', at, body), 428, 'precondition-required')
+    assertProblemPlaces(await anna.call('PUT', at, body), 428, 'precondition-required')
     const put = () => anna.call('PUT', at, body, { 'if-match': etag })
     assert.equal((await put()).etag, '"2"')
     const stale = await put()
-    refusedAt(stale, 412, 'precondition-failed')
+    assertProblemPlaces(stale, 412, 'precondition-failed')
     assert.equal(stale.etag, '"2"')
     const late = await anna.call('DELETE', at, undefined, { 'if-match': '"1"' })
-    refusedAt(late, 412, 'precondition-failed')
+    assertProblemPlaces(late, 412, 'precondition-failed')
     assert.equal((await anna.call('DELETE', at, undefined, { 'if-match': '"2"' })).status, 204)
-    refusedAt(await anna.call('GET', at), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', at), 404, 'not-found')
   })
 
-  it('need the id of the path in the body', async () => {
+  it('require the id of the path in the body', async () => {
     const { body, etag } = await add(phone)
     const at = `contact/${body.contactId}`
     const other = await anna.call('PUT', at, { ...body, contactId: 'another1' }, { 'if-match': etag })
-    assert.deepEqual(refusedAt(other, 400, 'id-mismatch'), ['body.contactId'])
+    assert.deepEqual(assertProblemPlaces(other, 400, 'id-mismatch'), ['body.contactId'])
     const none = await anna.call('PUT', at, phone, { 'if-match': etag })
-    assert.deepEqual(refusedAt(none, 400, 'invalid-input'), ['body.contactId'])
+    assert.deepEqual(assertProblemPlaces(none, 400, 'invalid-input'), ['body.contactId'])
   })
 
-  it('have values that fit their type', async () => {
+  it('require values that fit their type', async () => {
     const good: [type: string, value: string][] = [
       ['EMAIL', 'anna@example.org'],
       ['MOBILE', '+31612345678'],
@@ -91,12 +91,12 @@ describe('contacts', () => {
     ]
     for (const [type, value] of bad) {
       const problem = await add({ type, value, primary: false })
-      assert.deepEqual(refusedAt(problem, 422, 'rule-violated'), ['body.value'], value)
+      assert.deepEqual(assertProblemPlaces(problem, 422, 'rule-violated'), ['body.value'], value)
     }
   })
 
-  it('name all that is wrong at once', async () => {
-    const places = refusedAt(
+  it('report all violations at once', async () => {
+    const places = assertProblemPlaces(
       await add({ type: 'TELEX', primary: 'yes', usage: 'CAR', surprise: 1 }),
       400,
       'invalid-input',
@@ -110,8 +110,8 @@ describe('contacts', () => {
     ])
   })
 
-  describe('exactly one of a type is the primary one', () => {
-    it('the first one is it at once, a new one takes over', async () => {
+  describe('have exactly one primary contact of each type:', () => {
+    it('the first one at once, until a new primary one takes over', async () => {
       const first = await add({ ...phone, primary: false })
       assert.equal(first.body.primary, true)
       const second = await add({ ...phone, primary: false })
@@ -121,7 +121,7 @@ describe('contacts', () => {
       assert.equal((await primaries()).length, 2)
       assert.ok((await primaries()).includes(third.body.contactId))
     })
-    it('the oldest other one follows when it goes, changes its type or steps back', async () => {
+    it('the oldest other one if it is deleted, changes its type or stops being primary', async () => {
       const [a, b, c] = [await add(phone), await add(phone), await add(phone)]
       const ids = [a, b, c].map(({ body }) => body.contactId as string)
       const put = async (id: string | undefined, change: object) => {
@@ -137,7 +137,7 @@ describe('contacts', () => {
       assert.deepEqual((await primaries()).sort(), [ids[0], ids[2]].sort())
       assert.equal((await put(ids[2], { primary: false })).body.primary, true)
     })
-    it('whoever writes at the same time', async () => {
+    it('also after concurrent writes', async () => {
       await Promise.all(Array.from({ length: 10 }, (_, i) => add({ ...phone, label: `number ${i}` })))
       assert.equal((await primaries()).length, 1)
       const ids = (await all()).map(({ contactId }) => contactId)
@@ -164,11 +164,11 @@ describe('contacts', () => {
       next = body.page.next
     }
     assert.deepEqual(labels, ['number 0', 'number 1', 'number 2', 'number 3', 'number 4'])
-    refusedAt(await anna.call('GET', 'contact?limit=1001'), 400, 'invalid-input')
-    refusedAt(await anna.call('GET', 'contact?cursor=abc'), 400, 'malformed-request')
+    assertProblemPlaces(await anna.call('GET', 'contact?limit=1001'), 400, 'invalid-input')
+    assertProblemPlaces(await anna.call('GET', 'contact?cursor=abc'), 400, 'malformed-request')
   })
 
-  it('are made once by a repeated Idempotency-Key', async () => {
+  it('are created once for a repeated Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'once-1' }
     const answers = await Promise.all([1, 2].map(() => anna.call('POST', 'contact', phone, key)))
     assert.ok(answers.every(({ status }) => [201, 409].includes(status)))
@@ -179,18 +179,18 @@ describe('contacts', () => {
       [again.body.contactId],
     )
     const other = await anna.call('POST', 'contact', { ...phone, label: 'x' }, key)
-    refusedAt(other, 422, 'idempotency-key-reused')
+    assertProblemPlaces(other, 422, 'idempotency-key-reused')
   })
 
-  it('are a relation’s too, with a primary of their own', async () => {
+  it('may belong to a relation, with a primary one of its own', async () => {
     const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
     const at = `relation/${body.id}/contact`
     const [own, hers] = [await add(phone), await add(phone, at)]
     assert.deepEqual(await primaries(), [own.body.contactId])
     assert.deepEqual(await primaries(at), [hers.body.contactId])
-    refusedAt(await anna.call('GET', `contact/${hers.body.contactId}`), 404, 'not-found')
-    refusedAt(await anna.call('GET', `${at}/${own.body.contactId}`), 404, 'not-found')
-    refusedAt(await add(phone, 'relation/999/contact'), 404, 'not-found')
-    refusedAt(await anna.call('GET', 'relation/999/contact'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', `contact/${hers.body.contactId}`), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', `${at}/${own.body.contactId}`), 404, 'not-found')
+    assertProblemPlaces(await add(phone, 'relation/999/contact'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('GET', 'relation/999/contact'), 404, 'not-found')
   })
 })

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
-import { RelationTypeEnum } from '../../../../schemas/enum.ts'
-import { newOwner, type Owner } from '../../../harness/care/owners.ts'
-import { refusedAt } from '../../../harness/clients/path-client.ts'
+import { RelationTypeEnum } from '../../../../schemas/enums.ts'
+import { createOwner, type Owner } from '../../../harness/care/owners.ts'
+import { assertProblemPlaces } from '../../../harness/clients/path-client.ts'
 
 const name = { displayName: 'Bea' }
 
 describe('relations', () => {
   let anna: Owner
   beforeEach(async () => {
-    anna = await newOwner()
+    anna = await createOwner()
   })
   const add = (body: object) => anna.call('POST', 'relation', body)
 
-  it('are numbered, and found by the number alone too', async () => {
+  it('are numbered, and found by the number alone, too', async () => {
     const first = await add({ name, type: 'SIBLING', birthDate: '1980-01-31' })
     assert.equal(first.status, 201, JSON.stringify(first.body))
     assert.equal(first.body.id, 'party:relation:1')
@@ -25,14 +25,14 @@ describe('relations', () => {
       assert.deepEqual((await anna.call('GET', `relation/${id}`)).body, first.body)
     }
     for (const id of ['2', 'party:relation:2', '999999999999999']) {
-      refusedAt(await anna.call('GET', `relation/${id}`), 404, 'not-found')
+      assertProblemPlaces(await anna.call('GET', `relation/${id}`), 404, 'not-found')
     }
     for (const id of ['one', '-1', '1.5', 'party:person:1', '1e3', '1'.repeat(16)]) {
-      refusedAt(await anna.call('GET', `relation/${id}`), 400, 'invalid-input')
+      assertProblemPlaces(await anna.call('GET', `relation/${id}`), 400, 'invalid-input')
     }
   })
 
-  it('have different numbers, however many are added at once', async () => {
+  it('get different numbers in concurrent requests', async () => {
     const added = await Promise.all(Array.from({ length: 12 }, () => add({ name })))
     assert.ok(added.every(({ status }) => status === 201))
     assert.equal(new Set(added.map(({ body }) => body.id)).size, 12)
@@ -43,11 +43,11 @@ describe('relations', () => {
     )
   })
 
-  it('may have a number of one’s own that is free', async () => {
+  it('may have a free number that the client chooses', async () => {
     assert.equal((await add({ name, id: '7' })).body.id, 'party:relation:7')
-    refusedAt(await add({ name, id: 'party:relation:7' }), 409, 'conflict')
+    assertProblemPlaces(await add({ name, id: 'party:relation:7' }), 409, 'conflict')
     assert.equal((await add({ name })).body.id, 'party:relation:8')
-    refusedAt(await add({ name, id: '0' }), 400, 'invalid-input')
+    assertProblemPlaces(await add({ name, id: '0' }), 400, 'invalid-input')
   })
 
   it('are replaced as a whole', async () => {
@@ -59,24 +59,24 @@ describe('relations', () => {
     assert.equal(newName.displayName, 'B')
     const gone = { type: null, gender: null, language: null, note: null, nationality: null, birthDate: null }
     assert.deepEqual(rest, { id: body.id, ...gone })
-    refusedAt(
+    assertProblemPlaces(
       await anna.call('PUT', 'relation/1', put.body, { 'if-match': '"1"' }),
       412,
       'precondition-failed',
     )
     assert.equal((await anna.call('PUT', 'relation/1', put.body, { 'if-match': '"2"' })).status, 200)
-    refusedAt(await anna.call('PUT', 'relation/2', { name }), 404, 'not-found')
+    assertProblemPlaces(await anna.call('PUT', 'relation/2', { name }), 404, 'not-found')
     const mismatch = await anna.call('PUT', 'relation/1', { name, id: 'party:relation:2' })
-    assert.deepEqual(refusedAt(mismatch, 400, 'id-mismatch'), ['body.id'])
+    assert.deepEqual(assertProblemPlaces(mismatch, 400, 'id-mismatch'), ['body.id'])
   })
 
-  it('are of the 42 types of the specification', async () => {
+  it('have one of the 42 types of the specification', async () => {
     assert.equal(RelationTypeEnum.enum.length, 42)
-    const places = refusedAt(await add({ name, type: 'ENEMY' }), 400, 'invalid-input')
+    const places = assertProblemPlaces(await add({ name, type: 'ENEMY' }), 400, 'invalid-input')
     assert.deepEqual(places, ['body.type'])
   })
 
-  it('are owned or not', async () => {
+  it('are marked as owned or not', async () => {
     await add({ name })
     const owns = async (relationId: string) => {
       const { status, body } = await anna.call('POST', 'relation/owns', { relationId })
@@ -86,20 +86,20 @@ describe('relations', () => {
     assert.deepEqual(await owns('1'), { owns: true })
     assert.deepEqual(await owns('party:relation:1'), { owns: true })
     assert.deepEqual(await owns('2'), { owns: false })
-    const bob = await newOwner()
+    const bob = await createOwner()
     const { body } = await bob.call('POST', 'relation/owns', { relationId: '1' })
     assert.deepEqual(body, { owns: false })
   })
 
   it('are deleted', async () => {
     await add({ name })
-    refusedAt(
+    assertProblemPlaces(
       await anna.call('DELETE', 'relation/1', undefined, { 'if-match': '"2"' }),
       412,
       'precondition-failed',
     )
     assert.equal((await anna.call('DELETE', 'relation/1', undefined, { 'if-match': '"1"' })).status, 204)
-    refusedAt(await anna.call('DELETE', 'relation/1'), 404, 'not-found')
+    assertProblemPlaces(await anna.call('DELETE', 'relation/1'), 404, 'not-found')
     assert.equal((await add({ name })).body.id, 'party:relation:2')
   })
 })

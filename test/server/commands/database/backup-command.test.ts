@@ -6,22 +6,22 @@ import { promisify } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import {
-  clientOf,
-  newDataDir,
+  createDataDir,
+  createProcessClient,
   type ServiceProcess,
-  startServing,
+  startServiceProcess,
   stopProcess,
-} from '../../../harness/service/process.ts'
+} from '../../../harness/service/service-process.ts'
 
 describe('npm run backup and npm run restore', function suite() {
   this.timeout(60_000)
   let service: ServiceProcess
   const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
-  const [copy, target] = [join(newDataDir(), 'copy'), newDataDir()]
+  const [copy, target] = [join(createDataDir(), 'copy'), createDataDir()]
 
   before(async () => {
-    service = await startServing()
-    const { status } = await clientOf(service)('/1/users', { ...account, termsAccepted: true })
+    service = await startServiceProcess()
+    const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
     assert.equal(status, 201)
   })
   after(() => stopProcess(service))
@@ -34,24 +34,24 @@ describe('npm run backup and npm run restore', function suite() {
       ({ code, stderr }) => ({ code, output: stderr as string }),
     )
 
-  it('copies what a running service keeps, once', async () => {
+  it('copies the data of a running service, once', async () => {
     const { code, output } = await run('backup', copy)
     assert.equal(code, 0, output)
     assert.match(output, /^\d+ bytes of \d{4}-.* SHA-256 [0-9a-f]{64}\n$/)
     assert.match((await run('backup', copy)).output, /is not empty/)
   })
 
-  it('makes a data directory of a copy, and of no other than was made', async () => {
+  it('restores a copy into a new data directory, and refuses an altered one', async () => {
     const { code, output } = await run('restore', copy, target)
     assert.equal(code, 0, output)
     assert.match((await run('restore', copy, target)).output, /is not empty/)
-    const changed = join(newDataDir(), 'changed')
+    const changed = join(createDataDir(), 'changed')
     cpSync(copy, changed, { recursive: true })
     appendFileSync(join(changed, 'data.mdb'), 'x')
-    assert.match((await run('restore', changed, newDataDir())).output, /is damaged/)
+    assert.match((await run('restore', changed, createDataDir())).output, /is damaged/)
   })
 
-  it('leaves nothing out', async () => {
+  it('leaves out no file', async () => {
     const engine = await startEmbeddedMongo({ dataDir: join(target, 'database') })
     const client = await MongoClient.connect(engine.uri)
     const users = client.db('health-record').collection('_User')

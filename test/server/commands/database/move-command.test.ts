@@ -2,26 +2,30 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
-import { faultyMongoOfBlock } from '../../../harness/faulty-mongo/faulty-mongo.ts'
+import { startFaultyMongoForBlock } from '../../../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../../../harness/run.ts'
-import { clientOf, startServing, stopProcess } from '../../../harness/service/process.ts'
+import {
+  createProcessClient,
+  startServiceProcess,
+  stopProcess,
+} from '../../../harness/service/service-process.ts'
 import { move } from './move.ts'
 
 describe('npm run move', function suite() {
   this.timeout(60_000)
   let dataDir: string
   let target: MongoClient
-  const proxy = faultyMongoOfBlock()
+  const proxy = startFaultyMongoForBlock()
   const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
 
   before(async () => {
-    const service = await startServing()
+    const service = await startServiceProcess()
     dataDir = service.dataDir
-    const { status } = await clientOf(service)('/1/users', { ...account, termsAccepted: true })
+    const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
     assert.equal(status, 201)
     await stopProcess(service)
     await inSource(async (db) => {
-      // More than are sent at a time, and types that a copy could lose.
+      // More documents than a batch, with types that a copy could lose.
       const { Long, Double, Decimal128, ObjectId } = await import('mongodb')
       const one = { long: Long.fromNumber(1), double: new Double(1), decimal: Decimal128.fromString('1.0') }
       await db.insertMany(
@@ -44,21 +48,21 @@ describe('npm run move', function suite() {
 
   const run = () => move(dataDir, `${proxy.uri}/${target.db().databaseName}?serverSelectionTimeoutMS=2000`)
 
-  it('copies everything, indexes and all, and goes on where it was interrupted', async () => {
+  it('copies everything, including indexes, and resumes after an interruption', async () => {
     let inserts = 0
     const sent: Document[] = []
     const count = (command: Document) => {
       if (command.insert === 'Custom') sent.push(command)
       return command.insert !== undefined && ++inserts
     }
-    proxy.fault = (command) => (count(command) && sent.length > 1 ? { cut: 'before' } : undefined)
+    proxy.findFault = (command) => (count(command) && sent.length > 1 ? { cut: 'before' } : undefined)
     const interrupted = await run()
     assert.equal(interrupted.code, 1)
     const db = target.db()
     assert.equal(await db.collection('Custom').countDocuments(), 1000)
     assert.equal(await db.collection('environment').countDocuments(), 0)
     sent.length = 0
-    proxy.fault = (command) => void count(command)
+    proxy.findFault = (command) => void count(command)
     const { code, output } = await run()
     assert.equal(code, 0, output)
     assert.match(output, /^Custom: 2500, [0-9a-f]{64}$/m)
@@ -89,14 +93,14 @@ describe('npm run move', function suite() {
     assert.ok(names.length > 20)
   }
 
-  it('is what a service starts on', async () => {
-    const service = await startServing({ DATA_DIR: dataDir, MONGODB_URI: databaseUri('moved') })
-    const { status } = await clientOf(service)('/1/users', { ...account, termsAccepted: true })
+  it('leaves a database on which a service can start', async () => {
+    const service = await startServiceProcess({ DATA_DIR: dataDir, MONGODB_URI: databaseUri('moved') })
+    const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
     assert.equal(status, 201)
     await stopProcess(service)
   })
 
-  it('does so once', async () => {
+  it('runs only once', async () => {
     const { code, output } = await run()
     assert.equal(code, 1)
     assert.match(output, /holds other data \(.*use an empty database/)

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import { databaseUri } from '../../../harness/run.ts'
-import { newDataDir } from '../../../harness/service/process.ts'
+import { createDataDir } from '../../../harness/service/service-process.ts'
 import { move } from './move.ts'
 
-/** What no service is needed for: the embedded engine alone has the data. */
+/** Refusals without a service: only the embedded engine has the data open. */
 describe('npm run move refuses', function suite() {
   this.timeout(60_000)
-  const dataDir = newDataDir()
+  const dataDir = createDataDir()
   const target = databaseUri('foreign')
 
   let running: { stop(): Promise<void> }
@@ -21,13 +21,13 @@ describe('npm run move refuses', function suite() {
     running = engine
   })
 
-  it('data that a service has open', async () => {
+  it('data that a service uses', async () => {
     const { output } = await move(dataDir, target)
     await running.stop()
     assert.match(output, /is running on .*: stop it/)
   })
 
-  it('a target that holds anything else', async () => {
+  it('a target that is not empty', async () => {
     const client = await MongoClient.connect(target)
     await client.db().collection('patients').insertOne({ name: 'Ann' })
     await client.close()
@@ -36,7 +36,7 @@ describe('npm run move refuses', function suite() {
     assert.match(output, /holds other data \(.*use an empty database/)
   })
 
-  it('an address, and says what is wrong with it', async () => {
+  it('a wrong address, and explains the fault', async () => {
     assert.match((await move(dataDir, 'mongodb://127.0.0.1:1/')).output, /MONGODB_URI.*names a database/)
     const weak = await move(dataDir, 'mongodb://127.0.0.1:1/records?w=1')
     assert.equal(weak.code, 1)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** `npm run move`, of the data in a directory. */
+/** Runs `npm run move` for the data in a directory. */
 export const move = (dataDir: string, to: string): Promise<{ code: number; output: string }> =>
   promisify(execFile)(process.execPath, ['dist/server/commands/move.js', '--to', to], {
     env: { PATH: process.env.PATH, DATA_DIR: dataDir },

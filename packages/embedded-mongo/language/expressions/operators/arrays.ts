@@ -6,7 +6,7 @@ import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../value
 import type { Expression, Operator } from '../expression.ts'
 import { compileList, compileNamed, int32, isTrue, many, named, of, one, typeName } from './operands.ts'
 
-/** Arrays of an expression may not take more than this many elements. */
+/** The maximum number of elements that an expression may create. */
 const MOST_ELEMENTS = 2_000_000
 
 const bounded = <T>(array: T[]): T[] =>
@@ -205,7 +205,7 @@ const someOf =
     }
   }
 
-/** The n of $firstN and its kin. */
+/** The n of $firstN and its relatives. */
 export const countOf = (value: unknown): number => {
   if (!isNumeric(value))
     return fail(5787902, `Value for 'n' must be of integral type, but found ${typeName(value)}`)

@@ -1,4 +1,4 @@
-/** $convert and its kin, $type, $isNumber. */
+/** $convert and its relatives, $type, $isNumber. */
 import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Timestamp } from 'bson'
 import { CommandError, fail } from '../../../values/errors.ts'
 import { wholeOfDecimal } from '../../../values/numbers.ts'
@@ -96,7 +96,7 @@ const decimalOf = (value: unknown): Decimal128 => {
 const dateOf = (value: unknown): Date => {
   if (value instanceof Date) return value
   if (typeof value === 'string') return parseDate(value)
-  // The seconds have a sign here.
+  // The seconds are signed here.
   if (bsonType(value) === 'ObjectId')
     return new Date(Buffer.from((value as ObjectId).id).readInt32BE(0) * 1000)
   if (bsonType(value) === 'Timestamp') return new Date((value as Timestamp).getHighBitsUnsigned() * 1000)

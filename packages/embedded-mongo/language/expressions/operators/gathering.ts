@@ -9,7 +9,7 @@ const over = (name: string): Operator =>
   of(0, many, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
     const gathered = accumulators[name]?.(collation)
-    // As an expression, $avg adds up doubles.
+    // As an expression, $avg adds doubles.
     const isRough = (item: unknown) => name === '$avg' && bsonType(item) === 'Long'
     for (const item of items) gathered?.add(isRough(item) ? new Double(toNumber(item)) : item)
     return gathered?.value

@@ -1,4 +1,4 @@
-/** Comparisons, conditions, variables: operators that choose. */
+/** Comparisons, conditions and variables. */
 import type { Document } from 'bson'
 import { Int32 } from 'bson'
 import { compare } from '../../../values/compare.ts'

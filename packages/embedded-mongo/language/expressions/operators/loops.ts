@@ -1,11 +1,11 @@
-/** Operators that compute something for each element of an array. */
+/** Operators that evaluate an expression for each element of an array. */
 import type { Document } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { isNullish } from '../../../values/values.ts'
 import { checkVariable, type Operator } from '../expression.ts'
 import { int32, isTrue, named, tick, typeName } from './operands.ts'
 
-/** What an element is called: `as`, or `this`. */
+/** The variable of the element: `as`, or `this`. */
 const elementName = (given: Document): string => {
   const name = 'as' in given ? given.as : 'this'
   return typeof name === 'string'

@@ -1,4 +1,4 @@
-/** Operators on what is left: sizes, timestamps, chance. */
+/** Other operators: sizes, timestamps, random numbers. */
 import { Double, Int32, Long, type Timestamp } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { bsonType, encode, isNullish, isObject } from '../../../values/values.ts'

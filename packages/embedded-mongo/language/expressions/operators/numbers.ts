@@ -31,7 +31,7 @@ const latest = 8.64e15
 const toDate = (milliseconds: number): Date =>
   Math.abs(milliseconds) <= latest ? new Date(milliseconds) : fail(15, 'date overflow')
 
-/** A date moved by a number of milliseconds. */
+/** The date plus or minus a number of milliseconds. */
 const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
   const distance = toNumber(by)
   if (!Number.isFinite(distance)) return fail(15, 'date overflow')
@@ -88,7 +88,7 @@ const $mod = of(2, 2, ([a, b], _, name) => {
   return fitting(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
 })
 
-/** Of one number; null of nothing. */
+/** An operator on one number; null for null or a missing value. */
 const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): Operator =>
   one((value, name) =>
     isNullish(value) ? null : isNumeric(value) ? run(value, name) : mismatch(name, value, code),
@@ -116,7 +116,7 @@ const roundDouble = (value: number, place: number, how: 'even' | 'zero'): number
   return toNumber(roundDecimal(exact, place, how))
 }
 
-/** A double's shortest digits would round wrongly at a tie that it does not reach. */
+/** Exact digits: the shortest digits of a double may look like a tie that its value does not reach. */
 const exactText = (value: number): string =>
   Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
 
@@ -149,7 +149,7 @@ const precision = (value: unknown, name: string): number => {
   return place
 }
 
-/** What is computed with doubles; of decimals only what needs no digits. */
+/** Functions computed with doubles. A decimal is supported only if the result needs no digits. */
 const transcendental = (
   name: string,
   run: (value: number) => number,
@@ -167,7 +167,7 @@ const transcendental = (
 
 const inDoubles = (name: string, value: unknown, result: number): unknown => {
   if (!isDecimal(value)) return new Double(result)
-  // MongoDB has logarithms of no number as a double.
+  // Here MongoDB returns NaN as a double.
   if (/^\$(ln|log)/.test(name) && Number.isNaN(toNumber(value))) return new Double(Number.NaN)
   const special = /nan|inf/i.test(String(value))
   if (special || Number.isNaN(result) || (Number.isInteger(result) && toNumber(value) === 0))
@@ -223,7 +223,7 @@ const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unkno
   let power: unknown = Decimal128.fromString('1')
   for (let i = 0; i < times; i++) power = calculate('multiply', power, base)
   if (times === 0 || toNumber(power) === 0) return times === 0 ? power : Decimal128.fromString('0E-6176')
-  // A power has all the digits that a decimal can have, and the largest decimal is beyond what it can be.
+  // A nonzero power has all digits that a decimal can have. The largest decimal means overflow.
   if (String(power).replace('-', '') === LARGEST_DECIMAL) return calculate('multiply', power, new Int32(10))
   return roundDecimal(power as Decimal128, 7000, 'zero')
 }

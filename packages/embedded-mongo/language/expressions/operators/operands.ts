@@ -1,4 +1,4 @@
-/** How operators take their operands. */
+/** Reads and checks the operands of operators. */
 import type { Document } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import {
@@ -15,7 +15,7 @@ import type { Compiler, Expression, Operator } from '../expression.ts'
 /** Operands as a list: `x` is `[x]`. */
 const listOf = (operand: unknown): unknown[] => (Array.isArray(operand) ? operand : [operand])
 
-/** An operator of a fixed number of operands, or of at least and at most so many. */
+/** An operator with a fixed number of operands, or a minimum and a maximum. */
 export const of =
   (
     least: number,
@@ -50,27 +50,27 @@ export const compileList = (
   return list.map((item) => compiler.compile(item))
 }
 
-/** One operand. */
+/** An operator with one operand. */
 export const one = (run: (value: unknown, name: string, compiler: Compiler) => unknown): Operator =>
   of(1, 1, ([value], compiler, name) => run(value, name, compiler))
 
 export const many = Number.POSITIVE_INFINITY
 
 export interface NamedCodes {
-  /** The operand is no object. */
+  /** The error code if the operand is not an object. */
   object: number
   unknown: number
-  /** By field, or for all. */
+  /** The error code of a missing field: one for each field, or one for all. */
   missing: number | Record<string, number>
 }
 
-/** @throws 16493 for a text that fits into no document */
+/** @throws 16493 for a text larger than any document */
 export const checkText = (text: string): string =>
   text.length < LARGEST_DOCUMENT / 4 || Buffer.byteLength(text) < LARGEST_DOCUMENT
     ? text
     : fail(16493, 'the string is longer than a document may be')
 
-/** Operands by name, checked for being known and there. */
+/** An operator with named operands. Checks for unknown and missing names. */
 export const named = (
   operand: unknown,
   name: string,
@@ -92,7 +92,7 @@ export const named = (
   return given
 }
 
-/** Compiles those that are given. */
+/** Compiles the given operands. */
 export const compileNamed = (given: Document, compiler: Compiler): Record<string, Expression> =>
   Object.fromEntries(Object.entries(given).map(([key, value]) => [key, compiler.compile(value)]))
 
@@ -125,7 +125,7 @@ export const typeName = (value: unknown): string => {
   return names[type ?? ''] ?? 'object'
 }
 
-/** What expressions take for true: all but false, null, nothing and zero. */
+/** Truth in expressions: everything except false, null, missing and zero. */
 export const isTrue = (value: unknown): boolean =>
   !(isNullish(value) || value === false || (isNumeric(value) && isZero(value)))
 
@@ -133,13 +133,13 @@ const isZero = (value: unknown): boolean =>
   toNumber(value) === 0 &&
   (bsonType(value) !== 'Decimal128' || !/[1-9]/.test(String(value).split('E', 1)[0] as string))
 
-/** A whole number that fits into 32 bits, undefined for what is none. */
+/** An integer that fits into 32 bits; undefined for anything else. */
 export const int32 = (value: unknown): number | undefined => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
   return Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31 ? number : undefined
 }
 
-/** Loops of expressions ask now and then whether one document has not taken long enough. */
+/** The maximum time for one document; loops of expressions check it now and then. */
 const LONGEST_MS = 5_000
 let steps = 0
 let since = 0
@@ -148,7 +148,7 @@ export const beginDocument = (): void => {
   since = 0
 }
 
-/** @throws 50 when one document takes so long that everybody waits */
+/** @throws 50 if one document takes so long that other work must wait */
 export const tick = (): void => {
   if ((++steps & 1023) !== 0) return
   const now = performance.now()

@@ -9,7 +9,7 @@ import { compileNamed, named, tick, typeName } from './operands.ts'
 
 const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 31023 } }
 
-/** What a bad pattern or option is called here. */
+/** The error codes of these operators for a bad pattern or option. */
 const renamed: Record<number, number> = { 51091: 51111, 2: 51109 }
 
 const searching =
@@ -47,7 +47,7 @@ const source = (regex: unknown, options: unknown, name: string): [string | undef
   return [regex, (options as string) ?? '']
 }
 
-/** Shorter than that of a filter. */
+/** The limit is lower than that of a filter's pattern. */
 const LONGEST_PATTERN = 16 * 1024
 
 const compiled = (pattern: string, flags: string, name: string): Expression => {
@@ -74,7 +74,7 @@ const findAll = (text: string, expression: Expression): Document[] => {
     const found = expression.find(text, from)
     if (!found) break
     all.push(matchDocument(text, found))
-    // After an empty match it goes on behind the next character, which may be two units long.
+    // After an empty match it continues after the next character, which may have two UTF-16 units.
     from = found.at + (found.match.length || ((text.codePointAt(found.at) ?? 0) > 0xffff ? 2 : 1))
   } while (from < text.length)
   return all

@@ -1,4 +1,4 @@
-/** Operators that take arrays for sets. */
+/** Operators that treat arrays as sets. */
 import { compare, ValueSet } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { isNullish } from '../../../values/values.ts'
@@ -12,7 +12,7 @@ const array = (value: unknown, code: number, name: string): unknown[] =>
 
 const $setUnion = of(0, many, (values, { collation }, name) => {
   const end = values.findIndex(isNullish)
-  // What stands before the first that is nothing must be an array all the same.
+  // Operands before the first null or missing one must still be arrays.
   const all = (end < 0 ? values : values.slice(0, end)).flatMap((value) => array(value, 17043, name))
   if (end >= 0) return null
   return new ValueSet(all, collation).values.sort((a, b) => compare(a, b, collation))

@@ -1,4 +1,4 @@
-/** Operators on texts. */
+/** Operators on strings. */
 import { Int32 } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { rounded } from '../../../values/numbers.ts'
@@ -8,7 +8,7 @@ import type { Expression, Operator } from '../expression.ts'
 import { checkText, compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
 import { asText, streamed } from './text.ts'
 
-/** Numbers, dates and what is written like a text; nothing is ''. */
+/** Converts numbers, dates and text-like values to a string; null and missing values to ''. */
 const lenient = (value: unknown): string => {
   if (isNullish(value)) return ''
   if (isDouble(value)) return streamed(toNumber(value))
@@ -37,7 +37,7 @@ const $concat = of(0, many, (values) => {
   return checkText(values.join(''))
 })
 
-/** Neither end may cut a character. */
+/** Neither end may split a character. */
 const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
   const bytes = Buffer.from(lenient(value))
   if (!isNumeric(start))
@@ -80,7 +80,7 @@ const lengthOf = (code: number, measure: (text: string) => number): Operator =>
       : fail(code, `${name} requires a string argument, found: ${typeName(value)}`),
   )
 
-/** Positions in bytes or in characters. */
+/** Positions count bytes or characters. */
 const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): Operator =>
   of(2, 4, (values, _, name) => {
     const [value, wanted, start, end] = values
@@ -94,7 +94,7 @@ const indexOf = (split: (text: string) => Buffer | string[], codes: [number, num
     const to = values.length > 3 ? Math.min(position(end, name), units.length) : units.length
     const part = split(wanted)
     if (!Buffer.isBuffer(part)) {
-      // Of characters only the beginning has to lie before the end.
+      // For characters, only the start of the match must lie before the end.
       for (let at = from; at < to || (at === to && units.length === 0); at++)
         if (part.every((unit, i) => unit === units[at + i])) return new Int32(at)
       return new Int32(-1)

@@ -12,7 +12,7 @@ import {
 
 const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
 
-/** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
+/** A sum without intermediate rounding: doubles with their rounding errors, integers without limit. */
 export class Sum {
   readonly #short: boolean
   #whole = 0n
@@ -22,7 +22,7 @@ export class Sum {
   #decimal: Decimal128 | undefined
   #type: 'int' | 'long' | 'double' = 'int'
 
-  /** @param short of a double 15 digits count beside decimals, and a first decimal stays as it is */
+  /** @param short beside decimals, a double counts with 15 digits, and a first decimal stays unchanged */
   constructor(short = false) {
     this.#short = short
     if (!short) this.#start = Decimal128.fromString('0')
@@ -51,7 +51,7 @@ export class Sum {
     this.#double = sum
   }
 
-  /** Without decimals, as a double. */
+  /** The sum without its decimals, as a double. */
   get double(): number {
     const [high, low] = [Number(this.#whole), Number(this.#whole - BigInt(Number(this.#whole)))]
     const sum = this.#double + high

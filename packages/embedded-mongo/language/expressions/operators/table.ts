@@ -1,4 +1,4 @@
-/** Every operator of an expression, by its name. */
+/** All expression operators by name. */
 import type { Operator } from '../expression.ts'
 import { arrays } from './arrays.ts'
 import { conversions } from './conversions.ts'

@@ -1,8 +1,8 @@
-/** Values as texts, the way MongoDB writes them. */
+/** Values as strings, formatted like MongoDB. */
 import type { Double, Long, Timestamp } from 'bson'
 import { bsonType } from '../../../values/values.ts'
 
-/** A double with the digits that it needs. */
+/** A double with as many digits as it needs. */
 const doubleText = (value: number): string => {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
@@ -18,7 +18,7 @@ const doubleText = (value: number): string => {
   return text
 }
 
-/** As a stream of C++ writes it: 6 digits, `inf`, `nan`. */
+/** Formats like a C++ stream: 6 digits, `inf`, `nan`. */
 export const streamed = (value: number): string => {
   if (Number.isNaN(value)) return 'nan'
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'

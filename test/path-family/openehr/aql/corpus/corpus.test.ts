@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import type { Context } from 'mocha'
-import { corpus, corpusFiles } from '../../../../harness/corpus.ts'
-import { newHolder } from '../../../../harness/people/people.ts'
-import { isFullSize } from '../../../../harness/size.ts'
+import { listCorpusFiles, readCorpusFile } from '../../../../harness/corpus.ts'
+import { createRoleHolder } from '../../../../harness/people/people.ts'
+import { isFullSize } from '../../../../harness/test-size.ts'
 import { InMemory } from './in-memory.ts'
 import { Served } from './served.ts'
 import { comparableRows, type Store, type Suite } from './suites.ts'
 
-/** Asserts that all cases give the rows that they should; each suite begins with an empty store. */
+/** Asserts that all cases give their expected rows; each suite begins with an empty store. */
 async function assertCases(test: Context, empty: () => Store | Promise<Store>): Promise<void> {
   let count = 0
   const failed: string[] = []
   for (const directory of ['openehr/aql/cases', 'openehr/aql/derived'])
-    for (const file of corpusFiles(test, directory)) {
-      const { setup, cases } = corpus<Suite>(test, file)
+    for (const file of listCorpusFiles(test, directory)) {
+      const { setup, cases } = readCorpusFile<Suite>(test, file)
       const shared = await empty()
       await shared.do(setup)
       for (const one of cases) {
@@ -33,14 +33,14 @@ async function assertCases(test: Context, empty: () => Store | Promise<Store>): 
 }
 
 describe('the AQL cases of the corpus', () => {
-  it('give the rows that they should', async function () {
+  it('return their expected rows', async function () {
     await assertCases(this, () => new InMemory(this))
   })
 
   if (isFullSize)
-    it('give them over HTTP, of what was committed by templates', async function () {
+    it('return them over HTTP, for compositions committed with templates', async function () {
       this.timeout(300_000)
-      const modeller = await newHolder('modeller')
+      const modeller = await createRoleHolder('modeller')
       await assertCases(this, () => Served.empty(this, modeller))
     })
 })

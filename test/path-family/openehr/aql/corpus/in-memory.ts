@@ -1,20 +1,20 @@
 import type { Context } from 'mocha'
-import { checked } from '../../../../../records/openehr/aql/checker.ts'
-import { evaluation } from '../../../../../records/openehr/aql/evaluation/evaluate.ts'
-import { type Document, forestOf } from '../../../../../records/openehr/aql/evaluation/forest.ts'
-import { parseQuery } from '../../../../../records/openehr/aql/language/parser.ts'
-import { Budget } from '../../../../../records/openehr/aql/results/budget.ts'
-import { collector } from '../../../../../records/openehr/aql/results/collector.ts'
-import { objectOf } from '../../../../../records/openehr/compositions/compositions.ts'
-import { canonical, type RmObject } from '../../../../../records/openehr/rm/canonical.ts'
-import { corpus } from '../../../../harness/corpus.ts'
+import { checkQuery } from '../../../../../records/openehr/aql/check-query.ts'
+import { buildEhrTree, type DocumentVersion } from '../../../../../records/openehr/aql/evaluation/ehr-tree.ts'
+import { createEvaluation } from '../../../../../records/openehr/aql/evaluation/evaluation.ts'
+import { parseQuery } from '../../../../../records/openehr/aql/language/parse-query.ts'
+import { MemoryBudget } from '../../../../../records/openehr/aql/results/memory-budget.ts'
+import { createRowCollector } from '../../../../../records/openehr/aql/results/row-collector.ts'
+import { toRmObject } from '../../../../../records/openehr/compositions/compositions.ts'
+import { type RmObject, readCanonicalJson } from '../../../../../records/openehr/rm/canonical-json.ts'
+import { readCorpusFile } from '../../../../harness/corpus.ts'
 import { type Case, Names, type Step, type Store, SYSTEM, USUAL_STATUS } from './suites.ts'
 
 const CREATED = '2026-03-01T08:30:00Z'
 
-/** EHRs in memory, evaluated as a whole: no service, no database, no template. */
+/** EHRs in memory, evaluated as a whole: without service, database or template. */
 export class InMemory implements Store {
-  readonly ehrs = new Map<string, { ehr: RmObject; documents: Document[] }>()
+  readonly ehrs = new Map<string, { ehr: RmObject; documents: DocumentVersion[] }>()
   readonly names = new Names()
   readonly #test: Context
   #compositions = 0
@@ -32,8 +32,8 @@ export class InMemory implements Store {
 
   #addEhr({ as = '', status = USUAL_STATUS }: Step): void {
     const ehrId = `ehr-${this.ehrs.size + 1}`
-    const given = corpus<Record<string, unknown>>(this.#test, `openehr/aql/data/ehrs/${status}`)
-    const object = canonical(given, 'EHR_STATUS').object as RmObject
+    const given = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/ehrs/${status}`)
+    const object = readCanonicalJson(given, 'EHR_STATUS').object as RmObject
     const uid = `status-${ehrId}::${SYSTEM}::1`
     object.uid = { _type: 'OBJECT_VERSION_ID', value: uid }
     const ehr = {
@@ -43,7 +43,7 @@ export class InMemory implements Store {
       ehr_status: object,
     }
     this.ehrs.set(ehrId, { ehr, documents: [{ record: `status-${ehrId}`, object, latest: true }] })
-    // biome-ignore lint/suspicious/noExplicitAny: a test looks into it
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any content
     const { id, namespace } = (object as any).subject.external_ref
     this.names.add(as, {
       '': ehrId,
@@ -55,25 +55,25 @@ export class InMemory implements Store {
   }
 
   #addComposition({ as = '', file = '', ehr = '' }: Step): void {
-    const given = corpus<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
-    const { object } = canonical(given, 'COMPOSITION')
+    const given = readCorpusFile<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
+    const { object } = readCanonicalJson(given, 'COMPOSITION')
     const { uid, ...rest } = object as RmObject
     const own = (uid as { value: string } | undefined)?.value.split('::')[0]
     const id = own ?? `00000000-0000-4000-8000-${String(++this.#compositions).padStart(12, '0')}`
-    const of = this.ehrs.get(this.names.filled(ehr)) as { documents: Document[] }
-    const kept = objectOf({ id, version: 1, json: JSON.stringify(rest) })
+    const of = this.ehrs.get(this.names.filled(ehr)) as { documents: DocumentVersion[] }
+    const kept = toRmObject({ id, version: 1, json: JSON.stringify(rest) })
     of.documents.push({ record: id, object: kept, latest: true })
     this.names.add(as, { id, uid: `${id}::${SYSTEM}::1` })
   }
 
   rows({ q, query_parameters = {} }: Case): unknown[][] {
-    const query = checked(parseQuery(q), query_parameters)
-    const evaluated = evaluation(query, new Date())
+    const query = checkQuery(parseQuery(q), query_parameters)
+    const evaluated = createEvaluation(query, new Date())
     const window = { offset: query.offset ?? 0, limit: query.limit ?? 10_000 }
-    const collected = collector(query, evaluated, window, new Budget())
+    const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
     const made = []
     for (const [ehrId, { ehr, documents }] of this.ehrs)
-      for (const row of evaluated.rows(forestOf(ehr, ehrId, documents)))
+      for (const row of evaluated.rows(buildEhrTree(ehr, ehrId, documents)))
         if (row) made.push(...collected.add(row, ehrId))
     made.push(...collected.end())
     return made.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))

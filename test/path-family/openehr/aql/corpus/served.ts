@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from 'mocha'
-import { newPatient } from '../../../../harness/care/patients.ts'
-import { ok } from '../../../../harness/clients/path-client.ts'
-import { corpus } from '../../../../harness/corpus.ts'
-import { corpusBytes, sendXml } from '../../../../harness/openehr.ts'
+import { createPatient } from '../../../../harness/care/patients.ts'
+import { assertStatus } from '../../../../harness/clients/path-client.ts'
+import { readCorpusFile } from '../../../../harness/corpus.ts'
+import { readCorpusBytes, sendXml } from '../../../../harness/openehr-samples.ts'
 import type { Person } from '../../../../harness/people/people.ts'
 import { type Case, Names, type Step, type Store, USUAL_STATUS } from './suites.ts'
 
-/** The EHRs of somebody who had none, filled and asked over HTTP. */
+/** The EHRs of a new user, filled and queried over HTTP. */
 export class Served implements Store {
   readonly names = new Names()
   readonly #test: Context
@@ -24,8 +24,8 @@ export class Served implements Store {
   }
 
   static async empty(test: Context, modeller: Person): Promise<Served> {
-    const patient = await newPatient()
-    ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    const patient = await createPatient()
+    assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
     return new Served(test, patient, modeller)
   }
 
@@ -39,49 +39,52 @@ export class Served implements Store {
   }
 
   async #addTemplate({ file }: Step): Promise<void> {
-    const opt = corpusBytes(`openehr/aql/data/opts/${file}`) as Buffer
+    const opt = readCorpusBytes(`openehr/aql/data/opts/${file}`) as Buffer
     const { status, body } = await sendXml(this.#modeller, 'POST', '/med/knowledge/template', opt)
-    // Other suites have it, too.
+    // Other suites upload it, too.
     assert.ok(status === 201 || status === 409, JSON.stringify(body))
   }
 
   async #addEhr({ as = '', status: file = USUAL_STATUS, ehr_id }: Step): Promise<void> {
-    // biome-ignore lint/suspicious/noExplicitAny: a test changes it
-    const status = corpus<any>(this.#test, `openehr/aql/data/ehrs/${file}`)
+    // biome-ignore lint/suspicious/noExplicitAny: the test changes it
+    const status = readCorpusFile<any>(this.#test, `openehr/aql/data/ehrs/${file}`)
     const { id, namespace } = status.subject.external_ref
     id.value = randomUUID()
     const ehrId = await this.#newEhr(status, ehr_id)
-    const { uid } = ok(await this.#person.call('GET', `/med/ehr/${ehrId}/status`))
+    const { uid } = assertStatus(await this.#person.call('GET', `/med/ehr/${ehrId}/status`))
     this.names.add(as, { '': ehrId, status_uid: uid.value, subject: id.value, subject_ns: namespace })
   }
 
-  /** @param own the id that the corpus gives it: where it gives one, rows are in the order of ids, so that ours have to be */
+  /**
+   * @param own the id in the corpus, if any: rows are in the order of these ids, so ours must have the same
+   * order
+   */
   async #newEhr(status: object, own?: string): Promise<string> {
-    const { id } = ok(await this.#person.call('POST', '/med/ehr', { status }), 201)
+    const { id } = assertStatus(await this.#person.call('POST', '/med/ehr', { status }), 201)
     if (!own) return id
     this.#idsByOwn.set(own, id)
     const ids = [...this.#idsByOwn].sort().map(([, id]) => id)
     if (isDeepStrictEqual(ids, ids.toSorted())) return id
-    ok(await this.#person.call('DELETE', `/med/ehr/${id}`), 204)
+    assertStatus(await this.#person.call('DELETE', `/med/ehr/${id}`), 204)
     return this.#newEhr(status, own)
   }
 
   async #addComposition({ as = '', file, ehr = '' }: Step): Promise<void> {
     const path = `openehr/aql/data/compositions/${file}`
-    const composition = corpus<{ uid?: { value: string } }>(this.#test, path)
+    const composition = readCorpusFile<{ uid?: { value: string } }>(this.#test, path)
     if (composition.uid) {
       const [own] = composition.uid.value.split('::') as [string]
-      // Another suite has committed it; the order of ids stays.
+      // Another suite has committed it. The new id keeps the order.
       composition.uid.value = `${own.slice(0, -12)}${randomUUID().slice(-12)}`
       this.names.add(own, { '': composition.uid.value })
     }
     const at = `/med/ehr/${this.names.filled(ehr)}/composition/json`
-    const { compositionId, uid } = ok(await this.#person.call('POST', at, composition), 201)
+    const { compositionId, uid } = assertStatus(await this.#person.call('POST', at, composition), 201)
     this.names.add(as, { id: compositionId, uid })
   }
 
   async rows({ id, q, query_parameters = {}, columns = [] }: Case): Promise<unknown[][]> {
-    const answer = ok(await this.#person.call('POST', '/med/aql', { q, query_parameters }))
+    const answer = assertStatus(await this.#person.call('POST', '/med/aql', { q, query_parameters }))
     const named = (all: { name: string }[]) => all.map(({ name }) => name)
     if (columns.length > 0) assert.deepEqual(named(answer.columns), named(columns), id)
     return answer.rows

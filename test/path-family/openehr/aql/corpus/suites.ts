@@ -1,4 +1,4 @@
-/** One step towards what the cases ask for; `as`: what placeholders call it. */
+/** A step that prepares the data of the cases; `as` is its name in placeholders. */
 export interface Step {
   op: 'template' | 'ehr' | 'composition'
   as?: string
@@ -29,11 +29,13 @@ export const USUAL_STATUS = '000_ehr_status_with_other_details.json'
 
 const NAME = /\{\{([^}]*)\}\}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g
 
-/** What the placeholders of cases stand for, `{{ehr1}}` and `{{comp1.uid}}`, and ids that are others here. */
+/**
+ * The values of placeholders in cases, such as `{{ehr1}}` and `{{comp1.uid}}`, and of ids that differ here.
+ */
 export class Names {
   readonly #names = new Map<string, string>([['system_id', SYSTEM]])
 
-  /** @param parts by what stands behind the point */
+  /** @param parts the values by the name after the point */
   add(as: string, parts: Record<string, string>): void {
     for (const [part, value] of Object.entries(parts)) this.#names.set(part ? `${as}.${part}` : as, value)
   }
@@ -43,14 +45,14 @@ export class Names {
   }
 }
 
-/** EHRs, empty at first, that are filled by steps and asked. */
+/** EHRs, initially empty, that steps fill and cases query. */
 export interface Store {
   names: Names
   do(steps: readonly Step[]): void | Promise<void>
   rows(one: Case): unknown[][] | Promise<unknown[][]>
 }
 
-/** A value as cases are compared: apart from what the corpus says does not matter. */
+/** A value in the form for comparison, without differences that the corpus ignores. */
 function comparable(value: unknown): unknown {
   if (typeof value === 'string') return value.toLowerCase()
   if (typeof value === 'number') return Number(value.toPrecision(7))
@@ -64,7 +66,7 @@ function comparable(value: unknown): unknown {
   )
 }
 
-/** Rows as they are compared; in no order unless it matters. */
+/** Rows in the form for comparison, sorted unless the order matters. */
 export function comparableRows(rows: readonly unknown[][], { ordered, compareAsStrings }: Case): string[] {
   const texts = rows.map((row) =>
     JSON.stringify(row.map((cell) => comparable(compareAsStrings ? String(cell) : cell))),

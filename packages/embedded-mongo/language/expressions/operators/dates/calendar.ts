@@ -4,7 +4,7 @@ import { fail } from '../../../../values/errors.ts'
 const MINUTE = 60_000
 const DAY = 86_400_000
 
-/** Minutes east of Greenwich at a moment. */
+/** Minutes east of Greenwich at a given time. */
 export type Zone = (moment: number) => number
 
 const fixed =
@@ -31,7 +31,7 @@ const olson = (name: string): Zone => {
   if (['UTC', 'GMT'].includes(name)) return utc
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name))
     return fail(40485, `unrecognized time zone identifier: "${name}"`)
-  // Intl takes any case, MongoDB only the right one.
+  // Intl accepts any case, MongoDB only the right one.
   if (
     /(^|\/)[a-z]/.test(name) ||
     (name.includes('/') && !name.startsWith('Etc/') && name === name.toUpperCase())
@@ -71,7 +71,7 @@ const olson = (name: string): Zone => {
   }
 }
 
-/** Parts of any size: the 14th month is the second of the next year. */
+/** Parts may exceed their range: the 14th month is February of the next year. */
 export const utcMilliseconds = (
   year: number,
   month: number,
@@ -86,10 +86,10 @@ export const utcMilliseconds = (
   return date.getTime() + (day - 1) * DAY + hour * 3_600_000 + minute * MINUTE + second * 1000 + millisecond
 }
 
-/** What a clock in the zone shows, as if it were in Greenwich. */
+/** The local time in a zone, as the UTC fields of a date. */
 export const toLocal = (moment: number, zone: Zone): Date => new Date(moment + zone(moment))
 
-/** The moment at which a clock in the zone shows this. */
+/** The time at which the local time in the zone is this. */
 export const fromLocal = (local: number, zone: Zone): number => {
   const guess = local - zone(local)
   return local - zone(guess)
@@ -105,7 +105,7 @@ export const isoWeek = (date: Date): { year: number; week: number } => {
   return { year: thursday.getUTCFullYear(), week: Math.floor((dayOfYear(thursday) - 1) / 7) + 1 }
 }
 
-/** Weeks begin on Sunday; the days before the first one are week 0. */
+/** Weeks begin on Sunday; the days before the first Sunday are week 0. */
 export const week = (date: Date): number => Math.floor((dayOfYear(date) + 6 - date.getUTCDay()) / 7)
 
 export const isoWeekStart = (year: number, week: number, day: number): number => {
@@ -138,7 +138,7 @@ export const unitMilliseconds: Partial<Record<Unit, number>> = {
 const daysInMonth = (year: number, month: number): number =>
   Math.round((utcMilliseconds(year, month + 1, 1) - utcMilliseconds(year, month, 1)) / DAY)
 
-/** Moves a moment: months and longer keep the day of the month as far as there is one, days keep the clock. */
+/** Adds units. Months and longer units keep the day of the month if possible; days keep the local time. */
 export const addUnits = (moment: number, unit: Unit, amount: number, zone: Zone): number => {
   const step = unitMilliseconds[unit]
   if (step && step < DAY) return moment + amount * step
@@ -152,7 +152,7 @@ export const addUnits = (moment: number, unit: Unit, amount: number, zone: Zone)
   return fromLocal(utcMilliseconds(year, month, day) + clock, zone)
 }
 
-/** How many weeks, days or months a clock's date is from a fixed one. */
+/** The weeks, days or months from a fixed date to a local date. */
 export const unitsSince = (local: Date, unit: Unit, firstDay: number): number => {
   const day = Math.floor(local.getTime() / DAY)
   switch (unit) {
@@ -163,7 +163,7 @@ export const unitsSince = (local: Date, unit: Unit, firstDay: number): number =>
     case 'month':
       return local.getUTCFullYear() * 12 + local.getUTCMonth()
     case 'week':
-      // The first of January 1970 was a Thursday, the fourth day of an ISO week.
+      // 1 January 1970 was a Thursday, the fourth day of an ISO week.
       return Math.floor((day + 4 - firstDay) / 7)
     default:
       return Math.floor(local.getTime() / (unitMilliseconds[unit] as number))

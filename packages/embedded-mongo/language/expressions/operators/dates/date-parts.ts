@@ -1,4 +1,4 @@
-/** Dates put together from their parts, and taken apart. */
+/** Builds dates from their parts, and splits them into parts. */
 import { type Document, Int32 } from 'bson'
 import { fail } from '../../../../values/errors.ts'
 import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'

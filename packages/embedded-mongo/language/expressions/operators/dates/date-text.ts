@@ -1,4 +1,4 @@
-/** Dates read from texts and written as texts. */
+/** Parses and formats dates. */
 import { fail } from '../../../../values/errors.ts'
 import {
   dayOfYear,
@@ -19,7 +19,7 @@ const unreadable = (text: string): never => fail(241, `Error parsing date string
 const iso =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+\/[A-Za-z_]+)?$/i
 
-/** A text in the form of ISO 8601. @throws 241 */
+/** Parses a text in a form of ISO 8601. @throws 241 */
 export const parseDate = (text: string, zone?: Zone): Date => {
   const found = iso.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
   if (!found) return unreadable(text)
@@ -57,7 +57,7 @@ interface Parts {
   isoDay?: number
 }
 
-/** @throws 241 for the 30th of February */
+/** @throws 241 for dates such as 30 February */
 const localOf = (parts: Parts, text: string): number => {
   const { hour = 0, minute = 0, second = 0, millisecond = 0 } = parts
   if (hour > 24 || minute > 59 || second > 60) unreadable(text)
@@ -66,7 +66,7 @@ const localOf = (parts: Parts, text: string): number => {
     return isoWeekStart(parts.isoYear, parts.isoWeek ?? 1, parts.isoDay ?? 1) + clock
   const { year, month = 1, day = 1 } = parts
   if (year === undefined) return unreadable(text)
-  // Reading days of a year, though not writing them, MongoDB counts from 0.
+  // When MongoDB parses days of a year, it counts from 0; when it formats them, from 1.
   if (parts.dayOfYear !== undefined) return utcMilliseconds(year, 1, parts.dayOfYear + 1) + clock
   const date = new Date(utcMilliseconds(year, month, day))
   if (month < 1 || month > 12 || date.getUTCDate() !== day) unreadable(text)
@@ -102,7 +102,7 @@ const fields: Record<string, [pattern: string, field: keyof Parts]> = {
   u: ['[1-7]', 'isoDay'],
 }
 
-/** Reads a text as a format says. @throws 241 */
+/** Parses a text by a format. @throws 241 */
 export const parseFormatted = (text: string, format: string, zone?: Zone): Date => {
   const taken: string[] = []
   const source = format.replace(/%([\s\S])|[\\^$.*+?()[\]{}|]/g, (specifier, letter) => {

@@ -29,7 +29,7 @@ type Part = (local: Date) => unknown
 
 const partCodes = { object: 40536, unknown: 40535, missing: 40539 }
 
-/** $year and its kin: of a date, or of a date in a zone. */
+/** $year and its relatives, which take a date or a date in a zone. */
 const part =
   (read: Part): Operator =>
   (operand, compiler, name) => {
@@ -103,7 +103,7 @@ const $dateDiff: Operator = (operand, compiler, name) => {
     if (first === undefined) return null
     const [a, b] = [moment(start, name, 5166307), moment(end, name, 5166307)]
     const step = unitMilliseconds[size]
-    // Hours and less are hours of the world, whatever the clocks do.
+    // Hours and shorter units count elapsed time, regardless of changes of the clocks.
     const count = (at: number) =>
       step && step < 86_400_000
         ? Math.floor((at + offset(at, where, step)) / step)
@@ -115,7 +115,7 @@ const $dateDiff: Operator = (operand, compiler, name) => {
 const offset = (at: number, where: Zone, step: number): number =>
   step === 3_600_000 ? where(at) % 3_600_000 : 0
 
-/** 1: Monday; undefined when there is no answer. */
+/** 1: Monday; undefined: the result is null. */
 const firstDay = (unit: Unit, value: unknown, given: boolean): number | undefined => {
   if (unit !== 'week' || !given) return 7
   if (isNullish(value)) return undefined
@@ -150,14 +150,14 @@ const $dateTrunc: Operator = (operand, compiler, name) => {
     if (step ? toNumber(bin) * step >= 2 ** 63 : toNumber(bin) > MOST_MONTHS_OR_YEARS)
       fail(step ? 5439002 : 5439006, `${name}: 'binSize' is too large`)
     const weekStart = startOfWeek?.(scope)
-    // Of constants, which have no document, what does not matter is not looked at.
+    // Without a document, the operands are constants, and an irrelevant startOfWeek is ignored.
     if (startOfWeek && isNullish(weekStart) && scope.root !== undefined) return null
     const first = firstDay(size, weekStart, startOfWeek !== undefined)
     return first === undefined ? null : new Date(truncate(at, size, toNumber(bin), where, first))
   }
 }
 
-/** Bins are counted from the beginning of the year 2000 in the zone. */
+/** Bins start at the beginning of the year 2000 in the zone. */
 const truncate = (at: number, unit: Unit, bin: number, where: Zone, first: number): number => {
   const reference = utcMilliseconds(2000, 1, 1)
   const step = unitMilliseconds[unit]
@@ -172,7 +172,7 @@ const truncate = (at: number, unit: Unit, bin: number, where: Zone, first: numbe
   return fromLocal(addUnits(origin, unit, bins, utc), where)
 }
 
-/** The first such weekday of the year 2000. */
+/** The first day of the year 2000 that is this weekday. */
 const firstWeekDay = (first: number): number => {
   const start = new Date(utcMilliseconds(2000, 1, 1))
   return start.getTime() + ((first - isoDay(start) + 7) % 7) * 86_400_000

@@ -1,24 +1,24 @@
-/** The dates and the zones that operators are given. */
+/** Reads the date and zone operands of operators. */
 import type { ObjectId, Timestamp } from 'bson'
 import { fail } from '../../../../values/errors.ts'
 import { bsonType, isNullish } from '../../../../values/values.ts'
 import { typeName } from '../operands.ts'
 import { utc, type Zone, zoneOf } from './calendar.ts'
 
-/** A date, or what holds one: an ObjectId, a timestamp. */
+/** The time of a date, an ObjectId or a timestamp. */
 export const moment = (value: unknown, name: string, code = 16006): number => {
   if (value instanceof Date)
     return Number.isNaN(value.getTime())
       ? fail(115, 'dates beyond the year 275760 are not supported by this engine')
       : value.getTime()
-  // The seconds of an ObjectId have a sign.
+  // The seconds of an ObjectId are signed.
   if (bsonType(value) === 'ObjectId')
     return (((value as ObjectId).getTimestamp().getTime() / 1000) | 0) * 1000
   if (bsonType(value) === 'Timestamp') return (value as Timestamp).getHighBitsUnsigned() * 1000
   return fail(code, `can't convert from BSON type ${typeName(value)} to Date (${name})`)
 }
 
-/** undefined: there is no answer, since there is no zone. */
+/** undefined: the zone is null, so the result is null. */
 export const zone = (value: unknown, given: boolean): Zone | undefined => {
   if (!given) return utc
   if (isNullish(value)) return undefined

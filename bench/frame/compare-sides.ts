@@ -1,0 +1,248 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import autocannon, { type Request } from 'autocannon'
+
+/** How often, and for how long, each side is asked. */
+export const ROUNDS = Number(process.env.ROUNDS ?? 5)
+export const ROUND_SECONDS = Number(process.env.SECONDS ?? 3)
+const DEFAULT_CONNECTIONS = 24
+
+/** None of them outlives the benchmark. */
+const children: ChildProcess[] = []
+process.once('exit', () => {
+  for (const child of children) child.kill()
+})
+
+/** What is asked of a side, and by how many at once. */
+export interface Workload<S> {
+  requests(side: S): Request[]
+  connections?: number
+  /** Requests before anything is measured, so that the compiler has done its work. */
+  warmUp?: number
+  /** A round is that many requests, for however long: those that take long would be cut off when its time is over. */
+  each?: number
+}
+
+/** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
+export interface Figures {
+  rate: number
+  /** How many times as many the first side gave in the same round. */
+  ratio: number
+  p50: number
+  p90: number
+  p99: number
+  /** Processor time that the side's process took for a request: it says more where others use the machine too. */
+  processor: number
+}
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' }
+
+/** One of the services that are compared: a process of its own. */
+export interface Side {
+  name: string
+  url: string
+  child: ChildProcess
+  headers: Record<string, string>
+}
+
+/**
+ * Runs a script, named as seen from `bench/`, with this environment beside the process's own, and waits until it answers.
+ */
+export async function startSide(name: string, script: string, env: NodeJS.ProcessEnv): Promise<Side> {
+  const port = await freePort()
+  const child = fork(fileURLToPath(new URL(`../${script}`, import.meta.url)), [], {
+    env: { ...process.env, ...env, PORT: String(port), LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  children.push(child)
+  const url = `http://127.0.0.1:${port}`
+  await waitUntilListening(url)
+  return { name, url, child, headers: { ...JSON_HEADERS } }
+}
+
+/** The database of a side, by the side's name. */
+export const sideDatabaseUri = (engineUri: string, name: string): string =>
+  `${engineUri.replace(/\/+$/, '')}/${name}`
+
+/** The side's requests are from now on those of who logs in, for a quarter of an hour. */
+export async function signIn(
+  side: Side,
+  path: string,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  const { authToken = '' } = await postJson(side, path, { email, password })
+  side.headers.Authorization = `Bearer ${authToken}`
+}
+
+/** Our service as who logs in to its path family asks it: without the keys of an application. */
+export async function signInByPathFamily<S extends Side>(
+  side: S,
+  who: { email: string; password: string },
+): Promise<S> {
+  const person = { ...side, headers: { ...JSON_HEADERS } }
+  await signIn(person, '/auth/login/password', who)
+  return person
+}
+
+export async function stopSide({ child }: Side): Promise<void> {
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function waitUntilListening(url: string): Promise<void> {
+  const isUp = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    )
+  // One that has indexes to make takes minutes.
+  for (let i = 0; i < 3000; i++) {
+    if (await isUp()) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`${url} does not answer`)
+}
+
+/** Sends JSON and gives the JSON that is answered. @throws Error for any answer but a good one */
+export async function postJson(side: Side, path: string, body: object): Promise<Record<string, string>> {
+  const { url, headers, name } = side
+  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const json = (await answer.json()) as Record<string, string>
+  if (!answer.ok) throw new Error(`${name} ${path}: ${JSON.stringify(json)}`)
+  return json
+}
+
+export const createGet = (path: string): Request => ({ method: 'GET', path })
+export const createRequest = (method: 'POST' | 'PUT', path: string, body: object): Request => ({
+  method,
+  path,
+  body: JSON.stringify(body),
+})
+
+/**
+ * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
+ * a second of each, the median of the rounds, the first side's in relation to the others' of the same round, and
+ * p50/p99/processor time.
+ * @returns the medians, by workload, in the order of the sides
+ */
+export async function compareSides<S extends Side>(
+  sides: readonly S[],
+  workloads: Record<string, Workload<S>>,
+): Promise<Map<string, Figures[]>> {
+  const names = sides.map(({ name }) => name)
+  const of = names.slice(1).map((name) => `/${name}`)
+  process.stdout.write(
+    `requests/s, median of ${ROUNDS} rounds of ${ROUND_SECONDS} s each; p50/p99/processor in ms\n\n`,
+  )
+  writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
+  const measured = new Map<string, Figures[]>()
+  for (const [name, { requests, connections = DEFAULT_CONNECTIONS, warmUp = 2000, each }] of Object.entries(
+    workloads,
+  )) {
+    for (const side of sides) await runRequests(side, requests(side), { connections, amount: warmUp })
+    const figures = sides.map((): Figures[] => [])
+    const load = { connections, ...(each ? { amount: each } : { duration: ROUND_SECONDS }) }
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [i, side] of sides.entries()) {
+        const measured = await measure(side, requests(side), load)
+        const first = figures[0]?.[round] ?? measured
+        figures[i]?.push({ ...measured, ratio: first.rate / measured.rate })
+      }
+    const medians = figures.map(medianOf)
+    measured.set(name, medians)
+    const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
+    const ratios = medians.slice(1).map(({ ratio }) => ratio.toFixed(2))
+    const latencies = medians.map(({ p50, p99, processor }) => `${p50}/${p99}/${processor.toFixed(2)}`)
+    writeRow(name, [String(connections), ...rates, ...ratios, ...latencies])
+  }
+  return measured
+}
+
+const writeRow = (name: string, cells: string[]) =>
+  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(16)).join('')}\n`)
+
+interface Load {
+  connections: number
+  duration?: number
+  amount?: number
+}
+
+async function measure<S extends Side>(
+  side: S,
+  requests: Request[],
+  load: Load,
+): Promise<Omit<Figures, 'ratio'>> {
+  const before = processorMs(side.child.pid)
+  const { latency, requests: answered, took } = await runRequests(side, requests, load)
+  const processor = (processorMs(side.child.pid) - before) / answered.total
+  return {
+    rate: (answered.total / took) * 1000,
+    p50: latency.p50,
+    p90: latency.p90,
+    p99: latency.p99,
+    processor,
+  }
+}
+
+/**
+ * Each connection has its own share of the requests, so that no two ask for the same thing at the same time.
+ * @returns also how many ms it took until the last answer: autocannon itself ends only with its next second
+ */
+async function runRequests(
+  { name, url, headers }: Side,
+  requests: Request[],
+  how: Load,
+): Promise<autocannon.Result & { took: number }> {
+  let clients = 0
+  const setupClient = (client: { setRequests(requests: Request[]): void }) => {
+    const share = Math.max(1, Math.floor(requests.length / how.connections))
+    const from = (clients++ * share) % requests.length
+    client.setRequests(requests.slice(from, from + share))
+  }
+  const begun = performance.now()
+  let took = 0
+  const options = { url, headers, requests, setupClient, ...how } as autocannon.Options
+  const asking = autocannon(options) as Promise<autocannon.Result> & autocannon.Instance
+  asking.on('response', () => {
+    took = performance.now() - begun
+  })
+  const result = await asking
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
+  return { ...result, took }
+}
+
+/** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */
+function processorMs(pid: number | undefined): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+/** Whether an aim is met, as it is printed. */
+export const describeVerdict = (met: boolean): string => (met ? 'met' : 'MISSED')
+
+export const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+const medianOf = (figures: Figures[]): Figures => ({
+  rate: median(figures.map(({ rate }) => rate)),
+  ratio: median(figures.map(({ ratio }) => ratio)),
+  p50: median(figures.map(({ p50 }) => p50)),
+  p90: median(figures.map(({ p90 }) => p90)),
+  p99: median(figures.map(({ p99 }) => p99)),
+  processor: median(figures.map(({ processor }) => processor)),
+})

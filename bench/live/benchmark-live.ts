@@ -1,0 +1,149 @@
+/**
+ * How soon those hear of a write who follow it: 1,000 sockets with a live query each, 20 of each account, while 100
+ * records a second are written by the class family; then the same beside a socket that asks for much and takes nothing.
+ * From the answer to the write to the event, in the same process.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { WebSocket } from 'ws'
+import { postJson, ROUND_SECONDS, type Side, sideDatabaseUri, stopSide } from '../frame/compare-sides.ts'
+import { readResidentMegabytes } from '../frame/process-memory.ts'
+import { launchParseSide, signUp } from '../peers/parse-side.ts'
+
+const ACCOUNTS = 50
+const SOCKETS_OF_EACH = 20
+const WRITES_A_SECOND = 100
+const MAX_DELAY_MS = 500
+const PHASE_MS = Math.max(10, ROUND_SECONDS) * 1000
+
+interface Listener extends Side {
+  ehrId: string
+  carePlanId: string
+  session: string
+}
+
+/** When each record was answered, and heard of by whom. */
+const ANSWERED_AT = new Map<string, number>()
+const HEARD: { id: string; at: number }[] = []
+
+async function newListener(side: Side, uri: string, i: number): Promise<Listener> {
+  const user = await signUp(side, uri, `listener-${i}@example.org`)
+  const { objectId: ehrId = '' } = await postJson(user, '/1/classes/Ehr', { subjectId: user.userId })
+  const { objectId: carePlanId = '' } = await postJson(user, '/1/classes/CarePlan', { ehrId, name: 'bench' })
+  return { ...user, ehrId, carePlanId, session: user.headers['X-Parse-Session-Token'] ?? '' }
+}
+
+/** A socket with so many subscriptions to a class, each confirmed. */
+async function listen({ url, session, carePlanId }: Listener, className: string, subscriptions = 1) {
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/1`)
+  const send = (message: object) => socket.send(JSON.stringify(message))
+  let confirmed = 0
+  const ready = new Promise<void>((resolve, reject) => {
+    socket.on('error', reject)
+    socket.on('message', (data) => {
+      const at = performance.now()
+      const { op, object, error } = JSON.parse(String(data))
+      if (op === 'error') reject(new Error(error))
+      if (op === 'create') HEARD.push({ id: object.objectId, at })
+      if (op === 'subscribed') confirmed += 1
+      if (confirmed === subscriptions) resolve()
+    })
+  })
+  await new Promise((resolve) => socket.once('open', resolve))
+  const keys = { applicationId: 'bench-application-id', javascriptKey: 'bench-javascript-key' }
+  send({ op: 'connect', ...keys, sessionToken: session })
+  for (let requestId = 1; requestId <= subscriptions; requestId++)
+    send({ op: 'subscribe', requestId, query: { className, where: { carePlanId } } })
+  await ready
+  return socket
+}
+
+/** Writes at a steady pace. @returns how long each write took */
+async function writeRecords(listeners: readonly Listener[]): Promise<number[]> {
+  const took: number[] = []
+  const writing: Promise<void>[] = []
+  const begun = performance.now()
+  for (let i = 0; performance.now() - begun < PHASE_MS; i++) {
+    await sleep(Math.max(0, begun + (i * 1000) / WRITES_A_SECOND - performance.now()))
+    const one = listeners[i % listeners.length] as Listener
+    const sent = performance.now()
+    const timestamp = { __type: 'Date', iso: new Date().toISOString() }
+    const body = { carePlanId: one.carePlanId, weight: 60 + (i % 40), weightUnit: 'kg', timestamp }
+    const done = postJson(one, '/1/classes/BodyWeight', body).then(({ objectId = '' }) => {
+      ANSWERED_AT.set(objectId, performance.now())
+      took.push(performance.now() - sent)
+    })
+    writing.push(done)
+  }
+  await Promise.all(writing)
+  await sleep(1000)
+  return took
+}
+
+const quantile = (values: number[], q: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * q)] ?? Number.NaN
+
+const inMs = (values: number[]): string =>
+  `p50 ${quantile(values, 0.5).toFixed(0)} ms, p99 ${quantile(values, 0.99).toFixed(0)} ms`
+
+async function runPhase(name: string, listeners: readonly Listener[], ofEach: number): Promise<void> {
+  ANSWERED_AT.clear()
+  HEARD.length = 0
+  const took = await writeRecords(listeners)
+  const delays = HEARD.flatMap(({ id, at }) => {
+    const then = ANSWERED_AT.get(id)
+    return then === undefined ? [] : [Math.max(0, at - then)]
+  })
+  const wanted = ANSWERED_AT.size * ofEach
+  const p99 = quantile(delays, 0.99)
+  const met = p99 <= MAX_DELAY_MS && delays.length === wanted ? 'met' : 'MISSED'
+  const events = `${delays.length} of ${wanted} events, ${inMs(delays)}, aim <= ${MAX_DELAY_MS} ms: ${met}`
+  process.stdout.write(`${name}: ${took.length} writes, ${inMs(took)}${wanted > 0 ? `; ${events}` : ''}\n`)
+}
+
+/** Has a socket take nothing of what it has asked for. @returns after how many MB it was cut off */
+async function stopReading(listener: Listener): Promise<string> {
+  const socket = await listen(listener, 'Custom', 90)
+  const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(true)))
+  socket.pause()
+  const payload = { text: 'x'.repeat(9_000) }
+  const { ehrId, carePlanId } = listener
+  const custom = { ehrId, carePlanId, modelClassName: 'Diary', payload }
+  for (let i = 0; i < 16; i++) {
+    await postJson(listener, '/1/classes/Custom', custom)
+    await sleep(300)
+  }
+  socket.resume()
+  return (await Promise.race([closed, sleep(5000, false)])) ? 'was cut off' : 'was NOT cut off'
+}
+
+export async function benchmarkLive(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
+  const engine = await startEmbeddedMongo({ dataDir })
+  const side = await launchParseSide('ours', '../server/main.js', engine.uri)
+  const uri = sideDatabaseUri(engine.uri, 'ours')
+  const listeners: Listener[] = []
+  for (let i = 0; i < ACCOUNTS; i++) listeners.push(await newListener(side, uri, i))
+  await runPhase('nobody listens', listeners, 0)
+  const sockets: WebSocket[] = []
+  // An address has 100 sockets of which it is not known whose they are.
+  for (const listener of listeners)
+    sockets.push(
+      ...(await Promise.all(Array.from({ length: SOCKETS_OF_EACH }, () => listen(listener, 'BodyWeight')))),
+    )
+  await runPhase(`${sockets.length} listen`, listeners, SOCKETS_OF_EACH)
+  // An account of its own: 20 sockets are all that one has.
+  const slow = await newListener(side, uri, ACCOUNTS)
+  const [outcome] = await Promise.all([
+    stopReading(slow),
+    runPhase('beside one that takes nothing', listeners, SOCKETS_OF_EACH),
+  ])
+  process.stdout.write(`It ${outcome}; ${(await readResidentMegabytes(side.child.pid)).toFixed(0)} MB\n`)
+  for (const socket of sockets) socket.terminate()
+  await stopSide(side)
+  await engine.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+}

@@ -1,0 +1,47 @@
+import type { Response } from 'express'
+import type { AccountDeletion } from '../../../records/accounts/account-deletion.ts'
+import type { Accounts } from '../../../records/accounts/accounts.ts'
+import type { Logins } from '../../../records/accounts/login/logins.ts'
+import type { Sessions } from '../../../records/accounts/login/sessions.ts'
+import type { Passwords } from '../../../records/accounts/passwords.ts'
+import type { Registrations } from '../../../records/accounts/registrations.ts'
+import { addressKey, hashedKey, type RateLimiter } from '../../../records/limits/rate-limiter.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import type { ParseRequest } from '../request/parse-request.ts'
+
+/** Dependencies of the account routes. */
+export interface AccountDependencies {
+  accounts: Accounts
+  registrations: Registrations
+  passwords: Passwords
+  logins: Logins
+  sessions: Sessions
+  removals: AccountDeletion
+  records: StoreContext
+  spend: RateLimiter
+}
+
+/**
+ * Limits guarded operations, under the operation id of the path family.
+ * @throws TooManyRequests
+ */
+export type AttemptLimiter = (operationId: string, account?: string) => Promise<void>
+
+export interface AccountRequest extends AccountDependencies {
+  req: ParseRequest
+  /** Id of the account, if the path names one. */
+  id: string
+  limitAttempts: AttemptLimiter
+}
+
+export interface AccountResponse {
+  status?: number
+  body: object
+}
+
+export const createAttemptLimiter =
+  (spend: RateLimiter, { ip = '' }: ParseRequest, res: Response): AttemptLimiter =>
+  async (operationId, account) => {
+    await spend('guardedAddress', `${operationId} ${addressKey(ip)}`, res)
+    if (account !== undefined) await spend('guardedAccount', `${operationId} ${hashedKey(account)}`, res)
+  }

@@ -1,0 +1,73 @@
+import type { Response } from 'express'
+import { isClassName } from '../../../records/kinds.ts'
+import type { AuditedAccess } from '../../../records/store/audit/audit-log.ts'
+import { runWithDeadline } from '../../../records/store/reading/deadlines.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { createCallerWithoutRoles } from '../../request/caller.ts'
+import { isReadOnlyRequest, operatorCallerOf } from '../read-only-access.ts'
+import type { ParseRequest } from '../request/parse-request.ts'
+import { holdResponseFor } from '../response/normalized-response.ts'
+import type { RecordAccess } from './record-access.ts'
+import { findForbiddenAccesses, findSearchAccesses } from './refused-accesses.ts'
+import { type AuditContext, findObjectAccesses } from './response-objects.ts'
+
+/** A response: an object, a list, or an error. */
+interface ResponseBody extends Record<string, unknown> {
+  code?: unknown
+}
+
+/** Timeout for finding the EHRs of a response. */
+const AUDIT_TIMEOUT_MS = 5_000
+
+/**
+ * Writes the audit entries of a response before it is sent: the EHR data that it contains, and requests
+ * without a result. Reads the response itself, batches included, because a trigger per object would halve the
+ * speed of lists. Triggers announce writes before they happen.
+ */
+export function auditResponse(
+  req: ParseRequest,
+  res: Response,
+  requests: readonly (RecordAccess | undefined)[],
+  records: StoreContext,
+): void {
+  if (requests.every((one) => one === undefined)) return
+  const caller = isReadOnlyRequest(req)
+    ? operatorCallerOf(req)
+    : createCallerWithoutRoles(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
+  const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
+  const asking = { records, caller, roles }
+  // The deadline of the query may have passed.
+  holdResponseFor(res, (body) =>
+    runWithDeadline(AUDIT_TIMEOUT_MS, async () => {
+      // A batch that is refused as a whole has one error for all its requests.
+      const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
+      const accesses = requests.map((one, i) => one && findAccesses(asking, one, answerOf(i)))
+      const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
+      await records.audit.record(...found)
+    }),
+  )
+}
+
+/** Parse's codes for objects that do not exist for the caller, and for forbidden operations. */
+const DENIED_CODES = new Set<unknown>([101, 119])
+
+async function findAccesses(
+  asking: AuditContext,
+  request: RecordAccess,
+  answer: ResponseBody,
+): Promise<AuditedAccess[]> {
+  const { className, action, where, subqueries } = request
+  if (typeof answer.code === 'number')
+    return isClassName(className)
+      ? findForbiddenAccesses(asking, request, DENIED_CODES.has(answer.code) ? 'denied' : 'refused')
+      : []
+  if (action !== 'read' && action !== 'query') return []
+  const accesses = await findObjectAccesses(asking, request, answer)
+  if (action === 'read') return accesses
+  const found = new Set(accesses.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
+  const searched = [
+    ...subqueries.map((subquery) => findSearchAccesses(asking, subquery, new Set())),
+    ...(isClassName(className) ? [findSearchAccesses(asking, { className, where }, found)] : []),
+  ]
+  return [...accesses, ...(await Promise.all(searched)).flat()]
+}

@@ -1,0 +1,195 @@
+import type { RequestHandler, Response } from 'express'
+import { isPendingFor } from '../../records/ehrs/acceptance.ts'
+import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { createSchemaCache, setDatabaseDeadline } from '../parse-server/adapter/request-database.ts'
+
+import { isAccountRequest } from './accounts/account-routes.ts'
+import { auditResponse } from './audit/audit-response.ts'
+import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
+import { isAllowedPath, isPublicRequest } from './class-family-routes.ts'
+import { describeDisabledEndpoint, describeUnknownClass } from './disabled-endpoints.ts'
+import { findDistinctValues } from './query/distinct-values.ts'
+import { checkListFields, type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
+import { createQueryBudget, type QueryRules } from './query/where.ts'
+import {
+  isReadOnlyEndpoint,
+  isReadOnlyRequest,
+  narrowResponse,
+  requireReadOnlyUse,
+} from './read-only-access.ts'
+import { checkJson } from './request/json-validation.ts'
+import { type ParseRequest, type ParseSchema, parseErrorCode, Refusal } from './request/parse-request.ts'
+import {
+  isBatch,
+  isList,
+  isRetrieval,
+  isWrite,
+  normalizePath,
+  type RequestPart,
+  readRequestParts,
+} from './request/request-parts.ts'
+import { createServedClassCheck, type IsServedClass } from './request/served-classes.ts'
+import { respondToDatabaseError } from './response/normalized-response.ts'
+import { getDatabaseTime } from './response/request-deadline.ts'
+import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
+import { checkProperties } from './write/property-checks.ts'
+
+interface MiddlewareDependencies {
+  /** True in the open test environment. */
+  open: boolean
+  records: StoreContext
+  spend: RateLimiter
+  /** Serves account requests; in the open test environment Parse does. */
+  accounts: RequestHandler
+}
+
+/**
+ * Runs inside Parse, after the checks of keys and session and before every route. It requires a session,
+ * validates every query and body, and audits every response. The open test environment has neither sessions
+ * nor audit.
+ */
+export function createClassFamilyMiddleware({
+  open,
+  records,
+  spend,
+  accounts,
+}: MiddlewareDependencies): RequestHandler {
+  const serves = createServedClassCheck(open)
+  const shareSchema = createSchemaCache<ParseSchema>()
+  return async (request, res, next) => {
+    const req = request as unknown as ParseRequest
+    req.auth ??= ANONYMOUS
+    try {
+      if (!open) shareSchema(req.config.database)
+      const parts = await readRequestParts(req)
+      const timeLeft = getDatabaseTime(
+        res,
+        parts.some((part) => isList(part) || isRetrieval(part)),
+      )
+      if (!timeLeft) return
+      setDatabaseDeadline(req.config.database, timeLeft)
+      await consumeRateLimits(req, res, parts.length, spend)
+      requireAllowed(req, parts, { open, serves })
+      for (const part of parts) await checkWrite(req, part)
+      const queries = await normalizeQueries(req, parts, serves)
+      if (!open) {
+        const requests = parts.map(recordAccessOf)
+        requireFewNamedIds(requests)
+        await elevateForEhrDeletion(req, records)
+        auditResponse(req, res, requests, records)
+        if (isReadOnlyEndpoint(req)) narrowResponse(res, serves)
+      }
+      if (queries[0]?.distinct !== undefined)
+        res.json(await findDistinctValues(req, parts[0]?.className ?? '', queries[0]))
+      else if (open) next()
+      else accounts(request, res, next)
+    } catch (error) {
+      if (respondToDatabaseError(error, res)) return
+      if (!(error instanceof Refusal)) return next(error)
+      if (error.status === 405) res.set('Allow', 'POST')
+      res.status(error.status).json({ code: error.code, error: error.message })
+    }
+  }
+}
+
+/** Caller of requests for which Parse has loaded no session. */
+const ANONYMOUS: ParseRequest['auth'] = { isMaster: false, getUserRoles: async () => [] }
+
+/** Counts each request of a batch. The limit by address has already counted the request itself. */
+async function consumeRateLimits(
+  { auth, ip = '' }: ParseRequest,
+  res: Response,
+  parts: number,
+  spend: RateLimiter,
+): Promise<void> {
+  if (parts > 1) await spend('address', addressKey(ip), res, parts - 1)
+  if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
+}
+
+/** @throws Refusal for callers without permission and for disabled endpoints */
+function requireAllowed(
+  req: ParseRequest,
+  parts: RequestPart[],
+  { open, serves }: { open: boolean; serves: IsServedClass },
+): void {
+  const { isMaster, user } = req.auth
+  checkJson(req.body)
+  if (isReadOnlyRequest(req)) requireReadOnlyUse(req, parts)
+  // Clients must not write into the context of triggers.
+  if (!isMaster) req.info.context = {}
+  const refused = parts.find(({ path, className }) => className === undefined && !isAllowedPath(path))
+  if (!open && refused && !isReadOnlyEndpoint(req))
+    throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(refused.path))
+  if (!open && !isMaster && !user && !parts.every(isPublicRequest))
+    throw new Refusal(401, parseErrorCode.invalidSession, 'Invalid session token')
+  if (!open && !isMaster && isBatch(req) && parts.some(isAccountRequest))
+    throw new Refusal(
+      400,
+      parseErrorCode.forbidden,
+      'A request about an account must not be part of a batch.',
+    )
+  for (const { className } of parts)
+    if (className !== undefined && !serves(className))
+      throw new Refusal(400, parseErrorCode.forbidden, describeUnknownClass(className))
+  if (normalizePath(req.path) === '/login') requireLoginByPost(req)
+}
+
+async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
+  const { method, className, carrier } = part
+  if (className === '_User' || isPublicRequest(part)) checkAccountBody(carrier.body)
+  if (!isWrite(part) || className === undefined) return
+  if (className === '_User' && method === 'PUT') checkAccountChange(carrier.body)
+  await checkProperties(req, { method, className, body: carrier.body })
+}
+
+/**
+ * Normalises query parameters: checks and types them and moves them into the body.
+ * @returns the parameters of each list
+ */
+async function normalizeQueries(
+  req: ParseRequest,
+  parts: RequestPart[],
+  serves: IsServedClass,
+): Promise<ListQuery[]> {
+  const rules: QueryRules = { serves, budget: createQueryBudget() }
+  const lists: ListQuery[] = []
+  for (const part of parts) {
+    const { className = '', carrier } = part
+    if (!isList(part) && !isRetrieval(part)) continue
+    const given =
+      carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
+    if (isList(part)) {
+      const query = readListQuery(given, className, rules)
+      await checkListFields(req, className, query)
+      lists.push(query)
+    }
+    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(given)
+    if (carrier === req) req.url = req.path
+  }
+  if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))
+    throw new Refusal(400, parseErrorCode.invalidQuery, 'distinct cannot be used inside a batch')
+  return lists
+}
+
+/**
+ * Administrators can delete EHRs that they cannot read, and so can subjects who decline an EHR. Parse looks
+ * the object up with the rights of the caller and would not find it. A batch has the same rights in all its
+ * requests, so there the deletion finds nothing.
+ */
+async function elevateForEhrDeletion(
+  { method, path, auth }: ParseRequest,
+  records: StoreContext,
+): Promise<void> {
+  const ehrId = /^\/classes\/Ehr\/([^/]+)\/?$/.exec(path)?.[1]
+  if (method !== 'DELETE' || ehrId === undefined || !auth.user) return
+  const isAdmin = (await auth.getUserRoles()).includes('role:admin')
+  if (isAdmin || (await isPendingFor(records, auth.user.id, ehrId))) auth.isMaster = true
+}
+
+/** Logs and browser histories keep URLs, so a URL must not contain a password. */
+function requireLoginByPost(req: ParseRequest): void {
+  if (req.method !== 'POST' && req.originalMethod !== 'POST')
+    throw new Refusal(405, parseErrorCode.forbidden, 'Log in with POST')
+  req.url = req.path
+}

@@ -1,0 +1,89 @@
+import type { Express, RequestHandler } from 'express'
+import type { Logger } from 'pino'
+import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { describeDisabledEndpoint } from './disabled-endpoints.ts'
+import { parseErrorCode } from './request/parse-request.ts'
+import { normalizePath, type RequestPart } from './request/request-parts.ts'
+import { respondToUnhandled, translateErrors } from './response/normalized-response.ts'
+import { startRequestDeadline } from './response/request-deadline.ts'
+
+interface ClassFamilyDependencies {
+  trustProxy: unknown
+  /** True in the open test environment, whose mails lead to Parse's own pages. */
+  open: boolean
+  log: Logger
+  spend: RateLimiter
+}
+
+/** Creates the handler of the class family, with uniform errors and rate limits. */
+export function createClassFamilyHandler(
+  parse: Express,
+  { trustProxy, open, log, spend }: ClassFamilyDependencies,
+): RequestHandler {
+  parse.set('trust proxy', trustProxy)
+  return (req, res) => {
+    translateErrors(res)
+    startRequestDeadline(req, res)
+    const unhandled = (error?: unknown) => respondToUnhandled(error, res, log)
+    if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
+    // Parse serves these paths before it authenticates the caller.
+    if (!open && /^\/(files|graphql)(\/|$)/i.test(req.path))
+      return res
+        .status(400)
+        .json({ code: parseErrorCode.forbidden, error: describeDisabledEndpoint(req.path) })
+    spend('address', addressKey(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
+  }
+}
+
+/** Users, and class names without a leading underscore: internal classes have no route. */
+export const allowedRoutes = [
+  'classes/(_User|[A-Za-z][A-Za-z0-9_]*)(/[^/]+)?',
+  'functions/[A-Za-z0-9_]+',
+  '[Ll]ogin',
+  'logout',
+  'users(/[^/]+)?',
+  '[Ss]essions/me',
+  'requestPasswordReset',
+  'verificationEmailRequest',
+  'batch',
+  'health',
+  'apps/.*',
+]
+
+const ALLOWED_PATH = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
+
+/** True if a path (without the mount) is served. Parse checks it for everyone except the master key. */
+export const isAllowedPath = (path: string): boolean => ALLOWED_PATH.test(path)
+
+/** Routes for users without a session. */
+const PUBLIC_ROUTES = [
+  '/users',
+  '/login',
+  '/requestpasswordreset',
+  '/verificationemailrequest',
+  '/functions/login',
+]
+
+/** Parse does not check the owner of the session here; our handler does. */
+const OWN_SESSION_PATH = '/sessions/me'
+
+export function isPublicRequest({ method, path }: RequestPart): boolean {
+  const route = normalizePath(path)
+  if (route === OWN_SESSION_PATH) return method === 'GET'
+  return PUBLIC_ROUTES.includes(route) && (method === 'POST' || route === '/login')
+}
+
+/** Functions have no version in their path, and `/Login` is at the root, too. */
+export const isServedAtRoot = (path: string): boolean => /^\/(functions\/|login\/?$)/i.test(path)
+
+const KNOWN_ROUTE =
+  /^(\/1)?\/(functions\/\w{1,64}|login|logout|users|users\/me|sessions\/me|batch|requestPasswordReset|verificationEmailRequest)\/?$/i
+
+/** Route template for logs and metrics: with names of classes and functions, without ids. */
+export function classFamilyRouteTemplate(path: string): string | undefined {
+  if (/^\/1\/users\/(?!me\/?$)[^/]+\/?$/i.test(path)) return '/1/users/{objectId}'
+  const [, className, objectId] = /^\/1\/classes\/(\w{1,64})(\/[^/]+)?\/?$/.exec(path) ?? []
+  if (className) return `/1/classes/${className}${objectId ? '/{objectId}' : ''}`
+  if (path.startsWith('/1/apps/')) return '/1/apps'
+  return KNOWN_ROUTE.test(path) ? path : undefined
+}

@@ -1,0 +1,88 @@
+import { Type } from '@sinclair/typebox'
+import { walkJson } from '../../../schemas/json/walk-json.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import { parseErrorCode, Refusal } from './parse-request.ts'
+
+/** Limits for a whole request or batch, because a trigger may spend time on each value. */
+const JSON_LIMITS = { depth: 32, values: 50_000 }
+const RESERVED_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Rejects JSON that would break Parse or the database: excessive nesting or size, prototype keys, numbers
+ * beyond a double, invalid dates, and malformed typed values.
+ * @throws Refusal 400/107
+ */
+export function checkJson(body: unknown): void {
+  const exceeded = walkJson(body, JSON_LIMITS, (value) => {
+    if (typeof value === 'number' && !Number.isFinite(value)) rejectJson('a number is out of range')
+    if (value !== null && typeof value === 'object' && !Array.isArray(value))
+      checkObject(value as Record<string, unknown>)
+  })
+  if (exceeded === 'values') rejectJson(`JSON must not contain more than ${JSON_LIMITS.values} values`)
+  if (exceeded === 'depth') rejectJson(`JSON must not be nested deeper than ${JSON_LIMITS.depth} levels`)
+}
+
+function checkObject(value: Record<string, unknown>): void {
+  for (const name of Object.keys(value))
+    if (RESERVED_KEYS.has(name) || name.includes('\0')) rejectJson('a property has a reserved name')
+  if (value.__type !== undefined && !matchesForm(TYPED_VALUES, value.__type, value))
+    rejectJson(value.__type === 'Date' ? INVALID_DATE_MESSAGE : 'a value does not match its __type')
+  if (value.__op !== undefined && !matchesForm(FIELD_OPERATIONS, value.__op, value))
+    rejectJson('an operation does not match its __op')
+}
+
+const matchesForm = (
+  forms: Record<string, (value: Fields) => boolean>,
+  name: unknown,
+  value: Fields,
+): boolean => typeof name === 'string' && Object.hasOwn(forms, name) && forms[name]?.(value) === true
+
+type Fields = Record<string, unknown>
+const isNonEmptyText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const isWithin = (value: unknown, most: number): boolean =>
+  typeof value === 'number' && Math.abs(value) <= most
+
+/** Typed values of Parse; the class family has no files. */
+const TYPED_VALUES: Record<string, (value: Fields) => boolean> = {
+  Date: ({ iso }) => isDate(iso),
+  Pointer: ({ className, objectId }) => isNonEmptyText(className) && isNonEmptyText(objectId),
+  Object: ({ className }) => isNonEmptyText(className),
+  Relation: ({ className }) => isNonEmptyText(className),
+  Bytes: ({ base64 }) => isNonEmptyText(base64),
+  GeoPoint: ({ latitude, longitude }) => isWithin(latitude, 90) && isWithin(longitude, 180),
+  Polygon: ({ coordinates }) =>
+    Array.isArray(coordinates) && coordinates.length > 2 && coordinates.every(isCoordinatePair),
+}
+
+const hasObjects = ({ objects }: Fields): boolean => Array.isArray(objects)
+const hasPointers = ({ objects }: Fields): boolean =>
+  Array.isArray(objects) && objects.every((pointer: Fields | null) => pointer?.__type === 'Pointer')
+
+/** Atomic field operations of Parse. */
+const FIELD_OPERATIONS: typeof TYPED_VALUES = {
+  Delete: () => true,
+  Increment: ({ amount }) => typeof amount === 'number',
+  SetOnInsert: ({ amount }) => amount !== undefined,
+  Add: hasObjects,
+  AddUnique: hasObjects,
+  Remove: hasObjects,
+  AddRelation: hasPointers,
+  RemoveRelation: hasPointers,
+  Batch: ({ ops }) => Array.isArray(ops) && ops.every((op: Fields | null) => typeof op?.__op === 'string'),
+}
+
+const isCoordinatePair = (pair: unknown): boolean =>
+  Array.isArray(pair) && isWithin(pair[0], 90) && isWithin(pair[1], 180)
+
+const findDateTimeViolations = createValidator(Type.String({ format: 'date-time' }))
+
+/** Parse reads only this date format: it ignores offsets and reads a tenth of a second as a millisecond. */
+const isDate = (iso: unknown): boolean =>
+  typeof iso === 'string' && /^[\d:T-]{19}([.]\d{3})?Z$/.test(iso) && findDateTimeViolations(iso).length === 0
+
+const INVALID_DATE_MESSAGE =
+  'a date must be {"__type":"Date","iso":"<time in UTC, such as 2026-03-01T07:30:00.000Z>"}'
+
+function rejectJson(message: string): never {
+  throw new Refusal(400, parseErrorCode.invalidJson, message)
+}

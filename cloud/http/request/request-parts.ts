@@ -1,0 +1,82 @@
+import { loadParseServer } from '../../parse-server/internals.ts'
+import { type ParseRequest, parseErrorCode, Refusal } from './parse-request.ts'
+
+/** A request part: a request, or one request of a batch, as Parse routes it. */
+export interface RequestPart {
+  method: string
+  path: string
+  /** Object that contains the body. */
+  carrier: { body?: unknown }
+  /** Class in the route; `/users` has the class `_User`. */
+  className?: string
+  objectId?: string
+}
+
+const BATCH_METHODS = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
+
+/**
+ * @returns the requests of a batch, or the request itself
+ * @throws Refusal for requests that Parse would not route or never answer
+ */
+export async function readRequestParts(req: ParseRequest): Promise<RequestPart[]> {
+  // The client of a POST with `_method` HEAD would wait for a body.
+  if (req.originalMethod !== undefined && !BATCH_METHODS.has(req.method))
+    throw new Refusal(400, parseErrorCode.invalidJson, '_method must be GET, POST, PUT or DELETE')
+  return isBatch(req) ? readBatchParts(req) : [createRequestPart(req.method, req.path, req)]
+}
+
+export const isBatch = ({ method, path }: Pick<ParseRequest, 'method' | 'path'>): boolean =>
+  method === 'POST' && normalizePath(path) === '/batch'
+
+/** Normalises a path: Parse ignores case and trailing slashes. */
+export const normalizePath = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
+
+const isRead = ({ method }: RequestPart): boolean => method === 'GET' || method === 'HEAD'
+
+export const isList = (part: RequestPart): boolean =>
+  isRead(part) && part.className !== undefined && part.objectId === undefined
+
+/** Includes `/users/me`. */
+export const isRetrieval = (part: RequestPart): boolean =>
+  isRead(part) && part.className !== undefined && part.objectId !== undefined
+
+export const isWrite = ({ method, className }: RequestPart): boolean =>
+  (method === 'POST' || method === 'PUT') && className !== undefined
+
+function createRequestPart(method: string, path: string, carrier: RequestPart['carrier']): RequestPart {
+  const [matched, className, objectId] = /^\/(?:classes\/([^/]+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
+  return {
+    ...{ method, path, carrier },
+    ...(matched !== undefined && { className: className ?? '_User' }),
+    ...(objectId !== undefined && { objectId }),
+  }
+}
+
+/** Requests of a batch with the paths that Parse will route. */
+async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
+  const { auth, body, config } = req
+  // Parse responds with 500 unless its URL ends exactly with the route, without query, trailing slash or
+  // capitals.
+  req.originalUrl = `${req.baseUrl}/batch`
+  const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
+  // Triggers write outside a batch transaction, and Parse responds with 500 when one of its requests fails.
+  if (transaction) throw new Refusal(400, parseErrorCode.invalidJson, 'a batch cannot be a transaction')
+  if (!Array.isArray(requests))
+    throw new Refusal(400, parseErrorCode.invalidJson, 'requests must be an array')
+  const most = auth.isMaster ? Number.POSITIVE_INFINITY : config.requestComplexity.batchRequestLimit
+  if (requests.length > most)
+    throw new Refusal(400, parseErrorCode.invalidJson, `a batch has at most ${most} requests`)
+  const { routablePaths } = await loadParseServer()
+  const routed = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
+  return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
+    const { method, path, body } = part ?? {}
+    const isPlain = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
+    if (!part || !isPlain || !BATCH_METHODS.has(method) || (body && typeof body !== 'object'))
+      throw new Refusal(
+        400,
+        parseErrorCode.invalidJson,
+        'a batched request must have a method, a plain path and an object as body',
+      )
+    return createRequestPart(method as string, routed(path), part)
+  })
+}

@@ -1,0 +1,168 @@
+import express, { type Response } from 'express'
+import type { Logger } from 'pino'
+import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/documents/outage.ts'
+import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
+import { UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
+import { parseErrorCode } from '../request/parse-request.ts'
+
+interface ErrorBody {
+  status: number
+  code: number
+  error: string
+}
+
+/** Runs before a response is sent. If it fails, the response becomes a 503. */
+type BeforeResponse = (body: unknown, status: number) => Promise<unknown>
+
+interface ResponseState {
+  /**
+   * Parse's error handler responds and then passes the error on, and a deadline may come first. The first
+   * response counts.
+   */
+  isSent: boolean
+  /** True while the response waits for the held work. */
+  isHeld: boolean
+  before?: BeforeResponse
+}
+
+const RESPONSE_STATES = new WeakMap<Response, ResponseState>()
+const responseStateOf = (res: Response): ResponseState =>
+  RESPONSE_STATES.get(res) ?? { isSent: res.headersSent, isHeld: false }
+
+/**
+ * Normalises all errors of Parse to JSON `{code: number, error: text}`, once. Some of its errors lack the
+ * code or the JSON, or name the text `message`.
+ */
+export function translateErrors(res: Response): void {
+  RESPONSE_STATES.set(res, { isSent: false, isHeld: false })
+  res.json = sendJson
+  res.end = endResponse as typeof res.end
+}
+
+/** True if a response has been sent and cannot change, by whichever code. */
+export const isResponded = (res: Response): boolean => responseStateOf(res).isSent || res.headersSent
+
+/** Delays the response until `work`, which gets it, has finished. */
+export function holdResponseFor(res: Response, work: BeforeResponse): void {
+  responseStateOf(res).before = work
+}
+
+function sendJson(this: Response, body: unknown): Response {
+  const state = responseStateOf(this)
+  if (isResponded(this)) return this
+  state.isSent = true
+  const { statusCode: status } = this
+  if (!state.before) return sendNormalized(this, status, body)
+  state.isHeld = true
+  state.before(body, status).then(
+    () => sendNormalized(this, status, body),
+    () => sendNormalized(this, 503, {}),
+  )
+  return this
+}
+
+function sendNormalized(res: Response, status: number, body: unknown): Response {
+  responseStateOf(res).isHeld = false
+  // Parse responds according to `_method` in the body, but the client of a POST waits for a body.
+  const { originalMethod } = res.req as { originalMethod?: string }
+  if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
+  const asJson = (sent: unknown) => express.response.json.call(res, sent)
+  res.statusCode = status
+  const parts = Array.isArray(body) ? body.map(normalizeBatchPart) : []
+  // No request of the batch was carried out, so a client can safely retry all of it.
+  if (parts.length > 0 && parts.every(isUnavailable)) return sendNormalized(res, 503, {})
+  if (status < 400) return asJson(Array.isArray(body) ? parts : body)
+  const { status: told, ...fault } = toErrorBody(status, body)
+  res.statusCode = told
+  res.locals.refusal = `code ${fault.code}`
+  if (told === 503) res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
+  if (told === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(RETRY_AFTER_S))
+  return asJson(fault)
+}
+
+const RETRY_AFTER_S = 300
+
+/** Some errors of Parse end the response directly, with a text without a type. */
+function endResponse(this: Response, ...args: unknown[]): Response {
+  const { isSent: given, isHeld: held } = responseStateOf(this)
+  if (held) return this
+  const bare = !given && this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
+  if (bare) return this.json(parseChunk(args[0]))
+  return (express.response.end as (...args: unknown[]) => Response).apply(this, args)
+}
+
+/**
+ * Responds to database outages and timeouts.
+ * @returns true if it responded
+ */
+export function respondToDatabaseError(error: unknown, res: Response): boolean {
+  const [outage, overdue] = [isOutage(error), isDeadlineError(error)]
+  if (outage) res.status(503).json({})
+  else if (overdue) res.status(408).json({ code: parseErrorCode.timeout })
+  return outage || overdue
+}
+
+/** Responds to requests that Parse passes on: unknown routes and errors. */
+export function respondToUnhandled(error: unknown, res: Response, log: Logger): void {
+  if (responseStateOf(res).isSent) return
+  if (error === undefined) {
+    res.status(404).json({ code: parseErrorCode.notFound, error: 'No such route' })
+    return
+  }
+  const { status, retryAfter } = error as { status?: unknown; retryAfter?: number }
+  const refused = typeof status === 'number' && status >= 400 && status < 500
+  if (!refused) log.error({ err: error }, 'A request failed')
+  if (retryAfter !== undefined) res.set('Retry-After', String(retryAfter))
+  res.status(refused ? status : 500).json({})
+}
+
+function toErrorBody(status: number, body: unknown): ErrorBody {
+  const {
+    code: given,
+    error,
+    message,
+  } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }
+  const text = [error, message].find((part) => typeof part === 'string' && part !== '') as string | undefined
+  // Parse reports an exceeded rate limit as code 100, "connection failed".
+  if (status === 429 || given === 100)
+    return { status: 429, code: parseErrorCode.tooManyRequests, error: text ?? 'Too many requests' }
+  // Parse's error for a request without a key.
+  if (status === 403 && text === 'unauthorized')
+    return { status, code: parseErrorCode.forbidden, error: UNAUTHORIZED_MESSAGE }
+  if (given === parseErrorCode.invalidSession)
+    return { status: 401, code: given, error: text ?? 'Invalid session token' }
+  if (given === parseErrorCode.timeout) return { status: 408, code: given, error: 'The query took too long' }
+  if (status === 503 || (given === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
+    return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
+  if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
+  const known = typeof given === 'number' ? given : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
+  return { status, code: known, error: text ?? 'The request is malformed' }
+}
+
+const UNAUTHORIZED_MESSAGE =
+  'unauthorized: send X-Parse-Application-Id, and with its key one of X-Parse-REST-API-Key, X-Parse-JavaScript-Key, X-Parse-Client-Key (Android, Apple, Flutter) and X-Parse-Windows-Key (.NET)'
+
+const CODE_BY_STATUS: Record<number, number> = {
+  401: parseErrorCode.invalidSession,
+  403: parseErrorCode.forbidden,
+  404: parseErrorCode.notFound,
+}
+
+/** Normalises one result of a batch; foreign errors have no code. */
+function normalizeBatchPart(part: unknown): unknown {
+  const { error } = (part ?? {}) as { error?: { code?: unknown } }
+  if (typeof error !== 'object' || error === null || typeof error.code === 'number') return part
+  return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
+}
+
+/** True if a request of a batch failed because of a database outage. */
+const isUnavailable = (part: unknown): boolean =>
+  toErrorBody(500, (part as { error?: unknown } | null)?.error).status === 503
+
+function parseChunk(chunk: unknown): unknown {
+  try {
+    return JSON.parse(String(chunk))
+  } catch {
+    return {}
+  }
+}

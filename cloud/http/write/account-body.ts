@@ -1,0 +1,37 @@
+import { parseErrorCode, Refusal } from '../request/parse-request.ts'
+
+/**
+ * Rejects account bodies on which Parse would fail, and normalises names so that each address belongs to one
+ * account.
+ * @throws Refusal 400 with 111 or 252
+ */
+export function checkAccountBody(body: unknown): void {
+  const account = (body ?? {}) as Record<string, unknown>
+  if (account.authData !== undefined)
+    throw new Refusal(
+      400,
+      parseErrorCode.unsupportedService,
+      'Accounts of the class family log in with a password only',
+    )
+  for (const name of ['username', 'email']) {
+    const value = account[name]
+    if (typeof value === 'string') account[name] = value.toLowerCase()
+  }
+  for (const name of ['username', 'email', 'password']) {
+    const value = account[name]
+    if (typeof value === 'string' && value.includes('\0'))
+      throw new Refusal(400, parseErrorCode.incorrectType, `${name} contains an invalid character`)
+  }
+}
+
+/**
+ * Rejects the removal of required account fields.
+ * @throws Refusal 400/111
+ */
+export function checkAccountChange(body: unknown): void {
+  for (const name of ['username', 'email', 'password']) {
+    const { [name]: value } = (body ?? {}) as Record<string, unknown>
+    if (value !== undefined && typeof value !== 'string')
+      throw new Refusal(400, parseErrorCode.incorrectType, `${name} must be a string`)
+  }
+}

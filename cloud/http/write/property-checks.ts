@@ -1,0 +1,101 @@
+import { type ParseRequest, parseErrorCode, Refusal } from '../request/parse-request.ts'
+import { fieldTypeOf } from '../request/served-classes.ts'
+import { isAcl } from './acl.ts'
+
+type FieldOperation = { __op: string }
+
+/**
+ * Rejects bodies that Parse would silently drop, misplace, or never answer: impossible property names, paths
+ * deeper than `payload.mood`, and operations or whole objects inside values.
+ * @throws Refusal 400 with 105, 107, 111 or 123
+ */
+export async function checkProperties(
+  req: ParseRequest,
+  { method, className, body }: { method: string; className: string; body: unknown },
+): Promise<void> {
+  for (const [name, value] of Object.entries(body ?? {})) {
+    checkPropertyName(method, className, name)
+    if (name.includes('.') && !isPartValue(value))
+      rejectProperty(
+        parseErrorCode.invalidJson,
+        `${name}, a part of a property, takes a value or the operation Delete`,
+      )
+    if (name === 'ACL' && (className === '_User' || !isAcl(value)))
+      rejectProperty(parseErrorCode.invalidAcl, 'the ACL is malformed, or must not be set by clients')
+    if (isOperation(value)) Object.values(value).forEach(checkNestedValue)
+    else checkNestedValue(value)
+  }
+  checkDeletedParts(Object.entries(body ?? {}))
+  await checkOperations(req, className, body)
+}
+
+/**
+ * Parse writes the whole object when one of its parts is set, so no other part can be deleted in the same
+ * update.
+ */
+function checkDeletedParts(properties: [string, unknown][]): void {
+  const rootOf = (name: string): string | undefined => name.split('.')[0]
+  const set = properties.filter((property) => !isDeletedPart(property)).map(([name]) => rootOf(name))
+  const deleted = properties.filter(isDeletedPart).map(([name]) => rootOf(name))
+  const both = deleted.find((root) => set.includes(root))
+  if (both !== undefined)
+    rejectProperty(parseErrorCode.invalidJson, `parts of ${both} must not be set and deleted in one request`)
+}
+
+const isDeletedPart = ([name, value]: [string, unknown]): boolean => name.includes('.') && isOperation(value)
+
+function checkPropertyName(method: string, className: string, name: string): void {
+  const names = method === 'PUT' ? /^[A-Za-z]\w*(\.[^.$]+)?$/ : /^[A-Za-z]\w*$/
+  if (!names.test(name))
+    rejectProperty(parseErrorCode.invalidKey, `${name.slice(0, 40)} is not the name of a property`)
+  const [root = '', part] = name.split('.')
+  if (part === undefined) return
+  const type = root === 'ACL' ? 'ACL' : (fieldTypeOf(className, root) ?? 'Object')
+  if (type !== 'Object') rejectProperty(parseErrorCode.incorrectType, `${root} is a ${type}: it has no parts`)
+}
+
+/** Required property type by operation. */
+const OPERAND_TYPES: Record<string, string> = {
+  Increment: 'Number',
+  Add: 'Array',
+  AddUnique: 'Array',
+  Remove: 'Array',
+  AddRelation: 'Relation',
+  RemoveRelation: 'Relation',
+  Batch: 'Relation',
+}
+
+/**
+ * Rejects operations on properties of another type, on which Parse would fail. Types inside an object are
+ * unknown, so only Delete is permitted there.
+ */
+async function checkOperations(req: ParseRequest, className: string, body: unknown): Promise<void> {
+  const operations = Object.entries(body ?? {}).filter(([, value]) => isOperation(value))
+  if (operations.length === 0) return
+  const schema = await req.config.database.loadSchema()
+  const shape = await schema.getOneSchema(className).catch(() => undefined)
+  for (const [name, { __op: operation }] of operations) {
+    const expected = OPERAND_TYPES[operation]
+    const type = name.includes('.') ? 'Object' : shape?.fields[name]?.type
+    if (expected && type && type !== expected)
+      rejectProperty(parseErrorCode.incorrectType, `${name} is a ${type}: it has no operation ${operation}`)
+  }
+}
+
+function checkNestedValue(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  if (isOperation(value) || (value as { __type?: unknown }).__type === 'Object')
+    rejectProperty(parseErrorCode.invalidJson, 'a value must not contain an operation or a Parse object')
+  Object.values(value).forEach(checkNestedValue)
+}
+
+/** Parse fails on null as the value of a part, and checks too late what an operation applies to. */
+const isPartValue = (value: unknown): boolean =>
+  value !== null && (!isOperation(value) || value.__op === 'Delete')
+
+const isOperation = (value: unknown): value is FieldOperation =>
+  (value as { __op?: unknown } | null | undefined)?.__op !== undefined
+
+function rejectProperty(refusal: number, message: string): never {
+  throw new Refusal(400, refusal, message)
+}

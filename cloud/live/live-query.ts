@@ -1,0 +1,110 @@
+import { compileFilter } from '@health-record-service/embedded-mongo/matcher'
+import Parse from 'parse/node'
+import { type ClassName, isClassName } from '../../records/kinds.ts'
+import type { RecordChange } from '../../records/live/changes.ts'
+import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { describeUnknownClass } from '../http/disabled-endpoints.ts'
+import { readListQuery } from '../http/query/list-query.ts'
+import { readFieldList } from '../http/query/query-parameters.ts'
+import { createQueryBudget } from '../http/query/where.ts'
+import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
+import { createServedClassCheck } from '../http/request/served-classes.ts'
+import type { ParseTransform } from '../parse-server/internals.ts'
+
+/** A validated live query, ready to match changes. */
+export interface LiveQuery {
+  className: ClassName
+  where: Record<string, unknown>
+  matches(document: ParseDocument): boolean
+  /** Fields to send; undefined means all. */
+  keys: readonly string[] | undefined
+  /** Fields of which at least one must have changed. */
+  watch: readonly string[] | undefined
+}
+
+/** Event for a subscription, with the record in Parse format. */
+export interface LiveEvent {
+  op: 'create' | 'update' | 'enter' | 'leave' | 'delete'
+  object: ParseDocument
+  original?: ParseDocument | undefined
+}
+
+const isServedClass = createServedClassCheck(false)
+
+/**
+ * Parses a query like that of a list, but without subqueries, which every change would have to run again.
+ * @throws Refusal
+ */
+export async function readLiveQuery(
+  query: Record<string, unknown>,
+  forms: ParseTransform,
+): Promise<LiveQuery> {
+  const { className, where = {}, keys, fields, watch } = query
+  if (!isClassName(className))
+    throw new Refusal(
+      400,
+      parseErrorCode.forbidden,
+      describeUnknownClass(typeof className === 'string' ? className : ''),
+    )
+  const read = readListQuery({ where, keys: keys ?? fields }, className, {
+    serves: isServedClass,
+    budget: { ...createQueryBudget(), subqueries: 0 },
+  })
+  const conditions = read.where ?? {}
+  return {
+    className,
+    where: conditions,
+    matches: await createMatcher(className, structuredClone(conditions), forms),
+    keys: read.keys?.split(','),
+    watch: watch === undefined ? undefined : readFieldList(watch, 'watch')?.split(','),
+  }
+}
+
+/** @throws Refusal for conditions whose values have an impossible type */
+async function createMatcher(className: ClassName, conditions: object, forms: ParseTransform) {
+  try {
+    return compileFilter(await forms.toFilter(className, conditions))
+  } catch (error) {
+    const told =
+      error instanceof Parse.Error
+        ? error
+        : { code: parseErrorCode.invalidQuery, message: UNSUPPORTED_CONDITIONS }
+    throw new Refusal(400, told.code, told.message)
+  }
+}
+
+const UNSUPPORTED_CONDITIONS = 'Objects cannot be compared with these conditions'
+
+/** True if the caller may read the record before or after the change. */
+export const isReadable = (caller: Caller, { before, after }: RecordChange): boolean =>
+  isPermitted(after?._rperm, caller) || isPermitted(before?._rperm, caller)
+
+/**
+ * Converts a change to the event for a subscription. A record may enter or leave the query, or become
+ * readable or unreadable. The event never contains data that the caller may not read now.
+ */
+export function toLiveEvent(
+  { matches, watch }: LiveQuery,
+  caller: Caller,
+  { before, after }: RecordChange,
+): LiveEvent | undefined {
+  const readable = (document: ParseDocument | null) =>
+    document !== null && isPermitted(document._rperm, caller)
+  const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
+  const [was, is] = [fits(before), fits(after)]
+  if (before && !after) return was ? { op: 'delete', object: before } : undefined
+  if (!after || (!was && !is)) return undefined
+  if (!is)
+    return {
+      op: 'leave',
+      object: (readable(after) ? after : before) as ParseDocument,
+      original: before ?? undefined,
+    }
+  const hasChanged = !watch || watch.some((field) => !isEqual(before?.[field], after[field]))
+  if (was) return hasChanged ? { op: 'update', object: after, original: before as ParseDocument } : undefined
+  if (before) return { op: 'enter', object: after, original: readable(before) ? before : undefined }
+  return hasChanged ? { op: 'create', object: after } : undefined
+}
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -1,0 +1,85 @@
+import type { Db } from 'mongodb'
+import { type BatchedLookup, createBatchedLookup } from '../../../records/store/batching/batched-lookup.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import { isOutage, unavailableError } from '../../../records/store/documents/outage.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import type { CachedDocumentLookup } from '../../../records/store/write-ahead.ts'
+
+type FoundObject = Record<string, unknown> & { objectId: string; _wperm?: string[] }
+type AdapterFind = (
+  this: unknown,
+  className: string,
+  schema: unknown,
+  query: object,
+  options: object,
+) => Promise<FoundObject[]>
+
+/** Parse Server's conversion of a document to an object; it removes the permissions from the document. */
+export type ToObject = (className: string, document: object, schema: unknown) => FoundObject
+
+/** Limit of cached reads, one per running update. Beyond it the oldest object is read again. */
+const MAX_CACHED_READS = 1000
+
+/** Options of Parse Server's read of a single object for a trigger. */
+const SINGLE_READ_OPTIONS = { sort: {}, caseInsensitive: false }
+const isSingleRead = (options: object): boolean =>
+  JSON.stringify(options) === JSON.stringify(SINGLE_READ_OPTIONS)
+
+const objectKey = (className: string, objectId: unknown): string => `${className}$${objectId}`
+
+/** True for the read whose result Parse Server only counts. */
+const isPermissionCheck = (options: object): boolean => Object.keys(options).join() === 'readPreference'
+
+/**
+ * Parse Server reads an object before a trigger, and again to check the write permission. This cache batches
+ * simultaneous first reads and answers the second one from the first. It grants nothing, because the update
+ * repeats the permission as a condition. The history gets the object that was read.
+ */
+export function cacheTriggerReads(
+  adapter: { find: AdapterFind; database: Db },
+  toObject: ToObject,
+): CachedDocumentLookup {
+  const { find } = adapter
+  const lookups = new Map<string, BatchedLookup<ParseDocument>>()
+  const remembered = new Map<string, ParseDocument>()
+
+  const lookupIn = (className: string): BatchedLookup<ParseDocument> => {
+    const among = (ids: string[]) =>
+      documentCollection({ db: adapter.database }, className).find({ _id: { $in: ids } })
+    const lookup =
+      lookups.get(className) ??
+      createBatchedLookup(
+        ({ _id }) => _id,
+        (ids) => among(ids).toArray() as Promise<ParseDocument[]>,
+      )
+    lookups.set(className, lookup)
+    return lookup
+  }
+
+  const readOne = async (className: string, schema: unknown, objectId: string): Promise<FoundObject[]> => {
+    const document = await lookupIn(className)(objectId).catch((error: unknown) => {
+      throw isOutage(error) ? unavailableError(error) : error
+    })
+    if (!document) return []
+    if (remembered.size >= MAX_CACHED_READS) remembered.delete(remembered.keys().next().value ?? '')
+    remembered.set(objectKey(className, objectId), document)
+    return [toObject(className, structuredClone(document), schema)]
+  }
+
+  adapter.find = async function (className, schema, query, options) {
+    const { objectId, _wperm: wanted, ...more } = query as { objectId?: unknown; _wperm?: { $in: unknown[] } }
+    const isOne = typeof objectId === 'string' && Object.keys(more).length === 0 && !className.startsWith('_')
+    if (isOne && !wanted && isSingleRead(options)) return readOne(className, schema, objectId)
+    const permitted =
+      isOne && wanted && isPermissionCheck(options) && remembered.get(objectKey(className, objectId))?._wperm
+    if (!permitted) return find.call(this, className, schema, query, options)
+    return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
+  }
+
+  return (className, objectId) => {
+    const key = objectKey(className, objectId)
+    const document = remembered.get(key)
+    remembered.delete(key)
+    return document
+  }
+}

@@ -1,0 +1,189 @@
+import type { Db } from 'mongodb'
+import { accountLockedError } from '../../records/accounts/login/unknown-address-lockout.ts'
+import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
+import { newSecret } from '../../records/accounts/user/secret.ts'
+import { usersOf } from '../../records/accounts/user/user.ts'
+import { unavailableError } from '../../records/store/documents/outage.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { UNAVAILABLE_MESSAGE } from './adapter/database-errors.ts'
+import { preventStaleRoles } from './adapter/role-cache.ts'
+import { type AccountInternals, loadAccountInternals } from './internals.ts'
+
+/** Codes of Parse.Error. */
+const parseErrorCode = {
+  objectNotFound: 101,
+  validation: 142,
+  usernameMissing: 200,
+  passwordMissing: 201,
+  usernameTaken: 202,
+  emailTaken: 203,
+}
+
+const errorCodeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
+const errorMessageOf = (error: unknown): string =>
+  typeof error === 'string' ? error : String((error as Error | undefined)?.message ?? '')
+
+/** Implements our credentials interface with Parse Server, which must have started. */
+export async function createParseCredentials(appId: string, db: Db): Promise<Credentials> {
+  const parse = await loadAccountInternals(appId)
+  const { config, auth, rest } = parse
+  const request = (email: string, password: string, installationId?: string) => ({
+    config,
+    auth: auth.nobody(config),
+    info: { context: {}, installationId },
+    body: { email, password },
+    query: {},
+  })
+  return translateOutages({
+    ...createSessionMethods(parse),
+    ...createLinkMethods(parse, db),
+    async signUp({ id, ...account }) {
+      const made = await rest
+        .create(config, auth.master(config), '_User', toUserData(account), { newId: id })
+        .catch((error: unknown) => Promise.reject(toSignUpError(error)))
+      return made.response.objectId
+    },
+    async logIn(email, password, installationId) {
+      const { response } = await parse.users
+        .handleLogIn(request(email, password, installationId))
+        .catch((error: unknown) => Promise.reject(toLoginError(error)))
+      return response
+    },
+    async checkPassword(email, password) {
+      await parse.users
+        .handleVerifyPassword(request(email, password))
+        .catch((error: unknown) => Promise.reject(toLoginError(error)))
+    },
+    async changePassword(objectId, password) {
+      await rest
+        .update(config, auth.master(config), '_User', { objectId }, { password })
+        .catch(async (error: unknown) => {
+          // Parse fails with an internal error for a user who was deleted meanwhile.
+          const user = await db.collection<{ _id: string }>('_User').findOne({ _id: objectId })
+          throw user ? toPolicyError(error) : new ServiceError('NotFound')
+        })
+    },
+  })
+}
+
+/** Converts Parse's errors during a database outage, in all functions. */
+function translateOutages(credentials: Credentials): Credentials {
+  const told = Object.entries<CredentialsMethod>({ ...credentials }).map(([name, ask]) => [
+    name,
+    (...args: never[]) =>
+      ask(...args).catch((error: unknown) => {
+        throw errorMessageOf(error) === UNAVAILABLE_MESSAGE ? unavailableError(error) : error
+      }),
+  ])
+  return Object.fromEntries(told)
+}
+
+type CredentialsMethod = (...args: never[]) => Promise<unknown>
+
+function createSessionMethods({ config, createSession }: AccountInternals) {
+  return {
+    async beginSession(userId, authProvider) {
+      const createdWith = { action: 'login', authProvider }
+      const session = createSession(config, { userId, createdWith })
+      await session.createSession()
+      return session.sessionData.sessionToken
+    },
+    async forgetSessions(tokens) {
+      for (const token of tokens) await config.cacheController.user.del(token)
+    },
+    forgetRoles: preventStaleRoles(config.cacheController.role),
+  } satisfies Partial<Credentials>
+}
+
+function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
+  const { userController } = config
+  return {
+    async resendActivation(email) {
+      const user = await usersOf(db).findOne({ email }, { projection: { username: 1 } })
+      if (!user) return
+      await userController
+        .resendVerificationEmail(user.username, { auth: auth.nobody(config) })
+        .catch((error: unknown) => {
+          // Parse rejects with undefined if the account was activated meanwhile, and with 101 if it was
+          // deleted.
+          if (error !== undefined && errorCodeOf(error) !== parseErrorCode.objectNotFound) throw error
+        })
+    },
+    async sendPasswordReset(email) {
+      await userController.sendPasswordResetEmail(email).catch((error: unknown) => {
+        if (errorCodeOf(error) !== parseErrorCode.objectNotFound) throw error
+      })
+    },
+    async createPasswordToken(email, days) {
+      const token = newSecret()
+      const expiresAt = new Date(Date.now() + days * 24 * 3_600_000)
+      const $set = { _perishable_token: token, _perishable_token_expires_at: expiresAt }
+      await usersOf(db).updateOne({ email }, { $set } as object)
+      return token
+    },
+    async resetPassword(token, newPassword) {
+      await userController
+        .updatePassword(token, newPassword)
+        .catch((error: unknown) => Promise.reject(toResetError(error)))
+    },
+  } satisfies Partial<Credentials>
+}
+
+function toUserData({
+  email,
+  password,
+  name,
+  language,
+  username,
+  termsVersion,
+  invited,
+}: NewAccount): object {
+  const now = { __type: 'Date', iso: new Date().toISOString() }
+  return {
+    username: username ?? email,
+    email,
+    password,
+    ...(name === undefined ? {} : { name }),
+    ...(language === undefined ? {} : { language }),
+    ...(invited ? { invitedAt: now } : {}),
+    ...(termsVersion === undefined ? {} : { termsVersion, termsAcceptedAt: now }),
+  }
+}
+
+function toSignUpError(error: unknown): unknown {
+  const taken =
+    errorCodeOf(error) === parseErrorCode.usernameTaken || errorCodeOf(error) === parseErrorCode.emailTaken
+  if (!taken) return toPolicyError(error)
+  return new ServiceError('Conflict', { detail: 'The address already has an account.', cause: error })
+}
+
+/** An empty name or password counts as wrong. */
+function toLoginError(error: unknown): unknown {
+  if (
+    errorCodeOf(error) === parseErrorCode.usernameMissing ||
+    errorCodeOf(error) === parseErrorCode.passwordMissing
+  )
+    return new ServiceError('InvalidCredentials')
+  if (errorCodeOf(error) !== parseErrorCode.objectNotFound) return error
+  return errorMessageOf(error).includes('locked')
+    ? accountLockedError()
+    : new ServiceError('InvalidCredentials')
+}
+
+function toPolicyError(error: unknown): unknown {
+  if (errorCodeOf(error) !== parseErrorCode.validation) return error
+  return new ServiceError('RuleViolated', { violations: [toPasswordViolation(errorMessageOf(error))] })
+}
+
+function toResetError(error: unknown): unknown {
+  const message = errorMessageOf(error)
+  if (/token is invalid|link has expired/.test(message)) return new ServiceError('LinkExpired')
+  return /password/i.test(message)
+    ? new ServiceError('RuleViolated', { violations: [toPasswordViolation(message)] })
+    : error
+}
+
+const toPasswordViolation = (message: string) =>
+  /same as last/.test(message)
+    ? { path: 'newPassword', code: 'password-used-before', message: 'was used recently' }
+    : { path: 'newPassword', code: 'password-refused', message: `is refused: ${message.replace(/\.$/, '')}` }

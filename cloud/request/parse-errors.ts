@@ -1,0 +1,63 @@
+import Parse from 'parse/node'
+import type { ClassKind } from '../../records/ehr-records/kind.ts'
+import { missingProperties, type ValidationFaults } from '../../records/ehr-records/record-validation.ts'
+import { isOutage } from '../../records/store/documents/outage.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
+import { UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
+
+/** The same error for objects that do not exist, belong to others, or do not belong together. */
+export const notFoundError = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
+
+/** Error for an object that the caller may read but not change. */
+export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
+
+/** Error for an object that violates a rule. */
+export const validationError = (...violations: Violation[]) =>
+  new Parse.Error(Parse.Error.VALIDATION_ERROR, formatViolations(violations))
+
+const missingPropertiesError = (names: readonly string[]) =>
+  new Parse.Error(Parse.Error.SCRIPT_FAILED, `Missing required properties: ${names.join(', ')}`)
+
+/** @throws Parse.Error 141 with every missing property, otherwise 142 with every violation */
+export function rejectFaults({ missing, violations }: ValidationFaults): void {
+  if (missing.length > 0) throw missingPropertiesError(missing)
+  if (violations.length > 0) throw validationError(...violations)
+}
+
+/** @throws Parse.Error 141 with every required property that is absent or null */
+export const requireProperties = (
+  required: readonly string[] | undefined,
+  values: Record<string, unknown>,
+): void => rejectFaults({ missing: missingProperties(required, values), violations: [] })
+
+/** Marks database outages; otherwise Parse treats every error of a trigger as a refusal. */
+export const translateOutage = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE_MESSAGE) : error
+  })
+
+/** @throws Parse.Error 119 for an object that changes only together with its source */
+export function rejectForbiddenChange({ refuseChange }: ClassKind, values: Record<string, unknown>): void {
+  try {
+    refuseChange?.(values as never)
+  } catch (error) {
+    throw error instanceof ServiceError ? forbiddenError(error.detail ?? '') : error
+  }
+}
+
+/**
+ * Converts errors of the stores to Parse errors. An object of another person gets the same error as a missing
+ * one.
+ */
+export async function translateServiceErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    if (error.error === 'RuleViolated') throw validationError(...error.violations)
+    if (error.error === 'TooManyRequests')
+      throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
+    throw error.error === 'NotFound' || error.error === 'Forbidden' ? notFoundError() : error
+  }
+}

@@ -1,0 +1,38 @@
+import Parse from 'parse/node'
+import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { loadCaller } from '../request/caller.ts'
+
+const SUBJECT_FIELD = 'subjectId'
+
+type FindRequest = Parse.Cloud.BeforeFindRequest<Parse.Object>
+/** The SDK's type lacks the objects. */
+type AfterFindRequest = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[] }
+
+/**
+ * Restricts queries by subject to EHRs whose subject the caller may know. Otherwise a caller could guess it
+ * letter by letter.
+ */
+export async function beforeFindEhr(
+  records: StoreContext,
+  request: FindRequest,
+): Promise<Parse.Query | undefined> {
+  const { where, ...rest } = request.query.toJSON()
+  if (!JSON.stringify([where, rest]).includes(SUBJECT_FIELD)) return undefined
+  const unnamed = await findAnonymizedEhrs(records, await loadCaller(request))
+  if (unnamed.size === 0) return undefined
+  const named = { objectId: { $nin: [...unnamed] } }
+  return new Parse.Query('Ehr').withJSON({ ...rest, where: { $and: [where, named] } })
+}
+
+/** Removes the subject from anonymized EHRs. */
+export async function afterFindEhr(
+  records: StoreContext,
+  request: AfterFindRequest,
+): Promise<Parse.Object[]> {
+  const { objects } = request
+  if (objects.length === 0) return objects
+  const unnamed = await findAnonymizedEhrs(records, await loadCaller(request))
+  for (const object of objects) if (unnamed.has(object.id ?? '')) object.unset(SUBJECT_FIELD)
+  return objects
+}

@@ -1,0 +1,98 @@
+import Parse from 'parse/node'
+import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-records/kind.ts'
+import { resolveParent } from '../../../records/ehr-records/parents.ts'
+import { deriveClassFields, validateClassCreate } from '../../../records/ehr-records/record-validation.ts'
+import { requireCapacity } from '../../../records/ehr-records/refusals/capacity.ts'
+import { prepareEhrCreation } from '../../../records/ehrs/creation/ehr-creation.ts'
+import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
+import { newId } from '../../../records/store/documents/ids.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { runStoreTransaction, type StoreContext } from '../../../records/store/writing/transaction.ts'
+import { fromClassForm } from '../../../schemas/forms/class-form.ts'
+import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { clearCachedRoles, loadCaller } from '../../request/caller.ts'
+import { rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
+import { clientValuesOf, discardAcl, toAttributes } from './attributes.ts'
+import { toRecord, writeWithDerived } from './derived-writes.ts'
+import type { TriggerContext } from './trigger-context.ts'
+
+type BeforeSaveRequest = Parse.Cloud.BeforeSaveRequest
+
+/** Parent and permissions of a new object. */
+interface RecordPlacement {
+  ehrId: string
+  permissions: Permissions
+  /** Parent, if it has been looked up. */
+  parent?: ParseDocument
+}
+
+/** Validates a new object, finds its parent, and sets its system values. */
+export async function beforeCreate(
+  family: TriggerContext,
+  plain: ClassKind,
+  request: BeforeSaveRequest,
+): Promise<void> {
+  const { object } = request
+  discardAcl(object)
+  const values = clientValuesOf(object)
+  for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
+  const kind = await translateServiceErrors(() => resolveRules(family.records, plain, values))
+  rejectFaults(validateClassCreate(kind, values))
+  const caller = await loadCaller(request)
+  // The id is needed before the write: roles, history and audit refer to it.
+  const id = newId()
+  object.id = id
+  const { ehrId, permissions, parent } = await findPlacement(family, kind, request, caller, values)
+  object.set({
+    ...('ehrId' in kind.place && { ehrId }),
+    ...toAttributes(deriveClassFields(kind, values)),
+    ...Object.fromEntries(markedFieldNames(kind.fields, 'status').map((name) => [name, 'ACTIVE'])),
+    version: 1,
+    ACL: toAcl(permissions),
+  })
+  await family.announce(caller, { action: 'create', collection: kind.collection, id, ehrId })
+  const after = toRecord(kind, id, clientValuesOf(object))
+  await writeWithDerived(family, kind, caller, { transition: { before: null, after, permissions }, parent })
+}
+
+async function findPlacement(
+  { records, find }: TriggerContext,
+  kind: ClassKind,
+  request: BeforeSaveRequest,
+  caller: Caller,
+  values: Values,
+): Promise<RecordPlacement> {
+  // The schemas guarantee strings for the properties that the class has.
+  const { subjectId, ehrId, carePlanId, goalId } = values as Record<string, string>
+  if (subjectId !== undefined) return createEhrForObject(records, request, caller, subjectId)
+  const { id = '' } = request.object
+  return translateServiceErrors(async () => {
+    const place = await resolveParent(find, caller, kind, id, { ehrId, carePlanId, goalId })
+    await requireCapacity(records, kind, { ...fromClassForm(kind.fields, values), ehrId: place.ehrId, id })
+    return place
+  })
+}
+
+/** Stores the fields that the rules of EHR creation add. */
+async function createEhrForObject(
+  records: StoreContext,
+  request: BeforeSaveRequest,
+  caller: Caller,
+  subjectId: string,
+): Promise<RecordPlacement> {
+  const { id = '' } = request.object
+  const ehr = { _id: id, subjectId }
+  const { permissions, ...kept } = await translateServiceErrors(() =>
+    runStoreTransaction(records, (tx) => prepareEhrCreation(records, tx, caller, ehr)),
+  )
+  request.object.set(kept)
+  await clearCachedRoles(request, caller.userId)
+  return { ehrId: id, permissions }
+}
+
+function toAcl({ read, write }: Permissions): Parse.ACL {
+  const acl = new Parse.ACL()
+  for (const who of read) acl.setReadAccess(who, true)
+  for (const who of write) acl.setWriteAccess(who, true)
+  return acl
+}

@@ -1,0 +1,107 @@
+import type Parse from 'parse/node'
+import { closeObject } from '../../../records/care-plans/close-object.ts'
+import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
+import {
+  alreadyClosedViolation,
+  deriveClassFields,
+  derivedFieldNames,
+  validateClassUpdate,
+} from '../../../records/ehr-records/record-validation.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { loadCaller } from '../../request/caller.ts'
+import {
+  rejectFaults,
+  rejectForbiddenChange,
+  translateServiceErrors,
+  validationError,
+} from '../../request/parse-errors.ts'
+import {
+  clientValuesOf,
+  discardAcl,
+  keepChangedProperties,
+  permissionsOf,
+  toAttributes,
+} from './attributes.ts'
+import { toRecord, writeWithDerived } from './derived-writes.ts'
+import type { TriggerContext } from './trigger-context.ts'
+
+type BeforeSaveRequest = Parse.Cloud.BeforeSaveRequest
+
+/** Validates an update and the resulting object. Parse has checked the write permission. */
+export async function beforeUpdate(
+  family: TriggerContext,
+  plain: ClassKind,
+  request: BeforeSaveRequest,
+): Promise<void> {
+  const { records } = family
+  const { object, original } = request
+  // A body may name another object: `set` would take it for the written one.
+  if (object.id !== original?.id) throw validationError(FIXED_ID_VIOLATION)
+  const stored = original ? clientValuesOf(original) : {}
+  rejectForbiddenChange(plain, stored)
+  discardAcl(object)
+  const changed = keepChangedProperties(object, stored)
+  const values = clientValuesOf(object)
+  const kind = await translateServiceErrors(() => resolveRules(records, plain, stored))
+  rejectFaults(validateClassUpdate(kind, values, changed))
+  setDependentFields(kind, object, values, changed)
+  const caller = await loadCaller(request)
+  const violations = kind.reservedViolations?.(caller, { ...stored, id: object.id }, values) ?? []
+  rejectFaults({ missing: [], violations })
+  const { id = '' } = object
+  if (markedFieldNames(kind.fields, 'status').some((name) => changed.includes(name))) {
+    await closeRecord(records, caller, kind.name as ClosableClass, object, changed)
+    return family.joinWrite(kind.name, id, (save) => save())
+  }
+  object.increment('version')
+  const recordIn = (values: Record<string, unknown>) => toRecord(kind, id, values)
+  const transition = {
+    before: recordIn(stored),
+    after: recordIn(clientValuesOf(object)),
+    permissions: permissionsOf(object),
+  }
+  await writeWithDerived(family, kind, caller, { transition, changed, version: stored.version })
+}
+
+const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'may not be changed' }
+
+/** Writes dependent fields together, including derived ones. */
+function setDependentFields(
+  kind: ClassKind,
+  object: Parse.Object,
+  values: Record<string, unknown>,
+  changed: readonly string[],
+): void {
+  const { dependentFields: together, fixedDerived: once = [] } = kind.rules
+  if (!together.some((name) => changed.includes(name))) return
+  for (const name of together)
+    if (name in values) object.set(name, object.get(name))
+    else object.unset(name)
+  for (const name of derivedFieldNames(kind)) object.unset(name)
+  object.set(toAttributes(deriveClassFields(kind, values)))
+  for (const name of once) object.revert(name)
+}
+
+/** Closable records. */
+type ClosableClass = 'CarePlan' | 'Goal' | 'Task'
+
+/**
+ * Closes a record. Its status leaves ACTIVE once, so the whole update is written here in a transaction that
+ * only one of two concurrent requests passes. Parse then writes an update without changes.
+ */
+async function closeRecord(
+  records: StoreContext,
+  caller: Caller,
+  className: ClosableClass,
+  object: Parse.Object,
+  changed: readonly string[],
+): Promise<void> {
+  const id = object.id ?? ''
+  const fields = Object.fromEntries(changed.map((name) => [name, object.get(name)]))
+  const version = await closeObject(records, caller, { className, id, ehrId: object.get('ehrId'), fields })
+  if (version === undefined) throw validationError(alreadyClosedViolation)
+  for (const name of object.dirtyKeys()) object.revert(name)
+  object.increment('version', 0)
+}

@@ -1,0 +1,53 @@
+/** Permissions and owner of the files in the data directory. */
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { CommandError } from '../../values/errors.ts'
+
+/** A reason not to start, as a sentence for the operator. */
+export class StartFault extends Error {}
+
+/**
+ * Checks that this user may read and write the files, before a failure is taken for damage.
+ * @throws StartFault
+ */
+export const checkAccess = (directory: string, names: readonly string[]): void => {
+  for (const name of names)
+    try {
+      // The right to enter a directory does not include listing it or creating files in it.
+      accessSync(name, constants.R_OK | constants.W_OK | (name === '.' ? constants.X_OK : 0))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
+      const path = join(directory, name)
+      throw new StartFault(`cannot use data directory ${directory}: ${whyNoAccess(path, error)}`)
+    }
+}
+
+/** Explains why a file or directory cannot be used, and the remedy. */
+export const whyNoAccess = (path: string, error: unknown): string => {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EROFS') return `${path} lies on a disk that can only be read`
+  if (code !== 'EACCES' && code !== 'EPERM') return message
+  const user = process.getuid?.()
+  const { found, owner } = nearest(path)
+  if (user === undefined || owner === undefined) return `this user may not use ${path} (${message})`
+  return owner === user
+    ? `its owner, this user (uid ${user}), may not read and write ${found}: allow it with chmod u+rwX`
+    : `${found} belongs to another user (uid ${owner}), and this one (uid ${user}) may not read and write it: start it as that user, or change the owner with chown`
+}
+
+/** The path and its owner. If the path is hidden or missing: the nearest visible directory above it. */
+const nearest = (path: string): { found: string; owner: number | undefined } => {
+  for (let found = path; ; found = dirname(found))
+    try {
+      return { found, owner: statSync(found).uid }
+    } catch {
+      if (found === dirname(found)) return { found, owner: undefined }
+    }
+}
+
+/** Whether the system refused something (memory, room, open files, rights). The file may be undamaged. */
+export const isSystemFault = (error: unknown): boolean => {
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  // lmdb's own error numbers are negative.
+  return errno !== undefined || (typeof code === 'number' && code > 0 && !(error instanceof CommandError))
+}

@@ -1,0 +1,303 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { CLASS_NAMES, classKindOf, classKinds } from '../../records/kinds.ts'
+import { closedObject, withArticle } from '../../schemas/common.ts'
+import { AcqParams, AcqResult } from '../../schemas/measurements/acq.ts'
+import {
+  BloodPressureConditionParams,
+  BloodPressureConditionResult,
+} from '../../schemas/measurements/blood-pressure-condition.ts'
+import { BmiParams, BmiResult } from '../../schemas/measurements/bmi.ts'
+import { describeAccountPaths } from './class-accounts.ts'
+import {
+  type ClassOperation,
+  createDescribeOperation,
+  createErrorResponses,
+  type DescribeOperation,
+  ObjectCreated,
+  ObjectRemoved,
+  ObjectUpdated,
+} from './class-operation.ts'
+import type { Json, SchemaCollector } from './schema-collector.ts'
+
+const LIST_PARAMETERS = [
+  ['where', 'Filter, as a JSON condition', { type: 'string', examples: ['{"status":"ACTIVE"}'] }],
+  [
+    'order',
+    'Properties to sort by, separated by commas; `-` before one sorts descending',
+    { type: 'string', examples: ['-createdAt'] },
+  ],
+  [
+    'limit',
+    'Maximum number of objects: 100 by default, at most 1000',
+    { type: 'integer', minimum: 0, examples: [100] },
+  ],
+  ['skip', 'Number of objects to skip', { type: 'integer', minimum: 0, examples: [0] }],
+  ['count', '1 to include the number of matching objects', { type: 'integer', enum: [0, 1], examples: [1] }],
+] as const
+
+const createPathParameter = (name: string, description: string, schema: Json) => ({
+  ...{ name, in: 'path', required: true, description },
+  schema: { type: 'string', ...schema },
+})
+
+const CLASS_FAMILY_PARAMETERS: Record<string, Json> = {
+  ...Object.fromEntries(
+    LIST_PARAMETERS.map(([name, description, schema]) => [name, { name, in: 'query', description, schema }]),
+  ),
+  objectId: createPathParameter('objectId', 'Object id', { examples: ['m4RtYu78Io'] }),
+}
+const CLASS_NAME_PARAMETER = createPathParameter(
+  'className',
+  'Name of the class; the first object creates the class',
+  {
+    pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+    examples: ['BloodPressure'],
+  },
+)
+const referToParameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
+
+/**
+ * Describes the paths of the class family with their shared responses and parameters.
+ * @param open describes the open test environment: no sessions, and any class that a client creates
+ */
+export function describeClassFamily(
+  schemas: SchemaCollector,
+  open: boolean,
+): Record<'paths' | 'responses' | 'parameters', Json> {
+  const operationObject = createDescribeOperation(schemas, open)
+  const ofClasses = CLASS_NAMES.map((name) =>
+    describeClassPaths(
+      name,
+      name,
+      classKinds[name],
+      withClassSource(operationObject, name),
+      classKindOf(name).readOnly,
+    ),
+  )
+  const anything = { stored: AnyObject, create: AnyObject, update: AnyObject }
+  return {
+    paths: Object.assign(
+      describeAccountPaths(operationObject, open),
+      ...(open
+        ? [
+            withClassName(
+              describeClassPaths('{className}', 'Any', anything, withClassSource(operationObject, 'Any')),
+            ),
+          ]
+        : ofClasses),
+      describeFunctionPaths(operationObject),
+      describeBatchPath(operationObject),
+    ),
+    responses: createErrorResponses(schemas),
+    parameters: open
+      ? { ...CLASS_FAMILY_PARAMETERS, className: CLASS_NAME_PARAMETER }
+      : CLASS_FAMILY_PARAMETERS,
+  }
+}
+
+const AnyObject = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
+
+const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, about]) => [
+      path,
+      { ...about, parameters: [referToParameter('className'), ...((about.parameters ?? []) as Json[])] },
+    ]),
+  )
+
+/** An object as Parse returns it: with its ACL and, after a trigger, its class name. */
+const toParseSchema = (stored: TSchema): TSchema =>
+  stored === AnyObject
+    ? stored
+    : {
+        ...stored,
+        properties: {
+          ...stored.properties,
+          ACL: Type.Optional(
+            Type.Record(Type.String(), Type.Object({}, { additionalProperties: Type.Boolean() }), {
+              description: 'Access control list: read and write permissions by user id or `role:<name>`',
+              examples: [{ m4RtYu78Io: { read: true, write: true } }],
+            }),
+          ),
+          className: Type.Optional(Type.String({ description: 'Name of the class' })),
+        },
+      }
+
+const createResultsSchema = (name: string, item: TSchema) =>
+  closedObject(`${name}Objects`, 'The matching objects, and their number if requested', {
+    results: Type.Array(item, { description: 'Matching objects' }),
+    count: Type.Optional(Type.Integer({ description: 'Total number of matching objects', examples: [1] })),
+  })
+
+const FUNCTION_SCHEMAS: Readonly<Record<string, [takes: TSchema, result: TSchema]>> = {
+  bmi: [BmiParams, BmiResult],
+  acq: [AcqParams, AcqResult],
+  bloodPressureCondition: [BloodPressureConditionParams, BloodPressureConditionResult],
+}
+
+const describeFunctionPaths = (operationObject: DescribeOperation): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(FUNCTION_SCHEMAS).map(([name, [takes, result]]) => [
+      `/functions/${name}`,
+      {
+        post: operationObject({
+          operationId: `${name}Function`,
+          summary: takes.description ?? name,
+          description: 'Calculates without storing anything. Also available under `/1/functions`.',
+          source: 'Class-based family: Functions layer',
+          takes,
+          answers: [200, closedObject(`${result.$id}Answer`, 'Result of the function', { result })],
+        }),
+      },
+    ]),
+  )
+
+const BatchedRequest = Type.Object(
+  {
+    method: Type.Unsafe<string>({
+      ...{ type: 'string', enum: ['POST', 'PUT', 'DELETE', 'GET'] },
+      description: 'HTTP method',
+      examples: ['POST'],
+    }),
+    path: Type.String({
+      description: 'Path without a query string',
+      examples: ['/1/classes/Task'],
+      pattern: '^/1/',
+    }),
+    body: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'Body of the request',
+          examples: [{ goalId: 'g3HjKl56Ty', name: 'Buy good shoes' }],
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'A request of the batch' },
+)
+const Batch = closedObject('Batch', 'A batch of requests', {
+  requests: Type.Array(BatchedRequest, {
+    maxItems: 50,
+    description: 'Requests, carried out one by one in this order',
+  }),
+})
+const BatchOutcome = Type.Object(
+  {
+    success: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'Response to a successful request',
+          examples: [{ objectId: 't9VcXs40Re', createdAt: '2026-03-01T08:30:00.000Z' }],
+        },
+      ),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        {
+          code: Type.Integer({ description: 'Error code of Parse' }),
+          error: Type.String({ description: 'Error message' }),
+        },
+        { description: 'Error of a failed request', examples: [{ code: 101, error: 'Object not found.' }] },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'Result of a request: either success or error',
+    examples: [{ success: { objectId: 't9VcXs40Re', createdAt: '2026-03-01T08:30:00.000Z' } }],
+  },
+)
+const BatchOutcomes = Type.Array(BatchOutcome, {
+  $id: 'BatchOutcomes',
+  description: 'Results of the requests, in the same order',
+})
+
+const describeBatchPath = (operationObject: DescribeOperation): Record<string, Json> => ({
+  '/1/batch': {
+    post: operationObject({
+      operationId: 'sendBatch',
+      summary: 'Send up to 50 requests at once',
+      description:
+        'Each request counts against the rate limits and succeeds or fails on its own; a batch is not a transaction. Account requests are not accepted in a batch.',
+      source: 'batches of Parse SDKs',
+      extra: true,
+      takes: Batch,
+      answers: [200, BatchOutcomes],
+    }),
+  },
+})
+
+/** Classes that have a clause of their own in the specification. */
+const SPECIFIED_CLASSES = new Set(['Ehr', 'CarePlan', 'Goal', 'Custom', 'BloodPressure'])
+
+const withClassSource =
+  (operationObject: DescribeOperation, name: string) =>
+  (about: Omit<ClassOperation, 'source'>): Json =>
+    operationObject({
+      ...about,
+      source: `Class-based family: Data layer${SPECIFIED_CLASSES.has(name) ? `; Class ${name}` : ''}`,
+    })
+
+/**
+ * @param path name of the class in paths; `name` is its name in ids
+ * @param readOnly true if only the service writes objects of the class
+ */
+function describeClassPaths(
+  path: string,
+  name: string,
+  { stored, create, update }: Record<'stored' | 'create' | 'update', TSchema>,
+  operationObject: ReturnType<typeof withClassSource>,
+  readOnly = false,
+): Record<string, Json> {
+  const id = (verb: string) => `${verb}${name}Object`
+  const one = `${withArticle(name)} object`
+  return {
+    [`/1/classes/${path}`]: {
+      get: operationObject({
+        operationId: id('list'),
+        summary: `List ${name} objects`,
+        description:
+          'Returns the objects that the caller may read. With `distinct=<property>`, `results` contains the distinct values of that property.',
+        answers: [200, createResultsSchema(name, toParseSchema(stored))],
+        parameters: LIST_PARAMETERS.map(([filter]) => referToParameter(filter)),
+      }),
+      ...(!readOnly && {
+        post: operationObject({
+          operationId: id('create'),
+          summary: `Add ${one}`,
+          description: 'An invalid object gets an error that names every violation.',
+          takes: create,
+          answers: [201, ObjectCreated],
+        }),
+      }),
+    },
+    [`/1/classes/${path}/{objectId}`]: {
+      parameters: [referToParameter('objectId')],
+      get: operationObject({
+        operationId: id('get'),
+        summary: `Get ${one}`,
+        description: 'An object that the caller may not read gets the same error as one that does not exist.',
+        answers: [200, toParseSchema(stored)],
+      }),
+      ...(!readOnly && {
+        put: operationObject({
+          operationId: id('update'),
+          summary: `Update ${one}`,
+          description: 'Omitted properties keep their values; `{"__op": "Delete"}` removes a property.',
+          takes: update,
+          answers: [200, ObjectUpdated],
+        }),
+        delete: operationObject({
+          operationId: id('delete'),
+          summary: `Delete ${one}`,
+          description: 'Deletes the records that belong to it, too. The path family can restore it.',
+          answers: [200, ObjectRemoved],
+        }),
+      }),
+    },
+  }
+}

@@ -1,0 +1,137 @@
+import { createReadStream } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Type } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import { defineOperation, type Operation } from '../operation/operation.ts'
+import { rawBody } from '../reply/body-media.ts'
+import { replyWithCacheableText } from '../reply/cacheable-text.ts'
+import { replyWith } from '../reply/reply.ts'
+
+/** All assets come from the service and nothing is inline. The page works offline and under a strict CSP. */
+const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Health Record Service</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/readable.css">
+</head>
+<body>
+<div id="docs"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+/**
+ * Replaces the reference resolver of Swagger UI. The original reads the whole document each time, which takes
+ * seconds of CPU time for the page and for each operation that is opened. Our document contains internal
+ * references only.
+ */
+const REFERENCE_RESOLVER_SCRIPT = `const nodeAt = (document, path) => path.reduce((node, name) => node?.[name], document)
+const pathOf = (reference) =>
+  reference.slice(2).split('/').map((name) => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
+function resolved(document, node, within = []) {
+  if (Array.isArray(node)) return node.map((one) => resolved(document, one, within))
+  if (node === null || typeof node !== 'object') return node
+  const { $ref: reference, ...own } = node
+  const isReference = typeof reference === 'string' && reference.startsWith('#/')
+  if (isReference && within.includes(reference)) return node
+  const members = Object.entries(isReference ? own : node).map(([name, one]) => [name, resolved(document, one, within)])
+  const target = isReference && resolved(document, nodeAt(document, pathOf(reference)), [...within, reference])
+  return { ...target, ...Object.fromEntries(members) }
+}
+const resolveSubtree = async (document, path) => ({ spec: resolved(document, nodeAt(document, path)), errors: [] })
+`
+
+const START_SCRIPT = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  docExpansion: 'none',
+  filter: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+  // A token that has been entered is there after a reload, too.
+  persistAuthorization: true,
+  plugins: [() => ({ fn: { resolveSubtree } })],
+})
+`
+
+/** Adds ARIA labels and roles that Swagger UI lacks. */
+const ACCESSIBILITY_SCRIPT = `const docs = document.getElementById('docs')
+const regions = { '.information-container': 'About', '.scheme-container': 'Server', '.filter-container': 'Filter' }
+new MutationObserver(() => {
+  document.getElementById('servers')?.setAttribute('aria-label', 'Server')
+  for (const heading of docs.querySelectorAll('h3.opblock-tag, section.models > h4'))
+    heading.setAttribute('aria-level', '2')
+  for (const [selector, label] of Object.entries(regions))
+    for (const part of docs.querySelectorAll(selector)) {
+      part.setAttribute('role', 'region')
+      part.setAttribute('aria-label', label)
+    }
+}).observe(docs, { childList: true, subtree: true })
+`
+const CONTRAST_STYLE = `.swagger-ui .info .title small{background:#4a505c}
+.swagger-ui .info .title small.version-stamp{background:#3b6600}
+.swagger-ui .info .url,.swagger-ui .info .link,.swagger-ui .info a{color:#0b4f94}
+.swagger-ui .btn.authorize{color:#1c6b45;border-color:#1c6b45}.swagger-ui .btn.authorize svg{fill:#1c6b45}
+`
+
+const ASSET_TYPES: Readonly<Record<string, string>> = {
+  'start.js': 'text/javascript',
+  'readable.css': 'text/css',
+  'swagger-ui-bundle.js': 'text/javascript',
+  'swagger-ui.css': 'text/css',
+  'favicon-32x32.png': 'image/png',
+}
+const SWAGGER_UI_FOLDER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+
+const DOCS_OPERATION = { method: 'get', access: 'public', source: 'ours', extra: true } as const
+
+/** Serves the OpenAPI document at `/openapi.json` and an interactive page at `/docs`. */
+export function createDocumentationOperations(openApi: () => object): Operation[] {
+  let document: string | undefined
+  return [
+    defineOperation({
+      ...DOCS_OPERATION,
+      id: 'getOpenApi',
+      path: '/openapi.json',
+      summary: 'The OpenAPI document',
+      reply: [200, rawBody('application/json')],
+      handle: () => {
+        document ??= JSON.stringify(openApi())
+        return replyWithCacheableText(document, 'application/json')
+      },
+    }),
+    defineOperation({
+      ...DOCS_OPERATION,
+      id: 'getDocumentation',
+      path: '/docs',
+      summary: 'The documentation as a page',
+      reply: [200, rawBody('text/html')],
+      handle: () => replyWithCacheableText(DOCS_PAGE, 'text/html; charset=utf-8'),
+    }),
+    defineOperation({
+      ...DOCS_OPERATION,
+      id: 'getDocumentationAsset',
+      path: '/docs/{asset}',
+      params: { asset: Type.String() },
+      summary: 'An asset of the documentation page',
+      reply: [200, rawBody('text/javascript', 'text/css', 'image/png')],
+      handle: ({ params: { asset } }) => {
+        const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
+        if (type === undefined) throw new ServiceError('NotFound')
+        if (asset === 'start.js')
+          return replyWithCacheableText(ACCESSIBILITY_SCRIPT + REFERENCE_RESOLVER_SCRIPT + START_SCRIPT, type)
+        if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
+        const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
+        return replyWith(createReadStream(join(SWAGGER_UI_FOLDER, asset)), { headers })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,90 @@
+import type { Operation } from './operation/operation.ts'
+import { accountPages } from './pages/account-pages.ts'
+import { administratorPage } from './pages/administrator-page.ts'
+import { auditPages } from './pages/audit-pages.ts'
+import { startPage } from './pages/start-page.ts'
+import { accountOperations } from './resources/accounts/accounts.ts'
+import { loginOperations } from './resources/accounts/logins.ts'
+import { passwordOperations } from './resources/accounts/password.ts'
+import { registrationOperations } from './resources/accounts/registration.ts'
+import { sessionOperations } from './resources/accounts/session.ts'
+import { carePlanOperations } from './resources/care-plans/care-plan.ts'
+import { carePlanHistoryOperations } from './resources/care-plans/care-plan-history.ts'
+import { carePlanTemplateOperations } from './resources/care-plans/care-plan-template.ts'
+import { carePlanSettingsOperations } from './resources/care-plans/documents/care-plan-settings.ts'
+import { carePlanThresholdsOperations } from './resources/care-plans/documents/care-plan-thresholds.ts'
+import { goalOperations } from './resources/care-plans/goal.ts'
+import { participantOperations } from './resources/care-plans/participants.ts'
+import { taskOperations } from './resources/care-plans/task.ts'
+import { summaryOperations } from './resources/charts/summary.ts'
+import { chatOperations } from './resources/chat/chat.ts'
+import { conditionOperations } from './resources/conditions/conditions.ts'
+import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
+import { ehrOperations } from './resources/ehrs/ehrs.ts'
+import { eventOperations } from './resources/events/events.ts'
+import { healthOperations } from './resources/health.ts'
+import { changeStreamOperations } from './resources/live/change-streams.ts'
+import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
+import { measurementOperations } from './resources/measurements/measurements.ts'
+import { aqlOperations } from './resources/openehr/aql.ts'
+import { compositionOperations } from './resources/openehr/composition.ts'
+import { storedQueryOperations } from './resources/openehr/stored-query.ts'
+import { archetypeOperations, templateOperations } from './resources/openehr/template.ts'
+import { problemTypeOperations } from './resources/problems.ts'
+import { addressOperations } from './resources/profiles/contact-details/address.ts'
+import { contactOperations } from './resources/profiles/contact-details/contact.ts'
+import { exportOperations } from './resources/profiles/export.ts'
+import { networkOperations } from './resources/profiles/network.ts'
+import { pictureOperations } from './resources/profiles/picture.ts'
+import { profileOperations } from './resources/profiles/profile.ts'
+import { relationOperations } from './resources/profiles/relation.ts'
+import { questionnaireOperations } from './resources/questionnaires/questionnaires.ts'
+import { typeOperations } from './resources/types/types.ts'
+import { userDataOperations } from './resources/user-data/measurements-and-occurrences.ts'
+
+/** All operations of the path family: source of the router, the OpenAPI document and the contract tests. */
+export const operationTable: readonly Operation[] = [
+  ...startPage,
+  ...healthOperations,
+  ...problemTypeOperations,
+  ...registrationOperations,
+  ...passwordOperations,
+  ...loginOperations,
+  ...sessionOperations,
+  ...accountOperations,
+  ...profileOperations,
+  ...pictureOperations,
+  ...addressOperations,
+  ...contactOperations,
+  ...relationOperations,
+  ...networkOperations,
+  ...exportOperations,
+  ...accountPages,
+  ...administratorPage,
+  ...ehrOperations,
+  ...ehrAccessOperations,
+  ...auditPages,
+  ...carePlanOperations,
+  ...goalOperations,
+  ...taskOperations,
+  ...participantOperations,
+  ...carePlanSettingsOperations,
+  ...carePlanThresholdsOperations,
+  ...eventOperations,
+  ...measurementOperations,
+  ...questionnaireOperations,
+  ...measurementBatchOperations,
+  ...conditionOperations,
+  ...summaryOperations,
+  ...carePlanHistoryOperations,
+  ...carePlanTemplateOperations,
+  ...templateOperations,
+  ...archetypeOperations,
+  ...compositionOperations,
+  ...aqlOperations,
+  ...storedQueryOperations,
+  ...typeOperations,
+  ...userDataOperations,
+  ...chatOperations,
+  ...changeStreamOperations,
+]

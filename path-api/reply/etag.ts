@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import { malformedInput } from './invalid-input.ts'
+
+const ENTITY_TAG_LIST =
+  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
+/**
+ * Matches strong tags. A suffix after a dot identifies included records, see etagWithOthers. A prefix
+ * identifies the object and system of an openEHR version: `8849…::hrs.local::3`.
+ */
+const STRONG_VERSION_TAG = /(?<!W\/)"(?:([\w-]{1,64})::[\w.-]{1,64}::)?(\d{1,15})(?:\.[\w-]{1,40})?"/g
+
+export const etagOf = (version: number | string): string => `"${version}"`
+
+/**
+ * ETag of a resource that includes other records. A change of those changes the tag; If-Match still compares
+ * only the version of the resource.
+ */
+export function etagWithOthers(version: number, others: readonly { id: string; version: number }[]): string {
+  const hash = createHash('sha256')
+  for (const { id, version } of others) hash.update(`${id} ${version}\n`)
+  return `"${version}.${hash.digest('base64url').slice(0, 16)}"`
+}
+
+/**
+ * Parses If-Match with strong comparison (RFC 9110). Weak and foreign tags match nothing, so a condition made
+ * of them alone fails with 412.
+ *
+ * @param ids ids in the path; versions of other objects match nothing
+ * @throws MalformedRequest when the header is not a list of entity tags
+ */
+export function parseIfMatch(header: string | undefined, ids: readonly string[] = []): ExpectedVersions {
+  if (header === undefined) return undefined
+  const value = header.trim()
+  if (value === '*') return 'any'
+  if (!ENTITY_TAG_LIST.test(value))
+    throw malformedInput('header', 'If-Match', 'entityTags', 'must be * or a list of entity tags')
+  return [...value.matchAll(STRONG_VERSION_TAG)].flatMap(([, id, version]) =>
+    id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
+  )
+}
+
+/**
+ * True if If-None-Match forbids a PUT to replace an existing resource.
+ *
+ * @throws MalformedRequest when it names versions; use If-Match to choose the version to replace
+ */
+export function isCreateOnly(header: string | undefined): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  throw malformedInput('header', 'If-None-Match', 'const', 'must be * for a change')
+}
+
+/** True if If-None-Match names this ETag (weak comparison), so that a 304 suffices. */
+export function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((tag) => {
+    const trimmed = tag.trim()
+    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag
+  })
+}

@@ -1,0 +1,44 @@
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { RawBody, RawReply } from './body-media.ts'
+
+/** Specification of a reply: status, body, and `versioned` for a single resource with an ETag. */
+export type ReplySpec =
+  | readonly [status: number]
+  | readonly [status: number, body: TSchema | RawBody]
+  | readonly [status: number, body: TSchema | RawBody, versioned: 'versioned']
+
+interface ReplyHead {
+  /** True if a PUT created the resource. */
+  created?: boolean
+  /** True if the resource was deleted: 204 without a body. */
+  gone?: boolean
+  /** Path of the created resource. */
+  location?: string
+  /** Version of the resource; the ETag is the version in quotes. */
+  version?: number | string
+  headers?: Readonly<Record<string, string>>
+}
+
+/** A body with the headers of the response. */
+export class ReplyWithHead<T, H extends ReplyHead = ReplyHead> {
+  readonly body: T
+  readonly head: H
+  constructor(body: T, head: H) {
+    this.body = body
+    this.head = head
+  }
+}
+
+/** For replies with headers: `replyWith(contact, { version: 3, location: '/profile/…' })`. */
+export const replyWith = <T, H extends ReplyHead>(body: T, head: H): ReplyWithHead<T, H> =>
+  new ReplyWithHead(body, head)
+
+type ReplyValue<B> = B extends RawBody ? RawReply : B extends TSchema ? Static<B> : never
+
+/** Return type of a handler. The type of a versioned reply enforces a version. */
+export type Reply<R extends ReplySpec> = R extends readonly [number, infer B, 'versioned']
+  ? ReplyWithHead<ReplyValue<B>, ReplyHead & { version: number | string }>
+  : R extends readonly [number, infer B]
+    ? ReplyValue<B> | ReplyWithHead<ReplyValue<B>>
+    : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing
+      void | ReplyWithHead<undefined>

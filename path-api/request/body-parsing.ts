@@ -1,0 +1,89 @@
+import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Parses a JSON body.
+ *
+ * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, exceeded limits, or
+ * `__proto__`
+ */
+export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
+  let text = ''
+  let value: unknown
+  try {
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
+  } catch {
+    rejectBody('json', 'must be JSON in UTF-8')
+  }
+  const faultOf = text.includes('\\u') ? findValueFault : findPlainFault
+  let isFaulty = false
+  const exceeded = walkJson(value, limits, (one) => {
+    isFaulty ||= faultOf(one) !== undefined
+  })
+  if (exceeded === 'values') rejectTooManyValues(limits)
+  if (exceeded === 'depth') rejectBody('depth', `must not be nested deeper than ${limits.depth} levels`)
+  if (isFaulty)
+    throw new InputError('MalformedRequest', [...findJsonFaults(value)].map(locateViolation('body')))
+  return value
+}
+
+/** @throws MalformedRequest for a form with too many fields */
+export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
+  const fields = new URLSearchParams(bytes.toString())
+  if (fields.size > limits.values) rejectTooManyValues(limits)
+  return fields
+}
+
+type JsonFault = Omit<Violation, 'path'>
+
+const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
+
+const isForbiddenKey = (key: string): boolean =>
+  key === '__proto__' || key.includes('\0') || !isWellFormedText(key)
+
+/** Yields all faults with their paths. The value must not exceed the depth limit. */
+function* findJsonFaults(value: unknown, path = ''): Generator<Violation> {
+  const found = findValueFault(value)
+  if (found) yield { path, ...found }
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value))
+    yield* findJsonFaults(inner, path === '' ? name : `${path}.${name}`)
+}
+
+function findValueFault(value: unknown): JsonFault | undefined {
+  if (typeof value === 'string' && !isWellFormedText(value)) return UNSTORABLE_VALUE
+  return (
+    findPlainFault(value) ??
+    (isObject(value) && Object.keys(value).some(isForbiddenKey) ? FORBIDDEN_KEY : undefined)
+  )
+}
+
+/** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
+function findPlainFault(value: unknown): JsonFault | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return UNSTORABLE_VALUE
+  return isObject(value) && Object.hasOwn(value, '__proto__') ? FORBIDDEN_KEY : undefined
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Values that would not be returned as sent: a number beyond a double, or a lone surrogate. */
+const UNSTORABLE_VALUE: JsonFault = {
+  code: 'value',
+  message: 'must be a number or a text that can be stored',
+}
+const FORBIDDEN_KEY: JsonFault = {
+  code: 'key',
+  message: 'must not contain a property name that is never allowed',
+}
+
+const rejectTooManyValues = ({ values }: JsonLimits): never =>
+  rejectBody('values', `must not hold more than ${values.toLocaleString('en')} values`)
+
+function rejectBody(code: string, message: string): never {
+  throw malformedInput('body', '', code, message)
+}

@@ -1,0 +1,183 @@
+import { Readable } from 'node:stream'
+import type { Request, Response } from 'express'
+import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { parsePosition } from '../../records/live/change-log.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/deadlines.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type IdempotentRequest, parseIdempotencyKey, type RunOnce } from '../limits/idempotency.ts'
+import { isAccessPermitted, type Principal, requirePermissionChecked } from '../operation/access.ts'
+import type { Context } from '../operation/context.ts'
+import type { Operation } from '../operation/operation.ts'
+import type { Services } from '../operation/services.ts'
+import { RawBody } from '../reply/body-media.ts'
+import { isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
+import { malformedInput } from '../reply/invalid-input.ts'
+import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
+import { superviseHandler } from './handler-supervision.ts'
+import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
+import { authenticateRequest, type TokenPolicy } from './token.ts'
+
+/** Dependencies of every request handler. */
+export interface HandlerDependencies {
+  services: Services
+  tokens: TokenPolicy
+  spend: RateLimiter
+  once: RunOnce
+  /** Supervise the handlers in tests and development, see handler-supervision.ts. */
+  checking: boolean
+}
+
+/** A request with its pending response. */
+export interface RequestContext {
+  request: Request
+  response: Response
+  requestId: string
+  /** Converts an error to a problem document, and logs unexpected errors. */
+  respondToError(thrown: unknown): RenderedResponse
+}
+
+export type HandleRequest = (
+  exchange: RequestContext,
+  params: Record<string, string>,
+) => Promise<RenderedResponse>
+
+/** Creates the request handler of an operation: authenticate, read the input, check access, run, respond. */
+export function createRequestHandler(operation: Operation, frame: HandlerDependencies): HandleRequest {
+  const read = createInputReader(operation)
+  const { services, tokens, once, spend, checking } = frame
+  const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
+  return async (exchange, params) => {
+    const { request, response } = exchange
+    requireAcceptable(request, operation)
+    const principal = await authenticate(request, operation, tokens)
+    if (principal) await spend('account', principal.mvUid, response)
+    const input = await read(request, response, params)
+    await limitGuardedAttempts(operation, input, exchange, spend)
+    if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
+      throw new ServiceError('NotFound')
+    const reached = new Set<string>()
+    const facts = {
+      ...services,
+      ...readRequestFacts(exchange, operation, input.params),
+      principal,
+      caller: toCaller(exchange, principal, reached),
+    }
+    const rendered = await once(
+      toIdempotentRequest(request, operation, principal, input),
+      async (attempt) => {
+        try {
+          const result = await handle(input, { ...facts, ...attempt } as Context)
+          requirePermissionChecked(operation, input.params, principal, reached)
+          return renderResponse(operation, result)
+        } catch (thrown) {
+          return exchange.respondToError(locateInInput(thrown, input))
+        }
+      },
+    )
+    return operation.method === 'get' ? toNotModified(request, rendered) : rendered
+  }
+}
+
+/** Sets a deadline for queries; writes are always finished. */
+const withDeadline = (
+  { method, deadlineMs = QUERY_TIMEOUT_MS }: Operation,
+  handle: Operation['handle'],
+): Operation['handle'] =>
+  method === 'get'
+    ? (input, context) => runWithDeadline(deadlineMs, async () => handle(input, context))
+    : handle
+
+const mediaTypesOfReply = ({ reply: [, body] }: Operation): string[] =>
+  body instanceof RawBody ? [...body.types] : ['application/json']
+
+/** @throws NotAcceptable */
+function requireAcceptable(request: Request, operation: Operation): void {
+  const { accept } = request.headers
+  if (operation.reply[1] === undefined || accept === undefined || accept.includes('*/*')) return
+  const offered = mediaTypesOfReply(operation)
+  if (!request.accepts(offered)) {
+    throw new ServiceError('NotAcceptable', { detail: `This operation returns ${offered.join(' or ')}.` })
+  }
+}
+
+/** @throws Unauthenticated */
+async function authenticate(
+  request: Request,
+  { access }: Operation,
+  tokens: TokenPolicy,
+): Promise<Principal | undefined> {
+  if (access === 'public') return undefined
+  const principal = await authenticateRequest(request, tokens)
+  if (principal === undefined && access !== 'optional') throw new ServiceError('Unauthenticated')
+  return principal
+}
+
+function toCaller(
+  { requestId }: RequestContext,
+  principal: Principal | undefined,
+  reached: Set<string>,
+): Caller | undefined {
+  if (principal === undefined) return undefined
+  const { mvUid: userId, roles, application } = principal
+  return { userId, roles, application, requestId, onAccess: (ehrId) => reached.add(ehrId) }
+}
+
+/** @throws TooManyRequests */
+async function limitGuardedAttempts(
+  operation: Operation,
+  input: RequestInput,
+  exchange: RequestContext,
+  spend: RateLimiter,
+): Promise<void> {
+  if (operation.guarded === undefined) return
+  const account = operation.guarded(input)
+  const { request, response } = exchange
+  await spend('guardedAddress', `${operation.id} ${addressKey(request.ip ?? '')}`, response)
+  if (account !== undefined) await spend('guardedAccount', `${operation.id} ${hashedKey(account)}`, response)
+}
+
+/** @throws PreconditionRequired */
+function readRequestFacts(
+  { request, response, requestId }: RequestContext,
+  operation: Operation,
+  params: Record<string, string>,
+) {
+  const expected = parseIfMatch(request.headers['if-match'], Object.values(params))
+  if (operation.ifMatch === 'required' && expected === undefined)
+    throw new ServiceError('PreconditionRequired')
+  const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
+  const createOnly = operation.creates === true && isCreateOnly(request.headers['if-none-match'])
+  const accepted = request.accepts(mediaTypesOfReply(operation)) || ''
+  const lastEventId = operation.resumes && parseLastEventId(request.headers['last-event-id'])
+  const isAbandoned = () => response.closed
+  const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
+  const client = { address: request.ip ?? '', userAgent, accepted, language }
+  return { requestId, ...client, expected, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
+}
+
+/** @throws MalformedRequest when the value cannot be an event id */
+function parseLastEventId(header: unknown): string | undefined {
+  if (header === undefined || header === '') return undefined
+  if (typeof header === 'string' && parsePosition(header)) return header
+  throw malformedInput('header', 'Last-Event-ID', 'event', 'must be the id of an event')
+}
+
+function toIdempotentRequest(
+  { headers }: Request,
+  { id, method }: Operation,
+  principal: Principal | undefined,
+  { params, query, bytes }: RequestInput,
+): IdempotentRequest | undefined {
+  const key = method === 'post' ? parseIdempotencyKey(headers['idempotency-key']) : undefined
+  if (key === undefined) return undefined
+  const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
+  return { key, scope: `${id} ${principal?.mvUid ?? 'anonymous'}`, content }
+}
+
+function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {
+  const { etag } = rendered.headers
+  if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
+  if (rendered.body instanceof Readable) rendered.body.destroy()
+  return { status: 304, headers: { etag }, body: undefined }
+}

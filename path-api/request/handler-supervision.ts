@@ -1,0 +1,57 @@
+import { isInputErrorName } from '../../schemas/errors.ts'
+import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
+import type { Context } from '../operation/context.ts'
+import type { Operation } from '../operation/operation.ts'
+import { RawBody } from '../reply/body-media.ts'
+import { ReplyWithHead } from '../reply/reply.ts'
+import { impliedErrors, toServiceError } from '../response/problem-document.ts'
+
+type OperationHandler = Operation['handle']
+
+/**
+ * Supervises a handler in tests and development. The reply must fit its schema, errors must be declared and
+ * list violations, and changes must check If-Match. Messages name paths, never data.
+ */
+export function superviseHandler(operation: Operation): OperationHandler {
+  const { id, method, reply } = operation
+  const check = reply[1] === undefined || reply[1] instanceof RawBody ? undefined : createValidator(reply[1])
+  return async (input, context) => {
+    const lookedAtExpected = trackIfMatchUse(context)
+    const result = await callHandler(operation, input, context)
+    if ((method === 'put' || method === 'delete') && !lookedAtExpected()) {
+      throw new Error(`${id} changes something without looking at the versions that are expected`)
+    }
+    if (check) requireValidReply(id, check, result instanceof ReplyWithHead ? result.body : result)
+    return result
+  }
+}
+
+async function callHandler(operation: Operation, ...about: Parameters<OperationHandler>): Promise<unknown> {
+  try {
+    return await operation.handle(...about)
+  } catch (thrown) {
+    const { error, violations } = toServiceError(thrown)
+    if (isInputErrorName(error) && violations.length === 0)
+      throw new Error(`${operation.id} answers ${error} without a violation`, { cause: thrown })
+    if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw thrown
+    throw new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
+  }
+}
+
+function trackIfMatchUse(context: Context): () => boolean {
+  const { expected } = context
+  let looked = false
+  const get = () => {
+    looked = true
+    return expected
+  }
+  Object.defineProperty(context, 'expected', { get, enumerable: true })
+  return () => looked
+}
+
+function requireValidReply(id: string, check: Validator, body: unknown): void {
+  const found = check(JSON.parse(JSON.stringify(body ?? null)))
+  if (found.length === 0) return
+  const places = found.map(({ path, message }) => `${path} ${message}`).join('; ')
+  throw new Error(`The reply of ${id} does not fit its schema: ${places}`)
+}

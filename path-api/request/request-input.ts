@@ -1,0 +1,205 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import express, { type Request, type Response } from 'express'
+import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { BodyLimits, Operation } from '../operation/operation.ts'
+import { FormBody, RawBody, type RawContent } from '../reply/body-media.ts'
+import { InputError, InvalidInput, locateViolation, malformedInput } from '../reply/invalid-input.ts'
+import { parseForm, parseJson } from './body-parsing.ts'
+
+/** Validated input of an operation. */
+export interface RequestInput {
+  params: Record<string, string>
+  query: Record<string, unknown>
+  body: unknown
+  /** Raw body, for the fingerprint of an Idempotency-Key. */
+  bytes: Buffer
+}
+
+type InputReader = (
+  request: Request,
+  response: Response,
+  params: Record<string, string>,
+) => Promise<RequestInput>
+
+/**
+ * Compiles the schemas of an operation into a function that reads and validates the input, with all
+ * violations at once.
+ */
+export function createInputReader(operation: Operation): InputReader {
+  const { params, query, body, limits, brokenBeside } = operation
+  const checkParams = createValidator(params)
+  const checkQuery = createQueryCheck(operation)
+  const checkBody = createBodyCheck(body, brokenBeside)
+  const readBytes = body === undefined ? undefined : createBodyReader(limits.bytes)
+  return async (request, response, values) => {
+    if (body !== undefined) requireMediaType(request, body)
+    const bytes = (await readBytes?.(request, response)) ?? Buffer.alloc(0)
+    const input = {
+      params: values,
+      query: readQuery(request.url, query),
+      body: decodeBody(request, body, bytes, limits),
+      bytes,
+    }
+    const found = [
+      ...checkParams(input.params).map(locateViolation('path')),
+      ...checkQuery(input.query).map(locateViolation('query')),
+      ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
+    ]
+    if (found.length > 0) throw new InvalidInput(found)
+    return input
+  }
+}
+
+/**
+ * Locates the violations of a rule in the request. Rules know records, not requests: `carePlanId` is a
+ * property of the body unless the path contains it.
+ */
+export function locateInInput(thrown: unknown, { params, body }: RequestInput): unknown {
+  if (!(thrown instanceof ServiceError) || thrown instanceof InputError) return thrown
+  const { error, detail } = thrown
+  if (!isInputErrorName(error)) return thrown
+  const rest = body === undefined ? 'query' : 'body'
+  const sent = typeof body === 'object' && body !== null ? body : {}
+  const violations = thrown.violations.map((violation) => {
+    const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
+    const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
+    return path === undefined
+      ? locateViolation(rest)(violation)
+      : locateViolation('path')({ ...violation, path })
+  })
+  return new InputError(error, violations, { cause: thrown, ...(detail && { detail }) })
+}
+
+/** Validates the query parameters. */
+function createQueryCheck({ query: schema, queryRules = () => [] }: Operation): Validator {
+  const check = createValidator(schema)
+  const isList = (name: string): boolean => schema.properties[name]?.type === 'array'
+  return (value) => {
+    const query = value as Record<string, unknown>
+    const bySchema = check(query).map((one) => {
+      const [name = ''] = one.path.split('.', 1)
+      return isList(name) ? { ...one, path: name } : one
+    })
+    const faulty = new Set(bySchema.map(({ path }) => path))
+    const byRule = [...findReversedRange(query), ...queryRules(query)]
+    return [...bySchema, ...byRule.filter(({ path }) => !faulty.has(path))]
+  }
+}
+
+/** A reversed range is an error: the client means something else. */
+function findReversedRange({ from, to }: Record<string, unknown>): Violation[] {
+  if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return []
+  return [{ path: 'to', code: 'order', message: 'must not be earlier than from' }]
+}
+
+function createBodyCheck(
+  body: Operation['body'],
+  brokenBeside: Operation['brokenBeside'],
+): Validator | undefined {
+  if (body === undefined || body instanceof RawBody) return undefined
+  const check = createValidator(body instanceof FormBody ? body.schema : body)
+  if (brokenBeside === undefined) return check
+  return (value) => {
+    const found = check(value)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return found.length > 0 && isObject ? [...found, ...brokenBeside(value, found)] : found
+  }
+}
+
+/** Reads and decompresses the body. The limit applies to the decompressed size, which stops zip bombs. */
+function createBodyReader(
+  limit: number,
+): (request: Request, response: Response) => Promise<Buffer | undefined> {
+  const read = express.raw({ type: () => true, limit })
+  return (request, response) =>
+    new Promise((resolve, reject) => {
+      read(request, response, (error?: unknown) => {
+        if (error === undefined) resolve(Buffer.isBuffer(request.body) ? request.body : undefined)
+        else reject(toBodyError(error))
+      })
+    })
+}
+
+/** Treats every failure while reading the body as a client error. */
+function toBodyError(error: unknown): ServiceError {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  if (status === 413) return new ServiceError('ContentTooLarge')
+  if (status === 415) return new ServiceError('UnsupportedMediaType')
+  return malformedInput('body', '', 'encoding', 'must arrive whole, in the encoding that its head names')
+}
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const mediaTypeOf = ({ headers }: Request): string =>
+  headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+/** @throws UnsupportedMediaType; an empty body needs no media type */
+function requireMediaType(request: Request, body: NonNullable<Operation['body']>): void {
+  if (!hasBody(request)) return
+  const type = mediaTypeOf(request)
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+  const text = charset === undefined || /^(utf-8|us-ascii)$/i.test(charset)
+  if (body instanceof RawBody ? body.types.includes(type) : text && expectedMediaType(body).test(type)) return
+  throw new ServiceError('UnsupportedMediaType', { detail: `Send ${mediaTypesOf(body).join(' or ')}.` })
+}
+
+const expectedMediaType = (body: FormBody<TSchema> | TSchema): RegExp =>
+  body instanceof FormBody ? /^application\/x-www-form-urlencoded$/ : /^application\/(json|[\w.-]+\+json)$/
+
+export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly string[] {
+  if (body instanceof RawBody) return body.types
+  return [body instanceof FormBody ? 'application/x-www-form-urlencoded' : 'application/json']
+}
+
+function decodeBody(request: Request, body: Operation['body'], bytes: Buffer, limits: BodyLimits): unknown {
+  if (body === undefined) return undefined
+  if (body instanceof RawBody) return { type: mediaTypeOf(request), bytes } satisfies RawContent
+  if (body instanceof FormBody) return coerceQuery(parseForm(bytes, limits), body.schema as TObject)
+  if (bytes.length > 0) return parseJson(bytes, limits)
+  // A missing body counts as an empty object, except where it would erase an open object.
+  return body.additionalProperties === true ? undefined : {}
+}
+
+function readQuery(url: string, schema: TObject): Record<string, unknown> {
+  const at = url.indexOf('?')
+  return at < 0 ? {} : coerceQuery(new URLSearchParams(url.slice(at + 1)), schema)
+}
+
+/**
+ * Converts text values to the types of their schemas. A value that cannot be converted stays text and fails
+ * validation.
+ */
+function coerceQuery(texts: URLSearchParams, { properties }: TObject): Record<string, unknown> {
+  const values: Record<string, unknown> = Object.create(null)
+  // `getAll` would scan all parameters for each name.
+  const byName = new Map<string, string[]>()
+  for (const [name, text] of texts) {
+    const all = byName.get(name)
+    if (all) all.push(text)
+    else byName.set(name, [text])
+  }
+  for (const [name, all] of byName) {
+    if (name === 'authToken') continue // read by token.ts
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    // Accepts `a,b` and repeated parameters.
+    if (schema?.type === 'array')
+      values[name] = all
+        .flatMap((text) => text.split(','))
+        .filter(Boolean)
+        .map((text) => convertText(text, schema.items))
+    else values[name] = all.length > 1 ? all : convertText(all[0] ?? '', schema)
+  }
+  return values
+}
+
+function convertText(text: string, schema: TSchema | undefined): unknown {
+  const numeric = schema?.type === 'integer' || schema?.type === 'number'
+  if (numeric && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  // A date without a time means 00:00 UTC.
+  if (schema?.format === 'date-time' && /^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
+  if (schema?.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

@@ -1,0 +1,55 @@
+import { Type } from '@sinclair/typebox'
+import { Session } from '../../../schemas/accounts/login.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { defineListOperation } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+
+const sessionSource = 'sessions'
+
+export const sessionOperations = [
+  defineOperation({
+    id: 'logOut',
+    method: 'post',
+    path: '/auth/logout',
+    summary: 'End this session with its tokens and its class-family session token',
+    source: sessionSource,
+    extra: true,
+    access: 'user',
+    reply: [204],
+    handle: async (_, { sessions, principal }) => {
+      await sessions.end(principal.mvUid, principal.sessionId)
+    },
+  }),
+  defineListOperation({
+    id: 'listSessions',
+    path: '/auth/sessions',
+    summary: 'List the active sessions, with their devices and last use',
+    source: sessionSource,
+    extra: true,
+    access: 'user',
+    item: Session,
+    handle: ({ page }, { sessions, principal }) => sessions.list(principal.mvUid, principal.sessionId, page),
+  }),
+  defineOperation({
+    id: 'endSession',
+    method: 'delete',
+    path: '/auth/sessions/{sid}',
+    params: {
+      sid: Type.String({
+        description: 'Session id',
+        pattern: '^[A-Za-z0-9]{1,64}$',
+        examples: ['s8RtUv12Qx'],
+      }),
+    },
+    summary: 'End one of your sessions',
+    source: sessionSource,
+    extra: true,
+    access: 'user',
+    reply: [204],
+    handle: async ({ params }, { sessions, principal, expected }) => {
+      // Sessions have no versions, so a condition on one always fails.
+      if (Array.isArray(expected)) throw new ServiceError('PreconditionFailed')
+      if (!(await sessions.end(principal.mvUid, params.sid))) throw new ServiceError('NotFound')
+    },
+  }),
+]

@@ -1,0 +1,115 @@
+import type { TObject } from '@sinclair/typebox'
+import type { CarePlans } from '../../../records/care-plans/care-plans.ts'
+import type { EhrRecordKey, WriteOptions } from '../../../records/ehr-records/ehr-records.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Page, PageRequest } from '../../../records/store/reading/pagination.ts'
+import type { RecordHistoryEntry } from '../../../records/store/store.ts'
+import {
+  CarePlanResource,
+  CarePlanSummary,
+  GoalResource,
+  GoalSummary,
+} from '../../../schemas/care-plans/care-plan-resource.ts'
+import { Task } from '../../../schemas/care-plans/task.ts'
+import { defineChange } from '../../../schemas/change.ts'
+import type { Operation } from '../../operation/operation.ts'
+import { defineHistoryOperation, defineRestoreOperation } from '../../operation/record-operations.ts'
+import { type ReplyWithHead, replyWith } from '../../reply/reply.ts'
+import { pickClientFields } from '../../reply/representation.ts'
+import { type EhrPathPrefix, mountAtEhrAndMed } from '../prefixes.ts'
+import { answerWithCarePlan, answerWithGoal, toTaskResource } from './care-plan-representation.ts'
+
+const historySource = 'EHR data: who changed what, and the way back'
+
+/** A kind whose records have a history. */
+interface VersionedKind<W> {
+  name: 'CarePlan' | 'Goal' | 'Task'
+  what: string
+  /** Below the EHR. */
+  path: string
+  former: TObject
+  reply: TObject
+  recordsOf(carePlans: CarePlans): {
+    history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
+    restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<W>
+  }
+  answer(restored: W): ReplyWithHead<Record<string, unknown>, { version: number }>
+}
+
+type VersionedParams = Record<string, string>
+
+/** The last id of the path identifies the record, the others its parents. */
+function versionedKeyOf({ ehrId = '', careplanId = '', goalId, taskId }: VersionedParams): EhrRecordKey {
+  if (taskId !== undefined && goalId !== undefined)
+    return { id: taskId, goalId, carePlanId: careplanId, ehrId }
+  if (goalId !== undefined) return { id: goalId, carePlanId: careplanId, ehrId }
+  return { id: careplanId, ehrId }
+}
+
+/** Changed fields that clients know. */
+const withoutInternalNames = (names: readonly string[]) => names.filter((name) => !name.startsWith('_'))
+
+function defineHistoryOperations<W>({
+  name,
+  what,
+  path,
+  former,
+  ...kind
+}: VersionedKind<W>): ((mount: EhrPathPrefix) => Operation)[] {
+  const about = { source: historySource, extra: true, one: `a ${what}` } as const
+  const item = defineChange(name, what, former)
+  return [
+    ({ base, of }) =>
+      defineHistoryOperation({
+        ...{ ...about, item, access: 'plan:read', namesForClients: withoutInternalNames },
+        id: `list${of}${name}Changes`,
+        path: `${base}/{ehrId}${path}/history`,
+        read: (params, page, { caller, carePlans }) =>
+          kind.recordsOf(carePlans).history(caller, versionedKeyOf(params as VersionedParams), page),
+        represent: (before) => pickClientFields(former.properties, before),
+      }),
+    ({ base, of }) =>
+      defineRestoreOperation({
+        ...{ ...about, access: 'plan:write', reply: kind.reply },
+        id: `restore${of}${name}`,
+        path: `${base}/{ehrId}${path}/restore`,
+        description: 'The status is not restored: a closed record stays closed.',
+        restore: async (params, version, { caller, carePlans, expected }) =>
+          kind.answer(
+            await kind
+              .recordsOf(carePlans)
+              .restore(caller, versionedKeyOf(params as VersionedParams), version, { expected }),
+          ),
+      }),
+  ]
+}
+
+export const carePlanHistoryOperations = mountAtEhrAndMed(
+  ...defineHistoryOperations({
+    name: 'CarePlan',
+    what: 'care plan',
+    path: '/careplan/{careplanId}',
+    former: CarePlanSummary,
+    reply: CarePlanResource,
+    recordsOf: (carePlans) => carePlans,
+    answer: (plan) => answerWithCarePlan(plan),
+  }),
+  ...defineHistoryOperations({
+    name: 'Goal',
+    what: 'goal',
+    path: '/careplan/{careplanId}/goal/{goalId}',
+    former: GoalSummary,
+    reply: GoalResource,
+    recordsOf: ({ goals }) => goals,
+    answer: (goal) => answerWithGoal(goal),
+  }),
+  ...defineHistoryOperations({
+    name: 'Task',
+    what: 'task',
+    path: '/careplan/{careplanId}/goal/{goalId}/task/{taskId}',
+    former: Task.resource,
+    reply: Task.resource,
+    recordsOf: ({ tasks }) => tasks,
+    answer: (task) => replyWith(toTaskResource(task), { version: task.version }),
+  }),
+)

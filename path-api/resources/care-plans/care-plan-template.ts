@@ -1,0 +1,44 @@
+import { CarePlanResource } from '../../../schemas/care-plans/care-plan-resource.ts'
+import {
+  CarePlanTemplate,
+  TemplateUse,
+  templateLanguageParameter,
+} from '../../../schemas/care-plans/care-plan-template.ts'
+import { defineListOperation } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { mountAtEhrAndMed } from '../prefixes.ts'
+import { answerWithCarePlan } from './care-plan-representation.ts'
+
+const carePlanTemplatesSource = 'Endpoints, EHR data; Endpoints, Medical data'
+
+export const carePlanTemplateOperations = [
+  defineListOperation({
+    id: 'listCarePlanTemplates',
+    path: '/ehr/careplan/template',
+    summary: 'List the care-plan templates',
+    source: 'Endpoints, EHR data',
+    access: 'user',
+    query: { language: templateLanguageParameter },
+    item: CarePlanTemplate,
+    handle: ({ query: { language }, page }, { carePlans }) => carePlans.templates.list(language, page),
+  }),
+  ...mountAtEhrAndMed(({ base, of }) =>
+    defineOperation({
+      id: `create${of}CarePlanFromTemplate`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/template/{guidelineId}`,
+      summary: 'Create a care plan from a template',
+      description:
+        'Creates the goals and tasks of the template, too; their due dates count from the start date.',
+      source: carePlanTemplatesSource,
+      access: 'ehr:write',
+      body: TemplateUse,
+      reply: [201, CarePlanResource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params: { ehrId, guidelineId }, body }, { caller, carePlans, newId }) => {
+        const plan = await carePlans.createFromTemplate(caller, ehrId, guidelineId, body, newId)
+        return answerWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
+      },
+    }),
+  ),
+]

@@ -1,0 +1,123 @@
+import { Type } from '@sinclair/typebox'
+import { CarePlan } from '../../../schemas/care-plans/care-plan.ts'
+import {
+  CarePlanResource,
+  CarePlanSummary,
+  ClosedCarePlan,
+  ClosingRequestWithContents,
+} from '../../../schemas/care-plans/care-plan-resource.ts'
+import { StatusEnum } from '../../../schemas/enums.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { requireSameId } from '../../operation/path-parameters.ts'
+import { mountAtEhrAndMed } from '../prefixes.ts'
+import {
+  answerWithCarePlan,
+  answerWithContents,
+  carePlanContents,
+  openItems,
+  toCarePlanResource,
+  toCarePlanSummary,
+} from './care-plan-representation.ts'
+
+const carePlanSource = 'Endpoints, EHR data; Endpoints, Medical data; Class CarePlan'
+
+const dayParameter = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
+
+const carePlanFilters = {
+  status: Type.Optional(StatusEnum),
+  name: Type.Optional({ ...CarePlan.fields.name, description: 'Exact name' }),
+  from: dayParameter('First day of creation, in UTC'),
+  to: dayParameter('End of the period of creation (exclusive), a day in UTC'),
+}
+
+export const carePlanOperations = mountAtEhrAndMed(
+  ({ base, of }) =>
+    defineListOperation({
+      id: `list${of}CarePlans`,
+      path: `${base}/{ehrId}/careplan`,
+      summary: 'List the care plans of an EHR',
+      description: 'Returns the plans that the caller may see, newest first and without their goals.',
+      source: carePlanSource,
+      access: 'ehr:read',
+      query: carePlanFilters,
+      item: CarePlanSummary,
+      order: 'desc',
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
+        mapPage(await carePlans.list(caller, ehrId, query, page), toCarePlanSummary),
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `create${of}CarePlan`,
+      kind: 'CarePlan',
+      method: 'post',
+      path: `${base}/{ehrId}/careplan`,
+      summary: 'Create a care plan',
+      source: carePlanSource,
+      access: 'ehr:write',
+      body: CarePlan.body,
+      reply: [201, CarePlanResource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
+        const plan = await carePlans.create(caller, ehrId, body, newId())
+        return answerWithCarePlan(plan, `${base}/${ehrId}/careplan/${plan.id}`)
+      },
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `get${of}CarePlan`,
+      method: 'get',
+      path: `${base}/{ehrId}/careplan/{careplanId}`,
+      summary: 'Show a care plan with its goals and their tasks',
+      source: carePlanSource,
+      access: 'plan:read',
+      reply: [200, CarePlanResource, 'versioned'],
+      handle: async ({ params: { ehrId, careplanId } }, { caller, carePlans }) =>
+        answerWithCarePlan(await carePlans.get(caller, { id: careplanId, ehrId })),
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `update${of}CarePlan`,
+      method: 'put',
+      path: `${base}/{ehrId}/careplan/{careplanId}`,
+      summary: 'Replace a care plan, but not its goals',
+      source: carePlanSource,
+      access: 'plan:write',
+      body: CarePlan.replacement,
+      reply: [200, CarePlanResource, 'versioned'],
+      errors: ['IdMismatch', 'RuleViolated'],
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+        const { ehrId, careplanId } = params
+        if (id !== undefined) requireSameId('id', id, careplanId)
+        return answerWithCarePlan(
+          await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected }),
+        )
+      },
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `close${of}CarePlan`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/close`,
+      summary: 'Close a care plan',
+      description:
+        'The response lists the goals and tasks that are still open; `closeOpen` closes them, too.',
+      source: `${carePlanSource}; States and transitions`,
+      access: 'plan:write',
+      body: ClosingRequestWithContents,
+      reply: [200, ClosedCarePlan, 'versioned'],
+      errors: ['RuleViolated', 'PreconditionFailed'],
+      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, expected, again }) => {
+        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, {
+          expected,
+          isRetry: again,
+        })
+        const tasks = plan.goals.flatMap(({ tasks }) => tasks)
+        return answerWithContents(
+          { ...toCarePlanResource(plan), open: openItems(plan.goals, tasks) },
+          plan,
+          carePlanContents(plan),
+        )
+      },
+    }),
+)

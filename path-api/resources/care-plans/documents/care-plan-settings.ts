@@ -1,0 +1,15 @@
+import { CarePlanSettings } from '../../../../schemas/care-plans/care-plan-settings.ts'
+import { definePlanDocument } from './plan-document.ts'
+
+export const carePlanSettingsOperations = definePlanDocument({
+  path: '/med/{ehrId}/careplan/{careplanId}/settings',
+  name: 'Settings',
+  source: 'Endpoints, Medical data',
+  schema: CarePlanSettings,
+  documentsOf: ({ carePlans }) => carePlans.settings,
+  saving: {
+    method: 'post',
+    description: 'Replaces the former settings; the history keeps them.',
+    errors: ['PreconditionFailed'],
+  },
+})

@@ -1,0 +1,67 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { PlanDocuments } from '../../../../records/ehr-records/plan-documents.ts'
+import type { ErrorName } from '../../../../schemas/errors.ts'
+import { defineOperation, type Operation } from '../../../operation/operation.ts'
+import type { Services } from '../../../operation/services.ts'
+import { replyWith } from '../../../reply/reply.ts'
+
+/** Options of a plan document: one per care plan, loaded and saved as a whole. */
+interface PlanDocumentOptions {
+  path: `/${'ehr' | 'med'}/{ehrId}/careplan/{careplanId}/${string}`
+  /** Part of the operation ids: `loadSettings`. */
+  name: string
+  source: string
+  extra?: true
+  schema: TSchema
+  documentsOf(services: Services): Pick<PlanDocuments<object>, 'get' | 'save'>
+  brokenBeside?: Operation['brokenBeside']
+  saving: { method: 'post' | 'put'; description: string; errors: readonly ErrorName[] }
+}
+
+export function definePlanDocument({
+  name,
+  schema,
+  documentsOf,
+  saving,
+  brokenBeside,
+  ...about
+}: PlanDocumentOptions): Operation[] {
+  const words = `the ${name.toLowerCase()} of a care plan`
+  return [
+    defineOperation({
+      ...about,
+      id: `load${name}`,
+      method: 'get',
+      summary: `Load ${words}`,
+      description: 'Returns an empty object with version 0 if no settings have been saved.',
+      access: 'plan:read',
+      reply: [200, schema, 'versioned'],
+      handle: async ({ params: { ehrId, careplanId } }, context) => {
+        const { value, version } = await documentsOf(context).get(context.caller, {
+          ehrId,
+          carePlanId: careplanId,
+        })
+        return replyWith(value, { version })
+      },
+    }),
+    defineOperation({
+      ...about,
+      ...saving,
+      id: `save${name}`,
+      summary: `Save ${words} as a whole`,
+      access: 'plan:write',
+      body: schema,
+      ...(brokenBeside && { brokenBeside }),
+      limits: { bytes: 64 * 1024 },
+      reply: [200, schema, 'versioned'],
+      handle: async ({ params: { ehrId, careplanId }, body }, context) => {
+        const { caller, expected } = context
+        const place = { ehrId, carePlanId: careplanId }
+        const { value, version } = await documentsOf(context).save(caller, place, body as object, {
+          expected,
+        })
+        return replyWith(value, { version })
+      },
+    }),
+  ]
+}

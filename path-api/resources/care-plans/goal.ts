@@ -1,0 +1,100 @@
+import {
+  ClosedGoal,
+  ClosingRequestWithContents,
+  GoalResource,
+} from '../../../schemas/care-plans/care-plan-resource.ts'
+import { Goal } from '../../../schemas/care-plans/goal.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { requireSameId } from '../../operation/path-parameters.ts'
+import { mountAtEhrAndMed } from '../prefixes.ts'
+import { answerWithContents, answerWithGoal, openItems, toGoalResource } from './care-plan-representation.ts'
+
+const goalSource = 'Endpoints, EHR data; Endpoints, Medical data; Class Goal'
+
+interface GoalParams {
+  ehrId: string
+  careplanId: string
+  goalId: string
+}
+
+const goalKeyOf = ({ ehrId, careplanId, goalId }: GoalParams) => ({
+  id: goalId,
+  ehrId,
+  carePlanId: careplanId,
+})
+
+export const goalOperations = [
+  defineOperation({
+    id: 'getMedicalGoal',
+    method: 'get',
+    path: '/med/{ehrId}/careplan/{careplanId}/goal/{goalId}',
+    summary: 'Show a goal with its tasks',
+    source: 'Endpoints, Medical data',
+    access: 'plan:read',
+    reply: [200, GoalResource, 'versioned'],
+    handle: async ({ params }, { caller, carePlans }) =>
+      answerWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
+  }),
+  ...mountAtEhrAndMed(
+    ({ base, of }) =>
+      defineOperation({
+        id: `add${of}Goal`,
+        kind: 'Goal',
+        method: 'post',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal`,
+        summary: 'Add a goal to a care plan',
+        description: 'A plan has at most 100 goals. A closed plan accepts no goals.',
+        source: goalSource,
+        access: 'plan:write',
+        body: Goal.body,
+        reply: [201, GoalResource, 'versioned'],
+        errors: ['RuleViolated', 'Conflict'],
+        handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
+          const place = { ehrId, carePlanId: careplanId }
+          const goal = await carePlans.goals.create(caller, place, body, newId())
+          const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
+          return answerWithGoal({ ...goal, tasks: [] }, location)
+        },
+      }),
+    ({ base, of }) =>
+      defineOperation({
+        id: `update${of}Goal`,
+        method: 'put',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}`,
+        summary: 'Replace a goal, but not its tasks',
+        source: goalSource,
+        access: 'plan:write',
+        body: Goal.replacement,
+        reply: [200, GoalResource, 'versioned'],
+        errors: ['IdMismatch', 'RuleViolated'],
+        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+          if (id !== undefined) requireSameId('id', id, params.goalId)
+          return answerWithGoal(await carePlans.goals.replace(caller, goalKeyOf(params), body, { expected }))
+        },
+      }),
+    ({ base, of }) =>
+      defineOperation({
+        id: `close${of}Goal`,
+        method: 'post',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/close`,
+        summary: 'Close a goal',
+        description: 'The response lists the tasks that are still open; `closeOpen` closes them, too.',
+        source: `${goalSource}; States and transitions`,
+        access: 'plan:write',
+        body: ClosingRequestWithContents,
+        reply: [200, ClosedGoal, 'versioned'],
+        errors: ['RuleViolated', 'PreconditionFailed'],
+        handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+          const goal = await carePlans.goals.close(caller, goalKeyOf(params), body, {
+            expected,
+            isRetry: again,
+          })
+          return answerWithContents(
+            { ...toGoalResource(goal), open: openItems([], goal.tasks) },
+            goal,
+            goal.tasks,
+          )
+        },
+      }),
+  ),
+]

@@ -1,0 +1,139 @@
+import { Type } from '@sinclair/typebox'
+import type { StoredParticipation } from '../../../records/care-plans/participants/participants.ts'
+import {
+  ParticipationBody,
+  ParticipationReplacement,
+  ParticipationResource,
+} from '../../../schemas/care-plans/participation.ts'
+import { ParticipationStatusEnum } from '../../../schemas/enums.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { requireSameId } from '../../operation/path-parameters.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { mountAtEach } from '../prefixes.ts'
+
+const participantsSource = 'Endpoints, EHR data; Endpoints, Medical data'
+
+/** Both prefixes have the same operations; /med calls the care plan `owner`. */
+const PARTICIPANT_PREFIXES = [
+  { path: '/ehr/{ehrId}/careplan/{careplanId}/participant', of: '' },
+  { path: '/med/{ehrId}/careplan/{ownerId}/participant', of: 'Medical' },
+] as const
+
+type ParticipantParams = Readonly<Record<string, string>>
+
+const carePlanKeyOf = ({ ehrId = '', careplanId, ownerId }: ParticipantParams) => ({
+  ehrId,
+  carePlanId: careplanId ?? ownerId ?? '',
+})
+const participationKeyOf = (params: ParticipantParams) => ({
+  id: params.participationId ?? '',
+  ...carePlanKeyOf(params),
+})
+
+const toParticipation = (stored: StoredParticipation): ParticipationResource => {
+  const { id, mvUid, role = null, access, start, end = null, status, version } = stored
+  return { participationId: id, mvUid, role, access, start, end, status, version }
+}
+
+const answerWithParticipation = (stored: StoredParticipation) =>
+  replyWith(toParticipation(stored), { version: stored.version })
+
+type ParticipantPrefix = (typeof PARTICIPANT_PREFIXES)[number]
+
+const listParticipants = ({ path, of }: ParticipantPrefix) =>
+  defineListOperation({
+    id: `list${of}Participants`,
+    path,
+    summary: 'List the participants of a care plan',
+    description: 'Oldest first. The subject of the EHR takes part in every plan and is not listed.',
+    source: participantsSource,
+    access: 'plan:read',
+    query: { status: Type.Optional(ParticipationStatusEnum) },
+    item: ParticipationResource,
+    order: 'asc',
+    handle: async ({ params, query: { status }, page }, { caller, carePlans }) =>
+      mapPage(
+        await carePlans.participants.list(caller, carePlanKeyOf(params), status, page),
+        toParticipation,
+      ),
+  })
+
+const addParticipant = ({ path, of }: ParticipantPrefix) =>
+  defineOperation({
+    id: `add${of}Participant`,
+    method: 'post',
+    path,
+    summary: 'Add a participant to a care plan',
+    description:
+      'The participant sees the plan with everything registered in it and the records of the EHR outside of plans, but nothing of other plans. A mail informs the participant without naming the subject or the plan.',
+    source: participantsSource,
+    access: 'plan:manage',
+    body: ParticipationBody,
+    reply: [201, ParticipationResource, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params, body }, { caller, carePlans, newId }) => {
+      const place = carePlanKeyOf(params)
+      const added = await carePlans.participants.create(caller, place, body, newId())
+      const location = path
+        .replace('{ehrId}', place.ehrId)
+        .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
+      return replyWith(toParticipation(added), {
+        version: added.version,
+        location: `${location}/${added.id}`,
+      })
+    },
+  })
+
+const getParticipant = ({ path, of }: ParticipantPrefix) =>
+  defineOperation({
+    id: `get${of}Participant`,
+    method: 'get',
+    path: `${path}/{participationId}`,
+    summary: 'Show a participant of a care plan',
+    source: participantsSource,
+    access: 'plan:read',
+    reply: [200, ParticipationResource, 'versioned'],
+    handle: async ({ params }, { caller, carePlans }) =>
+      answerWithParticipation(await carePlans.participants.get(caller, participationKeyOf(params))),
+  })
+
+const updateParticipant = ({ path, of }: ParticipantPrefix) =>
+  defineOperation({
+    id: `update${of}Participant`,
+    method: 'put',
+    path: `${path}/{participationId}`,
+    summary: 'Replace the access of a participant',
+    source: participantsSource,
+    access: 'plan:manage',
+    body: ParticipationReplacement,
+    reply: [200, ParticipationResource, 'versioned'],
+    errors: ['IdMismatch', 'RuleViolated'],
+    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, expected }) => {
+      const key = participationKeyOf(params)
+      if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
+      return answerWithParticipation(await carePlans.participants.replace(caller, key, body, { expected }))
+    },
+  })
+
+const archiveParticipant = ({ path, of }: ParticipantPrefix) =>
+  defineOperation({
+    id: `archive${of}Participant`,
+    method: 'delete',
+    path: `${path}/{participationId}`,
+    summary: 'Archive a participant, who then has no access',
+    source: participantsSource,
+    access: 'plan:manage',
+    reply: [204],
+    handle: ({ params }, { caller, carePlans, expected }) =>
+      carePlans.participants.archive(caller, participationKeyOf(params), { expected }),
+  })
+
+export const participantOperations = mountAtEach(
+  PARTICIPANT_PREFIXES,
+  listParticipants,
+  addParticipant,
+  getParticipant,
+  updateParticipant,
+  archiveParticipant,
+)

@@ -1,0 +1,113 @@
+import { Type } from '@sinclair/typebox'
+import { ClosingRequest } from '../../../schemas/care-plans/care-plan-resource.ts'
+import { Task } from '../../../schemas/care-plans/task.ts'
+import { idField } from '../../../schemas/common.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { requireSameId } from '../../operation/path-parameters.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { mountAtEhrAndMed } from '../prefixes.ts'
+import { toTaskResource } from './care-plan-representation.ts'
+
+const taskSource = 'Endpoints, EHR data; Endpoints, Medical data'
+
+interface TaskParams {
+  ehrId: string
+  careplanId: string
+  goalId: string
+  taskId: string
+}
+
+const taskKeyOf = ({ ehrId, careplanId, goalId, taskId }: TaskParams) => ({
+  id: taskId,
+  ehrId,
+  carePlanId: careplanId,
+  goalId,
+})
+
+const taskFilters = {
+  assignee: Task.fields.assignee,
+  carePlanId: Type.Optional(idField('the care plan in which the records are registered')),
+  dueBefore: Type.Optional(
+    Type.String({
+      format: 'date',
+      description: 'Day before which the tasks are due; excludes tasks without a due date',
+    }),
+  ),
+}
+
+export const taskOperations = mountAtEhrAndMed(
+  ({ base, of }) =>
+    defineListOperation({
+      id: `list${of}Todo`,
+      path: `${base}/{ehrId}/careplan/todo`,
+      summary: 'List the open tasks of an EHR',
+      description:
+        'Returns the open tasks of all care plans that the caller may see, closed plans and goals included. ' +
+        'The longest overdue task comes first; tasks without a due date come last.',
+      source: taskSource,
+      access: 'ehr:read',
+      query: taskFilters,
+      item: Task.resource,
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
+        mapPage(await carePlans.tasks.listTodo(caller, ehrId, query, page), toTaskResource),
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `add${of}Task`,
+      kind: 'Task',
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
+      summary: 'Add a task to a goal',
+      description:
+        'A goal has at most 100 tasks. A closed goal, and any goal of a closed plan, accepts no tasks.',
+      source: taskSource,
+      access: 'plan:write',
+      body: Task.body,
+      reply: [201, Task.resource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params, body }, { caller, carePlans, newId }) => {
+        const { ehrId, careplanId, goalId } = params
+        const place = { ehrId, carePlanId: careplanId, goalId }
+        const task = await carePlans.tasks.create(caller, place, body, newId())
+        const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goalId}/task/${task.id}`
+        return replyWith(toTaskResource(task), { version: task.version, location })
+      },
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `update${of}Task`,
+      method: 'put',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}`,
+      summary: 'Replace a task',
+      source: taskSource,
+      access: 'plan:write',
+      body: Task.replacement,
+      reply: [200, Task.resource, 'versioned'],
+      errors: ['IdMismatch', 'RuleViolated'],
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+        if (id !== undefined) requireSameId('id', id, params.taskId)
+        const task = await carePlans.tasks.replace(caller, taskKeyOf(params), body, { expected })
+        return replyWith(toTaskResource(task), { version: task.version })
+      },
+    }),
+  ({ base, of }) =>
+    defineOperation({
+      id: `close${of}Task`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close`,
+      summary: 'Close a task',
+      source: `${taskSource}; States and transitions`,
+      access: 'plan:write',
+      body: ClosingRequest,
+      reply: [200, Task.resource, 'versioned'],
+      errors: ['RuleViolated', 'PreconditionFailed'],
+      handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+        const task = await carePlans.tasks.close(caller, taskKeyOf(params), body, {
+          expected,
+          isRetry: again,
+        })
+        return replyWith(toTaskResource(task), { version: task.version })
+      },
+    }),
+)

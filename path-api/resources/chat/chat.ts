@@ -1,0 +1,240 @@
+import { Type } from '@sinclair/typebox'
+import type { StoredMessage, TopicView } from '../../../records/chat/chats.ts'
+import {
+  ChatMessageBody,
+  ChatMessageChange,
+  ChatMessageResource,
+  ChatSubjectTypeEnum,
+  ChatTopicBody,
+  ChatTopicResource,
+  chatTopicFields,
+  ReadMarkBody,
+} from '../../../schemas/chat/chat.ts'
+import {
+  createLinkHead,
+  defineListOperation,
+  fillPath,
+  mapPage,
+  PageInfo,
+  pagingParameters,
+} from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { createRecordIdSchema } from '../../operation/path-parameters.ts'
+import type { Services } from '../../operation/services.ts'
+import { replyWith } from '../../reply/reply.ts'
+
+const chatSource = 'Endpoints, Chat'
+const topicsPath = '/chat/{type}/{id}'
+const topicPath = `${topicsPath}/{topicId}` as const
+const messagePath = `${topicPath}/message/{messageId}` as const
+
+const subjectParams = {
+  type: ChatSubjectTypeEnum,
+  id: createRecordIdSchema(
+    'Id of the subject of the topic; for `network`, the id of the other user',
+    'p0LmNb72Qw',
+  ),
+}
+export const topicParams = { ...subjectParams, topicId: createRecordIdSchema('Topic id', 'h5TyUi89Op') }
+const messageParams = { ...topicParams, messageId: createRecordIdSchema('Message id', 'c2MnBv45Tr') }
+
+const chatDefaults = { source: chatSource, access: 'chat' } as const
+const CHAT_BODY_LIMITS = { bytes: 64 * 1024 }
+
+export const subjectFromParams = ({ type, id }: { type: typeof ChatSubjectTypeEnum.static; id: string }) => ({
+  about: type,
+  id,
+})
+
+const toChatPerson = (mvUid: string, names: ReadonlyMap<string, string>) => ({
+  mvUid,
+  name: names.get(mvUid) ?? null,
+})
+
+const toChatTopic = ({ topic, unread, names }: TopicView) => {
+  const { id, version, title, createdAt, lastMessageAt = createdAt, closed } = topic
+  const createdBy = toChatPerson(topic.createdBy, names)
+  return { ...{ id, version, title, createdBy, createdAt, lastMessageAt, unread }, closed: closed === true }
+}
+
+export const toChatMessage = (
+  stored: StoredMessage,
+  names: ReadonlyMap<string, string>,
+  addressOf: Services['addressOf'],
+) => {
+  const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = stored
+  const attachments = (stored.attachments ?? []).map(({ type, id }) => ({
+    ...{ type, id },
+    href:
+      type === 'Composition'
+        ? `/med/ehr/${ehrId}/composition/${id}`
+        : (addressOf(type, { id, ehrId }) ?? null),
+  }))
+  return {
+    ...{
+      id,
+      version,
+      text: deleted ? null : text,
+      author: toChatPerson(createdBy, names),
+      createdAt,
+      editedAt,
+    },
+    ...{ deleted: deleted === true, replyTo, attachments },
+  }
+}
+
+const TopicWithMessages = Type.Object(
+  {
+    ...chatTopicFields,
+    items: Type.Array(ChatMessageResource, { description: 'Messages in chronological order' }),
+    page: PageInfo,
+  },
+  {
+    $id: 'ChatTopicWithMessages',
+    additionalProperties: false,
+    description: 'A topic with a page of its messages',
+  },
+)
+
+const topicOperations = [
+  defineListOperation({
+    ...chatDefaults,
+    id: 'listTopics',
+    path: topicsPath,
+    params: subjectParams,
+    summary: 'List the chat topics about a subject',
+    description: 'Returns the topic with the latest message first.',
+    item: ChatTopicResource,
+    order: 'desc',
+    handle: async ({ params, page }, { caller, chats }) =>
+      mapPage(await chats.list(caller, subjectFromParams(params), page), toChatTopic),
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'startTopic',
+    method: 'post',
+    path: topicsPath,
+    params: subjectParams,
+    summary: 'Start a topic with its first message',
+    description:
+      'The text is plain text. Users who have not read the message for an hour get a mail without the text.',
+    body: ChatTopicBody,
+    limits: CHAT_BODY_LIMITS,
+    reply: [201, ChatTopicResource, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params, body }, { caller, chats, newId }) => {
+      const ids = { topicId: newId(), messageId: newId() }
+      const started = toChatTopic(await chats.start(caller, subjectFromParams(params), body, ids))
+      return replyWith(started, {
+        version: started.version,
+        location: `/chat/${params.type}/${params.id}/${started.id}`,
+      })
+    },
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'showTopic',
+    method: 'get',
+    path: topicPath,
+    params: topicParams,
+    query: { limit: pagingParameters.limit, cursor: pagingParameters.cursor },
+    summary: 'Show a topic with its messages',
+    description:
+      'Messages are in chronological order; `page.prev` leads to older messages, `page.next` to newer ones.',
+    reply: [200, TopicWithMessages],
+    handle: async ({ params, query }, { caller, chats, addressOf }) => {
+      const { limit = 100, cursor } = query
+      const topic = await chats.show(caller, subjectFromParams(params), params.topicId, { limit, cursor })
+      const items = topic.messages.map((one) => toChatMessage(one, topic.names, addressOf))
+      const { older: prev, newer: next } = topic
+      const body = { ...toChatTopic(topic), items, page: { limit, next, prev } }
+      return replyWith(body, createLinkHead(fillPath(topicPath, params), query, { prev, next }))
+    },
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'closeTopic',
+    method: 'post',
+    path: `${topicPath}/close`,
+    params: topicParams,
+    summary: 'Close a topic: no more messages can be added',
+    description: 'Only the author of the topic, and users who may change its subject, can close it.',
+    extra: true,
+    reply: [200, ChatTopicResource, 'versioned'],
+    errors: ['PreconditionFailed'],
+    handle: async ({ params }, { caller, chats, expected }) => {
+      const closed = toChatTopic(
+        await chats.close(caller, subjectFromParams(params), params.topicId, expected),
+      )
+      return replyWith(closed, { version: closed.version })
+    },
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'readTopic',
+    method: 'post',
+    path: `${topicPath}/read`,
+    params: topicParams,
+    summary: 'Mark the messages of a topic as read',
+    extra: true,
+    body: ReadMarkBody,
+    reply: [204],
+    errors: ['RuleViolated'],
+    handle: ({ params, body }, { caller, chats }) =>
+      chats.markRead(caller, subjectFromParams(params), params.topicId, body.messageId),
+  }),
+]
+
+const messageOperations = [
+  defineOperation({
+    ...chatDefaults,
+    id: 'addMessage',
+    method: 'post',
+    path: topicPath,
+    params: topicParams,
+    summary: 'Add a message to a topic',
+    body: ChatMessageBody,
+    limits: CHAT_BODY_LIMITS,
+    reply: [201, ChatMessageResource, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params, body }, { caller, chats, newId, addressOf }) => {
+      const { topicId } = params
+      const posted = await chats.post(caller, subjectFromParams(params), topicId, body, newId())
+      const message = toChatMessage(posted.message, posted.names, addressOf)
+      const location = `/chat/${params.type}/${params.id}/${topicId}/message/${message.id}`
+      return replyWith(message, { version: message.version, location })
+    },
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'updateMessage',
+    method: 'put',
+    path: messagePath,
+    params: messageParams,
+    summary: 'Change your own message within 15 minutes',
+    extra: true,
+    body: ChatMessageChange,
+    limits: CHAT_BODY_LIMITS,
+    reply: [200, ChatMessageResource, 'versioned'],
+    errors: ['RuleViolated'],
+    handle: async ({ params, body: { text } }, { caller, chats, expected, addressOf }) => {
+      const edited = await chats.edit(caller, subjectFromParams(params), params, text, expected)
+      const message = toChatMessage(edited.message, edited.names, addressOf)
+      return replyWith(message, { version: message.version })
+    },
+  }),
+  defineOperation({
+    ...chatDefaults,
+    id: 'deleteMessage',
+    method: 'delete',
+    path: messagePath,
+    params: messageParams,
+    summary: 'Delete your own message, leaving a tombstone',
+    extra: true,
+    reply: [204],
+    handle: ({ params }, { caller, chats, expected }) =>
+      chats.erase(caller, subjectFromParams(params), params, expected),
+  }),
+]
+
+export const chatOperations = [...topicOperations, ...messageOperations]

@@ -1,0 +1,28 @@
+import { AUDIT_QUERY_TIMEOUT_MS, accessScopeOf } from '../../../records/store/audit/audit-log.ts'
+import { AccessEntry } from '../../../schemas/ehrs/access-entry.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+
+export const ehrAccessOperations = [
+  defineListOperation({
+    id: 'listEhrAccesses',
+    path: '/ehr/{ehrId}/audit',
+    summary: 'List the accesses to the data of an EHR',
+    description: 'Newest first. Administrators can read the list after the EHR was deleted, too.',
+    source: 'EHR data: every access is recorded, and the subject reads it',
+    extra: true,
+    access: 'ehr:subject',
+    deadlineMs: AUDIT_QUERY_TIMEOUT_MS,
+    item: AccessEntry,
+    handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
+      const found = await ehrs.listAccesses(caller, ehrId, page)
+      return mapPage(
+        found,
+        ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
+          at: at.toISOString(),
+          ...{ userId, application, action, type, ids, outcome, asked, requestId },
+          scope: accessScopeOf(ehrId, about),
+        }),
+      )
+    },
+  }),
+]

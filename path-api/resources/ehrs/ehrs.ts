@@ -1,0 +1,143 @@
+import type { EhrView } from '../../../records/ehrs/ehrs.ts'
+import { CanonicalEhrStatus, EhrBody, EhrResource } from '../../../schemas/ehrs/ehr.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { mountAtEach } from '../prefixes.ts'
+
+const AGREEMENT_SOURCE = 'EHR data: an EHR for another user counts once that user agrees'
+const ehrsSource = 'Endpoints, EHR data; Endpoints, Medical data'
+const ehrStatusSource = 'Operations of our own: the status of an EHR'
+
+const toEhr = (stored: EhrView): EhrResource => {
+  const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
+  return { id, subjectId, creatorId, pending, createdAt, version }
+}
+
+const EHR_COLLECTION_PREFIXES = [
+  { path: '/ehr', of: '' },
+  { path: '/med/ehr', of: 'Medical' },
+] as const
+
+export const ehrOperations = [
+  ...mountAtEach(
+    EHR_COLLECTION_PREFIXES,
+    ({ path, of }) =>
+      defineListOperation({
+        id: `list${of}Ehrs`,
+        path,
+        summary: 'List the EHRs that the caller may see',
+        description:
+          'Returns the EHRs of which the caller is the subject, the creator, or a participant of a care plan. The EHR that came with the caller’s account comes first, then the newest.',
+        source: ehrsSource,
+        access: 'user',
+        item: EhrResource,
+        handle: async ({ page }, { caller, ehrs }) => mapPage(await ehrs.list(caller, page), toEhr),
+      }),
+    ({ path, of }) =>
+      defineOperation({
+        id: `create${of}Ehr`,
+        kind: 'Ehr',
+        method: 'post',
+        path,
+        summary: 'Create an EHR',
+        description:
+          'The EHR is about yourself or about a person without an account; in the latter case it belongs to its creator, who may delete it. An EHR about another user is pending: only its creator can see it until that user accepts it. An EHR created by an administrator belongs to the user at once. An account can create at most 100 EHRs.',
+        source: ehrsSource,
+        access: 'user',
+        body: EhrBody,
+        reply: [201, EhrResource, 'versioned'],
+        errors: ['Conflict', 'RuleViolated'],
+        handle: async ({ body }, { caller, ehrStatuses, newId }) => {
+          const ehr = await ehrStatuses.create(caller, newId(), body)
+          return replyWith(toEhr(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
+        },
+      }),
+  ),
+  defineListOperation({
+    id: 'listPendingEhrs',
+    path: '/ehr/pending',
+    summary: 'List the EHRs about the caller that wait for acceptance',
+    description: 'Newest first. Only the creator of such an EHR can see its data.',
+    source: AGREEMENT_SOURCE,
+    extra: true,
+    access: 'user',
+    item: EhrResource,
+    handle: async ({ page }, { caller, ehrs }) => mapPage(await ehrs.listPending(caller, page), toEhr),
+  }),
+  defineOperation({
+    id: 'acceptEhr',
+    method: 'post',
+    path: '/ehr/{ehrId}/accept',
+    summary: 'Accept an EHR that another user created about the caller',
+    description:
+      'From then on it is like any other EHR about the caller, who can read and write everything in it. To decline it, call `DELETE /med/ehr/{ehrId}`.',
+    source: AGREEMENT_SOURCE,
+    extra: true,
+    access: 'ehr:agree',
+    reply: [200, EhrResource, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrs }) => {
+      const ehr = await ehrs.accept(caller, ehrId)
+      return replyWith(toEhr(ehr), { version: ehr.version })
+    },
+  }),
+  defineOperation({
+    id: 'getEhrStatus',
+    method: 'get',
+    path: '/med/ehr/{ehrId}/status',
+    summary: 'Show the status of an EHR',
+    description: 'Returns an EHR_STATUS in canonical JSON.',
+    source: ehrStatusSource,
+    extra: true,
+    access: 'ehr:read',
+    reply: [200, CanonicalEhrStatus, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrStatuses }) => {
+      const { object, version } = await ehrStatuses.get(caller, ehrId)
+      return replyWith({ ...object }, { version })
+    },
+  }),
+  defineOperation({
+    id: 'updateEhrStatus',
+    method: 'put',
+    path: '/med/ehr/{ehrId}/status',
+    summary: 'Replace the status of an EHR',
+    description: 'Every version is kept. Queries over all EHRs skip an EHR that is not queryable.',
+    source: ehrStatusSource,
+    extra: true,
+    access: 'ehr:write',
+    ifMatch: 'required',
+    body: CanonicalEhrStatus,
+    limits: { depth: 200 },
+    reply: [200, CanonicalEhrStatus, 'versioned'],
+    handle: async ({ params: { ehrId }, body }, { caller, ehrStatuses, expected }) => {
+      const { object, version } = await ehrStatuses.replace(caller, ehrId, body, expected)
+      return replyWith({ ...object }, { version })
+    },
+  }),
+  defineOperation({
+    id: 'deleteEhr',
+    method: 'delete',
+    path: '/med/ehr/{ehrId}',
+    summary: 'Delete an EHR with everything registered in it',
+    description:
+      'The EHR disappears for everyone at once. An administrator can restore it for 30 days; afterwards it is erased, except for its audit. The creator can delete an EHR about a person without an account. The creator and the subject can delete a pending EHR.',
+    source: 'Endpoints, Medical data',
+    access: 'ehr:remove',
+    reply: [204],
+    handle: ({ params: { ehrId } }, { caller, ehrs, expected }) => ehrs.remove(caller, ehrId, expected),
+  }),
+  defineOperation({
+    id: 'restoreEhr',
+    method: 'post',
+    path: '/med/ehr/{ehrId}/restore',
+    summary: 'Restore an EHR that was deleted less than 30 days ago',
+    source: 'EHR data: deletion can be undone for 30 days',
+    extra: true,
+    access: 'admin',
+    reply: [200, EhrResource, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrs, again }) => {
+      const ehr = await ehrs.restore(caller, ehrId, again)
+      return replyWith(toEhr(ehr), { version: ehr.version })
+    },
+  }),
+]

@@ -1,0 +1,101 @@
+import type { Static } from '@sinclair/typebox'
+import type { RecordChange } from '../../../records/live/changes.ts'
+import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import { RecordChangeEvent, TopicChangeEvent } from '../../../schemas/live/change-events.ts'
+import type { Context } from '../../operation/context.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { EventStreamBody, EventStreamWriter } from '../../reply/event-stream.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { subjectFromParams, toChatMessage, topicParams } from '../chat/chat.ts'
+
+const changesSource = 'Operations of our own: changes as they happen'
+
+const describeStream = (what: string) =>
+  `Sends Server-Sent Events: a \`change\` for each ${what}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
+
+/** Subscribes to changes and sends an event for each. */
+async function streamChanges(
+  { caller, principal, lastEventId, changes }: Context<'user'>,
+  followed: SubscriptionTopic,
+  dataOf: (happening: RecordChange, caller: Caller) => object | Promise<object>,
+) {
+  const events = new EventStreamWriter()
+  const { sessionId: sid, validUntil: until } = principal
+  const leave = await changes.subscribe({ caller, sid, until, from: lastEventId }, followed, {
+    onChange: async (happening, caller) =>
+      events.sendEvent('change', await dataOf(happening, caller), happening.position),
+    onPosition: (position) => events.sendHeartbeat(position),
+    onReset: () => events.sendEvent('reset', {}),
+    onEnd: () => events.finish(),
+  })
+  events.once('close', leave)
+  return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
+}
+
+const toChangeEvent = ({ collection, id, action, version, at }: RecordChange) => ({
+  ...{ id, type: collection, operation: action, version },
+  at: at.toISOString(),
+})
+
+export const changeStreamOperations = [
+  defineOperation({
+    id: 'followEhr',
+    method: 'get',
+    path: '/ehr/{ehrId}/changes',
+    summary: 'Follow the changes of an EHR’s data',
+    description: describeStream('change of what the caller may see'),
+    source: changesSource,
+    extra: true,
+    access: 'ehr:read',
+    resumes: true,
+    reply: [200, new EventStreamBody(RecordChangeEvent)],
+    errors: ['TooManyRequests'],
+    handle: async ({ params: { ehrId } }, context) => {
+      const { caller, ehrs, addressOf } = context
+      await ehrs.get(caller, ehrId)
+      const followed: SubscriptionTopic = {
+        concerns: (change) => change.ehrId === ehrId,
+        isReachable: (caller) => ehrs.isReadable(caller, ehrId),
+      }
+      return streamChanges(context, followed, (happening): Static<typeof RecordChangeEvent> => {
+        const { collection, id, before, after } = happening
+        const resource = { ...(after ?? before), id, ehrId }
+        const { carePlanId = collection === 'CarePlan' ? id : null } = resource as { carePlanId?: string }
+        const href = (after && happening.action !== 'delete' && addressOf(collection, resource)) || null
+        return { ...toChangeEvent(happening), carePlanId, href }
+      })
+    },
+  }),
+  defineOperation({
+    id: 'followTopic',
+    method: 'get',
+    path: '/chat/{type}/{id}/{topicId}/changes',
+    params: topicParams,
+    summary: 'Follow what is written in a topic',
+    description: describeStream('message that is written, changed or deleted, and when the topic is closed'),
+    source: changesSource,
+    extra: true,
+    access: 'chat',
+    resumes: true,
+    reply: [200, new EventStreamBody(TopicChangeEvent)],
+    errors: ['TooManyRequests'],
+    handle: async ({ params }, context) => {
+      const { caller, chats, addressOf } = context
+      const { topicId } = params
+      const place = subjectFromParams(params)
+      const followed: SubscriptionTopic = await chats.subscriptionTopicOf(caller, place, topicId)
+      return streamChanges(
+        context,
+        followed,
+        async (happening, caller): Promise<Static<typeof TopicChangeEvent>> => {
+          const said = await chats.messageOfChange(caller, place, happening)
+          return {
+            ...toChangeEvent(happening),
+            message: said ? toChatMessage(said.message, said.names, addressOf) : null,
+          }
+        },
+      )
+    },
+  }),
+]

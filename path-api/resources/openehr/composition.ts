@@ -1,0 +1,201 @@
+import { Type } from '@sinclair/typebox'
+import { versionUidOf as uidOf } from '../../../records/openehr/composition-record.ts'
+import { type SavedComposition, toRmObject } from '../../../records/openehr/compositions/compositions.ts'
+import {
+  MAX_COMPOSITION_DEPTH,
+  type SentComposition,
+} from '../../../records/openehr/compositions/read-composition.ts'
+import { toXml } from '../../../records/openehr/rm/canonical-xml.ts'
+import { idField } from '../../../schemas/common.ts'
+import {
+  CanonicalComposition,
+  CompositionChange,
+  CompositionVersion,
+  compositionIdField,
+  LinkedCompositions,
+  versionUidField,
+} from '../../../schemas/openehr/composition.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { rawBody } from '../../reply/body-media.ts'
+import { replyWith } from '../../reply/reply.ts'
+
+const compositionsSource = 'Endpoints, Medical data'
+const compositionsPath = '/med/ehr/{ehrId}/composition'
+const compositionPath = `${compositionsPath}/{compositionId}` as const
+const compositionParams = { compositionId: compositionIdField }
+const xmlBody = rawBody('application/xml', 'text/xml')
+const compositionBodyLimits = { bytes: 4 * 1024 * 1024, depth: MAX_COMPOSITION_DEPTH, values: 200_000 }
+
+const carePlanParameter = {
+  carePlanId: Type.Optional(idField('the care plan in which the composition is registered')),
+}
+const versionParameters = {
+  version_uid: Type.Optional(versionUidField),
+  version_at_time: Type.Optional(
+    Type.String({ format: 'date-time', description: 'Time: returns the version that was the latest then' }),
+  ),
+}
+
+/** Response to the creation of a version. */
+const toCreatedVersion = (made: SavedComposition) => ({
+  compositionId: made.id,
+  uid: uidOf(made),
+  ehrId: made.ehrId,
+})
+
+const toXmlText = (saved: SavedComposition): string => {
+  const object = toRmObject(saved)
+  return object ? toXml(object, 'composition') : ''
+}
+
+const toJsonText = (saved: SavedComposition): string => JSON.stringify(toRmObject(saved))
+
+/** The two formats: names, bodies and serialisation. */
+const COMPOSITION_FORMATS = [
+  {
+    format: 'json',
+    name: 'Json',
+    body: CanonicalComposition,
+    reply: rawBody('application/json'),
+    textOf: toJsonText,
+  },
+  { format: 'xml', name: 'Xml', body: xmlBody, reply: xmlBody, textOf: toXmlText },
+] as const
+
+const sentComposition = (body: unknown): SentComposition =>
+  typeof body === 'object' && body !== null && 'bytes' in body && Buffer.isBuffer(body.bytes)
+    ? { xml: body.bytes }
+    : { json: body }
+
+type CompositionFormat = (typeof COMPOSITION_FORMATS)[number]
+
+const addComposition = ({ format, name, body }: CompositionFormat) =>
+  defineOperation({
+    id: `addComposition${name}`,
+    method: 'post',
+    path: `${compositionsPath}/${format}`,
+    summary: `Store a composition (${format.toUpperCase()})`,
+    description:
+      'Validates the composition against the reference model (400) and its template (422); the error names every violation with its path. In a care plan, the readers and writers of the plan can read and write the composition.',
+    source: compositionsSource,
+    access: 'plan:write',
+    query: carePlanParameter,
+    body,
+    limits: compositionBodyLimits,
+    reply: [201, CompositionVersion, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, again }) => {
+      const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
+      const made = await compositions.create(caller, place, sentComposition(body), {
+        newUuid: newUuid(),
+        again,
+      })
+      const version = uidOf(made)
+      return replyWith(toCreatedVersion(made), {
+        version,
+        location: `/med/ehr/${ehrId}/composition/${made.id}`,
+      })
+    },
+  })
+
+const getComposition = ({ format, name, reply, textOf }: CompositionFormat) =>
+  defineOperation({
+    id: `getComposition${name}`,
+    method: 'get',
+    path: `${compositionPath}/${format}`,
+    params: compositionParams,
+    query: versionParameters,
+    summary: `Show a composition (${format.toUpperCase()})`,
+    description:
+      'Returns the latest or the requested version; 204 if the composition is deleted in that version.',
+    source: compositionsSource,
+    access: 'plan:read',
+    reply: [200, reply, 'versioned'],
+    gone: 'The composition is deleted in this version',
+    handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
+      const version = { versionUid: query.version_uid, at: query.version_at_time }
+      const found = await compositions.get(caller, { ehrId, uid }, version)
+      return replyWith(textOf(found) ?? '', { version: uidOf(found), gone: found.json === undefined })
+    },
+  })
+
+const replaceComposition = ({ format, name, body }: CompositionFormat) =>
+  defineOperation({
+    id: `updateComposition${name}`,
+    method: 'put',
+    path: `${compositionPath}/${format}`,
+    params: compositionParams,
+    summary: `Replace a composition (${format.toUpperCase()})`,
+    source: compositionsSource,
+    access: 'plan:write',
+    ifMatch: 'required',
+    body,
+    limits: compositionBodyLimits,
+    reply: [200, CompositionVersion, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId, compositionId: uid }, body }, { caller, compositions, expected }) => {
+      const made = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), expected)
+      return replyWith(toCreatedVersion(made), { version: uidOf(made) })
+    },
+  })
+
+export const compositionOperations = [
+  ...COMPOSITION_FORMATS.flatMap((format) => [
+    addComposition(format),
+    getComposition(format),
+    replaceComposition(format),
+  ]),
+  defineOperation({
+    id: 'getLinkedCompositions',
+    method: 'get',
+    path: compositionPath,
+    params: compositionParams,
+    summary: 'Show the links of a composition',
+    description: 'Returns the links of the composition, and links of other compositions of the EHR to it.',
+    source: compositionsSource,
+    access: 'plan:read',
+    reply: [200, LinkedCompositions, 'versioned'],
+    handle: async ({ params: { ehrId, compositionId: uid } }, { caller, compositions }) => {
+      const { now, links } = await compositions.linked(caller, { ehrId, uid })
+      return replyWith({ uid: uidOf(now), links }, { version: uidOf(now) })
+    },
+  }),
+  defineOperation({
+    id: 'deleteComposition',
+    method: 'delete',
+    path: compositionPath,
+    params: compositionParams,
+    summary: 'Delete a composition',
+    description:
+      'Keeps all versions; the deletion becomes the latest one. A version in the path must be the latest.',
+    source: compositionsSource,
+    access: 'plan:write',
+    reply: [204],
+    errors: ['Conflict'],
+    handle: ({ params: { ehrId, compositionId: uid } }, { caller, compositions, expected }) =>
+      compositions.remove(caller, { ehrId, uid }, expected),
+  }),
+  defineListOperation({
+    id: 'listCompositionVersions',
+    path: `${compositionPath}/history`,
+    params: compositionParams,
+    summary: 'List the versions of a composition',
+    description: 'Returns the versions with author and time, newest first.',
+    source: 'the versions of a composition',
+    extra: true,
+    access: 'plan:read',
+    item: CompositionChange,
+    handle: async ({ params: { ehrId, compositionId: uid }, page }, { caller, compositions }) => {
+      const found = await compositions.history(caller, { ehrId, uid }, page)
+      const [id = ''] = uid.split('::')
+      return mapPage(found, ({ version, at, userId, application, action }) => ({
+        uid: uidOf({ id, version }),
+        at,
+        userId,
+        application,
+        action,
+      }))
+    },
+  }),
+]

@@ -1,0 +1,263 @@
+import { Type } from '@sinclair/typebox'
+import { createExample } from '../../../records/openehr/examples/example-composition.ts'
+import { toFlatFormat } from '../../../records/openehr/examples/flat-format.ts'
+import type { RmObject } from '../../../records/openehr/rm/canonical-json.ts'
+import { toXml } from '../../../records/openehr/rm/canonical-xml.ts'
+import { toWebTemplate } from '../../../records/openehr/templates/web-template.ts'
+import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../../schemas/openehr/template.ts'
+import { defineArrayOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { rawBody } from '../../reply/body-media.ts'
+import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
+import { replyWith } from '../../reply/reply.ts'
+
+const templatesSource = 'Endpoints, Medical data'
+const templatesPath = '/med/knowledge/template'
+
+const templateParams = {
+  concept: Type.String({
+    pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
+    inWords: '1 to 255 characters, no slash, backslash or control character',
+    description: 'Id of the template, regardless of case and spacing',
+    examples: ['vital_signs.v2'],
+  }),
+}
+
+const optionalEnumParameter = <const T extends readonly string[]>(names: T, description: string) =>
+  Type.Optional(Type.Unsafe<T[number]>({ type: 'string', enum: [...names], default: names[0], description }))
+
+const exampleOptions = {
+  format: optionalEnumParameter(
+    ['json', 'xml', 'flat'],
+    'Format: canonical JSON, XML, or JSON with a line for each value',
+  ),
+  detail_level: optionalEnumParameter(['required', 'medium', 'complete'], 'Level of detail'),
+  type: optionalEnumParameter(['input', 'output'], 'Form of the example: as sent, or as read'),
+}
+
+/** Uid of the example composition. */
+const EXAMPLE_UID = {
+  _type: 'OBJECT_VERSION_ID',
+  value: '8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1',
+}
+
+const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
+  _type,
+  archetype_node_id,
+  name,
+  uid: EXAMPLE_UID,
+  ...rest,
+})
+
+const toTemplateHead = ({
+  templateId,
+  concept,
+  archetypeId,
+  createdAt,
+}: Record<'templateId' | 'concept' | 'archetypeId' | 'createdAt', string>) => ({
+  template_id: templateId,
+  concept,
+  archetype_id: archetypeId,
+  created_timestamp: createdAt,
+})
+
+export const templateOperations = [
+  defineOperation({
+    id: 'addTemplate',
+    method: 'post',
+    path: templatesPath,
+    summary: 'Store an operational template',
+    description:
+      'The format is OPT 1.4. A template is never replaced; ids that differ only in case or spacing count as equal.',
+    source: templatesSource,
+    access: 'modeller',
+    body: rawBody('application/xml', 'text/xml'),
+    limits: { bytes: 8 * 1024 * 1024 },
+    reply: [201, TemplateHead, 'versioned'],
+    errors: ['Conflict'],
+    handle: async ({ body }, { caller, templates, newId }) => {
+      const head = await templates.add(caller, body.bytes, newId())
+      const location = `${templatesPath}/${encodeURIComponent(head.templateId)}`
+      return replyWith(toTemplateHead(head), { version: head.version, location })
+    },
+  }),
+  defineArrayOperation({
+    id: 'listTemplates',
+    path: templatesPath,
+    summary: 'List the operational templates',
+    source: templatesSource,
+    access: 'user',
+    item: TemplateHead,
+    handle: async ({ page }, { caller, templates }) =>
+      mapPage(await templates.list(caller, page), toTemplateHead),
+  }),
+  defineOperation({
+    id: 'getTemplate',
+    method: 'get',
+    path: `${templatesPath}/{concept}`,
+    params: templateParams,
+    summary: 'Show an operational template',
+    description: 'Returns a web template (JSON, a tree for forms) or the uploaded template (XML).',
+    source: templatesSource,
+    access: 'user',
+    reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
+    handle: async ({ params: { concept } }, { caller, templates, accepted }) => {
+      const headers = { 'content-type': accepted, vary: 'Accept' }
+      if (accepted === 'application/xml') {
+        const { head, bytes } = await templates.file(caller, concept)
+        return replyWith(bytes, { version: head.version, headers })
+      }
+      const { head, template } = await templates.get(caller, concept)
+      return replyWith(JSON.stringify(toWebTemplate(template)), { version: head.version, headers })
+    },
+  }),
+  defineOperation({
+    id: 'getTemplateExample',
+    method: 'get',
+    path: `${templatesPath}/{concept}/example`,
+    params: templateParams,
+    query: exampleOptions,
+    summary: 'Generate an example composition of a template',
+    description:
+      'The data is invented. `required` contains the mandatory nodes, `medium` each node once, `complete` also each type of ' +
+      'value. The first two can be stored unchanged. As `output` the example has a uid, like a stored composition.',
+    source: templatesSource,
+    access: 'user',
+    reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
+    handle: async ({ params: { concept }, query }, { caller, templates }) => {
+      const { format = 'json', detail_level = 'required', type = 'input' } = query
+      const { head, template } = await templates.get(caller, concept)
+      const made = createExample(template, detail_level)
+      const example = type === 'output' ? withExampleUid(made) : made
+      const xml = format === 'xml'
+      const text = xml
+        ? toXml(example, 'composition')
+        : JSON.stringify(format === 'flat' ? toFlatFormat(toWebTemplate(template), example) : example)
+      return replyWith(text, {
+        version: head.version,
+        headers: { 'content-type': xml ? 'application/xml' : 'application/json' },
+      })
+    },
+  }),
+  defineOperation({
+    id: 'deleteTemplate',
+    method: 'delete',
+    path: `${templatesPath}/{concept}`,
+    params: templateParams,
+    summary: 'Remove an operational template',
+    description: 'Rejected while compositions of the template exist.',
+    source: templatesSource,
+    access: 'modeller',
+    reply: [204],
+    errors: ['Conflict'],
+    handle: ({ params: { concept } }, { caller, templates, expected }) =>
+      templates.remove(caller, concept, expected),
+  }),
+]
+
+const toArchetypeHead = ({
+  id,
+  concept,
+  rmType,
+  templates,
+}: {
+  id: string
+  concept: string
+  rmType: string
+  templates: string[]
+}) => ({
+  archetype_id: id,
+  concept,
+  rm_type: rmType,
+  templates,
+})
+
+const archetypesPath = '/med/knowledge/archetype'
+const archetypePath = `${archetypesPath}/{id}` as const
+const archetypeParams = {
+  id: Type.String({
+    pattern: '^[A-Za-z0-9_.:-]{1,200}$',
+    description: 'Id of the archetype',
+    examples: ['openEHR-EHR-OBSERVATION.blood_pressure.v2'],
+  }),
+}
+const adlBody = rawBody('text/plain')
+
+export const archetypeOperations = [
+  defineArrayOperation({
+    id: 'listArchetypes',
+    path: archetypesPath,
+    summary: 'List the archetypes of the templates and those stored in ADL',
+    source: templatesSource,
+    access: 'user',
+    item: ArchetypeHead,
+    handle: async ({ page }, { caller, archetypes }) =>
+      mapPage(await archetypes.list(caller, page), toArchetypeHead),
+  }),
+  defineOperation({
+    id: 'addArchetype',
+    method: 'post',
+    path: archetypesPath,
+    summary: 'Store an archetype in ADL 1.4',
+    description:
+      'The text is stored unchanged. Errors in the definition or the ontology get a 422 with line and column. A stored archetype is not replaced.',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'modeller',
+    body: adlBody,
+    limits: { bytes: 1024 * 1024 },
+    reply: [201, ArchetypeHead, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ body }, { caller, archetypes, again }) => {
+      const made = await archetypes.add(caller, body.bytes, again)
+      return replyWith(toArchetypeHead(made), { version: 1, location: `${archetypesPath}/${made.id}` })
+    },
+  }),
+  defineOperation({
+    id: 'getArchetype',
+    method: 'get',
+    path: archetypePath,
+    params: archetypeParams,
+    summary: 'Show an archetype with its nodes',
+    description:
+      'The nodes come from the ADL if it is stored, otherwise from the template that uses most nodes of the archetype.',
+    source: templatesSource,
+    access: 'user',
+    reply: [200, ArchetypeResource, 'versioned'],
+    handle: async ({ params: { id } }, { caller, archetypes }) => {
+      const { tree, ...archetype } = await archetypes.get(caller, id)
+      const body = { ...toArchetypeHead(archetype), tree }
+      // The list changes when a template is added or removed.
+      const { head } = replyWithCacheableText(JSON.stringify(body), 'application/json')
+      return replyWith(body, { ...head, version: 1 })
+    },
+  }),
+  defineOperation({
+    id: 'getArchetypeAdl',
+    method: 'get',
+    path: `${archetypePath}/adl`,
+    params: archetypeParams,
+    summary: 'Show the ADL of an archetype',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'user',
+    reply: [200, adlBody, 'versioned'],
+    handle: async ({ params: { id } }, { caller, archetypes }) => {
+      const { head, bytes } = await archetypes.file(caller, id)
+      return replyWith(bytes, { version: head.version })
+    },
+  }),
+  defineOperation({
+    id: 'deleteArchetype',
+    method: 'delete',
+    path: archetypePath,
+    params: archetypeParams,
+    summary: 'Remove the ADL of an archetype',
+    description: 'Templates that use it stay unchanged.',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'modeller',
+    reply: [204],
+    handle: ({ params: { id } }, { caller, archetypes, expected }) => archetypes.remove(caller, id, expected),
+  }),
+]

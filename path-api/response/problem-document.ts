@@ -1,0 +1,124 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { isOutage, unavailableError } from '../../records/store/documents/outage.ts'
+import { isDeadlineError } from '../../records/store/reading/deadlines.ts'
+import { closedObject } from '../../schemas/common.ts'
+import {
+  type ErrorName,
+  errorCatalogue,
+  errorCode,
+  isInputErrorName,
+  ServiceError,
+} from '../../schemas/errors.ts'
+import type { Operation } from '../operation/operation.ts'
+import { etagOf } from '../reply/etag.ts'
+import type { RenderedResponse } from './rendered-response.ts'
+
+/** Errors that follow from the shape of the operation; `errors` lists the others. */
+export function impliedErrors({ access, method, path, body, ifMatch }: Operation): ErrorName[] {
+  const unsafe = method !== 'get'
+  const groups: [boolean, ErrorName[]][] = [
+    [
+      true,
+      ['MalformedRequest', 'InvalidInput', 'NotAcceptable', 'TooManyRequests', 'Internal', 'Unavailable'],
+    ],
+    [true, ['DeadlineExceeded', 'HeadersTooLarge']],
+    [access !== 'public', ['Unauthenticated']],
+    [access !== 'public' && unsafe, ['CrossSiteRequest']],
+    [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
+    [path.includes('{'), ['NotFound']],
+    [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
+    [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],
+    [method === 'put' || method === 'delete', ['PreconditionFailed']],
+    [ifMatch === 'required', ['PreconditionRequired']],
+  ]
+  return groups.flatMap(([applies, names]) => (applies ? names : []))
+}
+
+/**
+ * Converts any thrown value to an error of the catalogue. Unexpected errors become `Internal`, with the
+ * cause.
+ */
+export function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown
+  if (isDeadlineError(thrown)) return new ServiceError('DeadlineExceeded', { cause: thrown })
+  if (isOutage(thrown)) return unavailableError(thrown)
+  return new ServiceError('Internal', { cause: thrown })
+}
+
+const textSchema = (description: string) => Type.String({ description })
+
+/** Problem document (RFC 9457) with our extensions. */
+export const ProblemDocument = closedObject('Problem', 'A problem document', {
+  type: textSchema('Path of the description of this kind of problem'),
+  title: textSchema('Title of the kind of problem'),
+  status: Type.Integer({ description: 'HTTP status' }),
+  detail: Type.Optional(textSchema('Explanation of this occurrence')),
+  instance: textSchema('Path of the request'),
+  code: Type.Unsafe<string>({
+    type: 'string',
+    enum: (Object.keys(errorCatalogue) as ErrorName[]).map(errorCode),
+    description: 'Code of the problem, for programs',
+  }),
+  requestId: textSchema('Id of the request; quote it when you report a problem'),
+  errors: Type.Array(
+    Type.Object(
+      {
+        path: textSchema(
+          'Path of the invalid value: `body.name.displayName`, `query.limit`, `path.mvUid`, `header.If-Match`',
+        ),
+        code: textSchema('Code of the violation, for programs'),
+        message: textSchema('Explanation in a sentence'),
+        line: Type.Optional(Type.Integer({ description: 'Line in an AQL query, counted from 1' })),
+        column: Type.Optional(Type.Integer({ description: 'Column in an AQL query, counted from 1' })),
+      },
+      { additionalProperties: false },
+    ),
+    { description: 'All violations of the input' },
+  ),
+})
+
+const problemTypeOf = (code: string): string => `/problems/${code}`
+
+/** Example response for this error. */
+export function problemExample(name: ErrorName): Static<typeof ProblemDocument> {
+  const code = errorCode(name)
+  const [status, title] = errorCatalogue[name]
+  const violation = { path: 'body.name', code: 'required', message: 'name is required.' }
+  return {
+    type: problemTypeOf(code),
+    title,
+    status,
+    instance: '/profile/n4Fq2LxT0a',
+    code,
+    requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a',
+    errors: isInputErrorName(name) ? [violation] : [],
+  }
+}
+
+export function createProblemResponse(
+  error: ServiceError,
+  instance: string,
+  requestId: string,
+): RenderedResponse {
+  const code = errorCode(error.error)
+  const document: Static<typeof ProblemDocument> = {
+    type: problemTypeOf(code),
+    title: error.title,
+    status: error.status,
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
+    instance,
+    code,
+    requestId,
+    errors: [...error.violations],
+  }
+  return {
+    status: error.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(error.version === undefined ? {} : { etag: etagOf(error.version) }),
+      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
+    },
+    body: JSON.stringify(document),
+  }
+}

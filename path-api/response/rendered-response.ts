@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Response } from 'express'
+import type { Operation } from '../operation/operation.ts'
+import { RawBody } from '../reply/body-media.ts'
+import { etagOf } from '../reply/etag.ts'
+import { ReplyWithHead } from '../reply/reply.ts'
+
+/** A response independent of the request, ready to be written. */
+export interface RenderedResponse {
+  status: number
+  headers: Record<string, string>
+  body: string | Buffer | Readable | undefined
+}
+
+/** Renders the return value of a handler. */
+export function renderResponse(
+  { id, reply: [status, spec, versioned] }: Operation,
+  result: unknown,
+): RenderedResponse {
+  const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
+  const { version, location, headers, created = false, gone = false } = head
+  if (versioned && version === undefined) throw new Error(`${id} answered without a version`)
+  const isRaw = spec instanceof RawBody
+  return {
+    status: created ? 201 : gone ? 204 : status,
+    headers: {
+      ...(spec === undefined || gone ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
+      ...(version === undefined ? {} : { etag: etagOf(version) }),
+      ...(location === undefined ? {} : { location }),
+      ...headers,
+    },
+    body:
+      spec === undefined || gone
+        ? undefined
+        : isRaw
+          ? (body as RenderedResponse['body'])
+          : JSON.stringify(body),
+  }
+}
+
+/** Writes the response. A client that disconnects during a stream is not an error. */
+export async function writeResponse(
+  response: Response,
+  { status, headers, body }: RenderedResponse,
+): Promise<void> {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  response.statusCode = status
+  if (body instanceof Readable) {
+    if (response.req.method !== 'HEAD') return pipeline(body, response)
+    body.destroy()
+    response.end()
+    return
+  }
+  if (body !== undefined) response.setHeader('content-length', Buffer.byteLength(body))
+  response.end(body)
+}

@@ -1,0 +1,114 @@
+import type { ClientSession } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { type Database, runTransaction } from '../store/documents/database.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { deleteHistory } from '../store/writing/history.ts'
+import type { EmailChanges } from './email-changes.ts'
+import { identityLinksOf } from './login/identities.ts'
+import type { Sessions } from './login/sessions.ts'
+import { isAbandonedRegistration, isAccountUsed, isUnactivated } from './unactivated-accounts.ts'
+import { recordAccountChange } from './user/account-history.ts'
+import { ACCOUNT_STATE_FILTERS, requireVersion, type User, usersOf } from './user/user.ts'
+
+export interface AccountDeletionDependencies {
+  database: Database
+  sessions: Sessions
+  emailChanges: EmailChanges
+  clock: () => Date
+  /** Deletes the data that belongs to an account, such as the profile, in the same transaction. */
+  cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
+}
+
+/** Days until an account that was not activated is removed. */
+const ACTIVATION_PERIOD_DAYS = 7
+
+/** The caller of deletions by the service itself. */
+const serviceCaller: Caller = {
+  userId: 'service',
+  roles: [],
+  application: 'service',
+  requestId: '',
+  unrestricted: true,
+}
+
+export class AccountDeletion {
+  readonly #parts: AccountDeletionDependencies
+
+  constructor(parts: AccountDeletionDependencies) {
+    this.#parts = parts
+  }
+
+  /** Deletes an account and the person's own data; EHRs stay. @throws NotFound, PreconditionFailed */
+  async remove(caller: Caller, mvUid: string, expected: ExpectedVersions): Promise<void> {
+    await this.#remove(caller, mvUid, async (user) => requireVersion(user, expected))
+  }
+
+  /**
+   * Deletes an abandoned registration.
+   * @returns whether the account is gone; false: it is more than a registration
+   */
+  async removeAbandonedRegistration(mvUid: string): Promise<boolean> {
+    const { database } = this.#parts
+    return this.#removeIf(mvUid, (user, session) => isAbandonedRegistration(database, session, user))
+  }
+
+  /**
+   * Deletes accounts that were not activated in time, so that nobody can block another person's address for
+   * good.
+   */
+  async removeExpiredAccounts(): Promise<void> {
+    const before = new Date(this.#parts.clock().getTime() - ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
+    const { db } = this.#parts.database
+    const isLate = async (user: User, session: ClientSession) =>
+      isUnactivated(user) &&
+      (user.invitedAt ?? before) <= before &&
+      !(await isAccountUsed(db, user._id, session))
+    const late = usersOf(db).find({
+      ...ACCOUNT_STATE_FILTERS.ACTIVATION_PENDING,
+      _created_at: { $lt: before },
+    })
+    for await (const { _id } of late) await this.#removeIf(_id, isLate)
+  }
+
+  async #removeIf(
+    mvUid: string,
+    holds: (user: User, session: ClientSession) => Promise<boolean>,
+  ): Promise<boolean> {
+    const refuse = async (user: User, session: ClientSession) => {
+      if (!(await holds(user, session))) throw new ServiceError('Conflict')
+    }
+    try {
+      await this.#remove(serviceCaller, mvUid, refuse)
+      return true
+    } catch (error) {
+      if (error instanceof ServiceError && error.error === 'NotFound') return true
+      if (error instanceof ServiceError && error.error === 'Conflict') return false
+      throw error
+    }
+  }
+
+  async #remove(
+    caller: Caller,
+    mvUid: string,
+    refuse: (user: User, session: ClientSession) => Promise<void>,
+  ): Promise<void> {
+    const { database, sessions, emailChanges, cleanups: belongings, clock } = this.#parts
+    const { db } = database
+    await runTransaction(database, async (session) => {
+      const user = await usersOf(db).findOne({ _id: mvUid }, { session })
+      if (!user) throw new ServiceError('NotFound')
+      await refuse(user, session)
+      await usersOf(db).deleteOne({ _id: mvUid }, { session })
+      await removeUserFromRoles(database, session, mvUid)
+      await identityLinksOf(db).deleteMany({ mvUid }, { session })
+      await emailChanges.cancel(mvUid, session)
+      for (const remove of belongings) await remove(session, mvUid)
+      await deleteHistory(db, { collection: '_User', id: mvUid }, session)
+      const by = { caller, at: clock() }
+      await recordAccountChange(db, session, by, { action: 'delete', user, before: null, changed: [] })
+    })
+    await sessions.endAll(mvUid)
+  }
+}

@@ -1,0 +1,199 @@
+import type { Registration } from '../../schemas/accounts/account.ts'
+import type { AccountState } from '../../schemas/enums.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
+import type { Database } from '../store/documents/database.ts'
+import type { AccountDeletion } from './account-deletion.ts'
+import type { EmailChanges } from './email-changes.ts'
+import { activateAccount, termsViolations } from './user/activation.ts'
+import type { Credentials, NewAccount } from './user/credentials.ts'
+import type { SendMail } from './user/mails.ts'
+import { passwordViolations, requireNoViolations } from './user/password-policy.ts'
+import { accountStateOf, findUserByEmail, type User, usernameViolations, usersOf } from './user/user.ts'
+
+export interface RegistrationDependencies {
+  database: Database
+  credentials: Credentials
+  emailChanges: EmailChanges
+  removals: AccountDeletion
+  sendMail: SendMail
+  background: BackgroundTasks
+  /** The version of the terms of service that a person agrees to now. */
+  termsVersion: string
+  clock: () => Date
+}
+
+/**
+ * The additional fields of the class family: a username, and agreement to the terms as late as at activation.
+ */
+export interface SignUpRequest extends Registration {
+  username?: string | undefined
+  /** The id that the response has named. */
+  id: string
+}
+
+/** Retries for an address that others register at the same time. */
+const MAX_SIGN_UP_RETRIES = 5
+
+/** Registration and activation. Nothing here reveals which addresses have accounts. */
+export class Registrations {
+  readonly #parts: RegistrationDependencies
+
+  constructor(parts: RegistrationDependencies) {
+    this.#parts = parts
+  }
+
+  /**
+   * Validates the request, and registers after the response has been sent.
+   * @throws RuleViolated for the password, or without agreement to the terms
+   */
+  register(registration: Registration): void {
+    this.#register(registration, termsViolations(registration.termsAccepted))
+  }
+
+  /**
+   * Registers through the class family, which may send the agreement to the terms with the activation.
+   * @throws RuleViolated; Conflict when another account has the username, unless it looks like an address
+   */
+  async signUp(wanted: SignUpRequest): Promise<void> {
+    const { username, email, password } = wanted
+    const holdsName = username !== undefined && password.toLowerCase().includes(username)
+    await this.#requireFree(username)
+    this.#register(wanted, [
+      ...usernameViolations(username, email),
+      ...(holdsName
+        ? [{ path: 'password', code: 'password-contains-name', message: NAME_IN_PASSWORD_MESSAGE }]
+        : []),
+    ])
+  }
+
+  /** Mails a new link if the account still waits for its activation. */
+  resend(email: string): void {
+    const address = email.toLowerCase()
+    this.#parts.background.run(async () => {
+      const user = await findUserByEmail(this.#parts.database.db, address)
+      if (user && isAwaitingActivation(user)) await this.#parts.credentials.resendActivation(address)
+    })
+  }
+
+  /**
+   * Follows the link of a registration or of a new address.
+   * @throws LinkExpired; Conflict; RuleViolated without agreement to the terms: the link then stays valid
+   */
+  async activate(
+    token: string,
+    termsAccepted: boolean | undefined,
+  ): Promise<{ mvUid: string; email: string; state: AccountState }> {
+    const users = usersOf(this.#parts.database.db)
+    const mvUid = (await this.#activate(token, termsAccepted)) ?? (await this.#confirmChange(token))
+    const user = mvUid === undefined ? null : await users.findOne({ _id: mvUid })
+    if (!user) {
+      throw new ServiceError('LinkExpired')
+    }
+    return { mvUid: user._id, email: user.email, state: accountStateOf(user) }
+  }
+
+  /** Whether the link of a registration or of a new address is still valid. */
+  async isValid(token: string): Promise<boolean> {
+    const { database, emailChanges } = this.#parts
+    const waiting = await usersOf(database.db).findOne(this.#pendingActivationFilter(token), {
+      projection: { _id: 1 },
+    })
+    return waiting !== null || emailChanges.isValid(token)
+  }
+
+  #pendingActivationFilter(token: string) {
+    const _email_verify_token_expires_at = { $gt: this.#parts.clock() }
+    return { _email_verify_token: token, _email_verify_token_expires_at, emailVerified: { $ne: true } }
+  }
+
+  /**
+   * Usernames are public, addresses are not: for a username that looks like an address nothing is revealed.
+   */
+  async #requireFree(username: string | undefined): Promise<void> {
+    if (username === undefined || username.includes('@')) return
+    const holder = await usersOf(this.#parts.database.db).findOne({ username })
+    if (holder && accountStateOf(holder) !== 'ACTIVATION_PENDING')
+      throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
+  }
+
+  #register(wanted: Registration & Partial<SignUpRequest>, more: readonly Violation[]): void {
+    requireNoViolations([...passwordViolations(wanted.password, 'password', wanted.email), ...more])
+    const { termsAccepted, ...account } = wanted
+    this.#parts.background.run(() => {
+      const terms = termsAccepted === true ? { termsVersion: this.#parts.termsVersion } : {}
+      return this.#signUpOrReplace({ ...account, ...terms, email: wanted.email.toLowerCase() })
+    })
+  }
+
+  /**
+   * Registers an account. An abandoned registration of the same address is deleted first, with its links and
+   * tokens.
+   */
+  async #signUpOrReplace(account: NewAccount, left = MAX_SIGN_UP_RETRIES): Promise<void> {
+    const { credentials, removals, database } = this.#parts
+    try {
+      await credentials.signUp(account)
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
+      // Others keep registering the same address; the registration of one of them stays valid, with its mail.
+      if (left === 0) return
+      const user = await findUserByEmail(database.db, account.email)
+      if (!user) await this.#signUpOrReplace(await this.#withFreeName(account), left - 1)
+      else if (await removals.removeAbandonedRegistration(user._id))
+        await this.#signUpOrReplace(account, left - 1)
+      else await this.#mailAccountExists(account.email, user.language ?? account.language)
+    }
+  }
+
+  /**
+   * Drops the username, which was taken meanwhile. Frees an address that others use as username: it is its
+   * owner's.
+   */
+  async #withFreeName({ username: _, ...account }: NewAccount): Promise<NewAccount> {
+    const { email } = account
+    const users = usersOf(this.#parts.database.db)
+    const squatters = await users.find({ username: email, email: { $ne: email } }).toArray()
+    for (const { _id, email: own } of squatters) await users.updateOne({ _id }, { $set: { username: own } })
+    return account
+  }
+
+  #mailAccountExists(email: string, language: string | undefined): Promise<void> {
+    return this.#parts.sendMail({ to: email, template: 'account-exists', language, data: {} })
+  }
+
+  async #activate(token: string, termsAccepted: boolean | undefined): Promise<string | undefined> {
+    const { database, termsVersion, clock } = this.#parts
+    const user = await usersOf(database.db).findOne(this.#pendingActivationFilter(token))
+    if (!user) return undefined
+    if (user.termsVersion === undefined) requireNoViolations(termsViolations(termsAccepted))
+    const done = await activateAccount(
+      database.db,
+      user,
+      { termsVersion, now: clock() },
+      { _email_verify_token: token },
+    )
+    return done ? user._id : undefined
+  }
+
+  async #confirmChange(token: string): Promise<string | undefined> {
+    const { emailChanges, sendMail, database } = this.#parts
+    const confirmed = await emailChanges.confirm(token)
+    if (!confirmed) return undefined
+    const user = await usersOf(database.db).findOne({ _id: confirmed.mvUid })
+    await sendMail({
+      to: confirmed.formerEmail,
+      template: 'address-changed',
+      language: user?.language,
+      data: { newEmail: user?.email ?? '' },
+    })
+    return confirmed.mvUid
+  }
+}
+
+const NAME_IN_PASSWORD_MESSAGE = 'must not contain the username'
+
+/** Registered by the person and not activated yet. */
+const isAwaitingActivation = (user: User): boolean =>
+  accountStateOf(user) === 'ACTIVATION_PENDING' && user.invitedAt === undefined

@@ -1,0 +1,141 @@
+import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
+import { roundTo } from '../../measurements/quantities/units.ts'
+import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
+import { documentCollection } from '../../store/documents/database.ts'
+import { decodeCursor } from '../../store/reading/cursor.ts'
+import { createPage, type Page, type PageRequest, type SortOrder } from '../../store/reading/pagination.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { resolveType } from '../../types/type-registry.ts'
+import { Measurement } from '../../user-data/typed-measurement.ts'
+import type { UserData } from '../../user-data/user-data.ts'
+import { readTimeColumns } from '../time-columns.ts'
+import { createSpanLookup } from './local-spans.ts'
+
+export interface AggregateQuery {
+  dataType: string
+  span: TimeSpan
+  /** IANA name. */
+  timeZone: string
+  from?: string | undefined
+  to?: string | undefined
+  carePlanId?: string | undefined
+}
+
+/** The aggregated values of one span. */
+interface Aggregate {
+  dataType: string
+  /** First day of the span, local. */
+  day: string
+  from: string
+  to: string
+  unit: string | null
+  count: number
+  min: number
+  max: number
+  mean: number
+  last: number
+}
+
+const AGGREGATE_LIST = 'aggregates'
+
+/** Values of a user by day, week or month. */
+export class Aggregates {
+  readonly #records: StoreContext
+  readonly #data: UserData
+
+  constructor(records: StoreContext, data: UserData) {
+    this.#records = records
+    this.#data = data
+  }
+
+  /**
+   * Reads the aggregates; leaves out spans without values.
+   * @throws NotFound; MalformedRequest for a cursor of another list
+   */
+  async read(
+    caller: Caller,
+    mvUid: string,
+    query: AggregateQuery,
+    page: PageRequest,
+  ): Promise<Page<Aggregate>> {
+    const { limit, cursor, count, order = 'desc' } = page
+    const list = `${AGGREGATE_LIST}.${query.span}.${order}`
+    const after = cursor === undefined ? undefined : String(decodeCursor(list, cursor).id)
+    const sums = await this.#aggregate(caller, mvUid, query)
+    const all = order === 'desc' ? sums.reverse() : sums
+    const rest = after === undefined ? all : all.filter(({ day }) => isAfter(day, after, order))
+    return createPage(
+      list,
+      rest,
+      limit,
+      ({ day }) => ({ value: null, id: day }),
+      count ? all.length : undefined,
+    )
+  }
+
+  async #aggregate(caller: Caller, mvUid: string, query: AggregateQuery): Promise<Aggregate[]> {
+    const { dataType, from, to } = query
+    const ehrs = await this.#data.findEhrs(caller, mvUid)
+    const plans = await this.#findReadablePlans(caller, ehrs, query.carePlanId)
+    const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
+    const filter = {
+      carePlanId: plans.length === 1 ? plans[0] : { $in: plans },
+      ...{ dataType, ...(Object.keys(timestamp).length > 0 && { timestamp }) },
+    }
+    const { times, values } = await readTimeColumns(
+      this.#records,
+      Measurement.collection,
+      [filter],
+      ['amount'],
+    )
+    await this.#report(caller, ehrs)
+    const unit = (await resolveType(this.#records, 'data', dataType))?.unit ?? null
+    return aggregateValues(times, values[0] ?? new Float64Array(), query, unit)
+  }
+
+  /** Records of a plan are visible to those who may see the plan. */
+  async #findReadablePlans(caller: Caller, ehrs: readonly string[], carePlanId?: string): Promise<string[]> {
+    const only = carePlanId === undefined ? {} : { _id: carePlanId }
+    const readable = { ehrId: { $in: [...ehrs] }, ...only, ...permissionFilter('_rperm', caller) }
+    const found = documentCollection(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
+    return (await found.toArray()).map(({ _id }) => _id)
+  }
+
+  async #report({ requestId, userId, application }: Caller, ehrs: readonly string[]): Promise<void> {
+    const about = { requestId, userId, application, action: 'query', asked: AGGREGATE_LIST } as const
+    const what = { type: Measurement.collection, ids: [], outcome: 'done' as const }
+    await this.#records.audit.record(...ehrs.map((ehrId) => ({ ...about, ...what, ehrId })))
+  }
+}
+
+const isAfter = (day: string, after: string, order: SortOrder): boolean =>
+  order === 'desc' ? day < after : day > after
+
+/** Aggregates values that are sorted by time. */
+function aggregateValues(
+  times: Float64Array,
+  values: Float64Array,
+  { dataType, span, timeZone }: AggregateQuery,
+  unit: string | null,
+): Aggregate[] {
+  const spanOf = createSpanLookup(timeZone, span)
+  const sums: (Aggregate & { total: number; end: number })[] = []
+  for (const [i, time] of times.entries()) {
+    const value = values[i] as number
+    if (Number.isNaN(value)) continue
+    let sum = sums.at(-1)
+    if (!sum || time >= sum.end) {
+      const { day, start, end } = spanOf(time)
+      const [from, to] = [start, end].map((at) => new Date(at).toISOString()) as [string, string]
+      const bounds = { min: value, max: value, mean: value, last: value }
+      sum = { ...{ dataType, day, from, to, unit, count: 0, ...bounds }, total: 0, end }
+      sums.push(sum)
+    }
+    sum.count += 1
+    sum.total += value
+    sum.min = Math.min(sum.min, value)
+    sum.max = Math.max(sum.max, value)
+    sum.last = value
+  }
+  return sums.map(({ total, end: _, ...sum }) => ({ ...sum, mean: roundTo(total / sum.count, 4) }))
+}

@@ -1,0 +1,50 @@
+import {
+  type AlertBands,
+  bandIntervals,
+  type Thresholds,
+  toAlertBands,
+} from '../measurements/calculations/thresholds.ts'
+import { convertUnit, roundTo } from '../measurements/quantities/units.ts'
+import type { Series } from '../measurements/series.ts'
+import type { GraphSource } from '../user-data/graph-sources.ts'
+
+/** A band on the axis, in the unit of its series. */
+export interface GraphBand {
+  code: string
+  label: string
+  /** null: no lower bound. */
+  from: number | null
+  /** null: no upper bound. */
+  to: number | null
+  severity: number
+}
+
+/** The default bands of a kind, for plans without thresholds; undefined: none. */
+function findUsualBands({ thresholded, series }: GraphSource): AlertBands | undefined {
+  const preset = Object.keys(thresholded.presets)[0]
+  const limits = Object.entries(series).flatMap(([name, one]) =>
+    one.usual ? [[`${name}Low`, one.usual[0]] as const, [`${name}High`, one.usual[1]] as const] : [],
+  )
+  const thresholds: Thresholds | undefined =
+    preset ??
+    (limits.length > 0
+      ? ({ unit: thresholded.unit, ...Object.fromEntries(limits) } as Thresholds)
+      : undefined)
+  return thresholds === undefined ? undefined : toAlertBands(thresholded, thresholds)
+}
+
+/** The bands of one series in ascending order: the plan's thresholds, or else the usual ones. */
+export function graphBandsOf(
+  kind: GraphSource,
+  [name, { unit, range }]: readonly [string, Series],
+  ofPlan: AlertBands | undefined,
+): GraphBand[] {
+  const set = ofPlan ?? findUsualBands(kind)
+  if (!set) return []
+  const [min, max] = range.map((end) => convertUnit(end, unit, set.unit)) as [number, number]
+  const inUnit = (value: number) =>
+    value === min || value === max ? null : roundTo(convertUnit(value, set.unit, unit), 4)
+  return bandIntervals(set, name, [min, max]).map(({ band: { code, label, severity }, from, to }) => ({
+    ...{ code, label, from: inUnit(from), to: inUnit(to), severity },
+  }))
+}

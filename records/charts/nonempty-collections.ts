@@ -1,0 +1,26 @@
+import type { Database } from '../store/documents/database.ts'
+
+/** With fewer other collections, the extra command costs more than it saves. */
+const MIN_OTHER_COLLECTIONS = 3
+
+/**
+ * Finds which of these collections contain data of an EHR, whoever may read it, so that only those are
+ * queried. One command looks at one index key of each collection. For very few collections it returns all of
+ * them.
+ */
+export async function findNonemptyCollections(
+  { db }: Pick<Database, 'db'>,
+  ehrId: string,
+  collections: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const [first, ...rest] = collections
+  if (first === undefined || rest.length < MIN_OTHER_COLLECTIONS) return new Set(collections)
+  const any = (name: string) => [
+    { $match: { ehrId } },
+    { $limit: 1 },
+    { $project: { _id: 0, name: { $literal: name } } },
+  ]
+  const others = rest.map((coll) => ({ $unionWith: { coll, pipeline: any(coll) } }))
+  const found = db.collection(first).aggregate<{ name: string }>([...any(first), ...others])
+  return new Set((await found.toArray()).map(({ name }) => name))
+}

@@ -1,0 +1,88 @@
+import type { Document } from 'mongodb'
+import type { Database } from '../store/documents/database.ts'
+import { QUERY_TIMEOUT_MS } from '../store/reading/deadlines.ts'
+import { NumberRows } from './number-rows.ts'
+
+/** The times of records, and their values in each series; NaN if a record has none. */
+export interface TimeColumns {
+  times: Float64Array
+  values: Float64Array[]
+}
+
+/** Number of documents in one reply of the database. */
+const BATCH_SIZE = 20_000
+
+/**
+ * Reads only times and values of records, sorted by time, because there may be a hundred thousand records.
+ * @param filters disjoint: no record matches two of them
+ * @param fields the stored fields of the values; `anxiety.score` is one inside an object
+ */
+export async function readTimeColumns(
+  database: Database,
+  collection: string,
+  filters: readonly Document[],
+  fields: readonly string[],
+): Promise<TimeColumns> {
+  const stored = ['timestamp', ...fields]
+  const found = await Promise.all(filters.map((filter) => readRows(database, collection, filter, stored)))
+  const some = found.filter(([times]) => times && times.length > 0)
+  if (some.length === 1) return sortByTime(some[0] as Float64Array[])
+  return sortByTime(stored.map((_, i) => concatenate(some.map((columns) => columns[i] as Float64Array))))
+}
+
+function concatenate(parts: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+async function readRows(
+  { client, db }: Database,
+  collection: string,
+  filter: Document,
+  fields: readonly string[],
+): Promise<Float64Array[]> {
+  const rows = new NumberRows(fields)
+  const { projection } = rows
+  const session = client.startSession()
+  try {
+    const ask = async (command: Document): Promise<Uint8Array> =>
+      (await db.command(command, { session, raw: true })).cursor as Uint8Array
+    let answer = await ask({
+      find: collection,
+      filter,
+      projection,
+      batchSize: BATCH_SIZE,
+      maxTimeMS: QUERY_TIMEOUT_MS,
+    })
+    for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
+      // The database prepares the next batch while this one is read.
+      const following = ask({ getMore: next, collection, batchSize: BATCH_SIZE })
+      rows.add(answer)
+      answer = await following
+    }
+    rows.add(answer)
+    return rows.columns
+  } finally {
+    await session.endSession()
+  }
+}
+
+/** An index may return the newest first, or the measurements of several plans one plan after the other. */
+function sortByTime([times = new Float64Array(), ...values]: readonly Float64Array[]): TimeColumns {
+  if (isSorted(times)) return { times, values }
+  for (const column of [times, ...values]) column.reverse()
+  if (isSorted(times)) return { times, values }
+  const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number))
+  const sorted = (column: Float64Array) => Float64Array.from(order, (i) => column[i] as number)
+  return { times: sorted(times), values: values.map(sorted) }
+}
+
+const isSorted = (times: Float64Array): boolean => {
+  for (let i = 1; i < times.length; i++) if ((times[i - 1] as number) > (times[i] as number)) return false
+  return true
+}

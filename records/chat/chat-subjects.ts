@@ -1,0 +1,90 @@
+import { type ChatSubjectType, RELATED_RECORD_FIELD_NAMES } from '../../schemas/chat/chat.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { networkRole } from '../ehrs/rights/access.ts'
+import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
+import { type Caller, type Permissions, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+
+const SUBJECT_COLLECTIONS: Readonly<Partial<Record<ChatSubjectType, string>>> = {
+  careplan: 'CarePlan',
+  goal: 'Goal',
+  task: 'Task',
+  event: 'Event',
+  ehr: 'Ehr',
+}
+
+/** The subject of a topic, as seen by a caller who may see it. */
+export interface ChatSubject {
+  about: ChatSubjectType
+  aboutId: string
+  /** Absent between two users. */
+  ehrId?: string
+  carePlanId?: string
+  /** The ids of goal, task and event that the messages relate to, by field. */
+  goesWith?: Readonly<Record<string, string>>
+  /** The users who may read and write. */
+  permissions: Permissions
+  /** Whether participants stay anonymous. */
+  unnamed: boolean
+}
+
+interface ConnectionCheck {
+  areConnected(mvUid: string, other: string): Promise<boolean>
+}
+
+/** @throws NotFound if the caller may not see the subject */
+export async function findChatSubject(
+  records: StoreContext,
+  connections: ConnectionCheck,
+  caller: Caller,
+  about: ChatSubjectType,
+  id: string,
+): Promise<ChatSubject> {
+  const collection = SUBJECT_COLLECTIONS[about]
+  if (collection === undefined) return findNetworkSubject(connections, caller, id)
+  const found = await documentCollection(records, collection).findOne(
+    { _id: id, ...permissionFilter('_rperm', caller) },
+    { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
+  )
+  if (!found) throw new ServiceError('NotFound')
+  const ehrId = about === 'ehr' ? id : String(found.ehrId)
+  const carePlanId = about === 'careplan' ? id : (found.carePlanId as string | undefined)
+  caller.onAccess?.(ehrId)
+  return {
+    ...{ about, aboutId: id, ehrId },
+    ...(carePlanId !== undefined && { carePlanId }),
+    goesWith: {
+      ...(found.goalId !== undefined && { goalId: found.goalId as string }),
+      ...(RELATED_RECORD_FIELD_NAMES.includes(`${about}Id`) && { [`${about}Id`]: id }),
+    },
+    permissions: { read: found._rperm, write: found._wperm },
+    unnamed:
+      (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(records, carePlanId)) ||
+      (await findAnonymizedEhrs(records, caller)).has(ehrId),
+  }
+}
+
+/** The subject of two connected users; the same whichever of them asks. */
+async function findNetworkSubject(
+  connections: ConnectionCheck,
+  caller: Caller,
+  other: string,
+): Promise<ChatSubject> {
+  const { userId } = caller
+  if (other === userId || !(await connections.areConnected(userId, other))) throw new ServiceError('NotFound')
+  caller.onAccess?.(other)
+  const both = [userId, other].sort()
+  return {
+    ...{ about: 'network', aboutId: both.join('-') },
+    permissions: { read: [`role:${networkRole(userId, other)}`], write: both },
+    unnamed: false,
+  }
+}
+
+async function isAnonymousPlan(records: StoreContext, carePlanId: string | undefined): Promise<boolean> {
+  if (carePlanId === undefined) return false
+  const plans = documentCollection(records, 'CarePlan')
+  const plan = await plans.findOne({ _id: carePlanId }, { projection: { anonymous: 1 } })
+  return plan?.anonymous === true
+}

@@ -1,0 +1,70 @@
+import type { Coding } from '../../schemas/coding.ts'
+import { AdverseReaction as forms } from '../../schemas/conditions/adverse-reaction.ts'
+import { ReactionStatusEnum, SubstanceCategoryEnum } from '../../schemas/enums.ts'
+import { dateField } from '../../schemas/forms/fields.ts'
+import { createValidator } from '../../schemas/validation/validators.ts'
+import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { normalizeText } from '../store/reading/search-words.ts'
+import { blankViolations, dateOrderViolations, unaddressableViolations } from './field-violations.ts'
+import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
+
+interface Reaction {
+  manifestation?: unknown
+  onset?: unknown
+}
+
+/** A client may have sent anything in place of the reactions. */
+const reactionsIn = ({ reactions }: Values): Reaction[] =>
+  Array.isArray(reactions) ? reactions.map((one: Reaction | null) => one ?? {}) : []
+
+const checkDate = createValidator(dateField('A day'))
+
+/** A month or a year, without the day. */
+const isPartialDate = (onset: unknown): boolean =>
+  typeof onset === 'string' && onset.length < 10 && checkDate(`${onset}-01-01`.slice(0, 10)).length === 0
+
+/** Inside a list both families write days as texts, and a schema does not recognise an impossible day. */
+const impossibleDateViolations = (values: Values) =>
+  reactionsIn(values).flatMap(({ onset }, i) =>
+    onset === undefined || isPartialDate(onset) || checkDate(onset).length === 0
+      ? []
+      : [{ path: `reactions.${i}.onset`, code: 'date', message: 'must be a day that exists' }],
+  )
+
+export const AdverseReaction = defineKind(forms, {
+  words: { en: 'adverse reactions', nl: 'overgevoeligheden' },
+  naturalKey: { fields: ['substance'], keysOf: ({ substance }) => [normalizeText(String(substance))] },
+  rules: {
+    dependentFields: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],
+    violations: (values) => [
+      ...blankViolations(values, 'substance'),
+      ...unaddressableViolations(values, 'substance'),
+      ...dateOrderViolations(values, 'lastOnset', 'firstOnset'),
+      ...impossibleDateViolations(values),
+    ],
+    derived: searchFieldsFrom((values) => [
+      values.substance,
+      values.comment,
+      ...reactionsIn(values).map(({ manifestation }) => manifestation),
+    ]),
+  },
+  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  filters: {
+    search: searchFilter('the substance, what happened and the remark on it', 'penic'),
+    code: codeFilter,
+    status: fieldFilter('status', ReactionStatusEnum),
+    category: fieldFilter('category', SubstanceCategoryEnum),
+  },
+  timeline: {
+    kind: 'reaction',
+    group: 'reactions',
+    start: ['firstOnset', 'createdAt'],
+    describe: ({ substance, status, criticality, code }) => ({
+      content: String(substance),
+      summary: String(status),
+      severity: severityRank(['low', 'high'], criticality),
+      code: code as Coding | undefined,
+    }),
+  },
+})

@@ -1,0 +1,23 @@
+import { Device as forms } from '../../schemas/conditions/device.ts'
+import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { normalizeText } from '../store/reading/search-words.ts'
+import { blankViolations } from './field-violations.ts'
+
+/** The name identifies a device only without serial number and UDI: there may be two thermometers. */
+function deviceNaturalKeys({ name, ...labels }: Values): string[] {
+  const told = (['serial', 'udi'] as const).flatMap((field) => {
+    const label = labels[field]
+    return label === undefined ? [] : [`${field} ${normalizeText(String(label))}`]
+  })
+  return told.length > 0 ? told : [`name ${normalizeText(String(name))}`]
+}
+
+export const Device = defineKind(forms, {
+  words: { en: 'devices', nl: 'medische hulpmiddelen' },
+  naturalKey: { fields: ['name', 'serial', 'udi'], keysOf: deviceNaturalKeys },
+  rules: {
+    dependentFields: [],
+    violations: (values) => ['name', 'serial', 'udi'].flatMap((field) => blankViolations(values, field)),
+  },
+  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+})

@@ -1,0 +1,60 @@
+import type { Coding } from '../../schemas/coding.ts'
+import { Diagnosis as forms } from '../../schemas/conditions/diagnosis.ts'
+import { DiagnosisStatusEnum, GradeEnum } from '../../schemas/enums.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { blankViolations, dateOrderViolations } from './field-violations.ts'
+import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
+
+const ONGOING_STATUSES = ['active', 'recurrence', 'relapse']
+
+/** Without a status, a diagnosis with an end date is resolved. */
+const diagnosisStatusOf = ({ status, resolved }: Values) => status ?? (resolved ? 'resolved' : 'active')
+
+const isOngoing = (values: Values): boolean => ONGOING_STATUSES.includes(String(diagnosisStatusOf(values)))
+
+const deriveSearchFields = searchFieldsFrom(({ name, bodySite, comment }) => [name, bodySite, comment])
+
+/** FHIR's constraint con-4 on a Condition. */
+const resolvedViolations = (values: Values): Violation[] =>
+  values.resolved && isOngoing(values)
+    ? [{ path: 'status', code: 'resolved', message: 'must be inactive, remission or resolved: it is over' }]
+    : []
+
+export const Diagnosis = defineKind(forms, {
+  words: { en: 'diagnoses', nl: 'diagnoses' },
+  rules: {
+    dependentFields: ['name', 'code', 'bodySite', 'comment', 'onset', 'recognised', 'resolved', 'status'],
+    violations: (values) => [
+      ...blankViolations(values, 'name'),
+      ...dateOrderViolations(values, 'recognised', 'onset'),
+      ...dateOrderViolations(values, 'resolved', 'onset'),
+      ...resolvedViolations(values),
+    ],
+    derived: (values) => ({
+      ...deriveSearchFields(values),
+      status: diagnosisStatusOf(values),
+      goesOn: isOngoing(values),
+    }),
+  },
+  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  filters: {
+    search: searchFilter('its name, its place in the body and the remark on it', 'blood pres'),
+    code: codeFilter,
+    status: fieldFilter('status', DiagnosisStatusEnum),
+  },
+  timeline: {
+    kind: 'diagnosis',
+    group: 'diagnoses',
+    start: ['onset', 'recognised', 'createdAt'],
+    end: 'resolved',
+    open: { goesOn: true },
+    describe: ({ name, status, severity, code }) => ({
+      content: String(name),
+      summary: String(status),
+      severity: severityRank(GradeEnum.enum, severity),
+      code: code as Coding | undefined,
+    }),
+  },
+})

@@ -1,0 +1,25 @@
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { Values } from '../ehr-records/kind.ts'
+
+/** The violation of a blank text. */
+export const blankViolations = (values: Values, field: string): Violation[] => {
+  const value = values[field]
+  return typeof value === 'string' && value.trim() === ''
+    ? [{ path: field, code: 'blank', message: 'must not be blank' }]
+    : []
+}
+
+/** Violations of a text that is part of a URL: clients resolve `.` and `..`, and cannot send NUL. */
+export const unaddressableViolations = (values: Values, field: string): Violation[] => {
+  const value = values[field]
+  return value === '.' || value === '..' || String(value).includes('\0')
+    ? [{ path: field, code: 'address', message: 'must not be . or .. or hold NUL: no address leads there' }]
+    : []
+}
+
+/** The violation of two days in the wrong order. */
+export const dateOrderViolations = (values: Values, later: string, earlier: string): Violation[] => {
+  const [last, first] = [values[later], values[earlier]]
+  const isWrong = typeof last === 'string' && typeof first === 'string' && last < first
+  return isWrong ? [{ path: later, code: 'order', message: `must not be before ${earlier}` }] : []
+}

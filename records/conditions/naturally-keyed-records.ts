@@ -1,0 +1,86 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import {
+  type EhrRecordKey,
+  type EhrRecordKind,
+  EhrRecords,
+  type ParentChecks,
+} from '../ehr-records/ehr-records.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+
+interface PutCondition {
+  expected: ExpectedVersions
+  /** Whether the record must not exist yet. */
+  createOnly: boolean
+}
+
+/** The records of a kind of which an EHR has at most one for each natural key. */
+export class NaturallyKeyedRecords<S extends TObject, L extends string> extends EhrRecords<S, L> {
+  readonly #records: StoreContext
+  readonly #parentChecks: ParentChecks
+
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, holders: ParentChecks) {
+    super(records, kind, holders)
+    this.#records = records
+    this.#parentChecks = holders
+  }
+
+  /** The key of the record with these natural keys; if there is none, an empty id, which no record has. */
+  async findKey(ehrId: string, values: object): Promise<EhrRecordKey> {
+    const [id = ''] = await this.#findIds(ehrId, values)
+    return { id, ehrId }
+  }
+
+  /**
+   * Replaces the record with the body's natural keys, or creates it.
+   * @throws NotFound; Forbidden; PreconditionFailed; RuleViolated; Conflict when the keys belong to two
+   * records
+   */
+  async put(
+    caller: Caller,
+    ehrId: string,
+    body: object,
+    condition: PutCondition,
+    newId: () => string,
+  ): Promise<{ record: SavedRecord<Static<S>>; created: boolean }> {
+    const put = () => this.#putOnce(caller, ehrId, body, condition, newId())
+    return put().catch((error) => {
+      // A concurrent request has created the record, so that a second attempt finds it.
+      if (error instanceof ServiceError && error.error === 'Conflict') return put()
+      throw error
+    })
+  }
+
+  async #putOnce(
+    caller: Caller,
+    ehrId: string,
+    body: object,
+    { expected, createOnly }: PutCondition,
+    newId: string,
+  ): Promise<{ record: SavedRecord<Static<S>>; created: boolean }> {
+    const [id, another] = await this.#findIds(ehrId, body)
+    if (another !== undefined)
+      throw new ServiceError('Conflict', { detail: 'The identifiers belong to two different records.' })
+    if (id !== undefined) {
+      const record = await this.replace(caller, { id, ehrId }, body, { expected: createOnly ? [] : expected })
+      return { record, created: false }
+    }
+    if (expected !== undefined) {
+      await this.#parentChecks.requireEhr(caller, ehrId)
+      throw new ServiceError('PreconditionFailed')
+    }
+    return { record: await this.create(caller, { ehrId }, body, newId), created: true }
+  }
+
+  /** Ignores permissions; the operations check them for the ids that this returns. */
+  async #findIds(ehrId: string, values: object): Promise<string[]> {
+    const given = Object.entries(values).filter(([, value]) => value !== null)
+    const knownBy = { $in: this.kind.naturalKey?.keysOf(Object.fromEntries(given)) ?? [] }
+    const found = documentCollection(this.#records, this.kind.collection).find({ ehrId, knownBy })
+    return (await found.project({ _id: 1 }).limit(2).toArray()).map(({ _id }) => String(_id))
+  }
+}

@@ -1,0 +1,45 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { Coding } from '../../schemas/coding.ts'
+import type { ListFilter, Values } from '../ehr-records/kind.ts'
+import { searchWordsOf } from '../store/reading/search-words.ts'
+
+/** The search terms of a code: alone, and with its system as in FHIR searches. */
+const searchCodesOf = (code: unknown): string[] => {
+  if (code === undefined) return []
+  const { system, code: value } = code as Coding
+  return [value, `${system}|${value}`]
+}
+
+/** The search fields of a record: words and codes. */
+export const searchFieldsFrom = (texts: (values: Values) => unknown[]) => (values: Values) => ({
+  words: searchWordsOf(...texts(values)),
+  codes: searchCodesOf(values.code),
+})
+
+const searchTextSchema = (description: string, example: string, maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, description, examples: [example] })
+
+/** @param where the searched texts, in words for the description */
+export const searchFilter = (where: string, example: string): ListFilter => ({
+  schema: searchTextSchema(
+    `Words in ${where}: all of them must occur, each as the beginning of a word, regardless of case and diacritics`,
+    example,
+    200,
+  ),
+  where: (value) => ({ words: { starting: searchWordsOf(value) } }),
+})
+
+export const codeFilter: ListFilter = {
+  schema: searchTextSchema(
+    'A code, or its system, a | and the code, exactly as they are stored',
+    '38341003',
+    401,
+  ),
+  where: (value) => ({ codes: value }),
+}
+
+/** A filter by one value of a field. */
+export const fieldFilter = (field: string, schema: TSchema): ListFilter => ({
+  schema,
+  where: (value) => ({ [field]: value }),
+})

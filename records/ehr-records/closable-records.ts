@@ -1,0 +1,66 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type { ClosingRequest } from '../../schemas/care-plans/care-plan-resource.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { Transaction } from '../store/writing/transaction.ts'
+import { type EhrRecordKey, EhrRecords, type WriteOptions } from './ehr-records.ts'
+import { alreadyClosedViolation } from './record-validation.ts'
+import { requireNoViolations } from './refusals/refusals.ts'
+
+export type ClosedStatus = 'COMPLETED' | 'CANCELLED'
+
+const closableStatusOf = (record: unknown) => (record as { status: 'ACTIVE' | ClosedStatus }).status
+
+/** The records of a kind with a status: care plans, goals, tasks. */
+export class ClosableRecords<S extends TObject, L extends string> extends EhrRecords<S, L> {
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated, also when the record is already closed */
+  close(
+    caller: Caller,
+    key: EhrRecordKey,
+    { status = 'COMPLETED', outcome, achievementDate }: ClosingRequest,
+    options: WriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const told = Object.entries({ outcome, achievementDate }).filter(([, value]) => value !== undefined)
+    const close = (now: SavedRecord<Static<S>>) => {
+      if (closableStatusOf(now) !== 'ACTIVE') requireNoViolations([alreadyClosedViolation])
+      return { ...(now as object), ...Object.fromEntries(told), status }
+    }
+    return this.change(caller, key, close, options)
+  }
+
+  /** Closes the open ones among these records in one update. */
+  async closeAll(
+    caller: Caller,
+    records: readonly SavedRecord<Static<S>>[],
+    status: ClosedStatus,
+    tx: Transaction,
+  ): Promise<SavedRecord<Static<S>>[]> {
+    const open = records.flatMap((one) => (closableStatusOf(one) === 'ACTIVE' ? [one.id] : []))
+    const closed = await this.closeOpen(caller, open, status, tx)
+    const byId = new Map(closed.map((one) => [one.id, one]))
+    return records.map((one) => byId.get(one.id) ?? one)
+  }
+
+  /** Closes records that are open within the transaction. */
+  closeOpen(
+    caller: Caller,
+    ids: readonly string[],
+    status: ClosedStatus,
+    tx: Transaction,
+  ): Promise<SavedRecord<Static<S>>[]> {
+    const close = (now: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, now, { ...(now as object), status })
+    return this.store.updateAll(caller, ids, close, tx)
+  }
+}
+
+/** Closes a record, unless an earlier attempt of the same request has closed it. */
+export async function closeOrFindClosed<T>(
+  { isRetry: again }: WriteOptions,
+  { status = 'COMPLETED' }: ClosingRequest,
+  find: () => Promise<T>,
+  close: () => Promise<T>,
+): Promise<T> {
+  const found = again ? await find() : undefined
+  return found && closableStatusOf(found) === status ? found : close()
+}

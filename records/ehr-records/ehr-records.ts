@@ -1,0 +1,309 @@
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
+import { deleteContents, isContainerClass, waitForDeletion } from '../ehrs/deletion/cascading-deletion.ts'
+import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { ListDefinition, Page, PageQuery, PageRequest } from '../store/reading/pagination.ts'
+import type { Resource } from '../store/resource.ts'
+import { type RecordHistoryEntry, Store } from '../store/store.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import { type ClassKind, resolveRules } from './kind.ts'
+import {
+  insertTargetFor,
+  lockEhrExclusively,
+  type ParentIds,
+  parentFinderIn,
+  resolveParent,
+  runWithEhrLock,
+} from './parents.ts'
+import { validateChangedRecord, validateNewRecord } from './record-validation.ts'
+import { hasCapacityLimit, requireCapacity } from './refusals/capacity.ts'
+import { auditRefusal, requireNoViolations } from './refusals/refusals.ts'
+
+/** The id and the parents from the path; all of them must match. */
+export interface EhrRecordKey {
+  id: string
+  ehrId: string
+  carePlanId?: string | undefined
+  goalId?: string | undefined
+}
+
+/** Conditions and transaction of a write. */
+export interface WriteOptions {
+  /** An earlier attempt of the same request may have succeeded. */
+  isRetry?: boolean
+  expected?: ExpectedVersions
+  tx?: Transaction | undefined
+}
+
+/** A request body; null means absent. */
+type RecordBody = Record<string, unknown>
+
+/** Removes properties that are null or undefined. */
+export const withoutNulls = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], null> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], null>
+  }
+
+export const defaultsOf = memoizeByFields(
+  (fields): RecordBody =>
+    Object.fromEntries(
+      Object.entries(fields).flatMap(([name, { default: value }]) =>
+        value === undefined ? [] : [[name, value]],
+      ),
+    ),
+)
+
+/** Stored form of a body: its values without nulls, and defaults for missing fields. */
+const withDefaults = (fields: TProperties, body: object): RecordBody => ({
+  ...defaultsOf(fields),
+  ...withoutNulls(fromPathNames(fields, body)),
+})
+
+/** The initial status of a new record, if the kind has one. */
+const initialStatusOf = memoizeByFields((fields) =>
+  Object.fromEntries(markedFieldNames(fields, 'status').map((name) => [name, 'ACTIVE'])),
+)
+
+/** Checks that the parent of a requested list exists for the caller. @throws NotFound */
+export interface ParentChecks {
+  requireEhr(caller: Caller, ehrId: string): Promise<unknown>
+  requirePlan(caller: Caller, key: { id: string; ehrId: string }): Promise<unknown>
+}
+
+/** Filter of a list; times and days have the format of the list's sort field. */
+export interface RecordFilter {
+  carePlanId?: string | undefined
+  /** Inclusive. */
+  from?: string | undefined
+  /** Exclusive. */
+  to?: string | undefined
+  /** Values of the kind's own filters. */
+  [filter: string]: string | undefined
+}
+
+/** A kind as its store needs it. */
+export type EhrRecordKind<S extends TObject, L extends string> = Omit<ClassKind, 'schema' | 'lists' | 'ehr'> &
+  Resource<S, L>
+
+/** The records of one kind in EHRs, with the behaviour that all kinds share. */
+export class EhrRecords<S extends TObject, L extends string> {
+  readonly kind: EhrRecordKind<S, L>
+  readonly store: Store<S, L>
+  readonly #records: StoreContext
+  readonly #parentChecks: ParentChecks
+
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, holders: ParentChecks) {
+    this.#records = records
+    this.#parentChecks = holders
+    this.kind = kind
+    this.store = new Store(records, kind)
+  }
+
+  /** The collections and their indexes, which the service creates on startup. */
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.store.indexes()]
+  }
+
+  /**
+   * Lists the records that the caller may read, in the kind's order.
+   * @throws NotFound when the caller may not read the EHR or the plan
+   */
+  async list(
+    caller: Caller,
+    ehrId: string,
+    { carePlanId, from, to, ...query }: RecordFilter,
+    page: PageRequest,
+  ): Promise<Page<SavedRecord<Static<S>>>> {
+    const either = await this.#searchScopes(caller, { ehrId, carePlanId })
+    const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
+    const own = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
+      const value = query[filter]
+      return value === undefined ? [] : Object.entries(where(value))
+    })
+    const where = {
+      ...{ ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } },
+      ...Object.fromEntries(own),
+    }
+    return this.requireParentIfEmpty(caller, { ehrId, carePlanId }, () =>
+      this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>),
+    )
+  }
+
+  /**
+   * The plans to search in place of the whole EHR, by the plans' index: the requested one, or those of a
+   * caller who only takes part in plans.
+   */
+  async #searchScopes(caller: Caller, { ehrId, carePlanId }: ParentIds): Promise<object[] | undefined> {
+    const { lists, outsidePlans } = this.kind
+    const byPlan = (lists as Record<string, ListDefinition<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
+    const implied = { ehrId: { checked: ehrId } }
+    if (carePlanId !== undefined) return byPlan ? [implied] : undefined
+    if (!byPlan || !outsidePlans) return undefined
+    const plans = await findParticipantPlans(this.#records, caller, ehrId)
+    if (!plans) return undefined
+    return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
+  }
+
+  /** Reads a list and, if it is empty, checks that the parent exists. @throws NotFound */
+  async requireParentIfEmpty<T>(
+    caller: Caller,
+    { ehrId, carePlanId }: ParentIds,
+    list: () => Promise<Page<T>>,
+  ): Promise<Page<T>> {
+    const found = await list()
+    if (found.items.length > 0) return found
+    if (carePlanId === undefined) await this.#parentChecks.requireEhr(caller, ehrId)
+    else await this.#parentChecks.requirePlan(caller, { id: carePlanId, ehrId })
+    return found
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, key: EhrRecordKey): Promise<SavedRecord<Static<S>>> {
+    return this.store.get(caller, storeKeyOf(key))
+  }
+
+  /**
+   * @param place the parents, from the request's path
+   * @throws NotFound; Forbidden without write access to the EHR or the plan; RuleViolated
+   */
+  create(caller: Caller, place: ParentIds, body: object, id: string): Promise<SavedRecord<Static<S>>> {
+    return createOrFindExisting(
+      () =>
+        auditRefusal(this.#records, caller, this.kind.collection, place.ehrId, () =>
+          this.createIn(caller, place, body, id),
+        ),
+      () => this.get(caller, { id, ...place }),
+    )
+  }
+
+  /** Creates a record, optionally within a transaction. It does not audit refusals. */
+  async createIn(
+    caller: Caller,
+    place: ParentIds,
+    body: object,
+    id: string,
+    tx?: Transaction,
+  ): Promise<SavedRecord<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    const record = await this.buildRecord(place, body)
+    if (!hasCapacityLimit(kind))
+      return this.store.create(caller, record, insertTargetFor(kind, id, record), { id, tx })
+    const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
+    return tx ? work(tx) : runStoreTransaction(this.#records, work)
+  }
+
+  /** Builds the record of a body, with its derived fields. @throws RuleViolated */
+  async buildRecord(place: ParentIds, body: object): Promise<Static<S> & ParentIds> {
+    const { fields } = this.kind
+    const input = { ...withDefaults(fields, body), ...initialStatusOf(fields), ...place }
+    const kind = await resolveRules(this.#records, this.kind as unknown as ClassKind, input)
+    return validateNewRecord(kind, input) as Static<S> & ParentIds
+  }
+
+  /** Creates a record of a kind with limited number, which is counted under the exclusive lock of the EHR. */
+  async #createLimited(
+    tx: Transaction,
+    caller: Caller,
+    record: Static<S> & ParentIds,
+    id: string,
+  ): Promise<SavedRecord<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    const find = parentFinderIn(this.#records, tx.session)
+    const { permissions } = await resolveParent(find, caller, kind, id, record)
+    // Check the permissions first: a forbidden request must not make others wait for the lock.
+    await lockEhrExclusively(this.#records, tx, record.ehrId)
+    await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
+    return this.store.create(caller, record, permissions, { tx, id })
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
+  replace(
+    caller: Caller,
+    key: EhrRecordKey,
+    body: object,
+    options: WriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const given = withDefaults(this.kind.fields, body)
+    return this.change(caller, key, (now) => ({ ...this.#unchangeableFields(now), ...given }), options)
+  }
+
+  /** @throws as replace */
+  protected async change(
+    caller: Caller,
+    key: EhrRecordKey,
+    change: (now: SavedRecord<Static<S>>) => object,
+    { expected, tx }: WriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const kind = await this.#kindFor(key)
+    const next = (now: SavedRecord<Static<S>>) => this.validateChange(caller, now, change(now), kind)
+    return this.store.update(caller, storeKeyOf(key), next, { expected, tx })
+  }
+
+  /** The kind with the rules of one record. The fields that select the rules never change. */
+  async #kindFor({ id }: EhrRecordKey): Promise<ClassKind> {
+    const kind = this.kind as unknown as ClassKind
+    if (!kind.rulesFor) return kind
+    const found = await documentCollection(this.#records, kind.collection).findOne({ _id: id })
+    return found ? resolveRules(this.#records, kind, found) : kind
+  }
+
+  /** Removes a record and its contents. @throws NotFound; Forbidden; PreconditionFailed */
+  async remove(caller: Caller, key: EhrRecordKey, { expected }: WriteOptions): Promise<void> {
+    const { collection } = this.kind
+    if (!isContainerClass(collection)) return this.store.remove(caller, storeKeyOf(key), { expected })
+    await runWithEhrLock(this.#records, key.ehrId, async (tx) => {
+      await this.store.remove(caller, storeKeyOf(key), { expected, tx })
+      await deleteContents(this.#records, tx, caller, collection, key)
+    })
+    await waitForDeletion(this.#records, collection, key.id)
+  }
+
+  /** Lists the changes of a record, newest first. @throws NotFound */
+  history(
+    caller: Caller,
+    key: EhrRecordKey,
+    page: PageRequest,
+  ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
+    return this.store.history(caller, storeKeyOf(key), page)
+  }
+
+  /** Restores a former version. @throws as replace; NotFound for an unknown version */
+  async restore(
+    caller: Caller,
+    key: EhrRecordKey,
+    version: number,
+    { expected }: WriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const kind = await this.#kindFor(key)
+    const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, now, { ...(former as object), ...this.#unchangeableFields(now) }, kind)
+    return this.store.restore(caller, storeKeyOf(key), version, rule, { expected })
+  }
+
+  /** Checks a change and returns the new record with its derived fields. @throws RuleViolated */
+  protected validateChange(
+    caller: Caller,
+    now: SavedRecord<Static<S>>,
+    next: object,
+    kind = this.kind as unknown as ClassKind,
+  ): Static<S> {
+    requireNoViolations(kind.reservedViolations?.(caller, now as RecordBody, next as RecordBody) ?? [])
+    return validateChangedRecord(kind, now as object, withoutNulls(next)) as Static<S>
+  }
+
+  /** The fields that a replacement need not repeat. */
+  #unchangeableFields(now: SavedRecord<Static<S>>): RecordBody {
+    const { place, fields } = this.kind
+    const names = [...Object.keys(place), ...markedFieldNames(fields, 'fixed', 'status')]
+    return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
+  }
+}
+
+/** The types cannot express that each kind has the fields of its parents. */
+const storeKeyOf = (key: EhrRecordKey) => key as never

@@ -1,0 +1,217 @@
+import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
+import type { ClientSession, IndexDescription } from 'mongodb'
+import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
+import type { ServiceError } from '../../schemas/errors.ts'
+import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import type { AnyForms, ParentType } from '../../schemas/forms/forms.ts'
+import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { type EhrAccessFields, ehrPermissions } from '../ehrs/rights/access.ts'
+import type { Caller, Permissions } from '../store/documents/caller.ts'
+import type { ListDefinition } from '../store/reading/pagination.ts'
+import type { Resource } from '../store/resource.ts'
+import type { RecordDerivation } from '../store/writing/derived-records.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+import type { TimelineDefinition } from './timeline-definition.ts'
+
+/** Field values of a record, not validated yet; dates and times are ISO texts. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** Rules of a kind beyond its schema. The values are always those of the whole record, in updates, too. */
+export interface Rules {
+  /** Fields that are validated together, hence written together: concurrent updates must not mix them. */
+  dependentFields: readonly string[]
+  /** Fields that other values make mandatory. */
+  missing?(values: Values): string[]
+  /** @param changed names of the fields that the client sent */
+  violations(values: Values, changed: readonly string[]): Violation[]
+  /** Computes the derived fields of valid values. */
+  derived?(values: Values): Record<string, unknown>
+  /** Derived fields that never change after the creation. */
+  fixedDerived?: readonly string[]
+  /**
+   * Increase it when the same values would now give other derived fields (docs/decisions/derived-data.md).
+   * Default: 1.
+   */
+  derivationVersion?: number | undefined
+}
+
+/** The operations that every kind has. */
+export type PlainOperation = 'list' | 'add' | 'get' | 'replace' | 'delete' | 'history' | 'restore'
+
+/** Comparison of a record with the previous one of the same care plan. */
+export interface Comparison {
+  /** Fields that must be equal in both records, such as the care plan. */
+  sameFields: readonly string[]
+  /** The numeric field to compare; without a value there is no comparison. */
+  comparedField: string
+  /** Fields of the comparison in the replies of the path family. */
+  fields: TProperties
+  describeChange(now: Values, former: Values): Record<string, unknown>
+}
+
+/** A filter of a list, in addition to its times. */
+export interface ListFilter {
+  /** Schema of the query parameter. */
+  schema: TSchema
+  /** The conditions on the records, by field name. */
+  where(value: string): Record<string, unknown>
+}
+
+/** The natural key of a kind: within an EHR, no two records share a text in `knownBy`. */
+interface NaturalKey {
+  /** The fields of which the key consists. */
+  fields: readonly string[]
+  /** Computes the texts of `knownBy`. */
+  keysOf(values: Values): string[]
+}
+
+/** The properties of every kind of record, whichever API family offers it. */
+export interface Kind extends Resource<TObject, string> {
+  /** Its name within a sentence, for people: `{ en: 'care plan', nl: 'zorgplan' }`. */
+  words: Record<InterfaceLanguage, string>
+  registeredIn: ParentType
+}
+
+/** A kind that both API families have; the class has the kind's name. */
+export interface ClassKind extends Kind, AnyForms {
+  checks: { create: Validator; update: Validator }
+  rules: Rules
+  /** Returns the rules for given values, if they depend on stored definitions. */
+  rulesFor?: ((records: DefinitionLookup, values: Values) => Promise<Rules>) | undefined
+  /** Checks a quota: returns for each new record the error that forbids it. */
+  quota?:
+    | ((records: DefinitionLookup, some: readonly Values[], session?: ClientSession) => Promise<Refusals>)
+    | undefined
+  comparison?: Comparison | undefined
+  /** Maximum number of records per care plan or goal. */
+  maxCount?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
+  /** How the record appears in the timeline of its EHR; absent: not at all. */
+  timeline?: TimelineDefinition | undefined
+  /** Violations of fields that only some writers may change; `now` includes the id. */
+  reservedViolations?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined
+  filters?: Readonly<Record<string, ListFilter>> | undefined
+  /** Condition for the records outside plans, if records of this kind are usually in plans. */
+  outsidePlans?: Readonly<Record<string, unknown>> | undefined
+  naturalKey?: NaturalKey | undefined
+  /** The class family can only read it. */
+  readOnly?: true | undefined
+  /** Permissions of a record of the EHR itself; by default those of the EHR. */
+  permissions(ehr: EhrAccessFields, id: string): Permissions
+}
+
+/** The services needed for looking up the modellers' definitions. */
+export type DefinitionLookup = Pick<StoreContext, 'db' | 'definitions'>
+
+/** The error that forbids each of several records; undefined: it is allowed. */
+export type Refusals = (ServiceError | undefined)[]
+
+/** Resolves the rules for these values. */
+export async function resolveRules(
+  records: DefinitionLookup,
+  kind: ClassKind,
+  values: Values,
+): Promise<ClassKind> {
+  return kind.rulesFor ? { ...kind, rules: await kind.rulesFor(records, values) } : kind
+}
+
+type KindLists<S extends TObject> = Record<string, ListDefinition<Static<S>>>
+
+interface KindOptions<S extends TObject, L extends KindLists<S>> {
+  words: Kind['words']
+  /** Rules beyond the schema. */
+  rules?: Rules
+  rulesFor?: ClassKind['rulesFor']
+  quota?: ClassKind['quota']
+  companion?: RecordDerivation
+  readOnly?: true
+  /** All lists; each has an index of its own. */
+  lists: L
+  /** Further fields by which clients of the class family search and sort. */
+  searchableFields?: readonly string[]
+  indexes?: readonly IndexDescription[]
+  maxCount?: ClassKind['maxCount']
+  timeline?: TimelineDefinition
+  comparison?: ClassKind['comparison']
+  reservedViolations?: ClassKind['reservedViolations']
+  filters?: Readonly<Record<string, ListFilter>>
+  outsidePlans?: ClassKind['outsidePlans']
+  naturalKey?: NaturalKey
+  permissions?: ClassKind['permissions']
+}
+
+/**
+ * Defines a kind of record as a value. The table of kinds determines the class and its triggers, the store
+ * and its indexes, and which data is hidden, restored, removed, exported and erased. Documentation and tests
+ * follow from it, too.
+ *
+ *     export const Event = defineKind(EventForms, { words: { en: 'event', nl: 'gebeurtenis' }, lists: { … } })
+ */
+export function defineKind<F extends AnyForms, const L extends KindLists<F['record']>>(
+  forms: F,
+  options: KindOptions<F['record'], L>,
+) {
+  const { rules = NO_RULES, permissions = ehrPermissions, naturalKey: known, timeline, lists } = options
+  const indexes = [...(options.indexes ?? []), ...timelineIndexes(timeline, Object.values(lists))]
+  return {
+    ...forms,
+    ...options,
+    collection: forms.name,
+    schema: forms.record as F['record'],
+    ehr: (forms.registeredIn === 'none' ? 'id' : 'ehrId') as 'ehrId',
+    checks: { create: createValidator(forms.create), update: createValidator(forms.update) },
+    rules: known ? withNaturalKey(rules, known) : rules,
+    indexes: [...indexes, ...(known ? [NATURAL_KEY_INDEX] : []), ...readableIndexes(forms, options)],
+    permissions,
+  }
+}
+
+const META_FIELD_KEYS: Readonly<Record<string, string>> = {
+  createdAt: '_created_at',
+  updatedAt: '_updated_at',
+}
+
+/**
+ * Indexes that start with the readers, for queries of the class family without an EHR id. The cost of such a
+ * query then depends on the caller's data, not on that of others.
+ */
+function readableIndexes(
+  { fields }: AnyForms,
+  { lists, searchableFields: foundBy = [] }: KindOptions<TObject, KindLists<TObject>>,
+): IndexDescription[] {
+  const hidden = markedFieldNames(fields, 'internal')
+  const sorts = Object.values(lists).map(({ sort }) => sort as string)
+  const wanted = new Set([...sorts.filter((sort) => !hidden.includes(sort)), ...foundBy, 'createdAt'])
+  return [...wanted].map((field) => ({
+    name: `readable_${field}`,
+    key: new Map<string, 1 | -1>([
+      ['_rperm', 1],
+      [META_FIELD_KEYS[field] ?? field, -1],
+    ]),
+  }))
+}
+
+const NO_RULES: Rules = { dependentFields: [], violations: () => [] }
+
+/** Indexes by EHR and start, unless a list has the same. Kinds with `overlapFilters` bring their own. */
+function timelineIndexes(
+  timeline: TimelineDefinition | undefined,
+  lists: readonly Pick<ListDefinition<Record<string, unknown>>, 'by' | 'sort'>[],
+): IndexDescription[] {
+  if (!timeline || timeline.overlapFilters) return []
+  const listed = lists.flatMap(({ by, sort }) => (by.join() === 'ehrId' ? [sort] : []))
+  const starts = timeline.start.filter((field) => !listed.includes(field))
+  return starts.map((field) => ({
+    name: `timeline_${field}`,
+    key: { ehrId: 1, [field === 'createdAt' ? '_created_at' : field]: -1, _id: -1 },
+  }))
+}
+
+/** Concurrent writers do not see each other's records; the unique index rejects all but one. */
+const NATURAL_KEY_INDEX: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }
+
+const withNaturalKey = (rules: Rules, known: NaturalKey): Rules => ({
+  ...rules,
+  dependentFields: [...rules.dependentFields, ...known.fields],
+  derived: (values) => ({ ...rules.derived?.(values), knownBy: known.keysOf(values) }),
+})

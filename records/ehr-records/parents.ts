@@ -1,0 +1,192 @@
+import type { ClientSession } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
+import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
+import { type Database, documentCollection } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import type { RecordParent } from '../store/writing/batch-writer.ts'
+import { rulesLookupStage } from '../store/writing/derived-records.ts'
+import { lockExclusive } from '../store/writing/ehr-locks.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import type { ClassKind } from './kind.ts'
+import { requireNoViolations } from './refusals/refusals.ts'
+
+/** The parents of a record: an EHR, optionally one of its care plans and a goal of that plan. */
+export interface ParentIds {
+  ehrId: string
+  carePlanId?: string | undefined
+  goalId?: string | undefined
+}
+
+/** The parents of a record within a care plan. */
+export interface PlanParentIds extends ParentIds {
+  carePlanId: string
+}
+
+type ParentClass = 'Ehr' | 'CarePlan' | 'Goal'
+
+/** Finds a parent by its id. */
+export type FindParent = (className: ParentClass, id: string) => Promise<ParseDocument | undefined>
+
+/** Finds parents within a transaction. */
+export const parentFinderIn =
+  (database: Database, session: ClientSession): FindParent =>
+  async (className, _id) =>
+    (await documentCollection(database, className).findOne({ _id }, { session })) ?? undefined
+
+/** The fields of a parent that its checks need. */
+const PARENT_PROJECTION = {
+  ehrId: 1,
+  carePlanId: 1,
+  subjectId: 1,
+  pending: 1,
+  status: 1,
+  _rperm: 1,
+  _wperm: 1,
+} as const
+
+/**
+ * Finds parents; concurrent requests share queries.
+ * @param rules collection of the rules of care plans, which are joined to each plan
+ */
+export function batchedParentFinder(database: Database, rules: string): FindParent {
+  const lookupOf = (className: ParentClass) =>
+    createBatchedLookup<ParseDocument>(
+      ({ _id }) => _id,
+      (ids) =>
+        documentCollection(database, className)
+          .aggregate<ParseDocument>([
+            { $match: { _id: { $in: ids } } },
+            { $project: PARENT_PROJECTION },
+            ...(className === 'CarePlan' ? [rulesLookupStage({ rulesCollection: rules })] : []),
+          ])
+          .toArray(),
+    )
+  const lookups = { Ehr: lookupOf('Ehr'), CarePlan: lookupOf('CarePlan'), Goal: lookupOf('Goal') }
+  return (className, id) => lookups[className](id)
+}
+
+/** Finds a parent that the caller may write. @throws NotFound; Forbidden without write access */
+async function requireWritableParent(
+  find: FindParent,
+  caller: Caller,
+  className: ParentClass,
+  id: string,
+  fits: { ehrId?: string | undefined; carePlanId?: string },
+): Promise<ParseDocument> {
+  const found = await find(className, id)
+  const belongs = Object.entries(fits).every(
+    ([name, value]) => value === undefined || found?.[name] === value,
+  )
+  if (!found || !belongs || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
+  if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+  return found
+}
+
+/** A closed plan or goal takes no new records. */
+const closedParentViolation = (container: 'care plan' | 'goal'): Violation => ({
+  path: container === 'care plan' ? 'carePlanId' : 'goalId',
+  code: 'closed',
+  message: `names a ${container} that is closed`,
+})
+
+/**
+ * Finds the parent and the permissions of a new record. The EHR id is optional when a care plan is given.
+ * @param id id of the new record
+ * @throws NotFound; Forbidden without write access; RuleViolated when the plan or the goal is closed
+ */
+export async function resolveParent(
+  find: FindParent,
+  caller: Caller,
+  kind: Pick<ClassKind, 'permissions'>,
+  id: string,
+  { ehrId, carePlanId, goalId }: { [K in keyof ParentIds]?: ParentIds[K] | undefined },
+): Promise<{ ehrId: string; permissions: Permissions; parent: ParseDocument }> {
+  if (carePlanId === undefined) {
+    const ehr = await requireWritableParent(find, caller, 'Ehr', ehrId ?? '', {})
+    return { ehrId: ehr._id, permissions: kind.permissions(ehr, id), parent: ehr }
+  }
+  const plan = await requireWritableParent(find, caller, 'CarePlan', carePlanId, { ehrId })
+  const goal =
+    goalId === undefined
+      ? undefined
+      : await requireWritableParent(find, caller, 'Goal', goalId, { ehrId, carePlanId })
+  if (plan.status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
+  if (goal && goal.status !== 'ACTIVE') requireNoViolations([closedParentViolation('goal')])
+  return { ehrId: String(plan.ehrId), permissions: { read: plan._rperm, write: plan._wperm }, parent: plan }
+}
+
+/**
+ * The parent for a store, which checks it within the write. Records in goals need {@link resolveParent} and a
+ * transaction of their own.
+ */
+export const insertTargetFor = (
+  kind: Pick<ClassKind, 'permissions'>,
+  id: string,
+  { ehrId, carePlanId }: ParentIds,
+): RecordParent =>
+  carePlanId === undefined
+    ? {
+        collection: 'Ehr',
+        key: { _id: ehrId },
+        ehrId,
+        permissions: (ehr) => kind.permissions(ehr, id),
+      }
+    : planInsertTarget({ ehrId, carePlanId })
+
+/** The parent of records in a care plan; a closed plan is refused. */
+export const planInsertTarget = ({ ehrId, carePlanId }: PlanParentIds): RecordParent => ({
+  collection: 'CarePlan',
+  key: { _id: carePlanId, ehrId },
+  ehrId,
+  permissions: ({ status, _rperm, _wperm }) => {
+    if (status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
+    return { read: _rperm, write: _wperm }
+  },
+})
+
+/**
+ * The permissions of a plan document, also for a closed plan.
+ * @throws NotFound; Forbidden without write access to the plan
+ */
+export async function requireWritablePlan(
+  records: StoreContext,
+  { session }: Transaction,
+  caller: Caller,
+  { ehrId, carePlanId }: PlanParentIds,
+): Promise<Permissions> {
+  const plan = await requireWritableParent(parentFinderIn(records, session), caller, 'CarePlan', carePlanId, {
+    ehrId,
+  })
+  return { read: plan._rperm, write: plan._wperm }
+}
+
+/** Locks one EHR exclusively: {@link lockExclusive}. */
+export const lockEhrExclusively = (records: StoreContext, tx: Transaction, ehrId: string): Promise<void> =>
+  lockExclusive(records, tx, [ehrId])
+
+/**
+ * Runs work that closes or removes records of an EHR, and locks the EHR exclusively in the same transaction.
+ */
+export const runWithEhrLock = <T>(
+  records: StoreContext,
+  ehrId: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> =>
+  runStoreTransaction(records, async (tx) => {
+    const done = await work(tx)
+    await lockEhrExclusively(records, tx, ehrId)
+    return done
+  })
+
+/** Replaces a plan or a goal, under the exclusive lock of the EHR if that closes it. */
+export const replaceWithEhrLock = <T>(
+  records: StoreContext,
+  ehrId: string,
+  { status }: { status?: string | null | undefined },
+  replace: (tx?: Transaction) => Promise<T>,
+): Promise<T> =>
+  status === undefined || status === null || status === 'ACTIVE'
+    ? replace()
+    : runWithEhrLock(records, ehrId, replace)

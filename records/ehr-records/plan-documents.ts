@@ -1,0 +1,97 @@
+import { Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { Store } from '../store/store.ts'
+import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
+import type { ParentChecks, WriteOptions } from './ehr-records.ts'
+import type { Kind } from './kind.ts'
+import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from './parents.ts'
+import { auditRefusal } from './refusals/refusals.ts'
+
+/** The document is stored as JSON text, so that no query or database interprets its property names. */
+const planDocumentSchema = Type.Object({
+  ehrId: Type.String(),
+  carePlanId: Type.String(),
+  json: Type.String(),
+})
+
+/**
+ * Defines a kind of which each care plan has one document, under the plan's id.
+ * @param collection a name with a dot, which no Parse class can have: the class family never reaches it
+ */
+export const definePlanDocument = (collection: string, words: Kind['words']) =>
+  ({
+    collection,
+    schema: planDocumentSchema,
+    words,
+    ehr: 'ehrId',
+    registeredIn: 'plan',
+    lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+    indexes: [{ key: { ehrId: 1 } }],
+  }) as const
+
+/** Version 0: the document was never saved. */
+interface PlanDocument<T> {
+  value: T
+  version: number
+}
+
+/** Documents of care plans: one JSON object per plan, saved as a whole. */
+export class PlanDocuments<T extends object> {
+  readonly #records: StoreContext
+  readonly #parentChecks: Pick<ParentChecks, 'requirePlan'>
+  readonly #kind: ReturnType<typeof definePlanDocument>
+  readonly #store
+
+  constructor(
+    records: StoreContext,
+    holders: Pick<ParentChecks, 'requirePlan'>,
+    kind: ReturnType<typeof definePlanDocument>,
+  ) {
+    this.#records = records
+    this.#parentChecks = holders
+    this.#kind = kind
+    this.#store = new Store(records, kind)
+  }
+
+  indexes(): [collection: string, IndexDescription[]] {
+    return this.#store.indexes()
+  }
+
+  /** Returns an empty object when none was saved. @throws NotFound */
+  async get(caller: Caller, { ehrId, carePlanId }: PlanParentIds): Promise<PlanDocument<T>> {
+    const where = { ehrId, carePlanId }
+    const { items } = await this.#store.list(caller, 'ofPlan', { where, limit: 1 })
+    if (items[0]) return { value: JSON.parse(items[0].json), version: items[0].version }
+    await this.#parentChecks.requirePlan(caller, { id: carePlanId, ehrId })
+    return { value: {} as T, version: 0 }
+  }
+
+  /** @throws NotFound; Forbidden without write access to the plan; PreconditionFailed */
+  save(
+    caller: Caller,
+    { ehrId, carePlanId }: PlanParentIds,
+    value: T,
+    { expected }: WriteOptions,
+  ): Promise<PlanDocument<T>> {
+    const place = { ehrId, carePlanId }
+    const saved = { ...place, json: JSON.stringify(value) }
+    return auditRefusal(this.#records, caller, this.#kind.collection, ehrId, () =>
+      runStoreTransaction(this.#records, async (tx) => {
+        const permissions = await requireWritablePlan(this.#records, tx, caller, place)
+        await lockEhrExclusively(this.#records, tx, ehrId)
+        const { items } = await this.#store.list(caller, 'ofPlan', { where: place, limit: 1 }, { tx })
+        const id = items[0]?.id
+        if (id === undefined && Array.isArray(expected) && !expected.includes(0)) {
+          throw new ServiceError('PreconditionFailed', { version: 0 })
+        }
+        const { version } =
+          id === undefined
+            ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
+            : await this.#store.update(caller, { id, ...place }, () => saved, { tx, expected })
+        return { value, version }
+      }),
+    )
+  }
+}

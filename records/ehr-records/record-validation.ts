@@ -1,0 +1,144 @@
+import { isDeepStrictEqual } from 'node:util'
+import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
+import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
+import {
+  invalidPropertyNames,
+  type Violation,
+  withoutInvalidProperties,
+} from '../../schemas/validation/violations.ts'
+import type { ClassKind, Values } from './kind.ts'
+import { requireNoViolations } from './refusals/refusals.ts'
+
+/** The faults of an object. Violations are only determined when no field is missing. */
+export interface ValidationFaults {
+  missing: string[]
+  violations: Violation[]
+}
+
+const isMissingIn = (values: Values) => (name: string) => values[name] === undefined || values[name] === null
+
+/** Names of required properties that are absent or null, in alphabetical order. */
+export const missingProperties = (required: readonly string[] = [], values: Values): string[] =>
+  [...new Set(required)].filter(isMissingIn(values)).sort()
+
+const missingFields = (
+  { rules }: ClassKind,
+  required: readonly string[] | undefined,
+  values: Values,
+): string[] => missingProperties([...(required ?? []), ...(rules.missing?.(values) ?? [])], values)
+
+/** Validates an object that a client of the class family creates. Null counts as absent. */
+export function validateClassCreate(kind: ClassKind, sent: Values): ValidationFaults {
+  const { create, stored, checks, rules, fields } = kind
+  const values = fromClassForm(fields, sent)
+  const missing = missingFields(kind, create.required, values)
+  if (missing.length > 0) return { missing, violations: [] }
+  const bySchema = explainFixedFields(checks.create(sent), stored.properties, 'must not be set by clients')
+  return { missing, violations: [...bySchema, ...rules.violations(values, Object.keys(sent))] }
+}
+
+/** Validates an update of the class family: the changed properties alone, and the resulting object. */
+export function validateClassUpdate(
+  kind: ClassKind,
+  merged: Values,
+  changed: readonly string[],
+): ValidationFaults {
+  const { stored, update, checks, rules, fields } = kind
+  const values = fromClassForm(fields, merged)
+  const missing = missingFields(kind, stored.required, values)
+  if (missing.length > 0) return { missing, violations: [] }
+  const sent = Object.fromEntries(
+    changed.filter((name) => merged[name] !== undefined).map((name) => [name, merged[name]]),
+  )
+  const removed = changed.filter((name) => merged[name] === undefined)
+  return {
+    missing,
+    violations: [
+      ...explainFixedFields(checks.update(sent), stored.properties, FIXED_MESSAGE),
+      ...removed.filter((name) => !(name in update.properties)).map(fixedViolation),
+      ...rules.violations(values, changed),
+    ],
+  }
+}
+
+/** The rule violations in the valid part of a body that does not fit its schema. */
+export function ruleViolationsBesideSchema(
+  { fields, rules }: Pick<ClassKind, 'fields' | 'rules'>,
+  body: object,
+  bySchema: readonly Violation[],
+): Violation[] {
+  const faulty = invalidPropertyNames(bySchema)
+  const sound = Object.entries(withoutInvalidProperties(body, bySchema)).filter(([, value]) => value !== null)
+  const values: Values = fromPathNames(fields, Object.fromEntries(sound))
+  const missing = (rules.missing?.(values) ?? []).filter((name) => !faulty.has(name))
+  return [...missing.map(requiredViolation), ...rules.violations(values, Object.keys(values))]
+}
+
+const requiredViolation = (path: string): Violation => ({ path, code: 'required', message: 'is required' })
+
+const FIXED_MESSAGE = 'may not be changed'
+const fixedViolation = (path: string): Violation => ({ path, code: 'fixed', message: FIXED_MESSAGE })
+
+/** Reports a known property that clients may not set as `fixed` in place of `unknown`. */
+const explainFixedFields = (violations: Violation[], known: object, message: string): Violation[] =>
+  violations.map((one) =>
+    one.code === 'unknown' && Object.hasOwn(known, one.path) ? { ...one, code: 'fixed', message } : one,
+  )
+
+/** A status can leave ACTIVE only once. */
+export const alreadyClosedViolation: Violation = {
+  path: 'status',
+  code: 'closed',
+  message: 'cannot be changed: it is closed',
+}
+
+/** Adds the derived fields to a new record. @throws RuleViolated for a record that breaks a rule */
+export function validateNewRecord<T extends object>(kind: ClassKind, record: T): T & Record<string, unknown> {
+  const values = pickClientValues(kind, record)
+  requireNoFaults(missingFields(kind, [], values), kind.rules.violations(values, Object.keys(values)))
+  return { ...record, ...kind.rules.derived?.(values) }
+}
+
+/** Adds the derived fields to a changed record. @throws RuleViolated when `now` may not become `next` */
+export function validateChangedRecord<T extends object>(kind: ClassKind, now: T, next: T): T {
+  const [before, after] = [pickClientValues(kind, now), pickClientValues(kind, next)]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
+  const fixed = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]
+  const closedBefore = markedFieldNames(kind.fields, 'status').some(
+    (name) => changed.includes(name) && before[name] !== 'ACTIVE',
+  )
+  requireNoFaults(missingFields(kind, [], after), [
+    ...changed.filter((name) => fixed.includes(name)).map(fixedViolation),
+    ...kind.rules.violations(after, changed),
+    ...(closedBefore ? [alreadyClosedViolation] : []),
+  ])
+  const ours = derivedFieldNames(kind)
+  const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
+  const kept = (kind.rules.fixedDerived ?? []).map((name) => [name, (now as Values)[name]])
+  return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after), ...Object.fromEntries(kept) } as T
+}
+
+/** The names of all derived fields; values that no longer apply are removed. */
+export const derivedFieldNames = ({ fields }: Pick<ClassKind, 'fields'>): readonly string[] =>
+  serviceFieldNames(fields)
+
+const serviceFieldNames = memoizeByFields((fields) => markedFieldNames(fields, 'derived', 'internal'))
+
+/** Picks the values that clients write: without derived fields, id and times. */
+export function pickClientValues({ place, fields }: ClassKind, record: object): Record<string, unknown> {
+  const ours = derivedFieldNames({ fields })
+  return Object.fromEntries(
+    Object.entries(record).filter(
+      ([name, value]) => value !== undefined && (name in place || (name in fields && !ours.includes(name))),
+    ),
+  )
+}
+
+function requireNoFaults(missing: readonly string[], violations: readonly Violation[]): void {
+  requireNoViolations([...missing.map(requiredViolation), ...violations])
+}
+
+/** Computes the derived fields of an object in class form. */
+export const deriveClassFields = ({ rules, fields }: ClassKind, values: Values): Record<string, unknown> =>
+  toClassForm(fields, rules.derived?.(fromClassForm(fields, values)) ?? {})

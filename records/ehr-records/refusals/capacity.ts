@@ -1,0 +1,46 @@
+import type { ClientSession } from 'mongodb'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { documentCollection } from '../../store/documents/database.ts'
+import type { ClassKind, DefinitionLookup, Values } from '../kind.ts'
+import { requireNoViolations } from './refusals.ts'
+
+type LimitedKind = Pick<ClassKind, 'collection' | 'noun' | 'maxCount' | 'quota'>
+
+/** The number of records is limited, so they are counted under the exclusive lock of the EHR. */
+export const hasCapacityLimit = ({
+  maxCount: most,
+  quota: admission,
+}: Pick<LimitedKind, 'maxCount' | 'quota'>): boolean => most !== undefined || admission !== undefined
+
+/**
+ * @param values the new record with its id, which an earlier attempt of the same request may have created
+ * @throws ServiceError when the kind takes no further record
+ */
+export async function requireCapacity(
+  records: DefinitionLookup,
+  kind: LimitedKind,
+  values: Values,
+  session?: ClientSession,
+): Promise<void> {
+  requireNoViolations(await capacityViolations(records, kind, values, session))
+  const [refusal] = (await kind.quota?.(records, [values], session)) ?? []
+  if (refusal) throw refusal
+}
+
+/** Violation when the care plan or goal is full; closed records count, too. */
+async function capacityViolations(
+  records: DefinitionLookup,
+  { collection, noun, maxCount: most }: LimitedKind,
+  { id, ...place }: Values,
+  session?: ClientSession,
+): Promise<Violation[]> {
+  if (!most) return []
+  const siblings = { [most.of]: place[most.of] }
+  const documents = documentCollection(records, collection)
+  const options = session ? { session } : {}
+  if ((await documents.countDocuments(siblings, { limit: most.count, ...options })) < most.count) return []
+  if (id !== undefined && (await documents.findOne({ _id: String(id), ...siblings }, options))) return []
+  const container = most.of === 'carePlanId' ? 'care plan' : 'goal'
+  const message = `names a ${container} that already has ${most.count} ${noun}s, the maximum`
+  return [{ path: most.of, code: 'full', message }]
+}

@@ -1,0 +1,42 @@
+import type { Violation } from '../../../schemas/validation/violations.ts'
+
+const MAX_PAYLOAD_DEPTH = 32
+
+/**
+ * Validates user-defined data. Its keys become paths of queries, so none may contain `$` or `.`. Operations
+ * and Parse objects are refused, because the class family would interpret them. The payload itself is the
+ * first of at most 32 levels.
+ * @param name name of the property with the data
+ */
+export function payloadViolations(payload: unknown, name = 'payload'): Violation[] {
+  const found: Violation[] = []
+  let level: [path: string, value: unknown][] = [[name, payload]]
+  for (let depth = 1; level.length > 0 && found.length === 0; depth++) {
+    const objects = level.filter((entry): entry is [string, object] => isObjectOrArray(entry[1]))
+    if (depth > MAX_PAYLOAD_DEPTH && objects[0])
+      return [
+        {
+          path: objects[0][0],
+          code: 'depth',
+          message: `must not be nested deeper than ${MAX_PAYLOAD_DEPTH} levels`,
+        },
+      ]
+    level = objects.flatMap(([path, value]) =>
+      Object.entries(value).map(([key, inner]): [string, unknown] => {
+        if (isForbiddenKey(key))
+          found.push({
+            path: `${path}.${key}`,
+            code: 'key',
+            message: 'must not contain $ or ., nor be __proto__',
+          })
+        if (key === '__op' || (key === '__type' && inner === 'Object'))
+          found.push({ path, code: 'object', message: 'must not be an operation or a Parse object' })
+        return [`${path}.${key}`, inner]
+      }),
+    )
+  }
+  return found
+}
+
+const isObjectOrArray = (value: unknown): value is object => typeof value === 'object' && value !== null
+const isForbiddenKey = (key: string): boolean => /[$.\0]/.test(key) || key === '__proto__'

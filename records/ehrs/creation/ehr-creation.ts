@@ -1,0 +1,108 @@
+import type { ClientSession, Collection } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
+import { type Database, documentCollection } from '../../store/documents/database.ts'
+import { MAX_REQUEST_DURATION_MS } from '../../store/writing/removal/recent-removals.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
+import { type EhrAccessFields, ehrPermissions, hasUserIdFormat } from '../rights/access.ts'
+import { createEhrRoles } from '../rights/roles.ts'
+
+/** The properties of a new EHR in addition to its subject. */
+interface EhrCreation {
+  creatorId?: string
+  pending: boolean
+  permissions: Permissions
+}
+
+/**
+ * Applies the rules for creating EHRs, and creates the roles of the new EHR.
+ * - About oneself: the EHR belongs to the caller.
+ * - About a possible user: it is the creator's alone until that user accepts it.
+ * - About a user, by an administrator or the service: it belongs to the user at once, not to the creator.
+ * - About anybody else: it is the creator's.
+ * @throws RuleViolated when the caller has created too many EHRs
+ */
+export async function prepareEhrCreation(
+  records: Pick<StoreContext, 'client' | 'db' | 'clock' | 'notifyOfPendingEhr'>,
+  tx: Pick<Transaction, 'session' | 'locks'>,
+  caller: Caller,
+  { _id, subjectId }: { _id: string; subjectId: string },
+): Promise<EhrCreation> {
+  const { session } = tx
+  const { userId, unrestricted } = caller
+  const isOwn = subjectId === userId
+  const assigns = unrestricted === true || isAdmin(caller)
+  const pending = !isOwn && !assigns && hasUserIdFormat(subjectId)
+  const isOthers = isOwn || (assigns && (unrestricted || (await isExistingUser(records, session, subjectId))))
+  if (!assigns) await consumeEhrQuota(records, tx, userId, _id)
+  await createEhrRoles(records, session, _id, isOthers ? undefined : userId)
+  if (pending) await records.notifyOfPendingEhr(subjectId, session)
+  const ehr: EhrAccessFields = { _id, subjectId, pending }
+  return { ...(unrestricted ? {} : { creatorId: userId }), pending, permissions: ehrPermissions(ehr) }
+}
+
+const isExistingUser = async (database: Database, session: ClientSession, _id: string): Promise<boolean> =>
+  (await documentCollection(database, '_User').findOne({ _id }, { projection: { _id: 1 }, session })) !== null
+
+/** EHRs that an account may create, in addition to its own one; administrators have no limit. */
+const MAX_EHRS_PER_CREATOR = 100
+
+interface EhrCreator {
+  _id: string
+  made: { id: string; at: Date }[]
+}
+
+/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
+export const ehrCreatorsOf = ({ db }: Pick<Database, 'db'>): Collection<EhrCreator> =>
+  db.collection<EhrCreator>('ehr.makers')
+
+/**
+ * Records a created EHR in one document per account. Concurrent creations conflict there, and all but one
+ * retry. In the class family, Parse Server writes the EHR itself only later.
+ */
+async function consumeEhrQuota(
+  records: Pick<StoreContext, 'db' | 'clock'>,
+  { session, locks }: Pick<Transaction, 'session' | 'locks'>,
+  userId: string,
+  id: string,
+): Promise<void> {
+  locks.contendFor(userId)
+  const makers = ehrCreatorsOf(records)
+  const at = records.clock()
+  const before = await makers.findOneAndUpdate(
+    { _id: userId },
+    { $push: { made: { id, at } } },
+    { session, upsert: true, returnDocument: 'before' },
+  )
+  if (before === null || before.made.length < MAX_EHRS_PER_CREATOR) return
+  const left = await findUndeletedEhrs(records, session, before.made)
+  if (left.length >= MAX_EHRS_PER_CREATOR)
+    throw new ServiceError('RuleViolated', { violations: [tooManyEhrsViolation] })
+  await makers.updateOne({ _id: userId }, { $set: { made: [...left, { id, at }] } }, { session })
+}
+
+/**
+ * Finds the created EHRs that are not deleted: they exist, or a running request may be about to write them.
+ */
+async function findUndeletedEhrs(
+  records: Pick<StoreContext, 'db' | 'clock'>,
+  session: ClientSession,
+  made: EhrCreator['made'],
+): Promise<EhrCreator['made']> {
+  const idsIn = async (name: string): Promise<Set<unknown>> => {
+    const found = documentCollection(records, name).find(
+      { _id: { $in: made.map(({ id }) => id) } },
+      { session },
+    )
+    return new Set(await found.map(({ _id }) => _id).toArray())
+  }
+  const [there, removed] = [await idsIn('Ehr'), await idsIn('ehr.removed')]
+  const since = records.clock().getTime() - MAX_REQUEST_DURATION_MS
+  return made.filter(({ id, at }) => there.has(id) || (at.getTime() > since && !removed.has(id)))
+}
+
+const tooManyEhrsViolation = {
+  path: 'subjectId',
+  code: 'full',
+  message: `cannot have another EHR: an account makes ${MAX_EHRS_PER_CREATOR} at most, and those that it made are still there`,
+}

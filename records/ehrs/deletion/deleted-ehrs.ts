@@ -1,0 +1,264 @@
+import type { ClientSession, Collection, Db, Document } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import {
+  canFitInTransaction,
+  deleteInBatches,
+  type IdFilter,
+  iterateIdBatches,
+} from '../../store/batching/transaction-batches.ts'
+import type { Caller } from '../../store/documents/caller.ts'
+import { documentCollection, runTransaction } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import {
+  enqueueJob,
+  type JobHandler,
+  type JobHandlers,
+  type JobSteps,
+  jobCollection,
+  jobId,
+} from '../../store/jobs/background-jobs.ts'
+import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
+import { deleteHistoryOfEhr } from '../../store/writing/history.ts'
+import { MAX_REQUEST_DURATION_MS } from '../../store/writing/removal/recent-removals.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { recordEhrCreation } from '../creation/account-ehr.ts'
+import { ehrRoles, planRoles } from '../rights/access.ts'
+import { removeRoles } from '../rights/roles.ts'
+import {
+  type DatabaseWithContents,
+  DELETION_WAIT_TIMEOUT_MS,
+  tombstonePermissions,
+} from './cascading-deletion.ts'
+
+/** A soft-deleted EHR, restorable for a while. */
+export interface DeletedEhr {
+  _id: string
+  at: Date
+  /** The EHR document before the deletion. */
+  document: ParseDocument
+  /** It was the EHR of its subject's account. */
+  ofAccount: boolean
+  /** Time of the last sweep that hid late writes. */
+  sweptAt?: Date
+  /** A job is restoring the EHR. */
+  returning?: true
+}
+
+const DAY_MS = 86_400_000
+/** Period in which an administrator can restore an EHR; a day later it is purged. */
+const RESTORE_PERIOD_MS = 30 * DAY_MS
+
+/** Prefix of each permission entry of a deleted record: the entries match nobody and can be restored. */
+const DELETED_PREFIX = 'removed:'
+
+export const deletedEhrsOf = ({ db }: Pick<StoreContext, 'db'>): Collection<DeletedEhr> =>
+  db.collection<DeletedEhr>('ehr.removed')
+
+/**
+ * Hides all records of an EHR; the caller removes the EHR document in the same transaction. Too many records
+ * for one transaction are hidden by a job, whose read filter applies immediately.
+ */
+export async function softDeleteEhrContents(
+  records: StoreContext,
+  tx: Transaction,
+  caller: Caller,
+  { ehrId, subjectId }: { ehrId: string; subjectId: string },
+): Promise<void> {
+  const { session } = tx
+  await lockExclusive(records, tx, [ehrId])
+  const document = await documentCollection(records, 'Ehr').findOne({ _id: ehrId }, { session })
+  if (!document) throw new ServiceError('NotFound')
+  const account = await documentCollection(records, '_User').updateOne(
+    { _id: subjectId, ehrId },
+    { $unset: { ehrId: '' } },
+    { session },
+  )
+  const removed = {
+    at: records.clock(),
+    document: document as ParseDocument,
+    ofAccount: account.modifiedCount > 0,
+  }
+  await deletedEhrsOf(records).replaceOne({ _id: ehrId }, removed, { session, upsert: true })
+  if (!(await canFitInTransaction(records.db, records.contents.Ehr, { ehrId }, session)))
+    await enqueueJob(records, tx, caller, visibilityJobOf(ehrId, 'hide'))
+  else
+    for (const name of records.contents.Ehr)
+      await hideDocuments(records.db, name, { ehrId, ...VISIBLE_FILTER }, session)
+}
+
+const visibilityJobOf = (ehrId: string, job: 'hide' | 'show') =>
+  ({ job, field: 'ehrId', id: ehrId, ehrId }) as const
+
+export const waitUntilHidden = ({ jobs }: StoreContext, ehrId: string): Promise<boolean> =>
+  jobs.waitUntilDone(jobId(visibilityJobOf(ehrId, 'hide')), DELETION_WAIT_TIMEOUT_MS)
+
+/** Soft-deletes an EHR whose document Parse Server deletes afterwards; the document is hidden until then. */
+export async function softDeleteBeforeParse(
+  records: StoreContext,
+  caller: Caller,
+  ehrId: string,
+): Promise<void> {
+  await runStoreTransaction(records, async (tx) => {
+    const { session } = tx
+    const ehrs = documentCollection(records, 'Ehr')
+    const ehr = await ehrs.findOne({ _id: ehrId }, { session })
+    await softDeleteEhrContents(records, tx, caller, { ehrId, subjectId: String(ehr?.subjectId) })
+    await ehrs.updateOne({ _id: ehrId }, { $set: tombstonePermissions(caller) }, { session })
+  })
+  await waitUntilHidden(records, ehrId)
+}
+
+const HIDDEN_FILTER = { _rperm: { $regex: `^${DELETED_PREFIX}` } }
+const VISIBLE_FILTER = { _rperm: { $not: HIDDEN_FILTER._rperm } }
+
+const mapPermissions = (change: object) => ({
+  _rperm: { $map: { input: '$_rperm', as: 'who', in: change } },
+  _wperm: { $map: { input: '$_wperm', as: 'who', in: change } },
+})
+
+const hideDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) =>
+  db
+    .collection<Document & { _id: string }>(name)
+    .updateMany(which, [{ $set: mapPermissions({ $concat: [DELETED_PREFIX, '$$who'] }) }], { session })
+
+const showDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) =>
+  db
+    .collection<Document & { _id: string }>(name)
+    .updateMany(
+      which,
+      [{ $set: mapPermissions({ $substrCP: ['$$who', DELETED_PREFIX.length, { $strLenCP: '$$who' }] }) }],
+      { session },
+    )
+
+/** Updates all matching records of an EHR in steps. */
+async function updateInSteps(
+  { contents }: DatabaseWithContents,
+  {
+    unfilteredDb: db,
+    runStep,
+  }: Pick<JobSteps, 'unfilteredDb'> & {
+    runStep(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void>
+  },
+  { ehrId, ...still }: IdFilter,
+  change: typeof hideDocuments,
+): Promise<void> {
+  // The filter of a step has no ehrId: with that index, each step would scan all records of the EHR.
+  for (const name of contents.Ehr)
+    for await (const ids of iterateIdBatches(db, name, { ehrId, ...still }))
+      await runStep(({ session }) => change(db, name, { ...still, _id: { $in: ids } }, session))
+}
+
+/**
+ * Restores an EHR. If that needs several transactions, all of it becomes visible with the last step.
+ * @throws NotFound when it was not deleted, or too long ago
+ */
+export async function restoreDeletedEhr(
+  records: StoreContext,
+  tx: Transaction,
+  caller: Caller,
+  ehrId: string,
+): Promise<void> {
+  const { session } = tx
+  const since = new Date(records.clock().getTime() - RESTORE_PERIOD_MS)
+  const removed = await deletedEhrsOf(records).findOne({ _id: ehrId, at: { $gt: since } }, { session })
+  if (!removed) throw new ServiceError('NotFound')
+  if (removed.returning) return
+  const work = visibilityJobOf(ehrId, 'show')
+  const free = !(await jobCollection(records).findOne({ _id: jobId(work) }, { session }))
+  if (
+    free &&
+    (await canFitInTransaction(records.jobs.unfilteredDb, records.contents.Ehr, { ehrId }, session))
+  ) {
+    for (const name of records.contents.Ehr)
+      await showDocuments(records.db, name, { ehrId, ...HIDDEN_FILTER }, session)
+    return reinstateEhr(records, tx, caller, removed)
+  }
+  await deletedEhrsOf(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
+  await enqueueJob(records, tx, caller, work)
+}
+
+async function reinstateEhr(
+  records: StoreContext,
+  tx: Transaction,
+  caller: Caller,
+  { _id: ehrId, document, ofAccount }: DeletedEhr,
+): Promise<void> {
+  const { session } = tx
+  const now = records.clock()
+  // The deletion was a version of its own.
+  const version = document.version + 2
+  await deletedEhrsOf(records).deleteOne({ _id: ehrId }, { session })
+  // Replaces the document that Parse Server may have failed to delete.
+  const restored = { ...document, version, _updated_at: now }
+  await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
+  records.recentRemovals.forget(ehrId)
+  if (ofAccount) {
+    const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
+    await documentCollection(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
+  }
+  recordEhrCreation(tx, caller, ehrId, { version, at: now })
+}
+
+/** The handlers of the jobs that hide and show an EHR's records. */
+export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
+  const hide: JobHandler = async ({ ehrId }, steps) => {
+    await updateInSteps(records, steps, { ehrId, ...VISIBLE_FILTER }, hideDocuments)
+    await steps.runLastStep()
+  }
+  const show: JobHandler = async ({ ehrId, by }, steps) => {
+    await updateInSteps(records, steps, { ehrId, ...HIDDEN_FILTER }, showDocuments)
+    await steps.runLastStep(async (tx) => {
+      const removed = await deletedEhrsOf(records).findOne({ _id: ehrId }, { session: tx.session })
+      if (removed) await reinstateEhr(records, tx, { ...by, roles: [], unrestricted: true }, removed)
+    })
+  }
+  return { hide, show }
+}
+
+/** Hides late writes into deleted EHRs and purges old ones. Runs on startup and every minute. */
+export async function sweepDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
+  const ago = (milliseconds: number) => new Date(now.getTime() - milliseconds)
+  const recent = { at: { $gt: ago(3 * MAX_REQUEST_DURATION_MS) } }
+  for await (const { _id } of deletedEhrsOf(database).find(recent)) await hideLateWrites(database, _id, now)
+  const old = { at: { $lt: ago(RESTORE_PERIOD_MS + DAY_MS) } }
+  const gone = await deletedEhrsOf(database)
+    .find(old, { projection: { _id: 1 } })
+    .toArray()
+  for (const { _id } of gone) await purgeEhr(database, _id)
+}
+
+/**
+ * Hides late writes, unless the EHR is being restored. Both write the document of the deletion, so each sees
+ * the other.
+ */
+async function hideLateWrites(database: DatabaseWithContents, ehrId: string, sweptAt: Date): Promise<void> {
+  const { db } = database
+  const runStep = (work: (tx: { session: ClientSession }) => Promise<unknown>) =>
+    runTransaction(database, async (session) => {
+      const still = { _id: ehrId, returning: { $exists: false } }
+      const removed = await deletedEhrsOf(database).updateOne(still, { $set: { sweptAt } }, { session })
+      if (removed.matchedCount > 0) await work({ session })
+    })
+  await updateInSteps(database, { unfilteredDb: db, runStep }, { ehrId, ...VISIBLE_FILTER }, hideDocuments)
+}
+
+/**
+ * Deletes an EHR for good. An interrupted purge runs again, so plans go after their contents and the deletion
+ * document goes last.
+ */
+async function purgeEhr(database: DatabaseWithContents, ehrId: string): Promise<void> {
+  await deleteHistoryOfEhr(database.db, ehrId)
+  for (const name of database.contents.Ehr)
+    if (name !== 'CarePlan') await deleteInBatches(documentCollection(database, name), { ehrId })
+  const plans = documentCollection(database, 'CarePlan')
+  await deleteInBatches(plans, { ehrId }, (ids) =>
+    runTransaction(database, async (session) => {
+      await removeRoles(database, session, ids.flatMap(planRoles))
+      await plans.deleteMany({ _id: { $in: ids } }, { session })
+    }),
+  )
+  await runTransaction(database, (session) => removeRoles(database, session, ehrRoles(ehrId)))
+  await documentCollection(database, 'Ehr').deleteOne({ _id: ehrId, _rperm: [] })
+  await deleteEhrLocks(database, ehrId)
+  await deletedEhrsOf(database).deleteOne({ _id: ehrId })
+}

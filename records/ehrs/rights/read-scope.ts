@@ -1,0 +1,49 @@
+import type { Filter } from 'mongodb'
+import { type Caller, isPermitted, permissionFilter } from '../../store/documents/caller.ts'
+import { type Database, documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import { ehrIdOfRole, ehrPermissions, ehrRole } from './access.ts'
+
+/** Finds the EHRs that a caller may read: by roles, and as subject. */
+export async function findReadableEhrs(database: Database, caller: Caller): Promise<Set<string>> {
+  // A user is the subject of few EHRs: reading these is cheaper than sending hundreds of roles.
+  const about = documentCollection(database, 'Ehr').find(
+    { subjectId: caller.userId },
+    { projection: { _id: 1, _rperm: 1 } },
+  )
+  const own = (await about.toArray()).filter(({ _rperm }) => isPermitted(_rperm, caller))
+  const ofRoles = caller.roles.flatMap((role) => ehrIdOfRole(role) ?? [])
+  return new Set([...ofRoles, ...own.map(({ _id }) => _id)])
+}
+
+/** Finds the care plans of an EHR that a caller may read, and with them their records. */
+export async function findReadablePlans(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  ehrId: string,
+  most = 0,
+): Promise<string[]> {
+  const readable = { ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  const plans = documentCollection(database, 'CarePlan').find(readable, { projection: { _id: 1 } })
+  return (await plans.limit(most).toArray()).map(({ _id }) => _id)
+}
+
+/** Maximum number of plans to search individually. */
+const MAX_PARTICIPANT_PLANS = 100
+
+/**
+ * Finds the care plans of a caller who only takes part in plans, so that a search skips all other records of
+ * the EHR. Returns undefined when the caller may see the whole EHR, or has too many plans.
+ */
+export async function findParticipantPlans(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  ehrId: string,
+): Promise<string[] | undefined> {
+  if (caller.unrestricted || caller.roles.includes(ehrRole(ehrId, 'write'))) return undefined
+  const head = { projection: { subjectId: 1, pending: 1 } }
+  const ehr = await documentCollection(database, 'Ehr').findOne({ _id: ehrId }, head)
+  if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
+  const ids = await findReadablePlans(database, caller, ehrId, MAX_PARTICIPANT_PLANS + 1)
+  return ids.length > MAX_PARTICIPANT_PLANS ? undefined : ids
+}

@@ -1,0 +1,105 @@
+import type { Db } from 'mongodb'
+import { documentCollection } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import {
+  findVersion,
+  type HistoryEntry,
+  type HistoryKey,
+  historyCollection,
+} from '../store/writing/history.ts'
+
+/** The changed record, as parsed from the id of the history entry. */
+export interface ChangedRecord extends HistoryKey {
+  ehrId: string | null
+  version: number
+}
+
+/** The id of a change's history entry, with its position in the log. */
+export interface LoggedChange {
+  changeId: string
+  position: string
+}
+
+/** A committed change with the record before and after it. */
+export interface RecordChange extends ChangedRecord {
+  position: string
+  at: Date
+  action: HistoryEntry['action']
+  before: ParseDocument | null
+  after: ParseDocument | null
+}
+
+/** Parses `<EHR>/<collection>/<id>/<version>/…`; the EHR is optional. */
+export function parseChangeId(changeId: string): ChangedRecord {
+  const parts = changeId.split('/')
+  const ehrId = parts.length > 4 ? (parts.shift() ?? null) : null
+  const [collection = '', id = '', version] = parts
+  return { ehrId, collection, id, version: Number(version) }
+}
+
+const recordKeyText = ({ collection, id }: HistoryKey): string => `${collection}/${id}`
+
+/** Finds the current documents of changed records. */
+async function findCurrentDocuments(
+  db: Db,
+  changes: readonly HistoryKey[],
+): Promise<Map<string, ParseDocument>> {
+  const idsIn = new Map<string, Set<string>>()
+  for (const { collection, id } of changes)
+    idsIn.set(collection, (idsIn.get(collection) ?? new Set()).add(id))
+  const found = [...idsIn].map(async ([collection, ids]) => {
+    const documents = await documentCollection({ db }, collection)
+      .find({ _id: { $in: [...ids] } })
+      .toArray()
+    return documents.map(
+      (document) => [recordKeyText({ collection, id: document._id }), document as ParseDocument] as const,
+    )
+  })
+  return new Map((await Promise.all(found)).flat())
+}
+
+/** Filters announced changes for those that Parse Server has performed. */
+export async function findCompletedChanges(
+  db: Db,
+  announced: readonly HistoryEntry[],
+): Promise<HistoryEntry[]> {
+  const records = announced.map(({ _id }) => parseChangeId(_id))
+  const now = await findCurrentDocuments(db, records)
+  return announced.filter(({ action, version }, i) => {
+    const document = now.get(recordKeyText(records[i] as HistoryKey))
+    return action === 'delete' ? document === undefined : (document?.version ?? 0) >= version
+  })
+}
+
+/** Loads changes with their records, in order; omits records that are hidden by now. */
+export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[]): Promise<RecordChange[]> {
+  if (placed.length === 0) return []
+  const changeIds = placed.map(({ changeId }) => changeId)
+  const records = changeIds.map(parseChangeId)
+  const [entries, now] = await Promise.all([
+    historyCollection(db)
+      .find({ _id: { $in: changeIds } })
+      .toArray(),
+    findCurrentDocuments(db, records),
+  ])
+  const byId = new Map(entries.map((entry) => [entry._id, entry]))
+  const happenings = placed.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
+    const [record, entry] = [parseChangeId(changeId), byId.get(changeId)]
+    if (!entry) return undefined
+    const { at, action, before } = entry
+    const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
+    return after || action === 'delete' ? { ...record, position, at, action, before, after } : undefined
+  })
+  return (await Promise.all(happenings)).flatMap((one) => one ?? [])
+}
+
+/** Finds the record after a change. Its permissions are the current ones. */
+async function findDocumentAfter(
+  db: Db,
+  record: ChangedRecord,
+  now: ParseDocument | undefined,
+): Promise<ParseDocument | null> {
+  if (now?.version === record.version) return now
+  const then = await findVersion(db, record, record.version)
+  return then && now ? { ...then, _rperm: now._rperm, _wperm: now._wperm } : (then ?? now ?? null)
+}

@@ -1,0 +1,221 @@
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Sessions } from '../accounts/login/sessions.ts'
+import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
+import { type Caller, isPermitted } from '../store/documents/caller.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+import type { ChangeFeed, FeedSubscriber } from './change-feed.ts'
+import { type FeedPosition, formatPosition, parsePosition } from './change-log.ts'
+import type { ChangedRecord, RecordChange } from './changes.ts'
+import { SubscriptionAudit, type SubscriptionAuditLog } from './subscription-audit.ts'
+
+/** The caller of a subscription, which ends with the session or when the token expires. */
+export interface Subscriber {
+  caller: Caller
+  sid: string
+  until: Date
+  /** The last position that the caller has received; undefined: start now. */
+  from?: string | undefined
+}
+
+/** The topic of a subscription. */
+export interface SubscriptionTopic {
+  concerns(change: ChangedRecord): boolean
+  /** Decides by the record itself, when the ids do not suffice. */
+  includes?(happening: RecordChange): boolean
+  /** Tells whether the caller may still access the topic; called periodically. */
+  isReachable(caller: Caller): Promise<boolean>
+}
+
+/** Receives the changes of a subscription. */
+export interface ChangeListener {
+  onChange(happening: RecordChange, caller: Caller): Promise<void> | void
+  /** All changes up to this position have been delivered. */
+  onPosition(position: string): void
+  /** Earlier changes are lost: the caller must read everything again. */
+  onReset(): void
+  onEnd(): void
+}
+
+/** Maximum number of subscriptions on one instance: per account, and in total. */
+const MAX_SUBSCRIPTIONS_PER_USER = 20
+const MAX_SUBSCRIPTIONS = 5_000
+/** Maximum backlog of a subscription; a slower subscriber is disconnected. */
+const MAX_UNDELIVERED_CHANGES = 5_000
+const CHECK_INTERVAL_MS = 1_000
+const CHECKS_PER_ACCESS_CHECK = 3
+const CHECKS_PER_HEARTBEAT = 15
+
+/** The subscriptions of the path family. */
+export class Subscriptions {
+  readonly #tail: ChangeFeed
+  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #subscriptionAudit: SubscriptionAudit
+  readonly #open = new Set<Subscription>()
+  readonly #loop: PeriodicTask
+  #checks = 0
+
+  constructor(
+    records: StoreContext,
+    tail: ChangeFeed,
+    sessions: Pick<Sessions, 'facts'>,
+    onFault: (fault: unknown) => void,
+  ) {
+    this.#tail = tail
+    this.#sessions = sessions
+    this.#subscriptionAudit = new SubscriptionAudit(records.audit, onFault)
+    this.#loop = startPeriodicTask(CHECK_INTERVAL_MS, () => this.#check(), onFault)
+  }
+
+  /**
+   * Delivers changes from a position on, or from now on.
+   * @returns a function that ends the subscription; the listener is told when it ends by itself
+   * @throws TooManyRequests; Unavailable
+   */
+  async subscribe(
+    following: Subscriber,
+    followed: SubscriptionTopic,
+    listener: ChangeListener,
+  ): Promise<() => void> {
+    const { userId } = following.caller
+    const own = [...this.#open].filter((one) => one.userId === userId).length
+    if (own >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
+      throw new ServiceError('TooManyRequests', { retryAfter: 60, detail: 'Too many changes are followed.' })
+    const one = new Subscription(following, followed, listener, this.#sessions, this.#subscriptionAudit)
+    this.#open.add(one)
+    one.onEnd = () => {
+      this.#open.delete(one)
+      this.#tail.unsubscribe(one)
+    }
+    try {
+      one.start(this.#tail, await this.#tail.subscribe(one))
+    } catch (error) {
+      one.end()
+      throw error
+    }
+    return () => one.end()
+  }
+
+  async end(): Promise<void> {
+    await this.#loop.stop()
+    for (const one of this.#open) one.end()
+    await this.#subscriptionAudit.flush()
+  }
+
+  /** Ends subscriptions without access, and sends heartbeats to the others. */
+  async #check(): Promise<void> {
+    this.#checks += 1
+    const forAccess = this.#checks % CHECKS_PER_ACCESS_CHECK === 0
+    const withSign = this.#checks % CHECKS_PER_HEARTBEAT === 0
+    await Promise.all([...this.#open].map((one) => one.check(forAccess, withSign)))
+  }
+}
+
+class Subscription implements FeedSubscriber {
+  readonly #topic: SubscriptionTopic
+  readonly #listener: ChangeListener
+  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #subscriptionAudit: SubscriptionAudit
+  readonly #auditLog: SubscriptionAuditLog
+  readonly #subscriber: Subscriber
+  #caller: Caller
+  #position: FeedPosition | undefined
+  #delivery: Promise<void> = Promise.resolve()
+  #undelivered = 0
+  #ended = false
+  onEnd: () => void = () => {}
+
+  constructor(
+    following: Subscriber,
+    followed: SubscriptionTopic,
+    listener: ChangeListener,
+    sessions: Pick<Sessions, 'facts'>,
+    notes: SubscriptionAudit,
+  ) {
+    this.#subscriber = following
+    this.#caller = following.caller
+    this.#topic = followed
+    this.#listener = listener
+    this.#sessions = sessions
+    this.#subscriptionAudit = notes
+    this.#auditLog = notes.open()
+  }
+
+  get userId(): string {
+    return this.#caller.userId
+  }
+
+  concerns(change: ChangedRecord): boolean {
+    return this.#topic.concerns(change)
+  }
+
+  /** Delivers missed changes before new ones. */
+  start(tail: ChangeFeed, position: FeedPosition): void {
+    const { from } = this.#subscriber
+    const known = from === undefined ? position : parsePosition(from)
+    this.#enqueue(async () => {
+      const missed = known && (await tail.changesBetween(known, position, (change) => this.concerns(change)))
+      if (!missed) this.#listener.onReset()
+      else for await (const happenings of missed) await this.#deliver(happenings)
+      this.#position = position
+      this.#listener.onPosition(formatPosition(position))
+    })
+  }
+
+  deliver(happenings: readonly RecordChange[], position: FeedPosition): void {
+    if (happenings.length === 0 && this.#undelivered === 0) {
+      this.#position = position
+      return
+    }
+    this.#undelivered += happenings.length
+    if (this.#undelivered > MAX_UNDELIVERED_CHANGES) this.end()
+    else
+      this.#enqueue(async () => {
+        await this.#deliver(happenings)
+        this.#position = position
+        this.#undelivered -= happenings.length
+      })
+  }
+
+  async check(forAccess: boolean, withSign: boolean): Promise<void> {
+    try {
+      await this.#auditLog.flush()
+      if (!(await this.#isAllowed(forAccess))) return this.end()
+    } catch {
+      // If the check fails, the subscription ends.
+      return this.end()
+    }
+    if (withSign && this.#position && this.#undelivered === 0)
+      this.#listener.onPosition(formatPosition(this.#position))
+  }
+
+  end(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.onEnd()
+    this.#listener.onEnd()
+    this.#subscriptionAudit.close(this.#auditLog, this.#delivery)
+  }
+
+  async #isAllowed(forAccess: boolean): Promise<boolean> {
+    const { sid, until } = this.#subscriber
+    const facts = await this.#sessions.facts(sid)
+    if (!facts || until.getTime() <= Date.now()) return false
+    this.#caller = { ...this.#caller, roles: facts.roles }
+    return !forAccess || this.#topic.isReachable(this.#caller)
+  }
+
+  async #deliver(happenings: readonly RecordChange[]): Promise<void> {
+    if (this.#ended) return
+    if (!(await this.#isAllowed(false))) return this.end()
+    const { includes = () => true } = this.#topic
+    const visible = happenings.filter(
+      (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one),
+    )
+    await this.#auditLog.record(this.#caller, visible)
+    for (const one of visible) if (!this.#ended) await this.#listener.onChange(one, this.#caller)
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    this.#delivery = this.#delivery.then(work).catch(() => this.end())
+  }
+}

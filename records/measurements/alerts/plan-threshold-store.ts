@@ -1,0 +1,53 @@
+import type { ParentChecks, WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { PlanParentIds } from '../../ehr-records/parents.ts'
+import { PlanDocuments } from '../../ehr-records/plan-documents.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import type { Caller } from '../../store/documents/caller.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { createThresholdCheck, type ThresholdCheck } from '../calculations/threshold-check.ts'
+import type { Thresholds, ThresholdTarget } from '../calculations/thresholds.ts'
+import type { MeasurementKind } from '../measurement.ts'
+import { PlanThresholds } from './plan-thresholds.ts'
+
+/** Thresholds by the kind's name in the path family. */
+type ThresholdsByKind = Partial<Record<string, Thresholds>>
+
+/** The threshold checks by the kind's name in the path family. */
+export const thresholdChecksOf = (kinds: readonly MeasurementKind[]): ReadonlyMap<string, ThresholdCheck> =>
+  new Map(kinds.map(({ path, thresholded }) => [path, createThresholdCheck(thresholded, path)]))
+
+export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
+  readonly #findTypeTarget: (name: string) => Promise<ThresholdTarget | undefined>
+  readonly #checks: ReadonlyMap<string, ThresholdCheck>
+
+  /**
+   * @param typed finds what thresholds of a data type can limit; undefined if no numeric data type has this
+   * name
+   */
+  constructor(
+    records: StoreContext,
+    holders: Pick<ParentChecks, 'requirePlan'>,
+    kinds: readonly MeasurementKind[],
+    typed: (name: string) => Promise<ThresholdTarget | undefined>,
+  ) {
+    super(records, holders, PlanThresholds)
+    this.#findTypeTarget = typed
+    this.#checks = thresholdChecksOf(kinds)
+  }
+
+  /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
+  override async save(caller: Caller, place: PlanParentIds, value: ThresholdsByKind, options: WriteOptions) {
+    const found = Object.entries(value).map(async ([path, thresholds]) => {
+      if (thresholds === undefined) return []
+      const rules = this.#checks.get(path) ?? (await this.#checkOfType(path))
+      return rules?.(thresholds) ?? [{ path, code: 'unknown', message: 'is not a kind of measurement' }]
+    })
+    requireNoViolations((await Promise.all(found)).flat())
+    return super.save(caller, place, value, options)
+  }
+
+  async #checkOfType(name: string): Promise<ThresholdCheck | undefined> {
+    const thresholded = await this.#findTypeTarget(name)
+    return thresholded && createThresholdCheck(thresholded, name)
+  }
+}

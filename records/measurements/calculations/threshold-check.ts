@@ -1,0 +1,150 @@
+import {
+  type Band,
+  type Bounds,
+  type PersonalLimits,
+  type ThresholdSet,
+  thresholdForms,
+} from '../../../schemas/measurements/thresholds.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import {
+  type ValidPart,
+  type Violation,
+  withoutInvalidProperties,
+} from '../../../schemas/validation/violations.ts'
+import { convertibleUnitNames, convertUnit, isConvertible, roundTo } from '../quantities/units.ts'
+import type { Thresholds, ThresholdTarget } from './thresholds.ts'
+
+export type ThresholdCheck = (thresholds: Thresholds) => Violation[]
+
+/** Checks thresholds of any of the three forms; the value's type decides which form applies. */
+export function createThresholdCheck(thresholded: ThresholdTarget, path = ''): ThresholdCheck {
+  const { names, unit, presets } = thresholded
+  const forms = thresholdForms(names, convertibleUnitNames(unit))
+  const checks = { limits: createValidator(forms.limits), set: createValidator(forms.set) }
+  const published = Object.keys(presets)
+  const byForm: ThresholdCheck = (thresholds) => {
+    if (typeof thresholds === 'string')
+      return published.includes(thresholds) ? [] : [unknownPresetViolation(published)]
+    if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds))
+      return [unknownFormViolation]
+    if ('bands' in thresholds) {
+      const bySchema = checks.set(thresholds)
+      return [...bySchema, ...setViolations(thresholded, validPartOfSet(thresholds, bySchema))]
+    }
+    const bySchema = checks.limits(thresholds)
+    return [...bySchema, ...limitViolations(thresholded, withoutInvalidProperties(thresholds, bySchema))]
+  }
+  return (thresholds) =>
+    byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
+}
+
+const unknownPresetViolation = (published: readonly string[]): Violation => ({
+  ...{ path: '', code: 'enum' },
+  message:
+    published.length > 0 ? `must be one of ${published.join(', ')}` : 'must be limits, or a set with bands',
+})
+
+const unknownFormViolation: Violation = {
+  path: '',
+  code: 'form',
+  message: 'must be the name of a preset, limits, or a set with bands',
+}
+
+/**
+ * Does for a threshold set what {@link withoutInvalidProperties} does, band by band; each band keeps its
+ * index.
+ */
+function validPartOfSet(sent: ThresholdSet, bySchema: readonly Violation[]) {
+  const isFaulty = (place: string): boolean => bySchema.some(({ path }) => path === place)
+  const isFaultyIn = (place: string): boolean =>
+    bySchema.some(({ path }) => `${path}.`.startsWith(`${place}.`))
+  const bands = isFaulty('bands') ? [] : sent.bands.map((band, i) => [i, band] as const)
+  return {
+    unit: isFaulty('unit') ? undefined : sent.unit,
+    bands: bands.filter(([i]) => !isFaultyIn(`bands.${i}`)),
+  }
+}
+
+const unitViolations = (own: string, unit: string | undefined): Violation[] =>
+  unit === undefined || isConvertible(unit, own)
+    ? []
+    : [{ path: 'unit', code: 'unit', message: `must be one of ${convertibleUnitNames(own).join(', ')}` }]
+
+function limitViolations(thresholded: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
+  const { names, unit: own } = thresholded
+  const crossed = names.flatMap((name): Violation[] => {
+    const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
+    const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
+    if (low < high) return []
+    return [{ path: `${name}High`, code: 'impossible', message: 'must be above the lower limit' }]
+  })
+  const idle = names.flatMap((name): Violation[] => {
+    const [min, max] = rangeInUnit(thresholded, name, limits.unit)
+    const { [`${name}Low` as const]: low = 0, [`${name}High` as const]: high = max } = limits
+    const message = `must be such that a value can lie beyond it: ${roundTo(min, 2)} to ${roundTo(max, 2)} ${limits.unit}`
+    return [
+      ...(low > 0 && low < min ? [{ path: `${name}Low`, code: 'idle', message }] : []),
+      ...(high > max ? [{ path: `${name}High`, code: 'idle', message }] : []),
+    ]
+  })
+  return [...unitViolations(own, limits.unit), ...crossed, ...idle]
+}
+
+/**
+ * The possible range of a value in a unit; unbounded if the range is unknown or the unit does not convert.
+ */
+function rangeInUnit(
+  { unit: own, ranges }: ThresholdTarget,
+  name: string,
+  unit: string | undefined,
+): readonly [number, number] {
+  const range = ranges?.[name]
+  if (!range || unit === undefined || !isConvertible(unit, own))
+    return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  return [convertUnit(range[0], own, unit), convertUnit(range[1], own, unit)]
+}
+
+function setViolations(
+  thresholded: ThresholdTarget,
+  { unit, bands }: ReturnType<typeof validPartOfSet>,
+): Violation[] {
+  const repeated = (key: 'severity' | 'code'): Violation[] =>
+    bands.flatMap(([place, band], i) =>
+      bands.findIndex(([, other]) => other[key] === band[key]) < i
+        ? [
+            {
+              path: `bands.${place}.${key}`,
+              code: 'repeated',
+              message: `must differ from every other ${key}`,
+            },
+          ]
+        : [],
+    )
+  return [
+    ...unitViolations(thresholded.unit, unit),
+    ...repeated('severity'),
+    ...repeated('code'),
+    ...bands.flatMap(([place, band]) => bandViolations(thresholded, unit, band, `bands.${place}`)),
+  ]
+}
+
+function bandViolations(
+  thresholded: ThresholdTarget,
+  unit: string | undefined,
+  band: Band,
+  path: string,
+): Violation[] {
+  const { names } = thresholded
+  const bounded = names.filter((name) => band[name] !== undefined)
+  if (bounded.length === 0) return [{ path, code: 'empty', message: `must bound ${names.join(' or ')}` }]
+  return bounded
+    .filter((name) => isImpossible(band[name] as Bounds, rangeInUnit(thresholded, name, unit)))
+    .map((name) => ({ path: `${path}.${name}`, code: 'impossible', message: 'must leave room for a value' }))
+}
+
+/** Whether the bounds exclude every possible value. */
+function isImpossible({ gt, gte, lt, lte }: Bounds, [min, max]: readonly [number, number]): boolean {
+  const lower = Math.max(gt ?? min, gte ?? min, min)
+  const upper = Math.min(lt ?? max, lte ?? max, max)
+  return lower > upper || (lower === upper && (lower === gt || upper === lt))
+}

@@ -1,0 +1,66 @@
+import { Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { derivedField } from '../../../schemas/forms/fields.ts'
+import type { Values } from '../../ehr-records/kind.ts'
+
+/** Filter for measurements in no plan: each is part of a composition of the EHR itself. */
+export const IN_EHR_COMPOSITION_FILTER = { carePlanId: null, compositionId: { $exists: true } } as const
+/** The same filter, in the form that lists take. */
+export const IN_EHR_COMPOSITION_WHERE = { carePlanId: null, compositionId: { exists: true } } as const
+
+const fromCompositionIndex: IndexDescription = {
+  name: 'of_compositions',
+  key: { ehrId: 1, carePlanId: 1, timestamp: -1, _id: -1 },
+  partialFilterExpression: { compositionId: IN_EHR_COMPOSITION_FILTER.compositionId },
+}
+
+/** Index of the manually entered measurements. */
+export const MANUALLY_ENTERED_INDEX = 'typed_in'
+const manuallyEnteredIndex: IndexDescription = {
+  name: MANUALLY_ENTERED_INDEX,
+  key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
+}
+
+/** Index of the manually entered measurements by time, across all EHRs. */
+export const MANUALLY_ENTERED_AT_INDEX = 'typed_in_at'
+const manuallyEnteredAtIndex: IndexDescription = {
+  name: MANUALLY_ENTERED_AT_INDEX,
+  key: { timestamp: 1 },
+  partialFilterExpression: { compositionId: null },
+}
+
+/** Index of the manually entered measurements by a value, across all EHRs. */
+export const manuallyEnteredIndexNameOf = (field: string): string => `${MANUALLY_ENTERED_INDEX}_${field}`
+const manuallyEnteredIndexOf = (field: string): IndexDescription => ({
+  name: manuallyEnteredIndexNameOf(field),
+  key: { compositionId: 1, [field]: 1, timestamp: 1 },
+})
+
+/** Filter for measurements from compositions, in the form that a partial index accepts. */
+export const FROM_COMPOSITION_FILTER = { compositionId: { $gt: '' } } as const
+
+/** The composition that contains the measurement. */
+export const compositionId = derivedField(
+  Type.Optional(
+    Type.String({
+      description: 'The composition that holds it, and with which it is changed; absent: none does',
+    }),
+  ),
+)
+
+/** @throws Conflict if the measurement is part of a composition and can change only with it */
+export function refuseChangeOfMember({ compositionId }: Values): void {
+  if (compositionId === undefined) return
+  throw new ServiceError('Conflict', {
+    detail: `The composition ${compositionId} holds this measurement: it is changed and removed with that, see composition/${compositionId} of the EHR.`,
+  })
+}
+
+/** @param fields the value fields of the series */
+export const compositionIndexes = (fields: readonly string[]): IndexDescription[] => [
+  fromCompositionIndex,
+  manuallyEnteredIndex,
+  manuallyEnteredAtIndex,
+  ...fields.map(manuallyEnteredIndexOf),
+]

@@ -1,0 +1,223 @@
+import { setImmediate as others } from 'node:timers/promises'
+import type { TObject } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { EhrRecords, ParentChecks } from '../ehr-records/ehr-records.ts'
+import type { ClassKind } from '../ehr-records/kind.ts'
+import { insertTargetFor, type PlanParentIds, parentFinderIn, resolveParent } from '../ehr-records/parents.ts'
+import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
+import type { AuditedAccess } from '../store/audit/audit-log.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { accessWithoutRecords } from '../store/resource.ts'
+import { lockExclusive } from '../store/writing/ehr-locks.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+
+/** One measurement of a batch; the body conforms to the schema of its kind. */
+export interface BatchItem {
+  kind: ClassKind
+  body: object
+  id: string
+}
+
+/** The outcome of one item. `known`: it was already stored, and the id is that of the stored record. */
+export type BatchItemOutcome =
+  | { status: 'stored' | 'known'; id: string; warnings: Violation[] }
+  | { status: 'refused'; error: ServiceError }
+
+/** An item that passed its rules. */
+interface ValidBatchItem extends BatchItem {
+  record: PlanParentIds & { fingerprint: string; warnings: Violation[] }
+}
+
+/** Limit of the query for already stored records; nobody stores the same measurement this often. */
+const MAX_STORED_MATCHES = 10_000
+
+/**
+ * Items validated before yielding to the event loop; the previous batch also waits for the database
+ * meanwhile.
+ */
+const VALIDATION_CHUNK_SIZE = 50
+
+/** Stores measurements of any kinds together, each on its own: a refused item does not affect the others. */
+export class MeasurementBatches {
+  readonly #records: StoreContext
+  readonly #parentChecks: ParentChecks
+  readonly #recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>
+
+  constructor(
+    records: StoreContext,
+    holders: ParentChecks,
+    recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>,
+  ) {
+    this.#records = records
+    this.#parentChecks = holders
+    this.#recordsOf = recordsOf
+  }
+
+  /**
+   * Stores the items in one transaction, with their history and one audit entry for each kind.
+   * @returns the outcome of each item, in the same order
+   * @throws NotFound when the caller sees none of the plans, or not the EHR; Forbidden when they may write to
+   * none
+   */
+  async store(caller: Caller, ehrId: string, sent: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
+    const checked: (ValidBatchItem | BatchItemOutcome)[] = []
+    for (let i = 0; i < sent.length; i += VALIDATION_CHUNK_SIZE) {
+      const some = sent.slice(i, i + VALIDATION_CHUNK_SIZE)
+      checked.push(...(await Promise.all(some.map((one) => this.#validate(ehrId, one)))))
+      await others()
+    }
+    const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
+    const attempts = sent.flatMap((one, i) =>
+      'status' in (checked[i] ?? {}) ? refusedAttempt(caller, ehrId, one, 'refused') : [],
+    )
+    const first = ready[0]
+    if (!first) {
+      await this.#parentChecks.requireEhr(caller, ehrId)
+      await this.#records.audit.record(...attempts)
+      return checked as BatchItemOutcome[]
+    }
+    const stored = await auditRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
+      runStoreTransaction(
+        this.#records,
+        (tx) => {
+          tx.accesses.push(...attempts)
+          return this.#storeIn(tx, caller, ehrId, ready)
+        },
+        { queueFor: [ehrId] },
+      ),
+    )
+    return checked.map((one) => ('record' in one ? (stored.get(one) as BatchItemOutcome) : one))
+  }
+
+  async #validate(ehrId: string, one: BatchItem): Promise<ValidBatchItem | BatchItemOutcome> {
+    try {
+      const record = await this.#recordsOf(one.kind).buildRecord({ ehrId }, one.body)
+      return { ...one, record: record as object as ValidBatchItem['record'] }
+    } catch (error) {
+      return toRefusal(error)
+    }
+  }
+
+  /** Checks rights and loads the plan once for each plan, not for each item. */
+  async #storeIn(
+    tx: Transaction,
+    caller: Caller,
+    ehrId: string,
+    ready: readonly ValidBatchItem[],
+  ): Promise<Map<ValidBatchItem, BatchItemOutcome>> {
+    const outcomes = new Map<ValidBatchItem, BatchItemOutcome>()
+    const barred: ServiceError[] = []
+    const plans = groupBy(ready, ({ record }) => record.carePlanId)
+    for (const [carePlanId, ofPlan] of plans) {
+      const error = await this.#findPlanFault(tx, caller, { ehrId, carePlanId })
+      if (error) for (const one of ofPlan) outcomes.set(one, { status: 'refused', error })
+      else await this.#storeInPlan(tx, caller, { ehrId, carePlanId }, ofPlan, outcomes)
+      if (!error) continue
+      const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
+      for (const one of ofPlan) tx.accesses.push(...refusedAttempt(caller, ehrId, one, outcome))
+      if (error.error !== 'RuleViolated') barred.push(error)
+    }
+    if (barred.length === plans.size) throw barred.find(({ error }) => error === 'Forbidden') ?? barred[0]
+    caller.onAccess?.(ehrId)
+    return outcomes
+  }
+
+  /** The error that forbids adding records to a plan, if any. */
+  async #findPlanFault(
+    tx: Transaction,
+    caller: Caller,
+    place: PlanParentIds,
+  ): Promise<ServiceError | undefined> {
+    const find = parentFinderIn(this.#records, tx.session)
+    const ofEhr = { permissions: () => ({ read: [], write: [] }) }
+    return resolveParent(find, caller, ofEhr, '', place).then(
+      () => undefined,
+      (error) => toRefusal(error).error,
+    )
+  }
+
+  async #storeInPlan(
+    tx: Transaction,
+    caller: Caller,
+    place: PlanParentIds,
+    ready: readonly ValidBatchItem[],
+    outcomes: Map<ValidBatchItem, BatchItemOutcome>,
+  ): Promise<void> {
+    // The lock keeps others from adding the same measurements between the lookup and the insert.
+    await lockExclusive(this.#records, tx, [place.ehrId])
+    for (const [kind, ofKind] of groupBy(ready, ({ kind }) => kind)) {
+      const { store } = this.#recordsOf(kind)
+      const same = {
+        ehrId: place.ehrId,
+        fingerprint: { in: ofKind.map(({ record }) => record.fingerprint) },
+      }
+      const found = await store.list(caller, 'same', { where: same, limit: MAX_STORED_MATCHES } as never, {
+        tx,
+      })
+      const known = new Map(
+        (found.items as unknown as StoredFingerprint[]).map((one) => [one.fingerprint, one.id]),
+      )
+      const fresh: ValidBatchItem[] = []
+      for (const one of ofKind) {
+        const { fingerprint, warnings } = one.record
+        const before = known.get(fingerprint)
+        // An earlier attempt of the same request may have stored this item.
+        const status = before === undefined || before === one.id ? 'stored' : 'known'
+        outcomes.set(one, { status, id: before ?? one.id, warnings })
+        if (before !== undefined) continue
+        fresh.push(one)
+        known.set(fingerprint, one.id)
+      }
+      const admitted = await this.#applyQuota(tx, kind, fresh, outcomes)
+      const inputs = admitted.map(({ record, id }) => ({ ...record, id }))
+      await store.createAll(caller, inputs as never[], insertTargetFor(kind, '', place), { tx })
+    }
+  }
+
+  /** The items that the daily quota still permits. */
+  async #applyQuota(
+    tx: Transaction,
+    kind: ClassKind,
+    fresh: ValidBatchItem[],
+    outcomes: Map<ValidBatchItem, BatchItemOutcome>,
+  ): Promise<ValidBatchItem[]> {
+    if (!kind.quota) return fresh
+    const values = fresh.map(({ record, id }) => ({ ...record, id }))
+    const refusals = await kind.quota(this.#records, values, tx.session)
+    return fresh.filter((one, i) => {
+      const error = refusals[i]
+      if (error) outcomes.set(one, { status: 'refused', error })
+      return error === undefined
+    })
+  }
+}
+
+interface StoredFingerprint {
+  id: string
+  fingerprint: string
+}
+
+/** @throws any error that is not a refusal */
+function toRefusal(error: unknown): { status: 'refused'; error: ServiceError } {
+  if (error instanceof ServiceError) return { status: 'refused', error }
+  throw error
+}
+
+const refusedAttempt = (
+  caller: Caller,
+  ehrId: string,
+  { kind: { collection } }: BatchItem,
+  outcome: 'denied' | 'refused',
+): AuditedAccess[] =>
+  accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, { action: 'create', outcome }, { ehrId })
+
+function groupBy<T, K>(all: readonly T[], keyOf: (one: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const one of all) {
+    const group = groups.get(keyOf(one))
+    if (group) group.push(one)
+    else groups.set(keyOf(one), [one])
+  }
+  return groups
+}

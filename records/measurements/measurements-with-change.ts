@@ -1,0 +1,97 @@
+import type { TObject } from '@sinclair/typebox'
+import { type EhrRecordKind, EhrRecords, type ParentChecks } from '../ehr-records/ehr-records.ts'
+import type { Comparison, Values } from '../ehr-records/kind.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import type { PageQuery } from '../store/reading/pagination.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+
+/** The arguments of the method of the same name. */
+type ArgumentsOf<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = Parameters<
+  EhrRecords<TObject, string>[W]
+>
+
+/**
+ * The records of a kind that show their change since the previous one. The change is computed when they are
+ * read. So a correction, addition or deletion before them counts at once, without a write to another record.
+ */
+export class MeasurementsWithChange<S extends TObject, L extends string> extends EhrRecords<S, L> {
+  readonly #comparison: Comparison
+
+  constructor(
+    records: StoreContext,
+    kind: EhrRecordKind<S, L>,
+    holders: ParentChecks,
+    comparison: Comparison,
+  ) {
+    super(records, kind, holders)
+    this.#comparison = comparison
+  }
+
+  override async list(...args: ArgumentsOf<'list'>) {
+    const found = await super.list(...args)
+    return { ...found, items: await this.#withChanges(args[0], found.items) }
+  }
+
+  override async get(...args: ArgumentsOf<'get'>) {
+    return this.#withChange(args[0], await super.get(...args))
+  }
+
+  override async create(...args: ArgumentsOf<'create'>) {
+    return this.#withChange(args[0], await super.create(...args))
+  }
+
+  override async replace(...args: ArgumentsOf<'replace'>) {
+    return this.#withChange(args[0], await super.replace(...args))
+  }
+
+  override async restore(...args: ArgumentsOf<'restore'>) {
+    return this.#withChange(args[0], await super.restore(...args))
+  }
+
+  async #withChange<R extends object>(caller: Caller, record: R): Promise<R> {
+    const [compared] = await this.#withChanges(caller, [record])
+    return compared ?? record
+  }
+
+  /**
+   * A page contains all records of a plan between its first and its last one, hence most of the previous
+   * records. `others` names the previous record, for the ETag.
+   */
+  async #withChanges<R extends object>(caller: Caller, page: readonly R[]): Promise<R[]> {
+    const { describeChange: told } = this.#comparison
+    const newestFirst = (page as readonly Values[]).toSorted((a, b) => compareTimes(b.timestamp, a.timestamp))
+    const places = new Map(newestFirst.map((record, i) => [record, i]))
+    return Promise.all(
+      page.map(async (record) => {
+        const now = record as Values
+        if (!this.#isComparable(now)) return record
+        const older = newestFirst.slice((places.get(now) ?? 0) + 1)
+        const former = older.find((one) => this.#isFormer(now, one)) ?? (await this.#findFormer(caller, now))
+        return former ? { ...record, ...told(now, former), others: [former] } : record
+      }),
+    )
+  }
+
+  #isComparable(record: Values): boolean {
+    return typeof record[this.#comparison.comparedField] === 'number'
+  }
+
+  #isFormer(now: Values, one: Values): boolean {
+    const isAlike = this.#comparison.sameFields.every((name) => one[name] === now[name])
+    return isAlike && this.#isComparable(one) && compareTimes(one.timestamp, now.timestamp) < 0
+  }
+
+  async #findFormer(caller: Caller, now: Values): Promise<Values | undefined> {
+    const { sameFields: alike, comparedField: of } = this.#comparison
+    const where = {
+      ...Object.fromEntries(alike.map((name) => [name, now[name]])),
+      [of]: { not: null },
+      timestamp: { to: now.timestamp },
+    }
+    const query = { where, limit: 1 } as PageQuery<never>
+    return (await this.store.list(caller, 'ofPlan' as L, query)).items[0] as Values | undefined
+  }
+}
+
+/** Both are in UTC with milliseconds, so they compare as texts. */
+const compareTimes = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : a === b ? 0 : 1)

@@ -1,0 +1,248 @@
+import { TextSyntaxError } from '../formats/text-syntax-error.ts'
+import { findRmClass } from '../rm/classes.ts'
+import type {
+  AqlQuery,
+  ClassNode,
+  Column,
+  Condition,
+  Constant,
+  Containment,
+  Literal,
+  Operand,
+  OrderBy,
+  Parameter,
+  Path,
+} from './language/ast.ts'
+import { tokenize } from './language/lexer.ts'
+
+export type QueryParameters = Readonly<Record<string, unknown>>
+
+/** Maximum rows of one page, for LIMIT and for the request. */
+export const MAX_ROWS = 10_000
+
+const MAX_CLASSES = 100
+const MAX_PATH_STEPS = 100
+const MAX_STEPS_IN_ALL = 2_000
+const MAX_PATTERN_LENGTH = 1_000
+/** Maximum number of values in one MATCHES. */
+const MAX_MATCHES_VALUES = 10_000
+
+/** Classes that a query may name in addition to those of compositions and EHR_STATUS. */
+const CONTAINER_CLASSES = new Set(['EHR', 'VERSION', 'ORIGINAL_VERSION'])
+
+/**
+ * Binds the parameters and checks the query's classes, variables and paths.
+ * @throws TextSyntaxError
+ */
+export function checkQuery(query: AqlQuery, parameters: QueryParameters): AqlQuery {
+  const bound = bindParameters(query, parameters)
+  const variables = collectVariables(bound.from)
+  let parts = 0
+  for (const path of pathsOfQuery(bound)) {
+    if (!variables.has(path.variable))
+      throw new TextSyntaxError(
+        path.at,
+        `${quoteShortened(path.variable)} is no variable of FROM: expected ${listVariables(variables)}`,
+      )
+    parts += path.parts.length
+    if (path.parts.length > MAX_PATH_STEPS || parts > MAX_STEPS_IN_ALL)
+      throw new TextSyntaxError(
+        path.at,
+        `a path has at most ${MAX_PATH_STEPS} steps, all together ${MAX_STEPS_IN_ALL}`,
+      )
+  }
+  if ((bound.limit ?? 0) > MAX_ROWS)
+    throw new TextSyntaxError(
+      0,
+      `a page has at most ${MAX_ROWS} rows: expected a lower LIMIT, and OFFSET for the next page`,
+    )
+  return { ...bound, orderBy: bound.orderBy.map((order) => checkOrder(order, bound, variables)) }
+}
+
+const quoteShortened = (text: string): string => JSON.stringify(text.slice(0, 60))
+
+const listVariables = (variables: ReadonlySet<string>): string =>
+  variables.size === 0 ? 'one, and FROM has none' : [...variables].slice(0, 20).join(', ')
+
+/** Checks that each class exists and each variable is unique. */
+function collectVariables(from: ClassNode): Set<string> {
+  const variables = new Set<string>()
+  let classes = 0
+  const visit = (containment: Containment, isFirst: boolean): void => {
+    if (containment.kind !== 'class') {
+      for (const term of containment.terms) visit(term, false)
+      return
+    }
+    if (++classes > MAX_CLASSES)
+      throw new TextSyntaxError(containment.at, `FROM has at most ${MAX_CLASSES} classes`)
+    requireClass(containment, isFirst)
+    const { variable } = containment
+    if (variable !== undefined && variables.has(variable))
+      throw new TextSyntaxError(
+        containment.at,
+        `the variable ${quoteShortened(variable)} is there already: expected another name`,
+      )
+    if (variable !== undefined) variables.add(variable)
+    if (containment.contains) visit(containment.contains.what, false)
+  }
+  visit(from, true)
+  return variables
+}
+
+function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
+  if (rmType === 'FOLDER')
+    throw new TextSyntaxError(at, 'FOLDER is not offered: expected EHR, COMPOSITION or EHR_STATUS')
+  if (rmType === 'EHR' && !isFirst)
+    throw new TextSyntaxError(at, 'an EHR is in nothing: expected it right behind FROM')
+  if (!CONTAINER_CLASSES.has(rmType) && findRmClass(rmType) === undefined)
+    throw new TextSyntaxError(
+      at,
+      `${quoteShortened(rmType)} is no class of the reference model: expected one, such as COMPOSITION`,
+    )
+}
+
+/** All paths, except those that refer to a column by its name. */
+export function pathsOfQuery(query: AqlQuery): Path[] {
+  const columns = query.columns.flatMap(({ expression }) =>
+    expression.kind === 'aggregate' ? (expression.path ?? []) : pathsOfOperand(expression),
+  )
+  const orders = query.orderBy
+    .map(({ operand }) => operand)
+    .filter((path) => findOrderColumn(path, query) === undefined)
+  return [...columns, ...orders, ...pathsOfCondition(query.where)]
+}
+
+function pathsOfOperand(operand: Operand): Path[] {
+  if (operand.kind === 'path') return [operand]
+  return operand.kind === 'call' ? operand.arguments.flatMap(pathsOfOperand) : []
+}
+
+function pathsOfCondition(condition: Condition | undefined): Path[] {
+  if (condition === undefined) return []
+  switch (condition.kind) {
+    case 'and':
+    case 'or':
+      return condition.terms.flatMap(pathsOfCondition)
+    case 'not':
+      return pathsOfCondition(condition.term)
+    case 'exists':
+      return [condition.path]
+    case 'comparison':
+      return [...pathsOfOperand(condition.left), ...pathsOfOperand(condition.right)]
+    default:
+      return pathsOfOperand(condition.left)
+  }
+}
+
+/** The column that an ORDER BY path refers to: by alias, or because it is the same path. */
+function findOrderColumn(path: Path, { columns }: AqlQuery): number | undefined {
+  const isNamed = ({ alias }: Column) => alias === path.variable && path.parts.length === 0 && !path.predicate
+  const byName = columns.findIndex(isNamed)
+  if (byName >= 0) return byName
+  const same = columns.findIndex(({ expression }) => withoutOffsets(expression) === withoutOffsets(path))
+  return same < 0 ? undefined : same
+}
+
+/** The content of a node, independent of its position in the text. */
+const withoutOffsets = (node: unknown): string =>
+  JSON.stringify(node, (name, value) => (name === 'at' ? undefined : value))
+
+function checkOrder(order: OrderBy, query: AqlQuery, variables: ReadonlySet<string>): OrderBy {
+  const { operand } = order
+  const isVariable = operand.parts.length === 0 && variables.has(operand.variable)
+  const column = findOrderColumn(operand, query)
+  const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
+  if (column === undefined && isGrouped)
+    throw new TextSyntaxError(
+      operand.at,
+      'beside COUNT, MIN, MAX, SUM and AVG rows are ordered by columns: expected one of them',
+    )
+  return column === undefined ||
+    (isVariable &&
+      !isGrouped &&
+      withoutOffsets(query.columns[column]?.expression) !== withoutOffsets(operand))
+    ? { operand, descending: order.descending }
+    : { ...order, column }
+}
+
+/** The names of the parameters of a query. @throws TextSyntaxError */
+export function parameterNames(q: string): string[] {
+  const names = new Set<string>()
+  for (const { kind, text } of tokenize(q)) if (kind === 'parameter') names.add(text)
+  return [...names]
+}
+
+/** Replaces the parameters by their values; lists are allowed only in MATCHES. */
+function bindParameters<T>(node: T, parameters: QueryParameters): T {
+  if (Array.isArray(node)) return node.map((member) => bindParameters(member, parameters)) as T
+  if (typeof node !== 'object' || node === null) return node
+  if ((node as unknown as Parameter).kind === 'parameter')
+    return bindSingleValue(node as unknown as Parameter, parameters) as T
+  const entries = Object.entries(node).map(([name, value]) => [
+    name,
+    bindParameters(bindSpecialParameter(node, name, value, parameters), parameters),
+  ])
+  return Object.fromEntries(entries) as T
+}
+
+/** The permitted types of a parameter depend on its position. */
+function bindSpecialParameter(
+  node: object,
+  name: string,
+  value: unknown,
+  parameters: QueryParameters,
+): unknown {
+  const { kind } = node as { kind?: string }
+  if (kind === 'matches' && name === 'values') {
+    const values = (value as Constant[]).flatMap((one) => bindList(one, parameters))
+    if (values.length > MAX_MATCHES_VALUES)
+      throw new TextSyntaxError(values[0]?.at ?? 0, `a list has at most ${MAX_MATCHES_VALUES} values`)
+    return values
+  }
+  const isText =
+    (kind === 'like' && name === 'pattern') || (kind === 'node' && (name === 'id' || name === 'name'))
+  const found =
+    isText && (value as Constant).kind === 'parameter' ? bindText(value as Parameter, parameters) : value
+  if (kind === 'like' && name === 'pattern') requireShortPattern(found as Literal)
+  return found
+}
+
+function requireShortPattern({ value, at }: Literal): void {
+  if (String(value).length > MAX_PATTERN_LENGTH)
+    throw new TextSyntaxError(at, `a pattern has at most ${MAX_PATTERN_LENGTH} characters`)
+}
+
+function parameterValue({ name, at }: Parameter, parameters: QueryParameters): unknown {
+  if (!Object.hasOwn(parameters, name))
+    throw new TextSyntaxError(at, `expected a value of $${name.slice(0, 60)} in query_parameters, found none`)
+  return parameters[name]
+}
+
+function bindSingleValue(parameter: Parameter, parameters: QueryParameters): Literal {
+  const { at, name } = parameter
+  const value = parameterValue(parameter, parameters)
+  if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
+    return { kind: 'literal', value: value as Literal['value'], at }
+  throw new TextSyntaxError(
+    at,
+    `expected a string, a number, true, false or null as $${name}, found ${describeType(value)}`,
+  )
+}
+
+function bindText(parameter: Parameter, parameters: QueryParameters): Literal {
+  const value = parameterValue(parameter, parameters)
+  if (typeof value === 'string') return { kind: 'literal', value, at: parameter.at }
+  throw new TextSyntaxError(
+    parameter.at,
+    `expected a string as $${parameter.name}, found ${describeType(value)}`,
+  )
+}
+
+function bindList(one: Constant, parameters: QueryParameters): Constant[] {
+  const value = one.kind === 'parameter' ? parameterValue(one, parameters) : undefined
+  if (!Array.isArray(value)) return [one]
+  return value.map((member) => bindSingleValue({ ...(one as Parameter), name: 'x' }, { x: member }))
+}
+
+const describeType = (value: unknown): string =>
+  Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`

@@ -1,0 +1,55 @@
+import type { Aggregate, AqlQuery } from '../language/ast.ts'
+import type { Term } from '../terms/terms.ts'
+import { buildQueryPattern } from './class-patterns.ts'
+import { createGetter, prepareCheck, splitConjuncts } from './condition-checks.ts'
+import type { EhrTree } from './ehr-tree.ts'
+import { type Match, MatchEnumerator, TryBudget } from './matches/match-enumerator.ts'
+import { MatchVariables } from './matches/match-variables.ts'
+import { type BindingRow, type OperandGetter, PathJoins } from './path-joins.ts'
+
+/** A prepared query, which is evaluated on one EHR tree after the other. */
+export interface Evaluation {
+  /** Compute the columns of a row; for an aggregate, its operand. */
+  columns: ((row: BindingRow) => Term)[]
+  /** Compute the values of ORDER BY. */
+  orderBy: ((row: BindingRow) => Term)[]
+  /**
+   * The rows of an EHR tree.
+   * @returns a generator that yields rows, always in the same object, and undefined where evaluation may
+   * pause
+   */
+  rows(forest: EhrTree): Generator<Match | undefined>
+}
+
+/** The operand of COUNT(*). */
+const COUNT_EACH: OperandGetter = { of: () => ({ value: true }), about: [] }
+
+/** @param query checked, with bound parameters */
+export function createEvaluation(query: AqlQuery, now: Date): Evaluation {
+  const patterns = buildQueryPattern(query.from)
+  const joins = new PathJoins(patterns.variables)
+  const columns = query.columns.map(({ expression }) =>
+    expression.kind === 'aggregate'
+      ? aggregateGetter(expression, joins)
+      : createGetter(expression, joins, now),
+  )
+  const orderBy = query.orderBy.map(({ operand, column }) =>
+    column === undefined ? joins.addPath(operand) : (columns[column] as OperandGetter),
+  )
+  const prepared = splitConjuncts(query.where).map((condition) => prepareCheck(condition, joins, now))
+  const variables = new MatchVariables({
+    ...patterns,
+    steps: joins.steps,
+    conditions: prepared.map((one) => one()),
+    said: [...columns, ...orderBy].flatMap(({ about }) => about),
+  })
+  const effort = new TryBudget()
+  return {
+    columns: columns.map(({ of }) => of),
+    orderBy: orderBy.map(({ of }) => of),
+    rows: (forest) => new MatchEnumerator(variables, joins, forest, effort).enumerate(),
+  }
+}
+
+const aggregateGetter = ({ path }: Aggregate, joins: PathJoins): OperandGetter =>
+  path ? joins.addPath(path) : COUNT_EACH

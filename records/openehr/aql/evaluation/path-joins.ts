@@ -1,0 +1,142 @@
+import type { RmObject } from '../../rm/canonical-json.ts'
+import type { Path, PathStep, Predicate } from '../language/ast.ts'
+import { isRmObject, type Term } from '../terms/terms.ts'
+import type { BoundNodes } from './class-patterns.ts'
+import { attributeMembers, createObjectTest, createPathEvaluator, type ObjectTest } from './predicates.ts'
+
+/** The values of a row: the nodes of the classes, and the values of the path steps. */
+export interface BindingRow {
+  bound: BoundNodes
+  values: unknown[]
+}
+
+/** A variable of a row: a class of FROM, or a step of a path from it. */
+export interface BindingVariable {
+  slot: number
+  step?: number | undefined
+}
+
+/**
+ * One step of the paths. Paths with the same beginning share its steps, so that their values belong together.
+ */
+export interface PathJoinStep {
+  /** The slot of the class at which the path begins. */
+  slot: number
+  /** The previous step; undefined: the step begins at the class itself. */
+  parent: number | undefined
+  /** Missing: the step stays at the object, if the predicate accepts it. */
+  attribute: string | undefined
+  accepts: ObjectTest | undefined
+}
+
+/** Computes an operand of a row; with the variables that it uses. */
+export interface OperandGetter {
+  of(row: BindingRow): Term
+  about: readonly BindingVariable[]
+}
+
+/** Two equal predicates give the same key, wherever they are in the text. */
+const pathStepKey = (
+  parent: number | undefined,
+  slot: number,
+  attribute = '',
+  predicate?: Predicate,
+): string =>
+  JSON.stringify([parent ?? `v${slot}`, attribute, predicate], (name, value) =>
+    name === 'at' ? undefined : value,
+  )
+
+/** The steps of all paths of a query. */
+export class PathJoins {
+  readonly steps: PathJoinStep[] = []
+  readonly #stepNumbers = new Map<string, number>()
+  readonly #variables: ReadonlyMap<string, number>
+
+  constructor(variables: ReadonlyMap<string, number>) {
+    this.#variables = variables
+  }
+
+  /** Adds the steps of a path, and shares those that other paths already have. */
+  addPath({ variable, predicate, parts }: Path): OperandGetter {
+    const slot = this.#variables.get(variable) as number
+    let last: number | undefined
+    if (predicate) last = this.#addStep(slot, undefined, undefined, predicate)
+    for (const { attribute, predicate: which } of parts) last = this.#addStep(slot, last, attribute, which)
+    return this.#createGetter(slot, last)
+  }
+
+  /**
+   * Tests whether a path leads to a value, starting from steps that other paths have in common with it. Call
+   * it after all other paths were added, because it adds no steps and no rows.
+   */
+  createExistenceTest({ variable, predicate, parts }: Path): {
+    of(row: BindingRow): boolean
+    about: readonly BindingVariable[]
+  } {
+    const slot = this.#variables.get(variable) as number
+    let last: number | undefined
+    const rest: PathStep[] = []
+    if (predicate) last = this.#stepNumbers.get(pathStepKey(undefined, slot, undefined, predicate))
+    const accepts = predicate && last === undefined ? createObjectTest(predicate) : undefined
+    for (const step of parts) {
+      const key = pathStepKey(last, slot, step.attribute, step.predicate)
+      const known = rest.length === 0 && !accepts ? this.#stepNumbers.get(key) : undefined
+      if (known === undefined) rest.push(step)
+      else last = known
+    }
+    const { of, about } = this.#createGetter(slot, last)
+    const reached = createPathEvaluator(rest)
+    return {
+      about,
+      of: (row) => {
+        const { value } = of(row)
+        if (accepts && !(isRmObject(value) && accepts(value))) return false
+        return reached(value).some((term) => term.value !== undefined && term.value !== null)
+      },
+    }
+  }
+
+  #addStep(
+    slot: number,
+    parent: number | undefined,
+    attribute: string | undefined,
+    predicate: Predicate | undefined,
+  ): number {
+    const key = pathStepKey(parent, slot, attribute, predicate)
+    const known = this.#stepNumbers.get(key)
+    if (known !== undefined) return known
+    const accepts = predicate && createObjectTest(predicate)
+    this.#stepNumbers.set(key, this.steps.length)
+    return this.steps.push({ slot, parent, attribute, accepts }) - 1
+  }
+
+  #createGetter(slot: number, step: number | undefined): OperandGetter {
+    const about = [{ slot, step }]
+    if (step === undefined) return { of: ({ bound }) => ({ value: bound[slot]?.object }), about }
+    const { attribute } = this.steps[step] as PathJoinStep
+    const of = (row: BindingRow): Term => ({
+      value: row.values[step],
+      holder: this.#parentValue(step, row) as RmObject | undefined,
+      attribute,
+    })
+    return { of, about }
+  }
+
+  #parentValue(step: number, row: BindingRow): unknown {
+    const { parent, slot } = this.steps[step] as PathJoinStep
+    return parent === undefined ? row.bound[slot]?.object : row.values[parent]
+  }
+
+  slotOf(step: number): number {
+    return (this.steps[step] as PathJoinStep).slot
+  }
+
+  /** The values that a step leads to; a missing value counts as one undefined value. */
+  members(step: number, row: BindingRow): unknown[] {
+    const { attribute, accepts } = this.steps[step] as PathJoinStep
+    const holder = this.#parentValue(step, row)
+    if (attribute === undefined) return isRmObject(holder) && accepts?.(holder) ? [holder] : [undefined]
+    const members = attributeMembers(holder, attribute, accepts)
+    return members.length === 0 ? [undefined] : members
+  }
+}

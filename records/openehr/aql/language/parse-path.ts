@@ -1,0 +1,113 @@
+import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
+import type { CodeLiteral, Constant, Operator, Path, PathStep, Predicate } from './ast.ts'
+import type { TokenReader } from './token-reader.ts'
+
+const OPERATOR_SYMBOLS: Readonly<Record<string, Operator>> = {
+  '=': '=',
+  '!=': '!=',
+  '<>': '!=',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
+}
+
+export function parseOperator(reader: TokenReader): Operator {
+  const { kind, text } = reader.peek()
+  const found = kind === 'symbol' ? OPERATOR_SYMBOLS[text] : undefined
+  if (found === undefined) reader.fail('=, !=, <, <=, > or >=')
+  reader.take()
+  return found
+}
+
+/** `o[at0001]/data[at0001]/events` */
+export function parsePath(reader: TokenReader): Path {
+  const { at } = reader.peek()
+  const variable = reader.name('a path')
+  const predicate = parsePredicate(reader)
+  const parts = reader.symbol('/') ? parseSteps(reader) : []
+  return { kind: 'path', variable, ...(predicate && { predicate }), parts, at }
+}
+
+/** The steps after a variable, or within a predicate. */
+function parseSteps(reader: TokenReader): PathStep[] {
+  const parts: PathStep[] = []
+  do {
+    const { kind, text } = reader.peek()
+    // Attributes may have the names of keywords: `order`, `limit`.
+    if (kind !== 'word' && !(kind === 'code' && /^\w+$/.test(text))) reader.fail('an attribute')
+    const attribute = reader.take().text
+    const predicate = parsePredicate(reader)
+    parts.push({ attribute, ...(predicate && { predicate }) })
+  } while (reader.symbol('/'))
+  return parts
+}
+
+/** Parses an optional predicate in brackets. */
+export function parsePredicate(reader: TokenReader): Predicate | undefined {
+  if (!reader.symbol('[')) return undefined
+  const found = reader.readNested(() => parsePredicateAlternatives(reader))
+  reader.expect(']')
+  return found
+}
+
+const parsePredicateAlternatives = (reader: TokenReader): Predicate =>
+  reader.readJoined(
+    'OR',
+    () =>
+      reader.readJoined(
+        'AND',
+        () => parseSinglePredicate(reader),
+        (terms) => ({ kind: 'and', terms }),
+      ),
+    (terms) => ({ kind: 'or', terms }),
+  )
+
+function parseSinglePredicate(reader: TokenReader): Predicate {
+  if (reader.symbol('(')) {
+    const found = reader.readNested(() => parsePredicateAlternatives(reader))
+    reader.expect(')')
+    return found
+  }
+  const { kind, text, at } = reader.peek()
+  if (kind === 'parameter')
+    return parseNamedPredicate(reader, { kind: 'parameter', name: reader.take().text, at })
+  if (kind === 'code' && !reader.isSymbol('/', 1)) {
+    reader.take()
+    return parseNamedPredicate(reader, { kind: 'literal', value: text, at })
+  }
+  if (kind !== 'word') reader.fail('an archetype id, a node id, a parameter or a comparison')
+  return parsePredicateComparison(reader)
+}
+
+function parseNamedPredicate(reader: TokenReader, id: Constant): Predicate {
+  if (!reader.symbol(',')) return { kind: 'node', id }
+  const { kind, text, at } = reader.peek()
+  if (kind === 'code') {
+    reader.take()
+    const [code = '', terminology] = text.split('::').reverse()
+    const name: CodeLiteral = { kind: 'code', code, ...(terminology !== undefined && { terminology }) }
+    return { kind: 'node', id, name }
+  }
+  const name = reader.readConstant()
+  if (name === undefined || (name.kind === 'literal' && typeof name.value !== 'string'))
+    reader.fail('the name of the node', { ...reader.peek(), at })
+  return { kind: 'node', id, name }
+}
+
+function parsePredicateComparison(reader: TokenReader): Predicate {
+  const parts = parseSteps(reader)
+  if (reader.isWord('MATCHES'))
+    throw new TextSyntaxError(
+      reader.peek().at,
+      'regular expressions are not offered: expected =, !=, <, <=, > or >=',
+    )
+  const compared = parseOperator(reader)
+  const { kind, text, at } = reader.peek()
+  if (kind === 'code') {
+    reader.take()
+    return { kind: 'comparison', path: parts, operator: compared, to: { kind: 'literal', value: text, at } }
+  }
+  const to = reader.readConstant() ?? { kind: 'relative' as const, path: parseSteps(reader) }
+  return { kind: 'comparison', path: parts, operator: compared, to }
+}

@@ -1,0 +1,150 @@
+import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
+import type { Aggregate, AqlQuery, ClassNode, Column, Containment, Path } from './ast.ts'
+import { parseCondition, parseOperand } from './parse-condition.ts'
+import { parsePath, parsePredicate } from './parse-path.ts'
+import { TokenReader } from './token-reader.ts'
+
+/** Limit for columns, and for paths in ORDER BY. */
+const MAX_COLUMNS = 500
+
+/**
+ * Parses a query of the Archetype Query Language, openEHR QUERY 1.1.
+ * @throws TextSyntaxError
+ */
+export function parseQuery(text: string): AqlQuery {
+  const reader = new TokenReader(text)
+  reader.expect('SELECT')
+  const distinct = reader.word('DISTINCT')
+  if (reader.isWord('TOP') && reader.peek(1).kind === 'number')
+    throw new TextSyntaxError(reader.peek().at, 'TOP is not offered: expected LIMIT at the end')
+  const columns = reader.readList(() => parseColumn(reader))
+  reader.expect('FROM')
+  const from = parseContainment(reader)
+  if (from.kind !== 'class')
+    throw new TextSyntaxError(from.at, 'FROM begins with one class, which CONTAINS the others')
+  const where = reader.word('WHERE') ? parseCondition(reader) : undefined
+  const orderBy = parseOrderBy(reader)
+  const limits = parseLimits(reader)
+  reader.symbol(';')
+  if (reader.peek().kind !== 'end') reader.fail(expectedClauses({ where, orderBy, limits }))
+  if (columns.length > MAX_COLUMNS || orderBy.length > MAX_COLUMNS)
+    throw new TextSyntaxError(0, `a query has at most ${MAX_COLUMNS} columns, and paths to order by`)
+  return { distinct, columns, from, ...(where && { where }), orderBy, ...limits }
+}
+
+function expectedClauses({
+  where,
+  orderBy,
+  limits,
+}: {
+  where: unknown
+  orderBy: unknown[]
+  limits: object
+}): string {
+  if ('limit' in limits) return 'the end of the query'
+  if (orderBy.length > 0) return 'a comma, LIMIT or the end of the query'
+  return where
+    ? 'AND, OR, ORDER BY, LIMIT or the end of the query'
+    : 'CONTAINS, WHERE, ORDER BY, LIMIT or the end of the query'
+}
+
+function parseColumn(reader: TokenReader): Column {
+  const { at } = reader.peek()
+  const expression = parseAggregate(reader) ?? parseOperand(reader)
+  const text = reader.text.slice(at, reader.end)
+  const alias = reader.word('AS') ? reader.name('the name of the column') : undefined
+  return { expression, text, ...(alias !== undefined && { alias }) }
+}
+
+const AGGREGATE_NAMES = ['COUNT', 'MIN', 'MAX', 'SUM', 'AVG'] as const
+
+function parseAggregate(reader: TokenReader): Aggregate | undefined {
+  const name = AGGREGATE_NAMES.find((one) => reader.isWord(one) && reader.isSymbol('(', 1))
+  if (name === undefined) return undefined
+  const { at } = reader.take()
+  reader.expect('(')
+  const distinct = name === 'COUNT' && reader.word('DISTINCT')
+  const all = name === 'COUNT' && !distinct && reader.symbol('*')
+  const of: { path?: Path } = all ? {} : { path: parsePath(reader) }
+  reader.expect(')')
+  return { kind: 'aggregate', name, distinct, ...of, at }
+}
+
+/** CONTAINS extends to the end: `A CONTAINS B AND C` is `A CONTAINS (B AND C)`. */
+const parseContainment = (reader: TokenReader): Containment => {
+  const { at } = reader.peek()
+  return reader.readJoined(
+    'OR',
+    () =>
+      reader.readJoined(
+        'AND',
+        () => parseContained(reader),
+        (terms) => ({ kind: 'and', terms, at }),
+      ),
+    (terms) => ({ kind: 'or', terms, at }),
+  )
+}
+
+function parseContained(reader: TokenReader): Containment {
+  if (!reader.symbol('(')) return parseClassNode(reader)
+  const found = reader.readNested(() => parseContainment(reader))
+  reader.expect(')')
+  return found
+}
+
+function parseClassNode(reader: TokenReader): ClassNode {
+  const { at } = reader.peek()
+  const rmType = reader.name('a class of the reference model').toUpperCase()
+  const variable = reader.isName() ? reader.take().text : undefined
+  const inBrackets =
+    rmType === 'VERSION' ? parseVersionPredicate(reader) : { predicate: parsePredicate(reader) }
+  const node: ClassNode = {
+    kind: 'class',
+    rmType,
+    at,
+    ...(variable !== undefined && { variable }),
+    ...(inBrackets.predicate && { predicate: inBrackets.predicate }),
+    ...('versions' in inBrackets && { versions: inBrackets.versions }),
+  }
+  const negated = reader.isWord('NOT') && reader.isWord('CONTAINS', 1)
+  if (negated) reader.take()
+  if (!reader.word('CONTAINS')) return node
+  return { ...node, contains: { negated, what: reader.readNested(() => parseContainment(reader)) } }
+}
+
+/** A predicate on a version means all versions; without one, only the latest version counts. */
+function parseVersionPredicate(
+  reader: TokenReader,
+): Pick<ClassNode, 'predicate'> & { versions: 'latest' | 'all' } {
+  for (const [word, versions] of [
+    ['LATEST_VERSION', 'latest'],
+    ['ALL_VERSIONS', 'all'],
+  ] as const) {
+    if (!reader.isSymbol('[') || !reader.isWord(word, 1)) continue
+    reader.take()
+    reader.take()
+    reader.expect(']')
+    return { versions }
+  }
+  const predicate = parsePredicate(reader)
+  return predicate ? { versions: 'all', predicate } : { versions: 'latest' }
+}
+
+function parseOrderBy(reader: TokenReader): AqlQuery['orderBy'] {
+  if (!reader.word('ORDER')) return []
+  reader.expect('BY')
+  return reader.readList(() => {
+    const operand = parsePath(reader)
+    const descending = reader.word('DESC') || reader.word('DESCENDING')
+    if (!descending && !reader.word('ASC')) reader.word('ASCENDING')
+    return { operand, descending }
+  })
+}
+
+function parseLimits(reader: TokenReader): Pick<AqlQuery, 'limit' | 'offset'> {
+  if (!reader.word('LIMIT')) return {}
+  const limit = reader.readInteger('the number of rows')
+  return reader.word('OFFSET')
+    ? { limit, offset: reader.readInteger('the number of rows to leave out') }
+    : { limit }
+}

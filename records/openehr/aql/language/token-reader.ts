@@ -1,0 +1,155 @@
+import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
+import type { Constant, LiteralValue } from './ast.ts'
+import { type Token, tokenize } from './lexer.ts'
+
+/** Maximum nesting of parentheses, CONTAINS, NOT, functions and predicates. */
+const MAX_NESTING = 40
+
+/** Keywords, which no variable may have as its name. */
+const RESERVED_WORDS = new Set(
+  'SELECT AS FROM WHERE ORDER BY LIMIT OFFSET CONTAINS AND OR NOT EXISTS LIKE MATCHES DISTINCT ASC DESC'.split(
+    ' ',
+  ),
+)
+
+/** Reads the tokens of a query one by one. */
+export class TokenReader {
+  readonly text: string
+  readonly #tokens: Token[]
+  #next = 0
+  #depth = 0
+
+  constructor(text: string) {
+    this.text = text
+    this.#tokens = tokenize(text)
+  }
+
+  /** The next token, or a later one, without taking it. */
+  peek(ahead = 0): Token {
+    return this.#tokens[Math.min(this.#next + ahead, this.#tokens.length - 1)] as Token
+  }
+
+  take(): Token {
+    const token = this.peek()
+    this.#next++
+    return token
+  }
+
+  /** Offset after the last token that was taken. */
+  get end(): number {
+    return this.#tokens[this.#next - 1]?.to ?? 0
+  }
+
+  /** @throws TextSyntaxError */
+  fail(expected: string, token = this.peek()): never {
+    const found =
+      token.kind === 'end' ? 'the end of the query' : quoteToken(this.text.slice(token.at, token.to))
+    throw new TextSyntaxError(token.at, `expected ${expected}, found ${found}`)
+  }
+
+  isWord(word: string, ahead = 0): boolean {
+    const token = this.peek(ahead)
+    return token.kind === 'word' && token.text.toUpperCase() === word
+  }
+
+  isSymbol(symbol: string, ahead = 0): boolean {
+    const token = this.peek(ahead)
+    return token.kind === 'symbol' && token.text === symbol
+  }
+
+  /** Takes the word if it comes next. */
+  word(word: string): boolean {
+    const found = this.isWord(word)
+    if (found) this.#next++
+    return found
+  }
+
+  /** Takes the symbol if it comes next. */
+  symbol(symbol: string): boolean {
+    const found = this.isSymbol(symbol)
+    if (found) this.#next++
+    return found
+  }
+
+  expect(wordOrSymbol: string): void {
+    if (!this.word(wordOrSymbol) && !this.symbol(wordOrSymbol)) this.fail(wordOrSymbol)
+  }
+
+  /** Whether the next token is a name, not a keyword. */
+  isName(): boolean {
+    const { kind, text } = this.peek()
+    if (kind === 'code') return /^\w+$/.test(text)
+    return kind === 'word' && !RESERVED_WORDS.has(text.toUpperCase())
+  }
+
+  name(what: string): string {
+    if (!this.isName()) this.fail(what)
+    return this.take().text
+  }
+
+  readInteger(what: string): number {
+    const token = this.peek()
+    if (token.kind !== 'number' || !/^\d{1,16}$/.test(token.text)) this.fail(what)
+    const value = Number(this.take().text)
+    if (!Number.isSafeInteger(value)) throw new TextSyntaxError(token.at, `${what} must be below 2^53`)
+    return value
+  }
+
+  /** Takes a literal or a parameter; undefined if neither comes next. */
+  readConstant(): Constant | undefined {
+    const { kind, text, at } = this.peek()
+    if (kind === 'parameter') return { kind: 'parameter', name: this.take().text, at }
+    if (kind === 'string') return { kind: 'literal', value: this.take().text, at }
+    if (kind === 'number') return { kind: 'literal', value: this.#number(), at }
+    if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), at }
+    const named = kind === 'word' ? NAMED_LITERALS[text.toUpperCase()] : undefined
+    if (named === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
+    this.take()
+    return { kind: 'literal', value: named.value, at }
+  }
+
+  #negative(): number {
+    let sign = 1
+    while (this.symbol('-')) sign = -sign
+    if (this.peek().kind !== 'number') this.fail('a number')
+    return sign * this.#number()
+  }
+
+  #number(): number {
+    const token = this.take()
+    const value = Number(token.text)
+    if (!Number.isFinite(value)) throw new TextSyntaxError(token.at, 'the number is too large')
+    return value
+  }
+
+  /** Reads a construct that may be nested in itself, and limits its depth. */
+  readNested<T>(read: () => T): T {
+    if (++this.#depth > MAX_NESTING)
+      throw new TextSyntaxError(this.peek().at, `the query is nested deeper than ${MAX_NESTING} levels`)
+    const result = read()
+    this.#depth--
+    return result
+  }
+
+  /** Reads terms joined by AND or OR. */
+  readJoined<T>(word: 'AND' | 'OR', read: () => T, join: (terms: T[]) => T): T {
+    const terms = [read()]
+    while (this.word(word)) terms.push(read())
+    return terms.length === 1 ? (terms[0] as T) : join(terms)
+  }
+
+  /** Reads items separated by commas. */
+  readList<T>(read: () => T): T[] {
+    const items = [read()]
+    while (this.symbol(',')) items.push(read())
+    return items
+  }
+}
+
+const NAMED_LITERALS: Readonly<Record<string, { value: LiteralValue }>> = {
+  TRUE: { value: true },
+  FALSE: { value: false },
+  NULL: { value: null },
+}
+
+const quoteToken = (text: string): string => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)

@@ -1,0 +1,89 @@
+import type { Evaluation } from '../evaluation/evaluation.ts'
+import type { Aggregate, AqlQuery } from '../language/ast.ts'
+import { sortKeyOf, type Term } from '../terms/terms.ts'
+import { type Aggregator, createAggregator } from './aggregates.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import { createRowComparator, type ResultRow, type RowCollector, type RowWindow, toCellJson } from './row.ts'
+
+interface RowGroup {
+  /** The values of the grouping columns; undefined for aggregates. */
+  cells: (string | undefined)[]
+  keys: ResultRow['keys']
+  tallies: (Aggregator | undefined)[]
+}
+
+type AggregateColumns = readonly (Aggregate | undefined)[]
+
+const EHR_ID_BYTES = 100
+
+/**
+ * Groups rows by all columns that are not aggregates. If all columns are aggregates, there is always exactly
+ * one row.
+ */
+export function createGroupingCollector(
+  query: AqlQuery,
+  evaluation: Evaluation,
+  window: RowWindow,
+  budget: MemoryBudget,
+): RowCollector {
+  const columns: AggregateColumns = query.columns.map(({ expression }) =>
+    expression.kind === 'aggregate' ? expression : undefined,
+  )
+  const groups = new Map<string, RowGroup>()
+  const ehrIds = new Set<string>()
+  let more = false
+  const groupOf = (terms: readonly Term[]): RowGroup => {
+    const cells = terms.map((term, i) => (columns[i] ? undefined : toCellJson(term)))
+    const key = cells.filter((cell) => cell !== undefined).join('\n')
+    const known = groups.get(key)
+    if (known) return known
+    budget.reserve(2 * key.length + 200 * columns.length)
+    const made = createGroup(columns, cells, terms.map(sortKeyOf), budget)
+    groups.set(key, made)
+    return made
+  }
+  if (columns.every((one) => one !== undefined)) groups.set('', createGroup(columns, [], [], budget))
+  return {
+    add(row, ehrId) {
+      const terms = evaluation.columns.map((of) => of(row))
+      for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.times)
+      if (!ehrIds.has(ehrId)) budget.reserve(EHR_ID_BYTES)
+      ehrIds.add(ehrId)
+      return []
+    },
+    end() {
+      const from = [...ehrIds].map((ehrId) => ({ ehrId, records: [] }))
+      const made = [...groups.values()]
+        .map((group) => groupToRow(query, group, from))
+        .sort(createRowComparator(query))
+      const { offset, limit } = window
+      more = made.length > offset + limit
+      return made.slice(offset, offset + limit)
+    },
+    isFull: () => false,
+    hasMore: () => more,
+  }
+}
+
+function createGroup(
+  columns: AggregateColumns,
+  cells: RowGroup['cells'],
+  keys: RowGroup['keys'],
+  budget: MemoryBudget,
+): RowGroup {
+  return { cells, keys, tallies: columns.map((one) => one && createAggregator(one, budget)) }
+}
+
+/** A group does not keep its sources, because each may come from all EHRs. */
+function groupToRow(
+  { orderBy }: AqlQuery,
+  { cells, keys, tallies }: RowGroup,
+  from: ResultRow['from'],
+): ResultRow {
+  const results = tallies.map((one) => one?.result())
+  return {
+    cells: results.map((result, i) => result?.cell ?? (cells[i] as string)),
+    keys: orderBy.map(({ column = 0 }) => results[column]?.key ?? keys[column]),
+    from,
+  }
+}

@@ -1,0 +1,130 @@
+import type { Evaluation } from '../evaluation/evaluation.ts'
+import type { Match } from '../evaluation/matches/match-enumerator.ts'
+import type { AqlQuery } from '../language/ast.ts'
+import { isRmObject, sortKeyOf, type Term } from '../terms/terms.ts'
+import { createGroupingCollector } from './grouped-rows.ts'
+import type { MemoryBudget } from './memory-budget.ts'
+import {
+  createRowComparator,
+  type ResultRow,
+  type RowCollector,
+  type RowWindow,
+  rowSizeBytes,
+  toCellJson,
+} from './row.ts'
+
+/** @param query checked */
+export function createRowCollector(
+  query: AqlQuery,
+  evaluation: Evaluation,
+  window: RowWindow,
+  budget: MemoryBudget,
+): RowCollector {
+  const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
+  if (isGrouped) return createGroupingCollector(query, evaluation, window, budget)
+  const made = createRowMaker(evaluation)
+  const times = query.distinct ? distinctOnly(budget) : everyTime
+  return query.orderBy.length > 0
+    ? createOrderedCollector(query, made, times, window, budget)
+    : createPlainCollector(made, times, window, budget)
+}
+
+type RowMaker = (row: Match, ehrId: string) => ResultRow
+
+function createRowMaker({ columns, orderBy }: Evaluation): RowMaker {
+  const known = new WeakMap<object, string>()
+  /** Writes an object that occurs in many rows only once. */
+  const cell = (term: Term): string => {
+    const { value } = term
+    if (!isRmObject(value)) return toCellJson(term)
+    const text = known.get(value) ?? toCellJson(term)
+    known.set(value, text)
+    return text
+  }
+  return (row, ehrId) => ({
+    cells: columns.map((of) => cell(of(row))),
+    keys: orderBy.map((of) => sortKeyOf(of(row))),
+    from: [{ ehrId, records: [...row.records()] }],
+  })
+}
+
+/** How often a row appears in the result. */
+type RowRepetition = (made: ResultRow, row: Match) => number
+
+const everyTime: RowRepetition = (_, { times }) => times
+
+/** Once, unless an equal row has been added before. */
+function distinctOnly(budget: MemoryBudget): RowRepetition {
+  const known = new Set<string>()
+  return ({ cells }) => {
+    const key = cells.join('\n')
+    if (known.has(key)) return 0
+    budget.reserve(2 * key.length + 50)
+    known.add(key)
+    return 1
+  }
+}
+
+const repeatRow = (made: ResultRow, times: number): ResultRow[] => new Array<ResultRow>(times).fill(made)
+
+function createPlainCollector(
+  make: RowMaker,
+  timesOf: RowRepetition,
+  { offset, limit }: RowWindow,
+  budget: MemoryBudget,
+): RowCollector {
+  let seen = 0
+  return {
+    add(row, ehrId) {
+      if (timesOf === everyTime && seen + row.times <= offset) {
+        seen += row.times
+        return []
+      }
+      const made = make(row, ehrId)
+      const first = Math.max(seen, offset)
+      seen += timesOf(made, row)
+      const wanted = Math.max(0, Math.min(seen, offset + limit) - first)
+      budget.reserve(wanted * rowSizeBytes(made))
+      return repeatRow(made, wanted)
+    },
+    end: () => [],
+    isFull: () => seen > offset + limit,
+    hasMore: () => seen > offset + limit,
+  }
+}
+
+/** Keeps at most twice the number of requested rows. */
+function createOrderedCollector(
+  query: AqlQuery,
+  make: RowMaker,
+  timesOf: RowRepetition,
+  { offset, limit }: RowWindow,
+  budget: MemoryBudget,
+): RowCollector {
+  const compare = createRowComparator(query)
+  const wanted = offset + limit + 1
+  let kept: ResultRow[] = []
+  let more = false
+  const trim = (): void => {
+    kept.sort(compare)
+    for (const one of kept.slice(wanted)) budget.release(rowSizeBytes(one))
+    kept = kept.slice(0, wanted)
+  }
+  return {
+    add(row, ehrId) {
+      const made = make(row, ehrId)
+      const times = Math.min(timesOf(made, row), wanted)
+      budget.reserve(times * rowSizeBytes(made))
+      kept.push(...repeatRow(made, times))
+      if (kept.length >= 2 * wanted) trim()
+      return []
+    },
+    end() {
+      trim()
+      more = kept.length > offset + limit
+      return kept.slice(offset, offset + limit)
+    },
+    isFull: () => false,
+    hasMore: () => more,
+  }
+}

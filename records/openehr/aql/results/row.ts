@@ -1,0 +1,50 @@
+import type { Match } from '../evaluation/matches/match-enumerator.ts'
+import type { AqlQuery } from '../language/ast.ts'
+import { compareSortKeys, type SortKey, type Term } from '../terms/terms.ts'
+
+/** A row of the result, with its sources. */
+export interface ResultRow {
+  /** The values of the columns as JSON. */
+  cells: string[]
+  /** The values of ORDER BY. */
+  keys: SortKey[]
+  /** The sources: EHRs, each with its records. */
+  from: readonly { ehrId: string; records: readonly string[] }[]
+}
+
+/** The requested part of the rows. */
+export interface RowWindow {
+  offset: number
+  limit: number
+}
+
+/** Collects rows, and returns the requested ones: at once if possible, otherwise at the end. */
+export interface RowCollector {
+  add(row: Match, ehrId: string): ResultRow[]
+  /** Returns the remaining rows. */
+  end(): ResultRow[]
+  /** Whether further rows cannot change the result. */
+  isFull(): boolean
+  /** Whether there are more rows than requested; known at the end. */
+  hasMore(): boolean
+}
+
+/** Memory of a row in addition to its text, in bytes. */
+const ROW_OVERHEAD_BYTES = 200
+
+export const rowSizeBytes = ({ cells }: Pick<ResultRow, 'cells'>): number =>
+  cells.reduce((sum, cell) => sum + 2 * cell.length, ROW_OVERHEAD_BYTES)
+
+/** A value as JSON; an object with all its attributes. */
+export const toCellJson = ({ value }: Term): string => JSON.stringify(value ?? null)
+
+/** Compares rows by ORDER BY; rows with equal keys stay in the order of their arrival. */
+export const createRowComparator =
+  ({ orderBy }: AqlQuery) =>
+  (a: Pick<ResultRow, 'keys'>, b: Pick<ResultRow, 'keys'>): number => {
+    for (const [i, { descending }] of orderBy.entries()) {
+      const order = compareSortKeys(a.keys[i], b.keys[i])
+      if (order !== 0) return descending ? -order : order
+    }
+    return 0
+  }

@@ -1,0 +1,144 @@
+import { findTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
+import { codedText, codePhrase, EXAMPLE_TIME } from './default-values.ts'
+
+type AttributeValues = Record<string, unknown>
+
+/**
+ * The attributes of a value that follow from the template's constraints; for a primitive type its `value`.
+ */
+export function constrainedValues(node: ObjectConstraint, type: string): AttributeValues {
+  if (node.primitive) return { value: primitiveValue(node.primitive) }
+  switch (type) {
+    case 'DV_QUANTITY':
+      return quantityValues(node)
+    case 'DV_ORDINAL':
+    case 'DV_SCALE':
+      return ordinalValues(node, type)
+    case 'DV_CODED_TEXT':
+      return codedValues(node)
+    case 'CODE_PHRASE':
+      return constrainedCodePhrase(node) ?? {}
+    case 'DV_PROPORTION':
+      return proportionValues(node)
+    case 'DV_INTERVAL':
+      return { lower_included: true, upper_included: true, lower_unbounded: false, upper_unbounded: false }
+    case 'DV_URI':
+      return { value: 'https://example.org/' }
+    case 'DV_TEXT':
+      return attributeConstraint(node, 'value') ? {} : { value: 'Example' }
+    default:
+      return {}
+  }
+}
+
+const attributeConstraint = (
+  { attributes }: ObjectConstraint,
+  wanted: string,
+): ObjectConstraint | undefined => attributes.find(({ name }) => name === wanted)?.children[0]
+
+/** The number in a range that is closest to the wanted one. */
+function nearestNumberInRange(range: Interval | undefined, wanted: number, step = 1): number {
+  if (!range) return wanted
+  const { lower, upper, lowerIncluded, upperIncluded } = range
+  const least = lower === undefined ? Number.NEGATIVE_INFINITY : lowerIncluded ? lower : lower + step
+  const most = upper === undefined ? Number.POSITIVE_INFINITY : upperIncluded ? upper : upper - step
+  if (least > most) return ((lower ?? 0) + (upper ?? 0)) / 2
+  return Math.min(Math.max(wanted, least), most)
+}
+
+function quantityValues({ quantity }: ObjectConstraint): AttributeValues {
+  const [first] = quantity?.list ?? []
+  const precision = first?.precision && nearestNumberInRange(first.precision, 0)
+  const magnitude = nearestNumberInRange(first?.magnitude, 1)
+  return { magnitude, units: first?.units || '1', ...(precision !== undefined && { precision }) }
+}
+
+function ordinalValues(node: ObjectConstraint, type: string): AttributeValues {
+  const [first] = node.ordinals ?? []
+  if (!first) return type === 'DV_SCALE' ? { value: 1.5 } : {}
+  const { value, symbol } = first
+  const text = findTerm(node, symbol.code)?.text ?? symbol.code
+  return { value, symbol: codedText(text, symbol.code, symbol.terminology || 'local') }
+}
+
+/** Terms of openEHR codes that templates often use. */
+const OPENEHR_TERMS: Readonly<Record<string, string>> = {
+  '433': 'event',
+  '431': 'persistent',
+  '451': 'episodic',
+  '238': 'other care',
+  '225': 'home',
+  '524': 'initial',
+  '526': 'planned',
+  '245': 'active',
+  '530': 'suspended',
+  '531': 'aborted',
+  '532': 'completed',
+  '528': 'cancelled',
+  '146': 'mean',
+  '144': 'maximum',
+  '145': 'minimum',
+}
+
+function codedValues(node: ObjectConstraint): AttributeValues {
+  const code = attributeConstraint(node, 'defining_code')
+  const defining_code = (code && constrainedCodePhrase(code)) ?? codePhrase('example', 'example')
+  if (attributeConstraint(node, 'value')) return { defining_code }
+  const { code_string } = defining_code
+  const text = findTerm(node, code_string)?.text ?? OPENEHR_TERMS[code_string] ?? code_string
+  return { value: text || 'Example', defining_code }
+}
+
+function constrainedCodePhrase(node: ObjectConstraint): ReturnType<typeof codePhrase> | undefined {
+  const { codes } = node
+  if (!codes) return undefined
+  const [first] = codes.list
+  const terminology = codes.terminology || 'local'
+  return codePhrase(
+    first === undefined && terminology === 'local' ? 'example' : terminology,
+    first ?? 'example',
+  )
+}
+
+/** Types: 0 ratio, 1 unitary, 2 percent, 3 fraction, 4 integer fraction. */
+function proportionValues(node: ObjectConstraint): AttributeValues {
+  const kind = attributeConstraint(node, 'type')?.primitive
+  const type = kind?.type === 'number' ? (kind.list?.[0] ?? 0) : 0
+  const of = (name: string, wanted: number) => {
+    const found = attributeConstraint(node, name)?.primitive
+    return found?.type === 'number' ? (found.list?.[0] ?? nearestNumberInRange(found.range, wanted)) : wanted
+  }
+  return {
+    type,
+    numerator: of('numerator', 1),
+    denominator: type === 1 ? 1 : type === 2 ? 100 : of('denominator', type === 0 ? 1 : 2),
+  }
+}
+
+function primitiveValue(primitive: Primitive): unknown {
+  switch (primitive.type) {
+    case 'string':
+      return primitive.list?.[0] ?? primitive.pattern ?? 'Example'
+    case 'boolean':
+      return primitive.trueValid
+    case 'number':
+      return primitive.list?.[0] ?? nearestNumberInRange(primitive.range, 1)
+    case 'duration':
+      return primitive.range?.lower ?? primitive.range?.upper ?? durationForPattern(primitive.pattern)
+    default:
+      return primitive.range?.lower ?? primitive.range?.upper ?? EXAMPLE_TEMPORALS[primitive.type]
+  }
+}
+
+const EXAMPLE_TEMPORALS = {
+  date: EXAMPLE_TIME.slice(0, 10),
+  time: EXAMPLE_TIME.slice(11, 19),
+  'date-time': EXAMPLE_TIME,
+} as const
+
+/** A duration of one unit: the first part that a pattern such as `PYMWD` or `PTHMS` allows. */
+function durationForPattern(pattern = 'PD'): string {
+  const [days = '', times = ''] = pattern.replace('P', '').split('/')[0]?.split('T') ?? []
+  if (/[YMWD]/.test(days)) return `P1${/D/.test(days) ? 'D' : days[0]}`
+  return times ? `PT1${times[0]}` : 'P1D'
+}

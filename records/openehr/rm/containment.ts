@@ -1,0 +1,26 @@
+import { findRmClass, isSubclassOf, rmClassNames } from './classes.ts'
+
+/** The classes of the attributes of each class. */
+const partClassNames: ReadonlyMap<string, readonly string[]> = new Map(
+  rmClassNames.map((name) => {
+    const types = [...(findRmClass(name)?.attributes.values() ?? [])].map(({ type }) => type)
+    return [name, rmClassNames.filter((one) => types.some((type) => isSubclassOf(one, type)))]
+  }),
+)
+
+/** All classes that an object of a class can contain, at any depth. */
+function reachableClassNames(name: string): Set<string> {
+  const found = new Set<string>()
+  const open = [name]
+  for (let next = open.pop(); next !== undefined; next = open.pop())
+    for (const one of partClassNames.get(next) ?? [])
+      if (!found.has(one)) {
+        found.add(one)
+        open.push(one)
+      }
+  return found
+}
+
+/** Whether an object of a class can be, or contain, one of another class. */
+export const canContain = (holder: string, name: string): boolean =>
+  isSubclassOf(holder, name) || [...reachableClassNames(holder)].some((one) => isSubclassOf(one, name))

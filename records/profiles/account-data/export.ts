@@ -1,0 +1,135 @@
+import type { Collection, Db, Filter } from 'mongodb'
+import { findScopeIds } from '../../store/audit/scopes.ts'
+import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
+import { accessesByEhr } from '../../store/resource.ts'
+import type { StoreContext } from '../../store/writing/transaction.ts'
+import { ownedIdRange } from '../storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
+
+interface StoredDocument {
+  _id: string
+  [field: string]: unknown
+}
+
+interface ExportSource {
+  kind: string
+  collection: string
+  where: Filter<StoredDocument>
+}
+
+/** The collections with data about a person outside their EHRs. */
+const exportSourcesOf = (mvUid: string): ExportSource[] => [
+  { kind: 'account', collection: '_User', where: { _id: mvUid } },
+  { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
+  { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
+  { kind: 'session', collection: '_Session', where: { _p_user: `_User$${mvUid}` } },
+  ...Object.entries(PROFILE_COLLECTIONS).flatMap(([kind, collection]) => [
+    { kind, collection, where: { _id: ownedIdRange(mvUid) } },
+    historySource(collection, mvUid),
+  ]),
+  historySource('_User', mvUid),
+]
+
+/** An export has its own time limit, because its client decides how fast it reads. */
+const EXPORT_QUERY_OPTIONS = { maxTimeMS: 600_000 }
+
+const collectionOf = (db: Db, collection: string): Collection<StoredDocument> =>
+  db.collection<StoredDocument>(collection)
+
+const historySource = (collection: string, mvUid: string): ExportSource => ({
+  kind: 'history',
+  collection: 'history.changes',
+  where: { _id: ownedIdRange(`${collection}/${mvUid}`) },
+})
+
+/**
+ * Exports everything stored about a person, as one line of JSON for each document: account, profile with its
+ * history, and the EHRs about the person with all records that the caller may read. Leaves out passwords,
+ * tokens and permissions.
+ */
+export async function* exportPerson(
+  records: StoreContext,
+  caller: Caller,
+  mvUid: string,
+): AsyncGenerator<string> {
+  for (const { kind, collection, where } of exportSourcesOf(mvUid)) {
+    for await (const document of collectionOf(records.db, collection).find(where, EXPORT_QUERY_OPTIONS))
+      yield toJsonLine(kind, document)
+  }
+  const ehrs = { subjectId: mvUid, ...permissionFilter('_rperm', caller) }
+  const ehrIds: string[] = []
+  for await (const ehr of readBatches(records, caller, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
+    ehrIds.push(ehr._id)
+    yield toJsonLine('Ehr', ehr)
+  }
+  for (const kind of await findEhrCollections(records)) {
+    const where = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) }
+    for await (const document of readBatches(records, caller, { kind, collection: kind, where })) {
+      yield toJsonLine(kind, document)
+    }
+  }
+  const accesses = collectionOf(records.db, 'audit.entries').find(
+    { ehrId: { $in: [...ehrIds, ...(await findScopeIds(records.db, ehrIds))] } },
+    EXPORT_QUERY_OPTIONS,
+  )
+  for await (const entry of accesses) yield toJsonLine('access', entry)
+}
+
+/** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */
+async function findEhrCollections({ db, contents }: StoreContext): Promise<string[]> {
+  const found = await db.listCollections({}, { nameOnly: true }).toArray()
+  const names = found.map(({ name }) => name).filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
+  return [...new Set([...contents.Ehr, ...names])].sort()
+}
+
+/** Number of documents read at once, and audited before the first of them is sent. */
+const EXPORT_BATCH_SIZE = 500
+
+async function* readBatches(
+  { db, audit }: StoreContext,
+  caller: Caller,
+  { collection, where }: ExportSource,
+): AsyncGenerator<StoredDocument> {
+  const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
+  const report = async (batch: StoredDocument[]): Promise<void> => {
+    const rows = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
+    await audit.record(...accessesByEhr(audited, caller, { action: 'query', asked: 'export' }, rows))
+  }
+  let batch: StoredDocument[] = []
+  for await (const document of collectionOf(db, collection).find(where, {
+    ...EXPORT_QUERY_OPTIONS,
+    batchSize: EXPORT_BATCH_SIZE,
+  })) {
+    batch.push(document)
+    if (batch.length < EXPORT_BATCH_SIZE) continue
+    await report(batch)
+    yield* batch
+    batch = []
+  }
+  if (batch.length === 0) return
+  await report(batch)
+  yield* batch
+}
+
+const toJsonLine = (kind: string, document: StoredDocument): string =>
+  `${JSON.stringify({ kind, data: toExported(document) })}\n`
+
+/** Signatures and hashes. */
+const INTERNAL_FIELDS = new Set(['mac', 'tokenHash'])
+
+const EXPORTED_META_FIELDS: Record<string, string> = {
+  _id: 'id',
+  _created_at: 'createdAt',
+  _updated_at: 'updatedAt',
+}
+
+/** Removes the fields that only the service uses, above all secrets: their names begin with `_`. */
+function toExported(document: StoredDocument): Record<string, unknown> {
+  const fields: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(document)) {
+    const name = EXPORTED_META_FIELDS[key] ?? (key.startsWith('_p_') ? key.slice(3) : key)
+    if (!name.startsWith('_') && !INTERNAL_FIELDS.has(name))
+      fields[name] = key === 'before' && value !== null ? toExported(value as StoredDocument) : value
+  }
+  return fields
+}

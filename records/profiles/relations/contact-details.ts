@@ -1,0 +1,88 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type { Caller, Permissions } from '../../store/documents/caller.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import type { Where } from '../../store/reading/filter.ts'
+import type { Page, PageRequest } from '../../store/reading/pagination.ts'
+import type { RecordSelector } from '../../store/resource.ts'
+import { Store } from '../../store/store.ts'
+import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { normaliseBody } from '../storage/normalise-body.ts'
+import { type Owner, ownedRecordId, ownedRecordKey, ownerFieldOf } from '../storage/owner.ts'
+import { lockProfile } from '../storage/profile-lock.ts'
+import type { Relations } from './relations.ts'
+
+/** The store of one kind of contact details, of persons and of their relations. */
+export abstract class ContactDetails<S extends TObject> {
+  readonly #records: StoreContext
+  readonly #relations: Relations
+  readonly #schema: S
+  readonly store: Store<S, 'own'>
+
+  /** @param schema the stored fields: `owner`, and those of the input */
+  constructor(records: StoreContext, relations: Relations, collection: string, schema: S) {
+    this.#records = records
+    this.#relations = relations
+    this.#schema = schema
+    const lists = { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } } as const
+    this.store = new Store(records, { collection, schema, lists })
+  }
+
+  /** @throws NotFound when the owner is a relation that does not exist */
+  async list(caller: Caller, owner: Owner, page: PageRequest): Promise<Page<SavedRecord<Static<S>>>> {
+    await this.#relations.requireOwner(caller, owner)
+    return this.store.list(caller, 'own', { where: ownerFieldOf(owner) as Where<Static<S>>, ...page })
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, owner: Owner, id: string, tx?: Transaction): Promise<SavedRecord<Static<S>>> {
+    return this.store.get(caller, ownedRecordKey(owner, id) as RecordSelector<Static<S>>, { tx })
+  }
+
+  /** Deletes all records of one owner, each with a history entry. */
+  async removeAll(caller: Caller, tx: Transaction, owner: Owner): Promise<void> {
+    for (;;) {
+      const where = ownerFieldOf(owner) as Where<Static<S>>
+      const { items } = await this.store.list(caller, 'own', { where, limit: 100 }, { tx })
+      if (items.length === 0) return
+      for (const { id } of items) await this.store.remove(caller, { id } as RecordSelector<Static<S>>, { tx })
+    }
+  }
+
+  /** Builds the record of an input. @throws as normaliseBody */
+  protected buildRecord(owner: Owner, input: object): Static<S> {
+    return { ...normaliseBody(this.#schema, input), ...ownerFieldOf(owner) } as Static<S>
+  }
+
+  /**
+   * Creates a record under the profile lock of its owner, unless an earlier attempt of the same request did
+   * so.
+   * @param settle builds the record once the lock is taken
+   * @throws NotFound when the owner is a relation that does not exist
+   */
+  protected createWithLock(
+    caller: Caller,
+    owner: Owner,
+    newId: string,
+    permissions: Permissions,
+    settle: (tx: Transaction, id: string) => Promise<Static<S>>,
+  ): Promise<SavedRecord<Static<S>>> {
+    const id = ownedRecordId(owner.mvUid, newId)
+    const create = () =>
+      this.runWithProfileLock(owner, async (tx) => {
+        await this.#relations.requireOwner(caller, owner, tx)
+        return this.store.create(caller, await settle(tx, id), permissions, { tx, id })
+      })
+    return createOrFindExisting(create, () => this.get(caller, owner, newId))
+  }
+
+  /**
+   * Runs work that depends on several contact details of a person; such transactions run one after the other.
+   */
+  protected runWithProfileLock<R>({ mvUid }: Owner, work: (tx: Transaction) => Promise<R>): Promise<R> {
+    return runStoreTransaction(this.#records, async (tx) => {
+      await lockProfile(this.#records, tx, mvUid)
+      return work(tx)
+    })
+  }
+}

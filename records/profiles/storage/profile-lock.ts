@@ -1,0 +1,69 @@
+import type { ClientSession } from 'mongodb'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
+
+/** State that concerns all records of one person. */
+interface ProfileState {
+  /** The user's id. */
+  _id: string
+  /** The highest number given to a relation so far. */
+  relations?: number
+  /** Counts the transactions under the lock. */
+  turns?: number
+  /** The person was removed on purpose. */
+  removed?: true
+}
+
+export const profileStatesOf = ({ db }: Pick<StoreContext, 'db'>) =>
+  db.collection<ProfileState>('profile.ledger')
+
+/**
+ * Locks a person's profile: transactions that depend on several of the person's records run one after the
+ * other. Of those that conflict one continues, and the others are retried with its result.
+ */
+export async function lockProfile(
+  records: StoreContext,
+  { session, locks: turn }: Transaction,
+  mvUid: string,
+): Promise<void> {
+  turn.contendFor(mvUid)
+  await profileStatesOf(records).updateOne({ _id: mvUid }, { $inc: { turns: 1 } }, { upsert: true, session })
+}
+
+/** Assigns the number of a new relation: the requested one, or one above the highest so far. */
+export async function assignRelationNumber(
+  records: StoreContext,
+  { session, locks: turn }: Transaction,
+  mvUid: string,
+  wanted: number | undefined,
+): Promise<number> {
+  turn.contendFor(mvUid)
+  const change = wanted === undefined ? { $inc: { relations: 1 } } : { $max: { relations: wanted } }
+  const options = { upsert: true, returnDocument: 'after', session } as const
+  const after = await profileStatesOf(records).findOneAndUpdate({ _id: mvUid }, change, options)
+  return wanted ?? after?.relations ?? 1
+}
+
+export async function recordProfileDeletion(
+  records: StoreContext,
+  { session }: Transaction,
+  mvUid: string,
+): Promise<void> {
+  await profileStatesOf(records).updateOne(
+    { _id: mvUid },
+    { $set: { removed: true } },
+    { upsert: true, session },
+  )
+}
+
+export async function isProfileDeleted(records: StoreContext, mvUid: string): Promise<boolean> {
+  return (await profileStatesOf(records).findOne({ _id: mvUid, removed: true })) !== null
+}
+
+/** Deletes the state of a deleted user. */
+export async function forgetProfileState(
+  records: Pick<StoreContext, 'db'>,
+  mvUid: string,
+  session: ClientSession,
+) {
+  await profileStatesOf(records).deleteOne({ _id: mvUid }, { session })
+}

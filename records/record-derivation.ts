@@ -1,0 +1,61 @@
+import { defaultsOf } from './ehr-records/ehr-records.ts'
+import { type ClassKind, resolveRules, type Values } from './ehr-records/kind.ts'
+import { derivedFieldNames, pickClientValues } from './ehr-records/record-validation.ts'
+import type { DerivationContext, FieldDerivation } from './store/backfill/field-derivation.ts'
+import { createParseFormat, type ParseDocument } from './store/documents/parse-format.ts'
+import { findVersion } from './store/writing/history.ts'
+
+const DERIVATION_BATCH_SIZE = 200
+
+/** Creates the field derivation of a kind; undefined when the kind has no derived fields. */
+export function recordDerivationOf(kind: ClassKind): FieldDerivation | undefined {
+  if (!kind.rules.derived && !kind.rulesFor) return undefined
+  const format = createParseFormat(kind.schema)
+  const { fixedDerived: once = [] } = kind.rules
+  const defaults = defaultsOf(kind.fields)
+  return {
+    collection: kind.collection,
+    version: kind.rules.derivationVersion ?? 1,
+    fields: [...derivedFieldNames(kind), ...Object.keys(defaults)],
+    batchSize: DERIVATION_BATCH_SIZE,
+    areShown: true,
+    async derive(context, document) {
+      const now = { ...defaults, ...format.fromStored(document) }
+      const derived = await deriveFields(context, kind, now)
+      const missing = once.some((name) => !(name in now))
+      const first = missing ? await findFirstVersion(context, kind.collection, document) : undefined
+      const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derived
+      const kept = once.map((name) => [name, now[name] ?? fromFirst[name]])
+      const filled = Object.keys(defaults).map((name) => [name, now[name]])
+      return format.toStored(
+        { ...Object.fromEntries(filled), ...derived, ...Object.fromEntries(kept) } as object,
+        document,
+      )
+    },
+  }
+}
+
+/**
+ * Computes the derived fields of a stored record. A field that clients may send and the service may calculate
+ * (a body-mass index) is calculated if possible.
+ */
+async function deriveFields(context: DerivationContext, kind: ClassKind, stored: Values): Promise<Values> {
+  const { rules } = await resolveRules(context, kind, stored)
+  const values = pickClientValues(kind, stored)
+  const derived = rules.derived?.(values) ?? {}
+  const calculable = Object.keys(derived).filter((name) => name in values)
+  if (calculable.length === 0) return derived
+  const sent = Object.entries(values).filter(([name]) => !calculable.includes(name))
+  const calculated = rules.derived?.(Object.fromEntries(sent)) ?? {}
+  return calculable.every((name) => name in calculated) ? calculated : derived
+}
+
+/** Finds the first version of a record; undefined when the document is it, or the history lacks it. */
+async function findFirstVersion(
+  { db }: DerivationContext,
+  collection: string,
+  { _id: id, version, ehrId }: ParseDocument,
+): Promise<ParseDocument | undefined> {
+  if (version === 1) return undefined
+  return (await findVersion(db, { collection, id, ehrId: ehrId as string }, 1)) ?? undefined
+}

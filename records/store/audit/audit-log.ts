@@ -1,0 +1,166 @@
+import { setImmediate } from 'node:timers/promises'
+import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
+import { createBatcher } from '../batching/micro-batcher.ts'
+import { startPeriodicTask } from '../batching/periodic-task.ts'
+import { decodeCursor, filterAfter } from '../reading/cursor.ts'
+import { createPage, type Page, type PageRequest } from '../reading/pagination.ts'
+import { type AuditEntry, type AuditedAccess, mergeAccesses } from './chains/chain.ts'
+import { type AuditChain, type ChainPool, createChainPool } from './chains/chain-pool.ts'
+import { registerInstance, signHeads } from './chains/instances.ts'
+import { auditScopeIndexes, createScopeSaver, findScopeIds } from './scopes.ts'
+
+export type { AuditEntry, AuditedAccess } from './chains/chain.ts'
+
+export interface AuditLog {
+  /**
+   * Writes accesses in common commands with those of other requests. Accesses of one request to the same EHR
+   * and kind become one entry. Resolves when they are on disk.
+   */
+  record(...accesses: AuditedAccess[]): Promise<void>
+  /** Saves a set of EHRs. @returns the scope id, which entries use in place of an EHR id */
+  saveScope(ehrIds: readonly string[]): Promise<string>
+  /** Starts the audit of a transaction. */
+  joinTransaction(): TransactionAudit
+  /** Waits for running writes and signs the last chain heads. */
+  close(): Promise<void>
+}
+
+interface TransactionAudit {
+  /** Called once per attempt, as the last write of the transaction. */
+  write(accesses: AuditedAccess[], session: ClientSession): Promise<void>
+  /** Called once after the end of the transaction. */
+  settle(outcome: 'written' | 'not written' | 'in doubt'): void
+}
+
+export interface AuditOptions {
+  db: Db
+  /** Key of the MACs; its holder can verify the chains and also forge them. */
+  key: string
+  clock: () => Date
+  /** Called when signing the heads fails: the database is unreachable, or the registry record is missing. */
+  onFault: (fault: unknown) => void
+}
+
+/** Runs CPU work while accesses are written to disk, and waits for both. */
+export async function runWhileRecording<T>(recorded: Promise<void>, work: () => T): Promise<T> {
+  // The next turn of the event loop starts after the command has been sent.
+  const [done] = await Promise.all([setImmediate().then(work), recorded])
+  return done
+}
+
+/**
+ * No Parse class can have a name with a dot, so the class family cannot reach it even with the master key.
+ */
+export const auditEntryCollection = (db: Db): Collection<AuditEntry> =>
+  db.collection<AuditEntry>('audit.entries')
+
+export const auditIndexes: Record<string, IndexDescription[]> = {
+  'audit.entries': [{ key: { ehrId: 1, at: -1, _id: -1 }, name: 'ehrId_at' }],
+  'audit.scopes': auditScopeIndexes,
+}
+
+const SIGN_INTERVAL_MS = 1000
+/** Requests per command. */
+const MAX_BATCH_SIZE = 500
+
+/**
+ * Opens the audit for this run of the service.
+ *
+ *     const audit = await openAudit({ db, key, clock, onFault })
+ *     await audit.record({ requestId, userId, application, action: 'read', ehrId, type: 'CarePlan', ids, outcome: 'done' })
+ *     await audit.close()
+ *
+ * @see docs/decisions/audit-chain.md
+ */
+export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
+  const { db, key, clock } = options
+  const entries = auditEntryCollection(db)
+  const instance = await registerInstance(db, key, clock())
+  const lanes = createChainPool(instance, key)
+  const groups = createBatcher<AuditedAccess>(MAX_BATCH_SIZE, async (accesses) => {
+    const lane = await lanes.acquire()
+    try {
+      await entries.insertMany(lane.link(accesses, clock()))
+      lanes.release(lane, 'written')
+    } catch (error) {
+      lanes.release(lane, 'in doubt')
+      throw error
+    }
+  })
+  const signing = startSigning(options, instance, lanes)
+  return {
+    record: async (...accesses) => {
+      if (accesses.length > 0) await groups.add(mergeAccesses(accesses))
+    },
+    saveScope: createScopeSaver(db, clock),
+    joinTransaction() {
+      let lane: AuditChain | undefined
+      return {
+        async write(accesses, session) {
+          if (accesses.length === 0) return
+          lane ??= await lanes.acquire()
+          await entries.insertMany(lane.link(mergeAccesses(accesses), clock()), { session })
+        },
+        settle(outcome) {
+          if (lane) lanes.release(lane, outcome)
+        },
+      }
+    },
+    async close() {
+      await groups.waitUntilIdle()
+      await signing.end()
+    },
+  }
+}
+
+/** Signs changed heads once a second, and all of them at the end. */
+function startSigning({ db, key, clock, onFault }: AuditOptions, instance: number, lanes: ChainPool) {
+  let signed = 0
+  const sign = async (): Promise<void> => {
+    const heads = lanes.heads()
+    const count = heads.reduce((sum, { sequence }) => sum + sequence, 0)
+    if (count === signed) return
+    await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
+    signed = count
+  }
+  const loop = startPeriodicTask(SIGN_INTERVAL_MS, sign, onFault)
+  return {
+    async end() {
+      await loop.stop()
+      await signHeads(db, key, { _id: instance, heads: lanes.heads(), headsAt: clock(), endedAt: clock() })
+    },
+  }
+}
+
+/** An entry in an EHR's audit is about that EHR, or about all EHRs that the user might read. */
+export const accessScopeOf = (ehrId: string, entry: Pick<AuditEntry, 'ehrId'>): 'ehr' | 'readable' =>
+  entry.ehrId === ehrId ? 'ehr' : 'readable'
+
+/** Timeout of audit queries. */
+export const AUDIT_QUERY_TIMEOUT_MS = 15_000
+const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }
+
+/**
+ * Lists the accesses to an EHR's data, newest first, for its subject. Queries over many EHRs are included.
+ * @throws MalformedRequest for a foreign cursor
+ */
+export async function listAccesses(db: Db, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
+  const from = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
+  const kept = [{ ehrId }, { ehrId: { $in: await findScopeIds(db, [ehrId]) } }]
+  const pages = kept.map((where) =>
+    auditEntryCollection(db)
+      .find({ ...where, ...from }, AUDIT_QUERY_OPTIONS)
+      .sort({ at: -1, _id: -1 })
+      .limit(page.limit + 1)
+      .toArray(),
+  )
+  const found = (await Promise.all(pages)).flat().sort(compareNewestFirst)
+  const counts = page.count
+    ? kept.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
+    : undefined
+  const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
+  return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
+}
+
+const compareNewestFirst = (a: AuditEntry, b: AuditEntry): number =>
+  b.at.getTime() - a.at.getTime() || (a._id < b._id ? 1 : -1)

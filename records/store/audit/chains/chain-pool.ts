@@ -1,0 +1,68 @@
+import { Queue } from '../../batching/queue.ts'
+import { type AuditEntry, type AuditedAccess, type ChainHead, EMPTY_HEAD, linkEntries } from './chain.ts'
+
+/** A chain, held by one writer at a time. */
+export interface AuditChain {
+  chain: string
+  /** Appends accesses to the chain. The new head counts only once the chain is released as written. */
+  link(accesses: readonly AuditedAccess[], at: Date): AuditEntry[]
+}
+
+/**
+ * The chains of one instance. A writer acquires a chain, appends, and releases it once the outcome is known.
+ * So each chain is written in order and without gaps, and writers do not wait for each other. A chain whose
+ * last write is in doubt is never used again.
+ */
+export interface ChainPool {
+  /** @throws Unavailable when no chain becomes free in time */
+  acquire(): Promise<AuditChain>
+  release(lane: AuditChain, outcome: 'written' | 'not written' | 'in doubt'): void
+  /** The heads of all chains with entries, as known to be on disk. */
+  heads(): Array<ChainHead & { chain: string }>
+}
+
+/** Further concurrent writers wait for a chain, which is held only at the end of a transaction. */
+const MAX_CHAINS = 64
+
+export function createChainPool(instance: number, key: string): ChainPool {
+  const heads = new Map<string, ChainHead>()
+  const linked = new Map<AuditChain, ChainHead>()
+  const free: AuditChain[] = []
+  const waiting = new Queue<{ resolve(lane: AuditChain): void; reject(reason: unknown): void }>()
+  let opened = 0
+  let usable = 0
+
+  const open = (): AuditChain => {
+    const chain = `${instance}-${opened++}`
+    usable += 1
+    const lane: AuditChain = {
+      chain,
+      link(accesses, at) {
+        const { entries, head } = linkEntries(key, chain, heads.get(chain) ?? EMPTY_HEAD, accesses, at)
+        linked.set(lane, head)
+        return entries
+      },
+    }
+    return lane
+  }
+  const pass = (lane: AuditChain): void => {
+    const [next] = waiting.take(1)
+    if (next) next.resolve(lane)
+    else free.push(lane)
+  }
+  return {
+    acquire() {
+      const lane = free.pop() ?? (usable < MAX_CHAINS ? open() : undefined)
+      return lane ? Promise.resolve(lane) : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
+    },
+    release(lane, outcome) {
+      const head = linked.get(lane)
+      linked.delete(lane)
+      if (head && outcome === 'written') heads.set(lane.chain, head)
+      if (outcome !== 'in doubt') return pass(lane)
+      usable -= 1
+      if (waiting.length > 0) pass(open())
+    },
+    heads: () => [...heads].map(([chain, head]) => ({ chain, ...head })),
+  }
+}

@@ -1,0 +1,258 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { AnyBulkWriteOperation, Collection, Db, MongoClient } from 'mongodb'
+import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
+import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
+import { newId } from '../documents/ids.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import type { DerivationContext, FieldDerivation } from './field-derivation.ts'
+
+/** The state of a collection's backfill. */
+interface BackfillState {
+  /** The collection's name. */
+  _id: string
+  /** The version with which all documents are derived; 0: unknown. */
+  version: number
+  /** Set during a backfill: the version being derived, the working instance, its lease and its progress. */
+  target?: number
+  worker?: string
+  leaseUntil?: Date
+  after?: string
+  done?: number
+}
+
+/** Progress of a collection's backfill, for logs and metrics. */
+export interface BackfillProgress {
+  collection: string
+  done: number
+  of: number
+  /** Documents whose fields could not be derived; they stay unchanged. */
+  failed: number
+}
+
+/** No Parse class can have a name with a dot. */
+const backfillStateCollection = (db: Db): Collection<BackfillState> =>
+  db.collection<BackfillState>('data.derivations')
+
+/** Sorts before every id. */
+const BEFORE_FIRST_ID = ''
+const POLL_INTERVAL_MS = 1000
+/** Must exceed the duration of a batch. */
+const LEASE_DURATION_MS = 10_000
+const PROGRESS_INTERVAL_MS = 5000
+
+/**
+ * Derives fields again that another version of the service stored differently or not at all. It works in the
+ * background, batch by batch, and resumes after its last batch. A collection is pending until all its
+ * documents are derived.
+ * @see docs/decisions/derived-data.md
+ */
+export class Backfill {
+  readonly #db: Db
+  readonly #derivations: readonly FieldDerivation[]
+  readonly #pending = new Map<string, FieldDerivation>()
+  readonly #remaining = new Map<string, number>()
+  readonly #worker = newId()
+  #context: DerivationContext | undefined
+
+  constructor({ client, db }: { client: MongoClient; db: Db }, derivations: readonly FieldDerivation[]) {
+    // The same database without the filters that hide documents from reads.
+    this.#db = client.db(db.databaseName)
+    this.#derivations = derivations
+  }
+
+  /** The backfill is open and no collection is pending. */
+  get isDone(): boolean {
+    return this.#context !== undefined && this.#pending.size === 0
+  }
+
+  /** The derivation of a pending collection. */
+  pendingIn(collection: string): FieldDerivation | undefined {
+    return this.#pending.get(collection)
+  }
+
+  isPending(collection: string): boolean {
+    return this.#pending.has(collection)
+  }
+
+  /** Number of documents left, by collection. */
+  get remaining(): ReadonlyMap<string, number> {
+    return this.#remaining
+  }
+
+  /** Returns a document with its derived fields, as the backfill will store it. */
+  async complete(derivation: FieldDerivation, document: ParseDocument): Promise<ParseDocument> {
+    if (!this.#context) return document
+    const derived = await derivation.derive(this.#context, document)
+    const others = Object.entries(document).filter(([name]) => !derivation.fields.includes(name))
+    return { ...Object.fromEntries(others), ...derived } as ParseDocument
+  }
+
+  /**
+   * Determines the pending collections; empty ones never are.
+   * @throws Error for data that a newer version of the service has derived
+   */
+  async open(context: DerivationContext): Promise<void> {
+    this.#context = { ...context, db: this.#db }
+    for (const derivation of this.#derivations) await this.#check(derivation)
+  }
+
+  /** Derives fields until no collection is pending. One instance works on a collection; the others wait. */
+  start(onProgress: (progress: BackfillProgress) => void, onFault: (fault: unknown) => void): PeriodicTask {
+    const work = async (ending: AbortSignal) => {
+      for (const derivation of [...this.#pending.values()])
+        await this.#deriveCollection(derivation, ending, onProgress)
+    }
+    return startPeriodicTask(POLL_INTERVAL_MS, work, onFault)
+  }
+
+  async #check(derivation: FieldDerivation): Promise<void> {
+    const { collection, version } = derivation
+    const state = await backfillStateCollection(this.#db).findOne({ _id: collection })
+    if ((state?.version ?? 0) > version || (state?.target ?? 0) > version)
+      throw new Error(
+        'The database holds data of a newer version of this service: start that one, or restore a backup from before',
+      )
+    if (state?.version === version) return
+    const documents = documentCollection({ db: this.#db }, collection)
+    if (!(await documents.findOne({}, { projection: { _id: 1 } }))) return this.#finish(derivation)
+    this.#pending.set(collection, derivation)
+    this.#remaining.set(collection, await documents.estimatedDocumentCount())
+  }
+
+  async #deriveCollection(
+    derivation: FieldDerivation,
+    ending: AbortSignal,
+    onProgress: (progress: BackfillProgress) => void,
+  ): Promise<void> {
+    const { collection } = derivation
+    const state = await this.#acquireLease(derivation)
+    if (!state) return
+    const of = await documentCollection({ db: this.#db }, collection).estimatedDocumentCount()
+    const progress = { collection, done: state.done ?? 0, of, failed: 0 }
+    for (let { after = BEFORE_FIRST_ID } = state, told = Date.now(); !ending.aborted; ) {
+      const batch = await this.#deriveBatch(derivation, after)
+      if (batch.last === undefined) {
+        await this.#finish(derivation)
+        return onProgress(progress)
+      }
+      after = batch.last
+      progress.done += batch.count
+      progress.failed += batch.failed
+      this.#remaining.set(collection, Math.max(of - progress.done, 0))
+      if (!(await this.#saveProgress(derivation, after, progress.done))) return
+      if (Date.now() - told < PROGRESS_INTERVAL_MS) continue
+      told = Date.now()
+      onProgress({ ...progress })
+    }
+    await this.#releaseLease(derivation)
+  }
+
+  /** @returns undefined while another instance works on the collection, or when it is done */
+  async #acquireLease({ collection, version }: FieldDerivation): Promise<BackfillState | undefined> {
+    const states = backfillStateCollection(this.#db)
+    const state = await states.findOne({ _id: collection })
+    if (state?.version === version) {
+      this.#markDone(collection)
+      return undefined
+    }
+    const resumed = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
+    const taken = {
+      ...resumed,
+      _id: collection,
+      version: state?.version ?? 0,
+      target: version,
+      ...this.#newLease(),
+    }
+    const free = [{ leaseUntil: { $exists: false } }, { leaseUntil: { $lt: new Date() } }]
+    try {
+      const filter = { _id: collection, version: taken.version, $or: [...free, { worker: this.#worker }] }
+      await states.replaceOne(filter, taken, { upsert: true })
+      return taken
+    } catch (error) {
+      if (isDuplicateIdError(error)) return undefined
+      throw error
+    }
+  }
+
+  #newLease() {
+    return { worker: this.#worker, leaseUntil: new Date(Date.now() + LEASE_DURATION_MS) }
+  }
+
+  async #deriveBatch(
+    derivation: FieldDerivation,
+    after: string,
+  ): Promise<{ last: string | undefined; count: number; failed: number }> {
+    const documents = documentCollection({ db: this.#db }, derivation.collection)
+    const found = await documents
+      .find({ _id: { $gt: after } })
+      .sort({ _id: 1 })
+      .limit(derivation.batchSize)
+      .toArray()
+    const writes: AnyBulkWriteOperation<ParseDocument>[] = []
+    let failed = 0
+    for (const document of found) {
+      await giveWay()
+      const some = await this.#writesFor(derivation, document as ParseDocument).catch(() => undefined)
+      if (!some) failed += 1
+      writes.push(...(some ?? []))
+    }
+    const updates = writes.filter((write) => 'updateOne' in write).length
+    const done = writes.length > 0 ? await documents.bulkWrite(writes) : undefined
+    // A concurrent request changed or removed some of them: derive the batch again.
+    if (done && done.matchedCount < updates) return this.#deriveBatch(derivation, after)
+    return { last: found.at(-1)?._id, count: found.length, failed }
+  }
+
+  /** Neither the version nor the history of the record changes. */
+  async #writesFor(
+    derivation: FieldDerivation,
+    document: ParseDocument,
+  ): Promise<AnyBulkWriteOperation<ParseDocument>[]> {
+    const context = this.#context as DerivationContext
+    if (derivation.rewrite) return derivation.rewrite(context, document)
+    const derived = await derivation.derive(context, document)
+    const set = Object.entries(derived).filter(([name, value]) => !isDeepStrictEqual(value, document[name]))
+    const unset = derivation.fields.filter((name) => !(name in derived) && document[name] !== undefined)
+    if (set.length === 0 && unset.length === 0) return []
+    const update = {
+      ...(set.length > 0 && { $set: Object.fromEntries(set) }),
+      ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((name) => [name, ''])) }),
+    }
+    const filter = { _id: document._id, version: document.version }
+    return [{ updateOne: { filter, update: update as object } }]
+  }
+
+  /** @returns false when another instance has taken the collection over */
+  async #saveProgress(
+    { collection, version }: FieldDerivation,
+    after: string,
+    done: number,
+  ): Promise<boolean> {
+    const { matchedCount } = await backfillStateCollection(this.#db).updateOne(
+      { _id: collection, target: version, worker: this.#worker },
+      { $set: { after, done, ...this.#newLease() } },
+    )
+    return matchedCount > 0
+  }
+
+  async #releaseLease({ collection }: FieldDerivation): Promise<void> {
+    const mine = { _id: collection, worker: this.#worker }
+    await backfillStateCollection(this.#db).updateOne(mine, { $unset: { worker: '', leaseUntil: '' } })
+  }
+
+  async #finish({ collection, version }: FieldDerivation): Promise<void> {
+    const working = { target: '', worker: '', leaseUntil: '', after: '', done: '' } as const
+    await backfillStateCollection(this.#db).updateOne(
+      { _id: collection },
+      { $set: { version }, $unset: working },
+      { upsert: true },
+    )
+    this.#markDone(collection)
+  }
+
+  #markDone(collection: string): void {
+    this.#pending.delete(collection)
+    this.#remaining.delete(collection)
+  }
+}

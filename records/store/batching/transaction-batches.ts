@@ -1,0 +1,62 @@
+import type { ClientSession, Collection, Db, Document, Filter } from 'mongodb'
+
+/** Limit of the changes in one transaction. */
+export const BATCH_LIMITS = { maxDocuments: 1000 }
+
+/** A filter on documents with string ids. */
+export type IdFilter = Filter<Document & { _id: string }>
+
+/** Tells whether one transaction can change all matching documents of these collections. */
+export async function canFitInTransaction(
+  db: Db,
+  collections: readonly string[],
+  filter: IdFilter,
+  session: ClientSession,
+): Promise<boolean> {
+  let left = BATCH_LIMITS.maxDocuments
+  for (const name of collections) {
+    left -= await db
+      .collection<Document & { _id: string }>(name)
+      .countDocuments(filter, { limit: left + 1, session })
+    if (left < 0) return false
+  }
+  return true
+}
+
+/** Yields the ids of matching documents in batches, each small enough for one transaction. */
+export async function* iterateIdBatches(
+  db: Db,
+  collection: string,
+  filter: IdFilter,
+): AsyncGenerator<string[]> {
+  const batchSize = BATCH_LIMITS.maxDocuments
+  const found = db
+    .collection<Document & { _id: string }>(collection)
+    .find(filter, { projection: { _id: 1 }, batchSize })
+  let ids: string[] = []
+  for await (const { _id } of found) {
+    ids.push(_id)
+    if (ids.length < batchSize) continue
+    yield ids
+    ids = []
+  }
+  if (ids.length > 0) yield ids
+}
+
+/**
+ * Removes all matching documents in batches, so that no command takes long.
+ * @param remove removes the documents with these ids; may do more
+ */
+export async function deleteInBatches<T extends { _id: string }>(
+  documents: Collection<T>,
+  filter: Filter<T>,
+  remove = (ids: string[]): Promise<unknown> => documents.deleteMany({ _id: { $in: ids } } as Filter<T>),
+): Promise<void> {
+  const most = BATCH_LIMITS.maxDocuments
+  let ids: string[]
+  do {
+    const found = documents.find(filter, { projection: { _id: 1 } }).limit(most)
+    ids = (await found.toArray()).map(({ _id }) => _id as string)
+    if (ids.length > 0) await remove(ids)
+  } while (ids.length === most)
+}

@@ -1,0 +1,38 @@
+import type { Db } from 'mongodb'
+import type { Caller } from './caller.ts'
+
+/** The user who requested a job: its history and audit name them, whichever instance runs it. */
+type Requester = Pick<Caller, 'userId' | 'application' | 'requestId'>
+
+/** Work in several transactions. It is stored until it is done, so that any instance can resume it. */
+export interface Job {
+  _id: string
+  /** The name of the job's handler. */
+  job: string
+  /** The job covers all documents with this id in this field. */
+  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId'
+  id: string
+  ehrId: string
+  by: Requester
+  /** Further parameters of the job. */
+  details?: unknown
+  /**
+   * Readers of the covered documents, and the collections: their reads wait for the job. Absent: the
+   * documents are hidden from everybody.
+   */
+  waiting?: { readers: string[]; collections: string[] }
+  /** The care plan with that id is hidden, too. */
+  hidesPlan?: true
+  /** Afterwards another instance may take the job over. */
+  leaseUntil: Date
+}
+
+/** The running and pending jobs. */
+export interface BackgroundJobs {
+  /** The database including hidden documents. */
+  readonly unfilteredDb: Db
+  /** Starts a job that a committed transaction has queued. */
+  startJob(work: Job): void
+  /** Resolves when the job is done. @returns false after the timeout of `ms` milliseconds */
+  waitUntilDone(id: string, ms: number): Promise<boolean>
+}

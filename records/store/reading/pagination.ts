@@ -1,0 +1,194 @@
+import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
+import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
+import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
+import { toMongoFilter, type Where } from './filter.ts'
+
+/** One way to list a resource; its index is built from exactly this. */
+export interface ListDefinition<T> {
+  /** Fields that every query of the list sets. Empty: the list contains all that the caller may read. */
+  by: ReadonlyArray<keyof SavedRecord<T> & string>
+  /** Ties are ordered by id. */
+  sort: keyof SavedRecord<T> & string
+  order: SortOrder
+  /** Stored fields that some queries read alone; the index contains them. */
+  values?: readonly string[]
+}
+
+export type SortOrder = 'asc' | 'desc'
+
+export interface PageQuery<T> {
+  /** Values of the list's `by` fields, and conditions on other fields. */
+  where: Where<T>
+  /**
+   * Alternative conditions: a record must meet one of them. Each becomes a query of its own, so that the
+   * index serves it.
+   */
+  either?: readonly Where<T>[] | undefined
+  limit: number
+  /** Default: the order of the list. A cursor is valid for one order only. */
+  order?: SortOrder | undefined
+  /** The cursor of the previous page; undefined for the first page. */
+  cursor?: string | undefined
+  /** Also count all matching records. */
+  count?: boolean | undefined
+}
+
+/** The requested part of a list. */
+export type PageRequest = Omit<PageQuery<unknown>, 'where' | 'either'>
+
+export interface Page<R> {
+  items: R[]
+  /** The cursor of the next page; null on the last one. */
+  next: string | null
+  /** In lists with backward paging: the cursor of the previous page; null on the first one. */
+  prev?: string | null
+  total?: number
+}
+
+/**
+ * Creates a page from the found records. One more record than the limit means that a next page exists.
+ * @param list qualified name of the list, for its cursors
+ * @param positionOf returns the cursor position of the last record
+ */
+export function createPage<R>(
+  list: string,
+  found: readonly R[],
+  limit: number,
+  positionOf: (last: R) => CursorPosition,
+  total: number | undefined,
+): Page<R> {
+  const items = found.slice(0, limit)
+  const last = found.length > limit ? items.at(-1) : undefined
+  return {
+    items,
+    next: last ? encodeCursor(list, positionOf(last)) : null,
+    ...(total === undefined ? {} : { total }),
+  }
+}
+
+/** The index of a list. Without `by` fields it starts with the readers. */
+export function indexOfList<T>(
+  format: ParseFormat<T>,
+  name: string,
+  { by, sort, order, values = [] }: ListDefinition<T>,
+): IndexDescription {
+  const leading = by.length > 0 ? by.map((field) => format.field(field).key) : ['_rperm']
+  const direction = order === 'asc' ? 1 : -1
+  const key = new Map<string, 1 | -1>(leading.map((field) => [field, 1]))
+  key.set(format.field(sort).key, direction).set('_id', direction)
+  for (const value of values) key.set(value, 1)
+  return { name: `list_${name}`, key }
+}
+
+/** Fields that only the database needs: they are a third of a list's data. */
+const HIDDEN_FIELDS = { _acl: 0, _rperm: 0, _wperm: 0 }
+
+/**
+ * Reads one page of a list, in stored form. @throws MalformedRequest for a cursor of another list or order
+ */
+export async function readPage<T>(
+  documents: Collection<ParseDocument>,
+  format: ParseFormat<T>,
+  shape: ListDefinition<T> & { name: string },
+  readable: Filter<ParseDocument>,
+  query: PageQuery<T>,
+  session?: ClientSession,
+): Promise<Page<ParseDocument>> {
+  const { by, sort } = shape
+  const { where, either = [{}], limit, count, order = shape.order } = query
+  const name = order === shape.order ? shape.name : `${shape.name}.${order}`
+  const filters = either.map((one) => ({ ...where, ...one }))
+  const missing = by.filter((field) => filters.some((one) => one[field as keyof Where<T>] === undefined))
+  if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
+  const field = format.field(sort)
+  const from = query.cursor === undefined ? undefined : decodeListCursor(name, field, query.cursor)
+  const direction = (order === 'asc') === !from?.isBackward ? 1 : -1
+  const reached = from && filterAfter(field.key, direction, from, field.isOptional)
+  const matching = filters.map(
+    (one) => ({ ...toMongoFilter(format, one), ...readable }) as Filter<ParseDocument>,
+  )
+  const options = session ? { session } : {}
+  const pages = matching.map((one) =>
+    documents
+      .find(reached ? combineConditions(field.key, one, reached) : one, {
+        ...options,
+        projection: HIDDEN_FIELDS,
+      })
+      .sort({ [field.key]: direction, _id: direction })
+      .limit(limit + 1)
+      .toArray(),
+  )
+  const found = mergePages(await Promise.all(pages), field.key, direction)
+  const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
+  const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
+  return {
+    ...createBidirectionalPage(name, field.key, found, limit, from),
+    ...(total === undefined ? {} : { total }),
+  }
+}
+
+/** Creates a page with cursors in both directions. */
+function createBidirectionalPage(
+  name: string,
+  key: string,
+  found: ParseDocument[],
+  limit: number,
+  from: CursorPosition | undefined,
+): Page<ParseDocument> {
+  const [back, more] = [from?.isBackward, found.length > limit]
+  const items = found.slice(0, limit)
+  if (back) items.reverse()
+  const [first, last] = [items[0], items.at(-1)]
+  const positionOf = (one: ParseDocument): CursorPosition => ({
+    value: (one[key] ?? null) as CursorPosition['value'],
+    id: one._id,
+  })
+  return {
+    items,
+    next: last && (back || more) ? encodeCursor(name, positionOf(last)) : null,
+    prev:
+      first && (back ? more : from) ? encodeCursor(name, { ...positionOf(first), isBackward: true }) : null,
+  }
+}
+
+/** @throws MalformedRequest also for a position that is impossible in this list */
+function decodeListCursor(
+  name: string,
+  { isDate, isOptional }: { isDate: boolean; isOptional: boolean },
+  cursor: string,
+): CursorPosition {
+  const position = decodeCursor(name, cursor)
+  const { value } = position
+  if (value === null ? !isOptional : value instanceof Date !== isDate) throw invalidCursorError()
+  return position
+}
+
+/**
+ * Merges both conditions into one flat filter, so that the planner sees the bounds of `key` for the index.
+ */
+function combineConditions(
+  key: string,
+  matching: Filter<ParseDocument>,
+  position: Record<string, unknown>,
+): Filter<ParseDocument> {
+  const wanted = matching[key] as { $gte?: unknown } | undefined
+  const reached = position[key] as { $gte?: unknown } | undefined
+  const bounds = { ...wanted, ...reached }
+  if (isBefore(reached?.$gte, wanted?.$gte)) bounds.$gte = wanted?.$gte
+  return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
+}
+
+/** Merges sorted pages. */
+function mergePages(pages: ParseDocument[][], key: string, direction: 1 | -1): ParseDocument[] {
+  if (pages.length === 1) return pages[0] as ParseDocument[]
+  const compare = (a: ParseDocument, b: ParseDocument): number => {
+    for (const field of [key, '_id']) {
+      if (isBefore(a[field], b[field])) return -direction
+      if (isBefore(b[field], a[field])) return direction
+    }
+    return 0
+  }
+  return pages.flat().sort(compare)
+}
+
+const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

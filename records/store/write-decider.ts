@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Static, TObject } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
+import { newId } from './documents/ids.ts'
+import {
+  type ParseDocument,
+  type ParseFormat,
+  type SavedRecord,
+  toStoredPermissions,
+} from './documents/parse-format.ts'
+import { accessesByEhr, historyKeyOf, type RecordSelector, type Resource } from './resource.ts'
+import type { RecordParent } from './writing/batch-writer.ts'
+import { changedFieldNames, createHistoryEntry, type HistoryEntry } from './writing/history.ts'
+import type { DerivedWrite, WriteDecision } from './writing/write-decision.ts'
+
+/**
+ * The versions that the caller agrees to overwrite. 'any': every existing version; undefined: no condition.
+ */
+export type ExpectedVersions = readonly number[] | 'any' | undefined
+
+interface UpdateConditions {
+  expected: ExpectedVersions
+  permissions: Permissions | undefined
+  action: 'update' | 'delete'
+}
+
+/** Decides the writes of one resource, with their history and audit, once the stored records are loaded. */
+export class WriteDecider<S extends TObject> {
+  readonly #resource: Resource<S, string>
+  readonly #format: ParseFormat<Static<S>>
+  readonly #clock: () => Date
+
+  constructor(resource: Resource<S, string>, format: ParseFormat<Static<S>>, clock: () => Date) {
+    this.#resource = resource
+    this.#format = format
+    this.#clock = clock
+  }
+
+  /**
+   * @param holder the parent, if the records take their permissions from it
+   * @throws NotFound; Forbidden for a caller who may only read the parent; the errors of the parent's rules
+   */
+  decideCreate(
+    caller: Caller,
+    inputs: ReadonlyArray<Static<S> & { id?: string }>,
+    permissions: Permissions | RecordParent,
+    holder: ParseDocument | null,
+  ): WriteDecision<SavedRecord<Static<S>>[]> {
+    const at = this.#clock()
+    const given =
+      'permissions' in permissions ? requireParentPermissions(permissions, caller, holder) : permissions
+    const meta = { version: 1, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
+    const documents = inputs.map((input) => ({
+      _id: input.id ?? newId(),
+      ...this.#format.toStored(input),
+      ...meta,
+    }))
+    const created = documents.map((document) => this.#format.fromStored(document))
+    return {
+      operations: documents.map((document) => ({ insertOne: { document } })),
+      changes: created.map((record) =>
+        this.#createHistoryEntry(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
+      ),
+      accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, created),
+      derivedWrites: created.flatMap((after) => this.#deriveWrites(caller, null, after, given)),
+      result: created,
+    }
+  }
+
+  /**
+   * @throws NotFound; Forbidden without write access; PreconditionFailed with the current version; the errors
+   * of `refuseChange`
+   */
+  decideUpdate(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    found: ParseDocument | null,
+    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    { expected, permissions, action }: UpdateConditions,
+  ): WriteDecision<SavedRecord<Static<S>>> {
+    const before = this.#requireChangeable(caller, key, expected, found)
+    const next = this.#nextDocument(before, change(this.#format.fromStored(before)), permissions)
+    const updated = this.#format.fromStored(next)
+    const changed = changedFieldNames(before, next)
+    return {
+      operations: [{ replaceOne: { filter: unchangedFilter(before, caller), replacement: next } }],
+      changes: [
+        this.#createHistoryEntry(caller, updated, { action, version: next.version, before, changed }),
+      ],
+      accesses: accessesByEhr(this.#resource, caller, { action }, [updated]),
+      derivedWrites: this.#deriveWrites(
+        caller,
+        this.#format.fromStored(before),
+        updated,
+        permissionsOf(next),
+      ),
+      result: updated,
+    }
+  }
+
+  /** @throws as decideUpdate */
+  decideRemoval(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    found: ParseDocument | null,
+    expected: ExpectedVersions,
+  ): WriteDecision<void> {
+    const before = this.#requireChangeable(caller, key, expected, found)
+    const removed = this.#format.fromStored(before)
+    const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
+    return {
+      operations: [{ deleteOne: { filter: unchangedFilter(before, caller) } }],
+      changes: [this.#createHistoryEntry(caller, removed, change)],
+      accesses: accessesByEhr(this.#resource, caller, { action: 'delete' }, [removed]),
+      derivedWrites: this.#deriveWrites(caller, removed, null, permissionsOf(before)),
+      result: undefined,
+    }
+  }
+
+  #deriveWrites(
+    caller: Caller,
+    before: SavedRecord<Static<S>> | null,
+    after: SavedRecord<Static<S>> | null,
+    permissions: Permissions,
+  ): DerivedWrite[] {
+    return this.#resource.companion?.deriveWrites(caller, { before, after, permissions }) ?? []
+  }
+
+  /** Checks that the caller may replace or remove the found record. @throws as decideUpdate */
+  #requireChangeable(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    expected: ExpectedVersions,
+    found: ParseDocument | null,
+  ): ParseDocument {
+    if (!found || !isPermitted(found._rperm, caller) || !this.#isSelected(key, found))
+      throw new ServiceError('NotFound')
+    if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    this.#resource.refuseChange?.(this.#format.fromStored(found))
+    const { version } = found
+    if (Array.isArray(expected) && !expected.includes(version))
+      throw new ServiceError('PreconditionFailed', { version })
+    return found
+  }
+
+  #isSelected(key: RecordSelector<Static<S>>, document: ParseDocument): boolean {
+    return Object.entries(key).every(([name, wanted]) => {
+      const field = this.#format.field(name)
+      return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
+    })
+  }
+
+  /** The stored form of the next version. Fields outside the schema stay unchanged. */
+  #nextDocument(
+    before: ParseDocument,
+    record: Static<S>,
+    permissions: Permissions | undefined,
+  ): ParseDocument {
+    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
+    return {
+      ...(Object.fromEntries(unknown) as ParseDocument),
+      ...this.#format.toStored(record, before),
+      ...toStoredPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
+      version: before.version + 1,
+      _updated_at: this.#clock(),
+    }
+  }
+
+  #createHistoryEntry(
+    caller: Caller,
+    record: SavedRecord<Static<S>>,
+    write: Parameters<typeof createHistoryEntry>[2],
+  ): HistoryEntry {
+    return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
+  }
+}
+
+const permissionsOf = ({ _rperm, _wperm }: ParseDocument): Permissions => ({ read: _rperm, write: _wperm })
+
+/** Matches only the version that was read, and only with write access. */
+const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({
+  _id,
+  version,
+  ...permissionFilter('_wperm', caller),
+})
+
+/** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */
+function requireParentPermissions(
+  { key, allowsReaders: byReaders, permissions }: RecordParent,
+  caller: Caller,
+  holder: ParseDocument | null,
+): Permissions {
+  const fits = holder && Object.entries(key).every(([name, value]) => holder[name] === value)
+  if (!fits || !isPermitted(holder._rperm, caller)) throw new ServiceError('NotFound')
+  if (!byReaders && !isPermitted(holder._wperm, caller)) throw new ServiceError('Forbidden')
+  return permissions(holder)
+}

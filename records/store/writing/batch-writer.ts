@@ -1,0 +1,259 @@
+import type { Collection, Document } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { createBatcher } from '../batching/micro-batcher.ts'
+import type { Permissions } from '../documents/caller.ts'
+import { documentCollection, isCommitInDoubt } from '../documents/database.ts'
+import { isOutage, isWriteConflict } from '../documents/outage.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import {
+  findDocumentsById,
+  joinedRulesOf,
+  type RecordDerivation,
+  writeDerivedRecords,
+} from './derived-records.ts'
+import { lockShared, type ReferencedRecord } from './ehr-locks.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from './transaction.ts'
+import type { WriteDecision } from './write-decision.ts'
+
+/** The parent of a new record. It is neither closed nor removed while the record is written. */
+export interface RecordParent {
+  collection: 'Ehr' | 'CarePlan' | 'ChatTopic'
+  /** The parent's id and further fields that must match. */
+  key: { _id: string; [field: string]: string }
+  /** undefined when the parent belongs to no EHR. */
+  ehrId: string | undefined
+  /** Read access to the parent suffices for adding records. */
+  allowsReaders?: true
+  /** MongoDB update of the parent for each new record; it creates no version of the parent. */
+  updateOnInsert?(at: Date): Document
+  /** Permissions of the new record. @throws ServiceError when the parent forbids the write */
+  permissions(holder: ParseDocument): Permissions
+  /** A record of another collection that must still exist when the transaction commits. */
+  referencedRecord?: ReferencedRecord
+}
+
+/** A write to one collection, decided once the records that it depends on are loaded. */
+export interface WriteRequest<R> {
+  /** The record to replace or remove; null when records are only added. */
+  id: string | null
+  parent?: RecordParent | undefined
+  /**
+   * Runs again when another write came first.
+   * @param before the record to replace or remove
+   * @param holder the parent of a new record
+   * @throws ServiceError when the write is forbidden
+   */
+  decide(before: ParseDocument | null, holder: ParseDocument | null): WriteDecision<R>
+}
+
+interface PendingWrite {
+  write: WriteRequest<unknown>
+  resolve(result: never): void
+  reject(reason: unknown): void
+}
+
+/** Writes per transaction: every response waits for the whole batch. */
+const MAX_BATCH_SIZE = 100
+
+/** One transaction is being committed, one waits for its commit, the next one is collected. */
+const MAX_CONCURRENT_TRANSACTIONS = 3
+
+/** The records that a write competes for: of two concurrent transactions on the same one, one would fail. */
+const conflictKeysOf = ({ write: { id, parent: into } }: PendingWrite): string[] =>
+  [id, into?.updateOnInsert && into.key._id].filter((key) => typeof key === 'string')
+
+/** Writes to one collection. Writes that arrive during a transaction share the next one. */
+export class BatchWriter {
+  readonly #context: StoreContext
+  readonly #documents: Collection<ParseDocument>
+  readonly #derivation: RecordDerivation | undefined
+  readonly #batcher
+
+  constructor(records: StoreContext, documents: Collection<ParseDocument>, companion?: RecordDerivation) {
+    this.#context = records
+    this.#documents = documents
+    this.#derivation = companion
+    this.#batcher = createBatcher<PendingWrite>(
+      MAX_BATCH_SIZE,
+      async (group) => {
+        for (const batch of splitRepeatedRecords(group)) await this.#writeBatch(batch)
+      },
+      { maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
+    )
+  }
+
+  /**
+   * Writes within `tx`, or in a transaction shared with other writes. A forbidden write does not affect the
+   * others.
+   */
+  async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R> {
+    if (tx) return unwrapOutcome((await this.#execute(tx, [write]))[0] as WriteOutcome<R>)
+    if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
+    return new Promise((resolve, reject) => {
+      this.#batcher.add([{ write, resolve, reject }]).catch(reject)
+    })
+  }
+
+  /** Writes all of them within `tx`, with one read and one write. One forbidden write fails all. */
+  async writeAll<R>(writes: WriteRequest<R>[], tx: Transaction): Promise<R[]> {
+    return (await this.#execute(tx, writes)).map(unwrapOutcome)
+  }
+
+  /**
+   * Tries all writes in one transaction. After a conflict or a failed write, each write runs in a transaction
+   * of its own.
+   */
+  async #writeBatch(batch: PendingWrite[]): Promise<void> {
+    const writes = batch.map(({ write }) => write)
+    try {
+      const outcomes = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, writes), {
+        retry: false,
+      })
+      for (const [i, pending] of batch.entries()) settleWrite(pending, outcomes[i] as WriteOutcome<unknown>)
+    } catch (error) {
+      if (isCommitInDoubt(error) || (isOutage(error) && !isWriteConflict(error)))
+        for (const { reject } of batch) reject(error)
+      else for (const pending of batch) void this.#writeSingly(pending)
+    }
+  }
+
+  async #writeSingly(pending: PendingWrite): Promise<void> {
+    try {
+      const [outcome] = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, [pending.write]))
+      settleWrite(pending, outcome as WriteOutcome<unknown>)
+    } catch (error) {
+      pending.reject(error)
+    }
+  }
+
+  async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
+    const { session, changes, accesses } = tx
+    const holders = await this.#findParents(
+      tx,
+      writes.flatMap(({ parent: into }) => into ?? []),
+    )
+    const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
+    for (const id of ids) tx.locks.contendFor(id)
+    const before = await findDocumentsById(this.#documents, ids, session)
+    const outcomes = writes.map((write) =>
+      decideWrite(
+        write,
+        before.get(write.id ?? '') ?? null,
+        holders.get(write.parent?.key._id ?? '') ?? null,
+      ),
+    )
+    const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
+    const operations = decisions.flatMap(({ operations }) => operations)
+    if (operations.length === 0) return outcomes
+    const entered = writes.flatMap(({ parent: into }, i) => (into && outcomes[i]?.decision ? [into] : []))
+    const held = entered.flatMap(({ referencedRecord: holding }) => holding ?? [])
+    await this.#requireReferencedRecords(tx, held)
+    await lockShared(
+      this.#context,
+      tx,
+      entered.flatMap(({ ehrId }) => ehrId ?? []),
+      held,
+    )
+    await this.#updateParents(tx, entered)
+    const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
+    if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
+      throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
+    }
+    for (const decision of decisions) {
+      changes.push(...decision.changes)
+      accesses.push(...decision.accesses)
+    }
+    const companions = decisions.flatMap((decision) => decision.derivedWrites ?? [])
+    if (this.#derivation && companions.length > 0) {
+      const known = new Map([...holders].map(([id, holder]) => [id, joinedRulesOf(holder)]))
+      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollection, companions, known)
+    }
+    return outcomes
+  }
+
+  /** @throws Conflict when a referenced record has been removed */
+  async #requireReferencedRecords(
+    { session }: Transaction,
+    held: readonly ReferencedRecord[],
+  ): Promise<void> {
+    for (const name of new Set(held.map(({ collection }) => collection))) {
+      const ids = [...new Set(held.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
+      const there = documentCollection(this.#context, name).find({ _id: { $in: ids } }, { session })
+      if ((await there.project({ _id: 1 }).toArray()).length < ids.length)
+        throw new ServiceError('Conflict', { detail: 'What it is registered in has been removed.' })
+    }
+  }
+
+  /** Updates each parent once: the update is the same for all records added at this moment. */
+  async #updateParents({ session }: Transaction, entered: readonly RecordParent[]): Promise<void> {
+    const touched = new Map(
+      entered.flatMap((into) => (into.updateOnInsert ? [[into.key._id, into] as const] : [])),
+    )
+    const operations = [...touched].map(([_id, { updateOnInsert: touched }]) => ({
+      updateOne: { filter: { _id }, update: touched?.(this.#context.clock()) ?? {} },
+    }))
+    const [first] = touched.values()
+    if (first)
+      await documentCollection(this.#context, first.collection).bulkWrite(operations, {
+        session,
+        ordered: false,
+      })
+  }
+
+  /** The parents of the new records, by id. */
+  async #findParents({ session }: Transaction, into: RecordParent[]): Promise<Map<string, ParseDocument>> {
+    const holders = new Map<string, ParseDocument>()
+    for (const name of new Set(into.map(({ collection }) => collection))) {
+      const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
+      for (const [id, holder] of await findDocumentsById(
+        documentCollection(this.#context, name),
+        ids,
+        session,
+        this.#derivation,
+      ))
+        holders.set(id, holder)
+    }
+    return holders
+  }
+}
+
+/** The decision, or the error that forbids the write. */
+type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decision?: never; error: unknown }
+
+function decideWrite<R>(
+  write: WriteRequest<R>,
+  before: ParseDocument | null,
+  holder: ParseDocument | null,
+): WriteOutcome<R> {
+  try {
+    return { decision: write.decide(before, holder) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function unwrapOutcome<R>({ decision, error }: WriteOutcome<R>): R {
+  if (decision) return decision.result
+  throw error
+}
+
+function settleWrite({ resolve, reject }: PendingWrite, { decision, error }: WriteOutcome<unknown>): void {
+  if (decision) resolve(decision.result as never)
+  else reject(error)
+}
+
+/**
+ * Splits a group into batches that contain each record at most once: a write then sees the result of the one
+ * before.
+ */
+function splitRepeatedRecords(group: PendingWrite[]): PendingWrite[][] {
+  const batches: PendingWrite[][] = []
+  const seen = new Map<string, number>()
+  for (const pending of group) {
+    const { id } = pending.write
+    const turn = id === null ? 0 : (seen.get(id) ?? 0)
+    if (id !== null) seen.set(id, turn + 1)
+    batches[turn] = [...(batches[turn] ?? []), pending]
+  }
+  return batches
+}

@@ -1,0 +1,109 @@
+import type { ClientSession, Collection } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Caller, Permissions } from '../documents/caller.ts'
+import { documentCollection } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import type { StoreContext, Transaction } from './transaction.ts'
+import type { DerivedWrite } from './write-decision.ts'
+
+/**
+ * A change of a record, in the form of the API. `before` is null for a new record, `after` for a removed one.
+ */
+export interface RecordTransition<T> {
+  before: T | null
+  after: T | null
+  permissions: Permissions
+}
+
+/**
+ * Derives records of other collections from those of a resource: an alert from a measurement, measurements
+ * from a composition. Both are written in one transaction.
+ */
+export interface RecordDerivation {
+  /** The collection of the rules: at most one document for each parent, under the parent's id. */
+  rulesCollection: string
+  /** Returns an empty list when the write can affect no derived record. */
+  deriveWrites(caller: Caller, transition: RecordTransition<object>): DerivedWrite[]
+}
+
+/** The rules loaded with the parents of new records: `null` when a parent has none. */
+export type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
+
+/**
+ * Aggregation stage that joins the rules to a parent. Most parents have none, so a query of its own would be
+ * wasted.
+ */
+export const rulesLookupStage = ({ rulesCollection: rules }: Pick<RecordDerivation, 'rulesCollection'>) => ({
+  $lookup: { from: rules, localField: '_id', foreignField: '_id', as: RULES_FIELD },
+})
+
+const RULES_FIELD = 'rules'
+
+/** The rules that {@link rulesLookupStage} joined to a parent. */
+export const joinedRulesOf = (holder: ParseDocument): ParseDocument | null =>
+  (holder[RULES_FIELD] as ParseDocument[] | undefined)?.[0] ?? null
+
+/** Writes derived records with their history and audit entries, then the records derived from these. */
+export async function writeDerivedRecords(
+  records: StoreContext,
+  tx: Transaction,
+  rules: string,
+  writes: readonly DerivedWrite[],
+  known: RulesByParentId = new Map(),
+): Promise<void> {
+  if (writes.length === 0) return
+  const unknown = writes.flatMap(({ parentId: holderId }) => (known.has(holderId) ? [] : [holderId]))
+  const others = await findDocumentsById(documentCollection(records, rules), unknown, tx.session)
+  const all = new Map([...unknown.map((id) => [id, others.get(id) ?? null] as const), ...known])
+  for (const name of new Set(writes.map(({ collection }) => collection))) {
+    const ofOne = writes.filter(({ collection }) => collection === name)
+    const following = await writeToCollection(
+      documentCollection(records, name),
+      tx,
+      ofOne,
+      all,
+      records.clock(),
+    )
+    await writeDerivedRecords(records, tx, rules, following, all)
+  }
+}
+
+/** @returns the writes derived from these */
+async function writeToCollection(
+  companions: Collection<ParseDocument>,
+  tx: Transaction,
+  writes: readonly DerivedWrite[],
+  rules: RulesByParentId,
+  at: Date,
+): Promise<DerivedWrite[]> {
+  const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
+  const found = await findDocumentsById(companions, there, tx.session)
+  const follows = writes.flatMap(
+    ({ id, parentId: holderId, decide }) =>
+      decide(found.get(id) ?? null, rules.get(holderId) ?? null, at) ?? [],
+  )
+  const operations = follows.flatMap((one) => one.operations)
+  if (operations.length === 0) return []
+  const done = await companions.bulkWrite(operations, { session: tx.session, ordered: false })
+  if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
+    throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
+  tx.changes.push(...follows.flatMap(({ changes }) => changes))
+  tx.accesses.push(...follows.flatMap(({ accesses }) => accesses))
+  return follows.flatMap(({ derivedWrites: following = [] }) => following)
+}
+
+export async function findDocumentsById(
+  documents: Collection<ParseDocument>,
+  ids: readonly string[],
+  session: ClientSession,
+  companion?: RecordDerivation,
+): Promise<Map<string, ParseDocument>> {
+  if (ids.length === 0) return new Map()
+  const those = { _id: { $in: [...new Set(ids)] } }
+  const found = companion
+    ? await documents
+        .aggregate<ParseDocument>([{ $match: those }, rulesLookupStage(companion)], { session })
+        .toArray()
+    : await documents.find(those, { session }).toArray()
+  return new Map(found.map((document) => [document._id, document as ParseDocument]))
+}

@@ -1,0 +1,217 @@
+import type { ClientSession, Collection } from 'mongodb'
+import { createDeferred, type Deferred, waitWithTimeout } from '../batching/queue.ts'
+import type { Database } from '../documents/database.ts'
+import { unavailableError } from '../documents/outage.ts'
+
+/** A transaction that holds locks. */
+export interface LockHolder {
+  session: ClientSession
+  locks: TransactionLocks
+  /** The EHRs that the transaction has locked exclusively. */
+  exclusiveEhrs: Set<string>
+}
+
+/**
+ * Writes the lock documents. Of several transactions that write the same one, one commits; the others
+ * conflict and retry.
+ */
+async function writeLocks(
+  records: Pick<Database, 'db'>,
+  { session }: Pick<LockHolder, 'session'>,
+  names: readonly string[],
+): Promise<void> {
+  const turns = [...new Set(names)].map((_id) => ({
+    updateOne: { filter: { _id }, update: { $inc: { turns: 1 } }, upsert: true },
+  }))
+  if (turns.length > 0) await ehrLockCollection(records).bulkWrite(turns, { session, ordered: false })
+}
+
+/** Number of lock documents of an EHR: up to so many transactions add to it at the same time. */
+const EHR_STRIPE_COUNT = 4
+
+const ehrStripesOf = (ehrId: string): string[] =>
+  Array.from({ length: EHR_STRIPE_COUNT }, (_, lane) => ehrStripeId(ehrId, lane))
+
+const ehrStripeId = (ehrId: string, lane: number): string => (lane === 0 ? ehrId : `${ehrId}/${lane}`)
+
+/**
+ * Locks EHRs exclusively, to close, remove or count records there. A shared lock writes one stripe of an EHR,
+ * an exclusive lock all of them. So nobody adds a record to a plan that is being closed.
+ * @param of ids of the resources to lock, usually of EHRs
+ */
+export async function lockExclusive(
+  records: Pick<Database, 'db'>,
+  tx: Pick<LockHolder, 'session'> & Partial<LockHolder>,
+  of: readonly string[],
+): Promise<void> {
+  const fresh = of.filter((one) => !tx.exclusiveEhrs?.has(one))
+  for (const one of fresh) {
+    tx.locks?.blockShared(one)
+    tx.locks?.contendFor(one)
+  }
+  await writeLocks(records, tx, fresh.flatMap(ehrStripesOf))
+  for (const one of fresh) tx.exclusiveEhrs?.add(one)
+}
+
+/** Locks EHRs for adding records, and the records that these reference. @see {@link lockExclusive} */
+export async function lockShared(
+  records: Pick<Database, 'db'>,
+  tx: LockHolder,
+  ehrIds: readonly string[],
+  held: readonly ReferencedRecord[],
+): Promise<void> {
+  const { stripe: lane } = tx.locks
+  const fresh = ehrIds
+    .filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
+    .map((ehrId) => ehrStripeId(ehrId, lane % EHR_STRIPE_COUNT))
+  await writeLocks(records, tx, [
+    ...fresh,
+    ...held.map((one) => recordStripeId(one, lane % RECORD_STRIPE_COUNT)),
+  ])
+}
+
+/** Deletes the lock documents of a purged EHR. */
+export const deleteEhrLocks = async (database: Pick<Database, 'db'>, ehrId: string): Promise<void> => {
+  await ehrLockCollection(database).deleteMany({ _id: { $in: ehrStripesOf(ehrId) } })
+}
+
+/**
+ * The EHR locks; the collection keeps its former name. No Parse class can have a name with a dot, so the
+ * class family never reaches it.
+ */
+export const ehrLockCollection = ({ db }: Pick<Database, 'db'>): Collection<{ _id: string; turns: number }> =>
+  db.collection('ehr.turns')
+
+/** A record that another one needs while that one is written, such as the template of a composition. */
+export interface ReferencedRecord {
+  collection: string
+  id: string
+}
+
+/** Number of lock documents of a referenced record: up to so many writers use it without a conflict. */
+const RECORD_STRIPE_COUNT = 16
+
+const recordStripeId = ({ collection, id }: ReferencedRecord, lane: number): string =>
+  `${collection}/${id}/${lane}`
+
+/**
+ * Locks a record exclusively for its removal. It conflicts with every transaction that references the record.
+ */
+export const lockForRemoval = (
+  records: Pick<Database, 'db'>,
+  tx: Pick<LockHolder, 'session'>,
+  held: ReferencedRecord,
+): Promise<void> =>
+  writeLocks(
+    records,
+    tx,
+    Array.from({ length: RECORD_STRIPE_COUNT }, (_, lane) => recordStripeId(held, lane)),
+  )
+
+/** The in-process locks of one transaction, kept across its retries. */
+export interface TransactionLocks {
+  /** Unique among the running transactions of this process. */
+  readonly stripe: number
+  /**
+   * Makes the writers of this process wait until release: otherwise each of them could cause another
+   * conflict.
+   */
+  blockShared(ehrId: string): void
+  /** Names a resource that other transactions compete for. @see {@link queueAfterConflict} */
+  contendFor(name: string): void
+  /**
+   * Waits for the transactions of this process that queued earlier for the same resources: of transactions
+   * that retry at the same time, only one would commit. A transaction that has named no resource yet does not
+   * wait.
+   * @throws Unavailable when the wait takes too long
+   */
+  queueAfterConflict(): Promise<void>
+  release(): void
+}
+
+interface ExclusiveHold {
+  count: number
+  released: Deferred
+}
+
+/** The locks of this process. Other processes compete through the lock documents in the database. */
+export class EhrLocks {
+  /** Random, so that two processes rarely write the same stripes. */
+  readonly #firstStripe = Math.floor(Math.random() * RECORD_STRIPE_COUNT)
+  readonly #stripesInUse = new Set<number>()
+  readonly #exclusiveHolds = new Map<string, ExclusiveHold>()
+  readonly #queues = new LockQueues()
+
+  beginTransaction(): TransactionLocks {
+    let lane = this.#firstStripe
+    while (this.#stripesInUse.has(lane)) lane++
+    this.#stripesInUse.add(lane)
+    const own = new Set<string>()
+    const met = new Set<string>()
+    const places: (() => void)[] = []
+    return {
+      stripe: lane,
+      blockShared: (ehrId) => {
+        if (!own.has(ehrId)) this.#hold(ehrId)
+        own.add(ehrId)
+      },
+      contendFor: (name) => void met.add(name),
+      queueAfterConflict: async () => {
+        if (places.length > 0) return
+        // Sorted, so that two transactions never wait for each other.
+        for (const name of [...met].sort()) places.push(await this.#queues.enqueue(name))
+      },
+      release: () => {
+        this.#stripesInUse.delete(lane)
+        for (const ehrId of own) this.#release(ehrId)
+        for (const leavePlace of places) leavePlace()
+      },
+    }
+  }
+
+  /** Waits until no transaction of this process holds the EHR exclusively, or until the timeout. */
+  async waitUntilFree(ehrId: string): Promise<void> {
+    const held = this.#exclusiveHolds.get(ehrId)
+    if (held) await waitWithTimeout(held.released.promise)
+  }
+
+  #hold(ehrId: string): void {
+    const held = this.#exclusiveHolds.get(ehrId)
+    if (held) {
+      held.count += 1
+      return
+    }
+    this.#exclusiveHolds.set(ehrId, { count: 1, released: createDeferred() })
+  }
+
+  #release(ehrId: string): void {
+    const held = this.#exclusiveHolds.get(ehrId)
+    if (!held || --held.count > 0) return
+    this.#exclusiveHolds.delete(ehrId)
+    held.released.resolve()
+  }
+}
+
+/** First-in, first-out queues by name. */
+class LockQueues {
+  /** Resolves when the last member of the queue has left. */
+  readonly #tails = new Map<string, Promise<void>>()
+
+  /**
+   * Waits for all earlier members of the queue. @returns a function that leaves the queue
+   * @throws Unavailable when the wait takes too long
+   */
+  async enqueue(name: string): Promise<() => void> {
+    const before = this.#tails.get(name)
+    const { promise: left, resolve: leave } = createDeferred()
+    const over: Promise<void> = Promise.all([before, left]).then(() => {
+      if (this.#tails.get(name) === over) this.#tails.delete(name)
+    })
+    this.#tails.set(name, over)
+    if (before && !(await waitWithTimeout(before))) {
+      leave()
+      throw unavailableError()
+    }
+    return leave
+  }
+}

@@ -1,0 +1,185 @@
+import type { Static } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import { DataType, DeviceType, EventType } from '../../schemas/types/data-types.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { documentCollection, isDuplicateKeyError } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import { Store } from '../store/store.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import { builtInTypes } from './built-in/built-in-types.ts'
+import { evictType, resolveType, type TypeFamily, typeCollectionOf } from './type-registry.ts'
+import { type TypeBody, typeViolations } from './type-rules.ts'
+
+type TypeRecord = typeof DataType.record
+
+/** A type as it is stored: its schema is a text. */
+export type StoredType = SavedRecord<Static<TypeRecord>>
+
+const TYPE_FORMS = { data: DataType, event: EventType, device: DeviceType }
+
+/** Every logged-in user may read types; the operation has checked the right to change them. */
+const TYPE_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
+
+/** Maximum number of types in each family. */
+const MAX_TYPES = 10_000
+
+const serviceCaller: Caller = {
+  ...{ userId: '', roles: [], application: 'service', requestId: '' },
+  unrestricted: true,
+}
+
+/** The types of measurements, occurrences or devices, by name. */
+export class TypeDefinitions {
+  readonly #records: StoreContext
+  readonly #family: TypeFamily
+  readonly #reserved: readonly string[]
+  readonly #store
+
+  /** @param reserved names that have another meaning where types are named */
+  constructor(records: StoreContext, family: TypeFamily, reserved: readonly string[] = []) {
+    this.#records = records
+    this.#family = family
+    this.#reserved = reserved
+    this.#store = new Store(records, {
+      collection: typeCollectionOf(family),
+      schema: TYPE_FORMS[family].record,
+      lists: { byName: { by: [], sort: 'type', order: 'asc' } },
+    })
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /** Creates the missing built-in types. */
+  async addBuiltIn(): Promise<void> {
+    const usual = builtInTypes[this.#family].map((one) => ({
+      ...this.#toStored(one as TypeBody),
+      id: one.type,
+    }))
+    const ids = usual.map(({ id }) => id)
+    const there = documentCollection(this.#records, typeCollectionOf(this.#family)).find({
+      _id: { $in: ids },
+    })
+    const known = new Set((await there.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
+    const missing = usual.filter(({ id }) => !known.has(id))
+    if (missing.length === 0) return
+    await runStoreTransaction(this.#records, (tx) =>
+      this.#store.createAll(serviceCaller, missing as never[], TYPE_PERMISSIONS, { tx }),
+    ).catch(onConflict(() => {}))
+  }
+
+  /** Lists the types by name. @throws MalformedRequest for a cursor of another list */
+  list(caller: Caller, page: PageRequest): Promise<Page<StoredType>> {
+    return this.#store.list(caller, 'byName', { where: {}, ...page })
+  }
+
+  /** Those of these names that have a type. */
+  async filterExisting(names: readonly string[]): Promise<string[]> {
+    const types = await Promise.all(names.map((name) => resolveType(this.#records, this.#family, name)))
+    return types.flatMap((type) => type?.type ?? [])
+  }
+
+  /** @param version an earlier version @throws NotFound */
+  async get(caller: Caller, name: string, version?: number): Promise<StoredType> {
+    const now = await this.#store.get(caller, { id: name })
+    if (version === undefined || version === now.version) return now
+    const former = await this.#store.findFormerVersion(caller, now, version)
+    if (!former) throw new ServiceError('NotFound', { detail: `There is no version ${version}.` })
+    return former
+  }
+
+  /**
+   * @param again whether an earlier attempt of the same request may have created it
+   * @throws RuleViolated; Conflict when a type with this name exists
+   */
+  async add(caller: Caller, body: TypeBody, again: boolean): Promise<StoredType> {
+    const id = body.type
+    requireNoViolations([...typeViolations(this.#family, body), ...this.#nameViolations(id)])
+    const create = async (tx: Transaction) => {
+      await this.#requireCapacity()
+      return this.#store.create(caller, this.#toStored(body), TYPE_PERMISSIONS, { tx, id })
+    }
+    return runStoreTransaction(this.#records, create).catch(
+      onConflict((error) => {
+        if (again) return this.get(caller, id)
+        throw new ServiceError('Conflict', {
+          detail: 'There is a type of this name: PUT makes a new version of it.',
+          cause: error,
+        })
+      }),
+    )
+  }
+
+  /** Saves a new version of a type. @throws NotFound; PreconditionFailed; RuleViolated */
+  async replace(
+    caller: Caller,
+    name: string,
+    body: TypeBody,
+    expected: ExpectedVersions,
+  ): Promise<StoredType> {
+    const id = name
+    const change = (now: StoredType) => {
+      requireNoViolations(typeViolations(this.#family, { ...body, type: name }, now as { unit?: string }))
+      return { ...this.#toStored({ ...body, type: name }), used: now.used }
+    }
+    const replaced = await this.#store.update(caller, { id }, change, { expected })
+    evictType(this.#records, this.#family, name)
+    return replaced
+  }
+
+  /** @throws NotFound; PreconditionFailed; Conflict for a type that has been used or is built in */
+  async remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
+    await runStoreTransaction(this.#records, async (tx) => {
+      const { used } = await this.#store.get(caller, { id: name }, { tx })
+      const usual = builtInTypes[this.#family].some(({ type }) => type === name)
+      if (used || usual)
+        throw new ServiceError('Conflict', { detail: used ? USED_TYPE_MESSAGE : BUILT_IN_TYPE_MESSAGE })
+      // A concurrent write of the type's first data changes this document, so one of the two transactions is
+      // retried.
+      await this.#store.remove(caller, { id: name }, { tx, expected })
+    })
+    evictType(this.#records, this.#family, name)
+  }
+
+  #nameViolations(path: string): Violation[] {
+    if (!this.#reserved.includes(path)) return []
+    return [{ path: 'type', code: 'reserved', message: 'is the name of a kind of measurement' }]
+  }
+
+  #toStored(body: TypeBody): Static<TypeRecord> {
+    const { fields } = TYPE_FORMS[this.#family]
+    const names = Object.entries(fields as { [name: string]: { default?: unknown } })
+    const values = names.flatMap(([name, { default: usual }]) => {
+      const value = body[name] ?? usual
+      if (value === undefined) return []
+      return [[name, name === 'schema' ? JSON.stringify(value) : value]]
+    })
+    return { ...Object.fromEntries(values), used: false } as Static<TypeRecord>
+  }
+
+  async #requireCapacity(): Promise<void> {
+    const all = documentCollection(this.#records, typeCollectionOf(this.#family))
+    if ((await all.countDocuments({}, { limit: MAX_TYPES })) >= MAX_TYPES)
+      requireNoViolations([
+        { path: '', code: 'maxItems', message: `would be one type more than ${MAX_TYPES}` },
+      ])
+  }
+}
+
+const RETIRE_HINT = 'PUT it with `retired: true`, and nothing new is stored of it.'
+const USED_TYPE_MESSAGE = `Data have been stored of this type. ${RETIRE_HINT}`
+const BUILT_IN_TYPE_MESSAGE = `This type comes with the service. ${RETIRE_HINT}`
+
+const onConflict =
+  <T>(otherwise: (error: unknown) => T) =>
+  (error: unknown): T => {
+    const taken = isDuplicateKeyError(error) || (error instanceof ServiceError && error.error === 'Conflict')
+    if (taken) return otherwise(error)
+    throw error
+  }

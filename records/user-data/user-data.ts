@@ -1,0 +1,140 @@
+import type { TObject } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { EhrRecords } from '../ehr-records/ehr-records.ts'
+import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
+import type { BatchItem, BatchItemOutcome, MeasurementBatches } from '../measurements/measurement-batches.ts'
+import { type Caller, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { Page, PageQuery, PageRequest } from '../store/reading/pagination.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+
+/** Filters of a list of a user's data. */
+export interface DataFilter {
+  type?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+  carePlanId?: string | undefined
+  /** The serial number of the measuring device. */
+  device?: string | undefined
+}
+
+/** The outcome of one measurement, and its EHR. */
+export type OutcomeInEhr = BatchItemOutcome & { ehrId: string }
+
+/** Here the fields do not matter. */
+type AnyRecords = EhrRecords<TObject, string>
+
+interface UserDataRecords {
+  measurements: AnyRecords
+  occurrences: AnyRecords
+}
+
+/** A user's data, across all EHRs about the user. */
+export class UserData {
+  readonly #records: StoreContext
+  readonly #batches: MeasurementBatches
+  readonly #kinds: UserDataRecords
+
+  constructor(records: StoreContext, batches: MeasurementBatches, kinds: UserDataRecords) {
+    this.#records = records
+    this.#batches = batches
+    this.#kinds = kinds
+  }
+
+  /**
+   * The EHRs about a user that the caller may read, oldest first. Leaves out EHRs that the caller only knows
+   * from anonymous plans, because finding them by the user would reveal the subject.
+   * @throws NotFound when there is none, unless the user asks
+   */
+  async findEhrs(caller: Caller, mvUid: string): Promise<string[]> {
+    const about = { subjectId: mvUid, pending: { $ne: true }, ...permissionFilter('_rperm', caller) }
+    const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
+    const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
+    const named = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
+    if (named.length === 0 && caller.userId !== mvUid) throw new ServiceError('NotFound')
+    for (const id of named) caller.onAccess?.(id)
+    return named
+  }
+
+  async #withoutAnonymized(caller: Caller, ids: readonly string[]): Promise<string[]> {
+    const unnamed = await findAnonymizedEhrs(this.#records, caller)
+    return ids.filter((id) => !unnamed.has(id))
+  }
+
+  /** Lists the data, newest first. @throws NotFound */
+  async list(
+    caller: Caller,
+    mvUid: string,
+    what: keyof UserDataRecords,
+    { type, from, to, carePlanId, device }: DataFilter,
+    page: PageRequest,
+  ): Promise<Page<SavedRecord<object>>> {
+    const ehrs = await this.findEhrs(caller, mvUid)
+    if (ehrs.length === 0) return { items: [], next: null, prev: null, ...(page.count && { total: 0 }) }
+    const { store } = this.#kinds[what]
+    const [only] = ehrs
+    const typed = type !== undefined && { [what === 'measurements' ? 'dataType' : 'eventType']: type }
+    const where = {
+      ...(ehrs.length === 1 ? { ehrId: only } : carePlanId !== undefined && { ehrId: { in: ehrs } }),
+      ...{ ...typed, carePlanId, timestamp: { from, to } },
+      ...(device !== undefined && { deviceSerial: device }),
+    }
+    const either =
+      ehrs.length === 1 || carePlanId !== undefined ? undefined : ehrs.map((ehrId) => ({ ehrId }))
+    const name = carePlanId !== undefined ? 'ofPlan' : type === undefined ? 'ofEhr' : 'ofType'
+    return store.list(caller, name, { where, either, ...page } as PageQuery<never>)
+  }
+
+  /**
+   * Stores measurements, each in the EHR of its care plan.
+   * @returns the outcome of each, in the same order
+   * @throws NotFound when the caller sees none of the EHRs or none of the plans; Forbidden when they may
+   * write to none
+   */
+  async store(caller: Caller, mvUid: string, sent: readonly BatchItem[]): Promise<OutcomeInEhr[]> {
+    const ehrs = await this.findEhrs(caller, mvUid)
+    const plans = await this.#findEhrsOfPlans(sent.map(({ body }) => carePlanIdOf(body)))
+    const placeOf = ({ body }: BatchItem): string => {
+      const ehrId = plans.get(carePlanIdOf(body))
+      return ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '')
+    }
+    const outcomes = new Map<BatchItem, OutcomeInEhr>()
+    const faults: ServiceError[] = []
+    const groups = [...new Set(sent.map(placeOf))]
+    for (const ehrId of groups) {
+      const those = sent.filter((one) => placeOf(one) === ehrId)
+      const stored = await this.#batches.store(caller, ehrId, those).catch((error: unknown) => {
+        if (!(error instanceof ServiceError) || !['NotFound', 'Forbidden'].includes(error.error)) throw error
+        faults.push(error)
+        return those.map((): BatchItemOutcome => ({ status: 'refused', error }))
+      })
+      for (const [i, one] of those.entries()) outcomes.set(one, { ...(stored[i] as BatchItemOutcome), ehrId })
+    }
+    if (faults.length === groups.length && faults[0]) throw faults[0]
+    return sent.map((one) => outcomes.get(one) as OutcomeInEhr)
+  }
+
+  /** @throws NotFound; Forbidden; RuleViolated; TooManyRequests */
+  async addOccurrence(
+    caller: Caller,
+    mvUid: string,
+    body: object,
+    id: string,
+  ): Promise<SavedRecord<{ ehrId: string }>> {
+    const ehrs = await this.findEhrs(caller, mvUid)
+    const ehrId = (await this.#findEhrsOfPlans([carePlanIdOf(body)])).get(carePlanIdOf(body))
+    const place = { ehrId: ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '') }
+    const stored = await this.#kinds.occurrences.create(caller, place, body, id)
+    return stored as unknown as SavedRecord<{ ehrId: string }>
+  }
+
+  async #findEhrsOfPlans(ids: readonly string[]): Promise<Map<string, string>> {
+    const plans = documentCollection(this.#records, 'CarePlan').find({ _id: { $in: [...new Set(ids)] } })
+    const found = await plans.project<{ _id: string; ehrId: string }>({ ehrId: 1 }).toArray()
+    return new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
+  }
+}
+
+/** The schema guarantees that the body names a plan. */
+const carePlanIdOf = (body: object): string => String((body as { carePlanId?: unknown }).carePlanId)

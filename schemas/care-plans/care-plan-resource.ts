@@ -1,0 +1,93 @@
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { closedObject, idField } from '../common.ts'
+import { ClosingStatusEnum } from '../enums.ts'
+import { nullable } from '../forms/nullable.ts'
+import { CarePlan } from './care-plan.ts'
+import { Goal } from './goal.ts'
+import { Task } from './task.ts'
+
+export type TaskResource = Static<typeof Task.resource>
+
+const withSchemaName = <P extends TProperties>(
+  name: string,
+  description: string,
+  { properties }: TObject<P>,
+) => closedObject(name, description, properties)
+
+export const GoalSummary = withSchemaName(
+  'GoalSummary',
+  'A goal of a care plan, without its tasks',
+  Goal.resource,
+)
+
+export const GoalResource = closedObject('GoalResource', 'A goal of a care plan, with its tasks', {
+  ...Goal.resource.properties,
+  tasks: Type.Array(Task.resource, { description: 'Tasks, oldest first' }),
+})
+export type GoalResource = Static<typeof GoalResource>
+
+export const CarePlanSummary = withSchemaName(
+  'CarePlanSummary',
+  'A care plan, without its goals',
+  CarePlan.resource,
+)
+export type CarePlanSummary = Static<typeof CarePlanSummary>
+
+export const CarePlanResource = closedObject(
+  'CarePlanResource',
+  'A care plan, with its goals and their tasks',
+  {
+    ...CarePlan.resource.properties,
+    goals: Type.Array(GoalResource, { description: 'Goals, oldest first' }),
+  },
+)
+export type CarePlanResource = Static<typeof CarePlanResource>
+
+const closingFields = {
+  status: Type.Optional({ ...ClosingStatusEnum, description: 'Closing status; default COMPLETED' }),
+  outcome: Type.Optional(nullable(CarePlan.fields.outcome)),
+  achievementDate: Type.Optional(nullable(CarePlan.fields.achievementDate)),
+}
+export const ClosingRequest = closedObject(
+  'Closing',
+  'Closing data; omitted fields keep their values',
+  closingFields,
+)
+export type ClosingRequest = Static<typeof ClosingRequest>
+
+export const ClosingRequestWithContents = closedObject(
+  'ClosingWithContents',
+  ClosingRequest.description ?? '',
+  {
+    ...closingFields,
+    closeOpen: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'True to close its open goals and tasks, too, with the same status',
+      }),
+    ),
+  },
+)
+export type ClosingRequestWithContents = Static<typeof ClosingRequestWithContents>
+
+const openItemsField = Type.Array(
+  closedObject('OpenItem', 'An open goal or task', {
+    kind: Type.Unsafe<'GOAL' | 'TASK'>({
+      type: 'string',
+      enum: ['GOAL', 'TASK'],
+      description: 'Type of the item: goal or task',
+    }),
+    id: { ...idField('the goal or task'), examples: ['g3HjKl56Ty'] },
+    name: Goal.fields.name,
+  }),
+  { description: 'Goals and tasks that are still open' },
+)
+
+export const ClosedCarePlan = closedObject('ClosedCarePlan', 'A closed care plan', {
+  ...CarePlanResource.properties,
+  open: openItemsField,
+})
+export const ClosedGoal = closedObject('ClosedGoal', 'A closed goal', {
+  ...GoalResource.properties,
+  open: openItemsField,
+})

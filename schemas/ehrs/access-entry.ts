@@ -1,0 +1,34 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closedObject, idField } from '../common.ts'
+import { nullable } from '../forms/nullable.ts'
+
+/** An audit entry as the subject of the EHR sees it. */
+export const AccessEntry = closedObject('AccessEntry', 'An access to the data of an EHR', {
+  at: Type.String({ format: 'date-time', description: 'Time of the access' }),
+  userId: { ...idField('the user'), examples: ['n4Fq2LxT0a'] },
+  application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
+  action: Type.Unsafe<'create' | 'read' | 'query' | 'update' | 'delete'>({
+    type: 'string',
+    enum: ['create', 'read', 'query', 'update', 'delete'],
+    description: 'Action of the user',
+  }),
+  type: Type.String({ description: 'Kind of the record', examples: ['CarePlan'] }),
+  ids: Type.Array(Type.String(), { description: 'Ids of the records', examples: [['k81TzQx0Lm']] }),
+  outcome: Type.Unsafe<'done' | 'denied' | 'refused' | 'announced'>({
+    type: 'string',
+    enum: ['done', 'denied', 'refused', 'announced'],
+    description:
+      'Outcome. denied: the user has no access to such a record; refused: a rule forbade the action; announced: the entry was written before the write itself, which may not have happened after a crash',
+  }),
+  asked: nullable(
+    Type.String({ description: 'Properties by which a query was filtered; null for other actions' }),
+  ),
+  scope: Type.Unsafe<'ehr' | 'readable'>({
+    type: 'string',
+    enum: ['ehr', 'readable'],
+    description:
+      'Scope of the access. ehr: this EHR; readable: a query over all EHRs that the user may read, among them this one',
+  }),
+  requestId: Type.String({ description: 'Id of the request, as in its response' }),
+})
+export type AccessEntry = Static<typeof AccessEntry>

@@ -1,0 +1,22 @@
+/** A JSON file supplied by the operator. */
+export interface JsonFile {
+  /** File name, for error messages. */
+  name: string
+  content?: unknown
+  /** Reason why the content cannot be read. */
+  fault?: string
+}
+
+/**
+ * Parses a UTF-8 file, with or without byte order mark.
+ * @throws SyntaxError
+ */
+export const parseJsonFile = (file: Uint8Array): unknown => JSON.parse(decodeUtf8(file))
+
+function decodeUtf8(file: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(file)
+  } catch {
+    throw new SyntaxError('it is not UTF-8')
+  }
+}

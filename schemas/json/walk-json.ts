@@ -1,0 +1,29 @@
+/** Limits of a JSON value. */
+export interface JsonLimits {
+  depth: number
+  values: number
+}
+
+/**
+ * Walks a JSON value level by level, because recursion could overflow the stack. Stops at a limit, because
+ * later steps may be slow per value.
+ * @param visit called for each value; its error ends the walk
+ * @returns the exceeded limit, if any
+ */
+export function walkJson(
+  root: unknown,
+  { depth, values }: JsonLimits,
+  visit: (value: unknown) => void,
+): keyof JsonLimits | undefined {
+  let count = 0
+  let level = [root]
+  for (let levels = 0; level.length > 0; levels++) {
+    count += level.length
+    if (count > values) return 'values'
+    for (const value of level) visit(value)
+    const objects = level.filter((value) => typeof value === 'object' && value !== null) as object[]
+    if (levels === depth && objects.length > 0) return 'depth'
+    level = objects.flatMap(Object.values)
+  }
+  return undefined
+}

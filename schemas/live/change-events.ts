@@ -1,0 +1,42 @@
+import { Type } from '@sinclair/typebox'
+import { changeActionField } from '../change.ts'
+import { ChatMessageResource } from '../chat/chat.ts'
+import { closedObject, idField } from '../common.ts'
+import { nullable } from '../forms/nullable.ts'
+
+const changeEventFields = {
+  id: idField('the record', 'm4RtYu78Io'),
+  type: Type.String({ description: 'Kind of the record', examples: ['BloodPressure'] }),
+  operation: changeActionField('Type of the change'),
+  version: Type.Integer({ minimum: 1, description: 'Version of the record after the change', examples: [1] }),
+  at: Type.String({
+    format: 'date-time',
+    description: 'Time of the change',
+    examples: ['2026-03-01T08:30:00.000Z'],
+  }),
+}
+
+/** Event about a change of EHR data. */
+export const RecordChangeEvent = closedObject('RecordChanged', 'A change of a record of an EHR', {
+  ...changeEventFields,
+  carePlanId: nullable({ ...idField('the care plan in which the record is registered', 'p0LmNb72Qw') }),
+  href: nullable(
+    Type.String({
+      description: 'Path of the record; null if it has none or was deleted',
+      examples: ['/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'],
+    }),
+  ),
+})
+
+/** Event about a change in a chat topic. */
+export const TopicChangeEvent = closedObject('TopicChanged', 'A change of a topic, or of a message in it', {
+  ...changeEventFields,
+  type: Type.String({
+    description: 'Type of the record: ChatMessage or ChatTopic',
+    examples: ['ChatMessage'],
+  }),
+  message: nullable({
+    ...ChatMessageResource,
+    description: 'Message after the change; null when the topic itself changed',
+  }),
+})

@@ -1,0 +1,94 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import { closedObject, shortTextField } from '../common.ts'
+
+const boundField = Type.Optional(Type.Number({ description: 'Bound, in the unit of the set' }))
+
+const Bounds = Type.Object(
+  { gt: boundField, gte: boundField, lt: boundField, lte: boundField },
+  { additionalProperties: false, minProperties: 1, description: 'Bounds of a value; all must hold' },
+)
+
+export interface Bounds {
+  gt?: number
+  gte?: number
+  lt?: number
+  lte?: number
+}
+
+/** A band: bounds by value name. */
+export type Band<Name extends string = string> = {
+  code: string
+  label: string
+  /** Bands are tried in descending order of severity. */
+  severity: number
+  /** `any`: one matching value suffices; `all`: all values must match. A single value needs `all`. */
+  combine?: 'any' | 'all'
+} & { [name in Name]?: Bounds }
+
+/** A set of bands; a value outside all bands is unclassified. */
+export interface ThresholdSet<Name extends string = string> {
+  name: string
+  unit: string
+  bands: readonly Band<Name>[]
+}
+
+/** Limits for a person: `systolicLow`, `systolicHigh`. */
+export type PersonalLimits<Name extends string = string> = { unit: string } & {
+  [name in `${Name}Low` | `${Name}High`]?: number
+}
+
+const thresholdUnitField = (of: string, units: readonly string[]) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 20,
+    description: `Unit of ${of}, as UCUM code: ${units.join(', ')}`,
+    examples: [units[0]],
+  })
+
+function bandSchema(names: readonly string[]) {
+  const combine = Type.Unsafe<'any' | 'all'>({
+    type: 'string',
+    enum: ['any', 'all'],
+    description: 'Combination of the values: any one matches, or all must match',
+  })
+  const bounds: TProperties = Object.fromEntries(names.map((name) => [name, Type.Optional(Bounds)]))
+  return Type.Object(
+    {
+      code: shortTextField('Code of the band'),
+      label: shortTextField('Label of the band'),
+      severity: Type.Number({
+        description:
+          'Severity of the band. Bands are tried from the highest severity down; the first match wins. Up to 0 is normal',
+      }),
+      combine: names.length > 1 ? combine : Type.Optional(combine),
+      ...bounds,
+    },
+    { additionalProperties: false, description: 'A band' },
+  )
+}
+
+/** Schemas of thresholds, without their rules. */
+export function thresholdForms(names: readonly string[], units: readonly string[]) {
+  const limit = (description: string) => Type.Optional(Type.Number({ minimum: 0, description }))
+  const limits: TProperties = Object.fromEntries(
+    names.flatMap((name) => [
+      [`${name}Low`, limit(`Lower limit of ${name}`)],
+      [`${name}High`, limit(`Upper limit of ${name}`)],
+    ]),
+  )
+  return {
+    limits: Type.Object(
+      { ...limits, unit: thresholdUnitField('the limits', units) },
+      { additionalProperties: false, minProperties: 2, description: 'Limits of a person' },
+    ),
+    set: closedObject('ThresholdSet', 'A set of bands', {
+      name: shortTextField('Name of the set'),
+      unit: thresholdUnitField('the bounds', units),
+      bands: Type.Array(bandSchema(names), {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Bands, in any order',
+      }),
+    }),
+  }
+}

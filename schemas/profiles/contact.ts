@@ -1,0 +1,47 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closedObject, idField, shortTextField } from '../common.ts'
+import { AvailabilityEnum, ContactTypeEnum, ContactUsageEnum } from '../enums.ts'
+import { htmlField, nullable, optionalFields } from '../forms/nullable.ts'
+
+const nullableContactFields = {
+  availability: nullable(AvailabilityEnum),
+  label: nullable(shortTextField('Label of the contact', 'Reception')),
+  note: nullable(htmlField('Note on the contact')),
+  usage: nullable(ContactUsageEnum),
+}
+const requiredContactFields = {
+  primary: Type.Boolean({
+    description:
+      'True for the primary contact of its type. Each type has exactly one: the first contact, until another one becomes primary; after its deletion the oldest remaining one',
+    examples: [true],
+  }),
+  type: { ...ContactTypeEnum, examples: ['PHONE'] },
+  value: Type.String({
+    minLength: 1,
+    maxLength: 254,
+    description:
+      'Value that fits the type: an e-mail address, a phone number with country code, or a Skype name',
+    examples: ['+31 20 624 1111'],
+  }),
+}
+const contactIdField = { contactId: idField('the contact') }
+
+export const contactFields = { ...nullableContactFields, ...requiredContactFields }
+
+/** @see Resources and their fields, Contact information */
+export const Contact = closedObject('Contact', 'A means of contact of a person or of a relation', {
+  ...contactIdField,
+  ...contactFields,
+})
+export type Contact = Static<typeof Contact>
+
+export const ContactCreate = closedObject('ContactCreate', 'A means of contact; omitted fields become null', {
+  ...optionalFields(nullableContactFields),
+  ...requiredContactFields,
+})
+export type ContactCreate = Static<typeof ContactCreate>
+
+export const ContactUpdate = closedObject('ContactUpdate', 'A complete contact; omitted fields become null', {
+  ...contactIdField,
+  ...ContactCreate.properties,
+})

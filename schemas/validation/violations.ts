@@ -1,0 +1,103 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+import { withArticle } from '../common.ts'
+
+/** A violation: where, which rule, and an explanation. */
+export interface Violation {
+  /** Property path with dots, `answers.2`; empty for the whole value. */
+  path: string
+  /** The broken rule: a JSON Schema keyword, or the name of our rule. */
+  code: string
+  /** The valid form: 'must be a number'. */
+  message: string
+  /** Position in a multi-line text, counted from 1. */
+  line?: number
+  column?: number
+}
+
+/** Top-level properties that contain violations. */
+export const invalidPropertyNames = (violations: readonly Violation[]): ReadonlySet<string> =>
+  new Set(violations.map(({ path }) => path.split('.', 1)[0] ?? ''))
+
+/** The valid properties of an object. */
+export type ValidPart<T> = { [name in keyof T]?: T[name] | undefined }
+
+/** Returns the properties that fit their schema, because rules cannot judge the others. */
+export function withoutInvalidProperties<T extends object>(
+  sent: T,
+  bySchema: readonly Violation[],
+): ValidPart<T> {
+  const faulty = invalidPropertyNames(bySchema)
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => !faulty.has(name))) as ValidPart<T>
+}
+
+/** Converts errors of ajv to violations. An object with its own sentence (a Date) is one violation. */
+export function violationsFromAjv(errors: readonly ErrorObject[] | null | undefined): Violation[] {
+  const found = new Map<string, Violation>()
+  for (const error of errors ?? []) {
+    // The errors of the chosen branch are separate entries.
+    if (error.keyword === 'if') continue
+    const violation = violationFromAjv(error)
+    found.set(`${violation.path} ${violation.message}`, violation)
+  }
+  return [...found.values()]
+}
+
+function violationFromAjv(error: ErrorObject): Violation {
+  const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  const own: string | undefined = error.parentSchema?.sentence
+  if (own) return { path: path.replace(/\.?(__type|iso)$/, ''), code: error.keyword, message: own }
+  const at = (property: unknown) => (path === '' ? String(property) : `${path}.${property}`)
+  switch (error.keyword) {
+    case 'required':
+      return { path: at(error.params.missingProperty), code: 'required', message: 'is required' }
+    case 'additionalProperties':
+      return {
+        path: at(error.params.additionalProperty),
+        code: 'unknown',
+        message: 'is not a known property',
+      }
+    default:
+      return { path, code: error.keyword, message: describeAjvError(error) }
+  }
+}
+
+/** Messages that mention often forgotten details. */
+const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  date: 'must be a day, such as 2026-03-01',
+  'date-time': 'must be a time with its offset, such as 2026-03-01T08:30:00+01:00 (no leap second)',
+}
+
+function describeAjvError({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${withArticle([params.type].flat().join(' or '))}`
+    case 'enum':
+      return `must be one of ${params.allowedValues.map(String).join(', ')}`
+    case 'format':
+      return FORMAT_MESSAGES[params.format] ?? `must be a valid ${params.format}`
+    case 'minItems':
+    case 'maxItems':
+    case 'minProperties': {
+      const what = keyword === 'minProperties' ? 'properties' : 'items'
+      return `must have at ${keyword === 'maxItems' ? 'most' : 'least'} ${params.limit} ${what}`
+    }
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    default:
+      return message ?? `breaks the rule ${keyword}`
+  }
+}
+
+/** Limit of violations in a response: a client may send a hundred thousand invalid values. */
+export const MAX_REPORTED_VIOLATIONS = 100
+
+/** Formats violations in one line, with the number of omitted ones. */
+export function formatViolations(violations: readonly Violation[]): string {
+  const sentences = violations
+    .slice(0, MAX_REPORTED_VIOLATIONS)
+    .map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
+  const more = violations.length - sentences.length
+  return [...sentences, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}

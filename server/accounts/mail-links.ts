@@ -1,0 +1,22 @@
+import type { MailLinks } from '../../records/accounts/user/mails.ts'
+
+/** Tells the page to ask for acceptance of the terms. */
+const termsParameterOf = (agreed: boolean) => (agreed ? {} : { terms: 'true' })
+
+/**
+ * Creates the links in mails. They lead to our own pages, which require a click on a button, because mail
+ * scanners open links.
+ */
+export function createMailLinks(publicUrl: string): MailLinks {
+  const link = (path: string, parameters: Record<string, string | undefined>) => {
+    const url = new URL(`${publicUrl}${path}`)
+    for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value)
+    return url.href
+  }
+  return {
+    activation: (token, lang, agreed) =>
+      link('/auth/account/register/activation', { token, lang, ...termsParameterOf(agreed) }),
+    password: (token, lang, agreed) =>
+      link('/auth/account/password/choice', { token, lang, ...termsParameterOf(agreed) }),
+  }
+}

@@ -1,0 +1,206 @@
+import {
+  applicationId,
+  createChoiceKind,
+  createWholeNumberKind,
+  directory,
+  hostName,
+  key,
+  keys,
+  mailAddress,
+  mailbox,
+  mongodbAddress,
+  origins,
+  type SettingKind,
+  smtpAddress,
+  trustedProxies,
+  versionName,
+  visibleText,
+  visibleTexts,
+  webAddress,
+} from './setting-kinds.ts'
+
+/**
+ * A setting of the service. Its environment variable is the name in capitals: `dataDir` is DATA_DIR.
+ * `openDefault` replaces the default in the open test environment. A `made` setting is a secret that is
+ * generated once and stored in DATA_DIR; production requires it. A `stored` setting is read from there but
+ * never generated.
+ */
+export interface Setting<T> {
+  kind: SettingKind<T>
+  about: string
+  default?: string
+  openDefault?: string
+  made?: true
+  stored?: true
+}
+
+/** All settings, in the order of the documentation. */
+export const SETTINGS = {
+  port: {
+    kind: createWholeNumberKind(1, 65535),
+    default: '1337',
+    openDefault: '1338',
+    about: 'Port to listen on',
+  },
+  host: { kind: hostName, default: '127.0.0.1', about: 'Address to listen on; 0.0.0.0 for every network' },
+  publicUrl: {
+    kind: webAddress,
+    about: 'Address under which clients reach the service, used in mails; if unset, http://HOST:PORT',
+  },
+  dataDir: {
+    kind: directory,
+    default: './data',
+    openDefault: './data-open',
+    about: 'Directory of the embedded database, the generated keys and the outbox',
+  },
+  mongodbUri: {
+    kind: mongodbAddress,
+    about: 'MongoDB to use, a replica set; if unset, the embedded database keeps its files in DATA_DIR',
+  },
+  smtpUrl: {
+    kind: smtpAddress,
+    about: 'Mail server; if unset, mails are written to DATA_DIR/outbox and their links are logged',
+  },
+  mailFrom: {
+    kind: mailbox,
+    default: 'Health Record Service <no-reply@localhost>',
+    about: 'Sender of the mails',
+  },
+  adminEmail: {
+    kind: mailAddress,
+    about:
+      'E-mail address of the first administrator, who is invited by mail; if unset, a one-time link is printed at start (not in production)',
+  },
+  applicationId: {
+    kind: applicationId,
+    made: true,
+    about: 'Application id that clients of the class family send',
+  },
+  restApiKey: { kind: key, made: true, about: 'Key that REST clients of the class family send' },
+  javascriptKey: { kind: key, made: true, about: 'Key that JavaScript SDK clients send' },
+  clientKey: { kind: key, made: true, about: 'Key that the SDKs for Android, Apple and Flutter send' },
+  dotnetKey: { kind: key, made: true, about: 'Key that the SDK for .NET sends' },
+  masterKey: {
+    kind: key,
+    made: true,
+    about: 'Key that bypasses every access rule; accepted from this machine only',
+  },
+  readOnlyMasterKey: {
+    kind: key,
+    about:
+      'Key with which Parse Dashboard reads everything; accepted from this machine only, and each read is audited (docs/parse-dashboard.md)',
+  },
+  keyEncryptionKey: {
+    kind: key,
+    made: true,
+    about:
+      'Key that encrypts the signing keys of access tokens in the database; change it only with audit rekey',
+  },
+  keyEncryptionKeysBefore: {
+    kind: keys,
+    stored: true,
+    about: 'Former values of KEY_ENCRYPTION_KEY, which audit rekey needs to read what they encrypted',
+  },
+  signingKeyDays: {
+    kind: createWholeNumberKind(1, 365),
+    default: '30',
+    about: 'Days after which a new key signs access tokens',
+  },
+  termsVersion: {
+    kind: versionName,
+    default: '1',
+    about: 'Version of the terms of service that people agree to',
+  },
+  termsUrl: {
+    kind: webAddress,
+    about: 'Page with the terms of service, linked from the pages that ask for agreement',
+  },
+  oidcIssuer: {
+    kind: webAddress,
+    default: 'https://accounts.google.com',
+    about: 'OpenID Connect provider for external logins',
+  },
+  oidcClientId: {
+    kind: visibleText,
+    about: "The service's client id at that provider; if unset, external logins are off",
+  },
+  oidcClientSecret: { kind: visibleText, about: "The service's client secret at that provider" },
+  oidcAudiences: {
+    kind: visibleTexts,
+    about: 'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
+  },
+  auditKey: {
+    kind: key,
+    made: true,
+    about: 'Key that chains the entries of the audit; change it only with audit rekey',
+  },
+  auditKeysBefore: {
+    kind: keys,
+    stored: true,
+    about: 'Former values of AUDIT_KEY, which verify older parts of the audit',
+  },
+  auditDays: {
+    kind: createWholeNumberKind(1, 36_500),
+    about: 'Days after which entries of the audit are removed; if unset, all are kept',
+  },
+  logLevel: {
+    kind: createChoiceKind('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    default: 'info',
+    about: 'Least severe level to log',
+  },
+  accessLog: {
+    kind: createChoiceKind('off', 'on'),
+    default: 'off',
+    about: 'Whether each request is logged, at level info and without personal data',
+  },
+  trustProxy: {
+    kind: trustedProxies,
+    default: 'false',
+    about: 'Proxies whose X-Forwarded-For is trusted: false, a number, or addresses',
+  },
+  corsOrigins: { kind: origins, about: 'Browser origins that may call the service; if unset, none may' },
+  carePlanTemplates: {
+    kind: directory,
+    about: 'Directory of your own care-plan templates, *.json (docs/care-plan-templates.md)',
+  },
+  textPacks: {
+    kind: directory,
+    about: 'Directory of licensed questionnaire texts, *.json (docs/questionnaires.md)',
+  },
+  addressRate: {
+    kind: createWholeNumberKind(1, 1_000_000),
+    default: '600',
+    about: 'Requests per minute from one address; each part of a batch counts as one',
+  },
+  accountRate: {
+    kind: createWholeNumberKind(1, 1_000_000),
+    default: '1200',
+    about: 'Requests per minute of one account; each part of a batch counts as one',
+  },
+  instances: {
+    kind: createChoiceKind('one', 'several'),
+    default: 'one',
+    about: 'Whether one or several instances run; with several, every limit is counted in the database',
+  },
+  tokenInQuery: {
+    kind: createChoiceKind('refused', 'accepted'),
+    default: 'refused',
+    about: 'Whether ?authToken= in a URL is accepted as a token; URLs end up in logs and browser histories',
+  },
+  loginAttempts: {
+    kind: createWholeNumberKind(1, 1_000_000),
+    default: '30',
+    openDefault: '1000',
+    about: 'Logins, registrations and resets from one address in five minutes',
+  },
+  accountLoginAttempts: {
+    kind: createWholeNumberKind(1, 1_000_000),
+    default: '10',
+    about: 'Logins, registrations and resets of the path family for one account in five minutes',
+  },
+  lockoutAttempts: {
+    kind: createWholeNumberKind(1, 999),
+    default: '5',
+    about: 'Wrong passwords after which an account is locked for five minutes',
+  },
+} as const satisfies Record<string, Setting<unknown>>

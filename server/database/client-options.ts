@@ -1,0 +1,58 @@
+import { MongoClient, type MongoClientOptions } from 'mongodb'
+// Imported here because all clients of the service and its commands take their options from this file.
+import './connection-cleanup-patch.ts'
+
+/** Name of the service in the logs of the database. */
+export const APPLICATION_NAME = 'health-record-service'
+
+/** Timeouts for finding a primary: at startup and per request. */
+const START_TIMEOUT_MS = 60_000
+const REQUEST_TIMEOUT_MS = 5_000
+/** Interval at which the driver checks a server that refused a connection; default 10 s. */
+const HEARTBEAT_INTERVAL_MS = 2_000
+
+/**
+ * Options of every client, whatever the address says: writes are on the disks of a majority, and reads go to
+ * the primary.
+ */
+const DURABLE_OPTIONS = {
+  w: 'majority',
+  journal: true,
+  readPreference: 'primary',
+  appName: APPLICATION_NAME,
+} as const
+
+const withSelectionTimeout = (uri: string, serverSelectionTimeoutMS: number): MongoClientOptions =>
+  /[?&]serverSelectionTimeoutMS=/i.test(uri)
+    ? DURABLE_OPTIONS
+    : { ...DURABLE_OPTIONS, serverSelectionTimeoutMS }
+
+/** Options of the first connection, which waits for a primary. */
+export const createStartOptions = (uri: string): MongoClientOptions =>
+  withSelectionTimeout(uri, START_TIMEOUT_MS)
+
+/** Creates a client that waits for a primary, at startup and in commands. */
+export const createStartClient = (uri: string): MongoClient => new MongoClient(uri, createStartOptions(uri))
+
+/**
+ * Options of the running service. A request fails soon during an outage and succeeds soon after it. A
+ * connection without a response must not block new ones.
+ */
+export const createServingOptions = (uri: string): MongoClientOptions => ({
+  ...withSelectionTimeout(uri, REQUEST_TIMEOUT_MS),
+  ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: REQUEST_TIMEOUT_MS }),
+  ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: HEARTBEAT_INTERVAL_MS }),
+})
+
+const MIN_MONGODB_VERSION = 7
+
+/** @throws Error when the server lacks a required feature; the message is a sentence */
+export async function checkServer(client: MongoClient): Promise<void> {
+  const admin = client.db('admin')
+  const { setName, msg } = await admin.command({ hello: 1 })
+  if (setName === undefined && msg !== 'isdbgrid')
+    throw new Error('The MongoDB is a standalone server, which has no transactions; use a replica set')
+  const { version } = await admin.command({ buildInfo: 1 })
+  if (Number.parseInt(version, 10) < MIN_MONGODB_VERSION)
+    throw new Error(`The MongoDB has version ${version}; use ${MIN_MONGODB_VERSION}.0 or later`)
+}

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+import {
+  BSON,
+  type Collection,
+  type Db,
+  type Document,
+  type IndexDescriptionInfo,
+  MongoServerError,
+} from 'mongodb'
+
+/** Progress of copying one collection. */
+export interface CopyProgress {
+  collection: string
+  documents: number
+  of: number
+}
+
+/** Count and digest of a collection. The digest changes with any byte and does not depend on the order. */
+export interface CollectionContents {
+  documents: number
+  digest: string
+}
+
+/** Mark in the target while the copy is incomplete. */
+interface CopyMark {
+  _id: 'copy'
+  /** Identity of the source. */
+  of: string
+}
+
+const copyMarksOf = (target: Db) => target.collection<CopyMark>('copy.underway')
+
+/** Tells the kind of a database; no service starts without it. Copied last. */
+const LAST_COLLECTION = 'environment'
+
+/** Maximum documents and bytes per batch. */
+const MAX_BATCH = { documents: 1000, bytes: 8_000_000 }
+
+/**
+ * Copies a database that nobody changes meanwhile, with its indexes, and compares the result. Continues an
+ * earlier attempt. Documents start to expire after the comparison.
+ * @throws Error when the target contains other data, or differs in the end
+ */
+export async function copyDatabase(
+  source: Db,
+  target: Db,
+  tell: (progress: CopyProgress) => void,
+): Promise<Map<string, CollectionContents>> {
+  const names = await collectionsOf(source)
+  if (!names.includes(LAST_COLLECTION)) throw new Error('There are no data of the service to copy')
+  await claimTarget(target, await identifySource(source), [...names, copyMarksOf(target).collectionName])
+  const copied = new Map<string, CollectionContents>()
+  for (const name of names) {
+    const [from, to] = [source.collection(name), target.collection(name)]
+    await target.createCollection(name).catch(ignoreErrorCode(48))
+    const wanted = await copyDocuments(from, to, tell)
+    const indexes = (await from.listIndexes().toArray()).filter(({ name }) => name !== '_id_')
+    await copyIndexes(
+      to,
+      indexes.filter(({ expireAfterSeconds }) => expireAfterSeconds === undefined),
+    )
+    const found = await readContents(to)
+    if (found.documents !== wanted.documents || found.digest !== wanted.digest)
+      throw new Error(`${name} is not the same in the target: empty the target, and move again`)
+    copied.set(name, found)
+  }
+  for (const name of names) {
+    const indexes = await source.collection(name).listIndexes().toArray()
+    await copyIndexes(
+      target.collection(name),
+      indexes.filter((one) => one.expireAfterSeconds !== undefined),
+    )
+  }
+  await copyMarksOf(target).drop()
+  return copied
+}
+
+async function collectionsOf(db: Db): Promise<string[]> {
+  const found = await db.listCollections({}, { nameOnly: true }).toArray()
+  const names = found.map(({ name }) => name).filter((name) => !name.startsWith('system.'))
+  return [
+    ...names.filter((name) => name !== LAST_COLLECTION).sort(),
+    ...names.filter((name) => name === LAST_COLLECTION),
+  ]
+}
+
+/** Identifies the data directory, independent of later writes. */
+async function identifySource(source: Db): Promise<string> {
+  const environment = await source.collection(LAST_COLLECTION).find().sort({ _id: 1 }).toArray()
+  return createHash('sha256').update(BSON.EJSON.stringify(environment)).digest('hex')
+}
+
+/** @throws Error when the target contains data other than a copy of this source */
+async function claimTarget(target: Db, of: string, expected: readonly string[]): Promise<void> {
+  const mark = await copyMarksOf(target).findOne({ _id: 'copy' })
+  const found = await collectionsOf(target)
+  const foreign = mark ? found.filter((name) => !expected.includes(name)) : found
+  if (foreign.length > 0 || (mark && mark.of !== of))
+    throw new Error(
+      `The target holds other data (${foreign.slice(0, 3).join(', ') || 'a copy of others'}): use an empty database`,
+    )
+  if (!mark) await copyMarksOf(target).insertOne({ _id: 'copy', of })
+}
+
+const EXACT_READ_OPTIONS = {
+  ...{ promoteValues: false, promoteLongs: false, promoteBuffers: false, bsonRegExp: true },
+} as const
+
+/** @returns contents of the source */
+async function copyDocuments(
+  from: Collection,
+  to: Collection,
+  tell: (progress: CopyProgress) => void,
+): Promise<CollectionContents> {
+  const of = await from.estimatedDocumentCount()
+  const sum = new ContentsDigest()
+  for await (const batch of readBatches(from)) {
+    const documents = batch.map((bytes) => BSON.deserialize(sum.add(bytes), EXACT_READ_OPTIONS))
+    const ids = { _id: { $in: documents.map(({ _id }) => _id) } }
+    const there = await to.find(ids as object, { projection: { _id: 1 }, ...EXACT_READ_OPTIONS }).toArray()
+    const known = new Set(there.map(documentKeyOf))
+    const missing = documents.filter((document) => !known.has(documentKeyOf(document)))
+    if (missing.length > 0) await to.insertMany(missing as never[], EXACT_READ_OPTIONS)
+    tell({ collection: from.collectionName, documents: sum.documents, of })
+  }
+  return sum.contents
+}
+
+const documentKeyOf = ({ _id }: Document): string => Buffer.from(BSON.serialize({ _id })).toString('base64')
+
+async function* readBatches(collection: Collection): AsyncGenerator<Uint8Array[]> {
+  let batch: Uint8Array[] = []
+  let bytes = 0
+  // Keeps the order of insertion.
+  const found = collection.find({}, { raw: true, batchSize: MAX_BATCH.documents })
+  for await (const document of found as unknown as AsyncIterable<Uint8Array>) {
+    batch.push(document)
+    bytes += document.length
+    if (batch.length < MAX_BATCH.documents && bytes < MAX_BATCH.bytes) continue
+    yield batch
+    ;[batch, bytes] = [[], 0]
+  }
+  if (batch.length > 0) yield batch
+}
+
+async function readContents(collection: Collection): Promise<CollectionContents> {
+  const sum = new ContentsDigest()
+  for await (const batch of readBatches(collection)) for (const document of batch) sum.add(document)
+  return sum.contents
+}
+
+class ContentsDigest {
+  documents = 0
+  readonly #digest = Buffer.alloc(32)
+
+  add(document: Uint8Array): Uint8Array {
+    this.documents += 1
+    const hash = createHash('sha256').update(document).digest()
+    for (let i = 0; i < hash.length; i++) this.#digest[i] = (this.#digest[i] as number) ^ (hash[i] as number)
+    return document
+  }
+
+  get contents(): CollectionContents {
+    return { documents: this.documents, digest: this.#digest.toString('hex') }
+  }
+}
+
+async function copyIndexes(collection: Collection, indexes: readonly IndexDescriptionInfo[]): Promise<void> {
+  // Drops fields that the source adds itself.
+  const declared = indexes.map(({ v: _, ns: __, ...index }: Document) => index)
+  if (declared.length > 0) await collection.createIndexes(declared as never[])
+}
+
+const ignoreErrorCode = (code: number) => (error: unknown) => {
+  if (!(error instanceof MongoServerError && error.code === code)) throw error
+}

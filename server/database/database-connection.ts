@@ -1,0 +1,85 @@
+import type { Db, MongoClient } from 'mongodb'
+import {
+  coalesceCreates,
+  enableWriteWrapping,
+  type WrapNextWrite,
+  type WritingAdapter,
+} from '../../cloud/parse-server/adapter/adapter-writes.ts'
+import {
+  type QueryingAdapter,
+  translateDatabaseErrors,
+} from '../../cloud/parse-server/adapter/database-errors.ts'
+import {
+  type EnableFullResponses,
+  respondWithFullObjects,
+  type SavingAdapter,
+} from '../../cloud/parse-server/adapter/full-responses.ts'
+import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
+import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
+import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import { containedCollections, derivations } from '../../records/kinds.ts'
+import { Backfill } from '../../records/store/backfill/backfill.ts'
+import { guardPendingReads } from '../../records/store/backfill/pending-reads.ts'
+import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
+import { hideFromReads } from '../../records/store/jobs/visibility.ts'
+import { enforceReadDeadlines, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
+import type { CachedDocumentLookup } from '../../records/store/write-ahead.ts'
+import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
+import { createServingOptions } from './client-options.ts'
+
+export interface DatabaseConnection {
+  client: MongoClient
+  db: Db
+  /** The same connection as Parse Server's storage adapter. */
+  adapter: StorageAdapter
+  underWay: JobRunner
+  backfill: Backfill
+  lastRead: CachedDocumentLookup
+  joinWrite: WrapNextWrite
+  respondInFull: EnableFullResponses
+  close(): Promise<void>
+}
+
+interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
+  createObject: WritingAdapter['createObject'] & SavingAdapter['createObject']
+  findOneAndUpdate: WritingAdapter['findOneAndUpdate'] & SavingAdapter['findOneAndUpdate']
+  deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
+  client: MongoClient
+  database: Db
+  find: Parameters<typeof cacheTriggerReads>[0]['find']
+  connect(): Promise<void>
+  handleShutdown(): Promise<void>
+}
+
+/**
+ * Opens the only connection of the process, which Parse Server shares.
+ * @param others true if other instances work on the same database
+ * @param derives true if the service derives fields; the open test environment stores objects unchanged
+ */
+export async function openDatabaseConnection(
+  uri: string,
+  metrics: Metrics,
+  { others, derives }: { others: boolean; derives: boolean },
+): Promise<DatabaseConnection> {
+  const { MongoStorageAdapter, ParseError, toObject, writeAnswers } = await loadParseServer()
+  const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
+  const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
+  translateDatabaseErrors(adapter, ParseError)
+  await adapter.connect()
+  enforceReadDeadlines(adapter.database)
+  const mongo = { client: adapter.client, db: adapter.database }
+  const underWay = new JobRunner(mongo, containedCollections.Ehr, others)
+  const backfill = new Backfill(mongo, derives ? derivations : [])
+  guardPendingReads(adapter.database, backfill)
+  hideFromReads(adapter.database, underWay)
+  const lastRead = cacheTriggerReads(adapter, toObject)
+  coalesceCreates(adapter)
+  const joinWrite = enableWriteWrapping(adapter)
+  const { client, db } = mongo
+  observeCommands(client, metrics)
+  return {
+    ...{ client, db, adapter, underWay, backfill, lastRead, joinWrite },
+    respondInFull: (afterCreate) => respondWithFullObjects(adapter, writeAnswers, toObject, afterCreate),
+    close: () => adapter.handleShutdown(),
+  }
+}

@@ -1,0 +1,147 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import type { Db } from 'mongodb'
+import type { Config } from '../config/config.ts'
+import { checkKeys, requireDatabase } from '../keys/key-check.ts'
+import { checkServer, createStartClient } from './client-options.ts'
+
+export interface Database {
+  uri: string
+  /** Location of the data, for the person who starts the service. */
+  place: string
+  /** Resolves when the embedded engine has ended by itself; never for an external MongoDB. */
+  lost: Promise<void>
+  /** Size on disk in bytes. */
+  size(db: Db): Promise<number>
+  close(): Promise<void>
+}
+
+/**
+ * Opens the MongoDB of MONGODB_URI, or the embedded engine on DATA_DIR.
+ * @param beside true if a command may share the embedded engine with the running service
+ * @param check checks the keys before the first write, and returns a function that stores generated keys
+ * @throws Error when the keys belong to another database, the server has no transactions, the database is of
+ * the other kind (main or open test), or another process has opened it
+ */
+export async function openDatabase(
+  config: Config,
+  beside = false,
+  check: typeof checkKeys = checkKeys,
+): Promise<Database> {
+  const database = config.mongodbUri
+    ? openRemoteDatabase(config.mongodbUri)
+    : await openEmbeddedDatabase(config, beside)
+  try {
+    const storeKeys = await inDatabase(database.uri, (db) => check(db, config))
+    await claimDatabase(database.uri, config.open ? 'open-test' : 'main')
+    storeKeys()
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const client = createStartClient(uri)
+  try {
+    return await work(client.db())
+  } finally {
+    await client.close()
+  }
+}
+
+function openRemoteDatabase(uri: string): Database {
+  return {
+    uri,
+    place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
+    lost: new Promise(() => {}),
+    size: async (db) => (await db.stats()).totalSize,
+    close: async () => {},
+  }
+}
+
+const createEmbeddedUri = (address: string): string => `${address.replace(/\/+$/, '')}/health-record`
+
+/** Data file in the directory of an embedded engine. */
+const DATA_FILE = 'data.mdb'
+
+/** Counts allocated blocks, without holes of sparse files. */
+const readDiskSize = async (directory: string): Promise<number> =>
+  (await stat(join(directory, DATA_FILE))).blocks * 512
+
+async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<Database> {
+  const directory = join(config.dataDir, 'database')
+  requireDatabase(config, existsSync(join(directory, DATA_FILE)))
+  const running = beside ? await addressOf(directory) : undefined
+  if (running !== undefined)
+    return {
+      ...openRemoteDatabase(createEmbeddedUri(running)),
+      place: directory,
+      size: () => readDiskSize(directory),
+    }
+  const engine = await startEmbeddedMongo({ dataDir: directory })
+  let closing = false
+  return {
+    uri: createEmbeddedUri(engine.uri),
+    place: directory,
+    lost: new Promise((resolve) => {
+      engine.exited.finally(() => {
+        if (!closing) resolve()
+      })
+    }),
+    size: () => readDiskSize(directory),
+    close: async () => {
+      closing = true
+      await engine.stop()
+    },
+  }
+}
+
+type EnvironmentKind = 'main' | 'open-test'
+
+/** Version of the data format, incremented by changes that an earlier release would not understand. */
+const DATA_VERSION = 2
+
+interface Environment {
+  _id: 'kind'
+  kind: EnvironmentKind
+  since: Date
+  dataVersion?: number
+}
+
+/**
+ * Keeps patient data and the open test environment apart. The first service marks its database in the
+ * collection `environment`; a service of the other kind then refuses to start.
+ */
+async function claimDatabase(uri: string, kind: EnvironmentKind): Promise<void> {
+  const client = createStartClient(uri)
+  try {
+    await checkServer(client)
+    const db = client.db()
+    const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+    const empty = collections.every(({ name }) => name === 'environment')
+    const found = await db
+      .collection<Environment>('environment')
+      .findOneAndUpdate(
+        { _id: 'kind' },
+        { $setOnInsert: { kind, since: new Date() } },
+        { upsert: empty, returnDocument: 'after' },
+      )
+    if (!found)
+      throw new Error('The database already holds data that this service did not create; use an empty one')
+    if (found.kind !== kind)
+      throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
+    if ((found.dataVersion ?? 1) > DATA_VERSION)
+      throw new Error(
+        'The database holds data of a newer version of this service: start that one, or restore a backup from before',
+      )
+    await db
+      .collection<Environment>('environment')
+      .updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })
+  } finally {
+    await client.close()
+  }
+}

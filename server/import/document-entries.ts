@@ -1,0 +1,268 @@
+import { readFile, stat } from 'node:fs/promises'
+import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
+import { bodyMassIndex, diastolic, systolic } from '../../records/measurements/quantities/quantities.ts'
+import type { Quantity } from '../../records/measurements/quantities/quantity.ts'
+import { isUnitOf } from '../../records/measurements/quantities/units.ts'
+import { parseJsonFile } from '../../schemas/json/json-file.ts'
+import {
+  definedMembers,
+  type ImportEntry,
+  type ImportRequest,
+  isJsonObject,
+  type JsonObject,
+  memberAt,
+  nonEmptyText,
+} from './import-entry.ts'
+
+/** Limit of a JSON document, which is read into memory. */
+const MAX_DOCUMENT_BYTES = 200 * 1024 * 1024
+
+/**
+ * Yields the entries of a FHIR R4 bundle or an array of Open mHealth data points.
+ * @throws Error for other documents
+ */
+export async function* readDocumentEntries(file: string): AsyncGenerator<ImportEntry> {
+  if ((await stat(file)).size > MAX_DOCUMENT_BYTES)
+    throw new Error('A JSON file can have at most 200 MB; split it.')
+  let document: unknown
+  try {
+    document = parseJsonFile(await readFile(file))
+  } catch (error) {
+    throw new Error(`The file is not valid JSON: ${(error as Error).message}`)
+  }
+  const bundle = isJsonObject(document) && document.resourceType === 'Bundle' ? document.entry : undefined
+  const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
+  if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
+  const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)
+  for (const [i, one] of all.entries()) {
+    const found = isJsonObject(one) ? read(one) : { fault: 'is no object' }
+    yield { at: `entry ${i + 1}`, read: (i + 1) / all.length, requests: [], ...found }
+  }
+}
+
+type PartialEntry = Partial<ImportEntry>
+
+const createMeasurementEntry = (body: JsonObject): PartialEntry => ({
+  requests: [{ measurement: definedMembers(body) }],
+})
+const createResourceEntry = (
+  of: Extract<ImportRequest, { resource: string }>['resource'],
+  body: JsonObject,
+): PartialEntry => ({
+  requests: [{ resource: of, body: definedMembers(body) }],
+})
+
+/** Readers of bodies by schema name. */
+const OMH_READERS = new Map(
+  MEASUREMENT_KINDS.flatMap(({ path, omh }) => {
+    const read = omh?.parse
+    return omh && read
+      ? [[omh.schema.name, (body: JsonObject) => ({ kind: path, ...read(body) })] as const]
+      : []
+  }),
+)
+
+function fromDataPoint({ header, body }: JsonObject): PartialEntry {
+  const name = nonEmptyText(memberAt(header, 'schema_id', 'name'))
+  const read = OMH_READERS.get(name ?? '')
+  if (!read) return { skipped: `schema ${name ?? 'unknown'}` }
+  const statistic = memberAt(body, 'descriptive_statistic')
+  if (statistic !== undefined) return { skipped: `descriptive statistic ${statistic}` }
+  const source = memberAt(header, 'modality') ?? memberAt(header, 'acquisition_provenance', 'modality')
+  return createMeasurementEntry({ source, ...read(isJsonObject(body) ? body : {}) })
+}
+
+/** Codes of a blood pressure panel: current and former LOINC, and SNOMED CT. */
+const BLOOD_PRESSURE_CODES = ['85354-9', '55284-4', '75367002']
+const BMI_CODES = codesOfQuantity(bodyMassIndex)
+/** LOINC has one glucose code per unit. */
+const OTHER_CODES: Readonly<Record<string, string>> = { '2339-0': '15074-8' }
+
+function codesOfQuantity({ codes: { loinc, snomed } }: Quantity): string[] {
+  return [loinc, snomed]
+}
+
+/** Kinds by the code of their only quantity. */
+const QUANTITIES_BY_CODE = new Map(
+  MEASUREMENT_KINDS.flatMap(({ path, quantities }) => {
+    const [[field, quantity] = [], ...more] = Object.entries(quantities)
+    return field === undefined || !quantity || more.length > 0
+      ? []
+      : codesOfQuantity(quantity).map((code) => [code, { kind: path, field }] as const)
+  }),
+)
+
+function fromResource(one: unknown): PartialEntry {
+  if (!isJsonObject(one)) return { fault: 'holds no resource' }
+  switch (one.resourceType) {
+    case 'Observation':
+      return fromObservation(one)
+    case 'Condition':
+      return createResourceEntry('diagnosis', fromCondition(one))
+    case 'AllergyIntolerance': {
+      const reaction = fromAllergyIntolerance(one)
+      return reaction.substance
+        ? createResourceEntry('adversereaction', reaction)
+        : { fault: 'names no substance' }
+    }
+    case 'Device':
+      return createResourceEntry('device', fromDevice(one))
+    default:
+      return { skipped: `resource ${nonEmptyText(one.resourceType) ?? 'without a type'}` }
+  }
+}
+
+/** Objects in a list from a foreign document. */
+const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
+
+const codesOfConcept = (concept: unknown): string[] =>
+  objectsIn(memberAt(concept, 'coding')).map(({ code }) => String(code))
+
+const toQuantityFields = (quantity: unknown, field: string): JsonObject => {
+  const { value, code, unit } = (quantity ?? {}) as JsonObject
+  return { [field]: value, [`${field}Unit`]: code ?? unit }
+}
+
+function fromObservation(one: JsonObject): PartialEntry {
+  if (['entered-in-error', 'cancelled', 'registered'].includes(String(one.status)))
+    return { skipped: `Observation that is ${one.status}` }
+  const inexact = [one, ...objectsIn(one.component)].find(({ valueQuantity }) =>
+    nonEmptyText(memberAt(valueQuantity, 'comparator')),
+  )
+  if (inexact) {
+    const { comparator, value } = inexact.valueQuantity as JsonObject
+    return { fault: `holds no exact value: ${comparator} ${value}` }
+  }
+  const codes = codesOfConcept(one.code)
+  const when = one.effectiveDateTime ?? memberAt(one, 'effectivePeriod', 'start') ?? one.effectiveInstant
+  const at = {
+    timestamp: when,
+    deviceId: memberAt(one, 'device', 'reference'),
+    comment: joinNotes(one),
+  }
+  if (codes.some((code) => BLOOD_PRESSURE_CODES.includes(code))) {
+    const componentOf = (quantity: Quantity) =>
+      objectsIn(one.component).find(({ code }) =>
+        codesOfConcept(code).some((found) => codesOfQuantity(quantity).includes(found)),
+      )?.valueQuantity
+    const values = {
+      ...toQuantityFields(componentOf(systolic), 'systolic'),
+      ...toQuantityFields(componentOf(diastolic), 'diastolic'),
+    }
+    return createMeasurementEntry({ kind: 'bloodpressure', ...at, ...values })
+  }
+  if (codes.some((code) => BMI_CODES.includes(code))) {
+    const { bmi, bmiUnit = bodyMassIndex.unit } = toQuantityFields(one.valueQuantity, 'bmi')
+    return isUnitOf(bodyMassIndex.kind, String(bmiUnit))
+      ? createMeasurementEntry({ kind: 'bmi', ...at, bmi })
+      : { fault: `holds a BMI in ${bmiUnit}, not in ${bodyMassIndex.unit}` }
+  }
+  const known = codes.map((code) => QUANTITIES_BY_CODE.get(OTHER_CODES[code] ?? code)).find((found) => found)
+  if (!known) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
+  return createMeasurementEntry({
+    kind: known.kind,
+    ...at,
+    ...toQuantityFields(one.valueQuantity, known.field),
+  })
+}
+
+/** Name, and the first code that has a system. */
+const toCodedName = (concept: unknown): JsonObject => {
+  const codings = objectsIn(memberAt(concept, 'coding'))
+  const name = [memberAt(concept, 'text'), ...codings.map(({ display }) => display)].find(nonEmptyText)
+  const coding = codings.find(({ system, code }) => nonEmptyText(system) && nonEmptyText(code))
+  return { name, code: coding && { system: coding.system, code: coding.code } }
+}
+
+const joinNotes = (one: JsonObject): string | undefined =>
+  objectsIn(one.note)
+    .flatMap(({ text }) => nonEmptyText(text) ?? [])
+    .join('\n') || undefined
+
+const toDay = (value: unknown): string | undefined => nonEmptyText(value)?.slice(0, 10)
+
+/** True for a FHIR dateTime with a month or year only. */
+const isPartialDate = (value: unknown): boolean =>
+  /^\d{4}(-(0[1-9]|1[0-2]))?$/.test(nonEmptyText(value) ?? '')
+
+/** Imprecise start or end in place of a day: `childhood`, or an age. */
+const toImpreciseTime = (one: JsonObject, name: string): string | undefined => {
+  const { value, unit, code } = (one[`${name}Age`] ?? {}) as JsonObject
+  return nonEmptyText(one[`${name}String`]) ?? (value === undefined ? undefined : `${value} ${unit ?? code}`)
+}
+
+/**
+ * Returns the days and a comment. An imprecise date is not converted to a day: the comment keeps it in a line
+ * `onset: 2010`.
+ */
+function withDays(days: JsonObject, remark: string | undefined, loose: JsonObject = {}): JsonObject {
+  const known = Object.entries(definedMembers(days))
+  const dates = known.flatMap(([name, value]) => (isPartialDate(value) ? [] : [[name, toDay(value)]]))
+  const partial = [
+    ...known.filter(([, value]) => isPartialDate(value)),
+    ...Object.entries(definedMembers(loose)),
+  ]
+  const lines = [remark ?? [], ...partial.map(([name, value]) => `${name}: ${value}`)].flat()
+  return { ...Object.fromEntries(dates), comment: lines.join('\n') || undefined }
+}
+
+/** SNOMED CT codes of severities, which FHIR prefers. */
+const SEVERITIES: Readonly<Record<string, string>> = {
+  255604002: 'mild',
+  6736007: 'moderate',
+  24484000: 'severe',
+}
+
+const fromCondition = (one: JsonObject): JsonObject => ({
+  ...toCodedName(one.code),
+  ...withDays(
+    {
+      onset: one.onsetDateTime ?? memberAt(one, 'onsetPeriod', 'start'),
+      recognised: one.recordedDate,
+      resolved: one.abatementDateTime ?? memberAt(one, 'abatementPeriod', 'end'),
+    },
+    joinNotes(one),
+    { onset: toImpreciseTime(one, 'onset'), resolved: toImpreciseTime(one, 'abatement') },
+  ),
+  severity: codesOfConcept(one.severity)
+    .map((code) => SEVERITIES[code])
+    .find((severity) => severity),
+  status: codesOfConcept(one.clinicalStatus)[0],
+  certainty: codesOfConcept(one.verificationStatus)[0],
+  bodySite: toCodedName(memberAt(one, 'bodySite', 0)).name,
+})
+
+function fromAllergyIntolerance(one: JsonObject): JsonObject {
+  const { name, code } = toCodedName(one.code)
+  const reactions = objectsIn(one.reaction).flatMap(({ manifestation, severity, onset }) =>
+    objectsIn(manifestation).map((concept) =>
+      definedMembers({ manifestation: toCodedName(concept).name, severity, onset: toDay(onset) }),
+    ),
+  )
+  return {
+    ...{ substance: name, code, reactions },
+    status: codesOfConcept(one.clinicalStatus)[0],
+    verification: codesOfConcept(one.verificationStatus)[0],
+    criticality: one.criticality,
+    category: memberAt(one, 'category', 0),
+    ...withDays(
+      {
+        firstOnset: one.onsetDateTime ?? memberAt(one, 'onsetPeriod', 'start'),
+        lastOnset: one.lastOccurrence,
+      },
+      joinNotes(one),
+      { firstOnset: toImpreciseTime(one, 'onset') },
+    ),
+  }
+}
+
+const fromDevice = (one: JsonObject): JsonObject => ({
+  name: memberAt(one, 'deviceName', 0, 'name') ?? toCodedName(one.type).name ?? one.distinctIdentifier,
+  type: toCodedName(one.type).name,
+  manufacturer: one.manufacturer,
+  model: one.modelNumber,
+  serial: one.serialNumber,
+  udi: memberAt(one, 'udiCarrier', 0, 'carrierHRF') ?? memberAt(one, 'udiCarrier', 0, 'deviceIdentifier'),
+  softwareVersion: memberAt(one, 'version', 0, 'value'),
+  ...withDays({ expiry: one.expirationDate }, joinNotes(one)),
+})

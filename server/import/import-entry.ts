@@ -1,0 +1,35 @@
+/** Request that an entry leads to. */
+export type ImportRequest =
+  | { measurement: Record<string, unknown> }
+  | { resource: 'diagnosis' | 'adversereaction' | 'device'; body: Record<string, unknown> }
+
+/** A table row, a data point, or a resource of a document. */
+export interface ImportEntry {
+  /** Position: `line 12`, `entry 3`. */
+  at: string
+  /** Fraction of the file that has been read, from 0 to 1. */
+  read: number
+  requests: ImportRequest[]
+  /** Reason why the entry cannot be sent. */
+  fault?: string
+  /** Reason for skipping: the service has no such records. */
+  skipped?: string
+}
+
+/** An object of a foreign JSON document. */
+export type JsonObject = Record<string, unknown>
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Nested member, undefined if missing. */
+export const memberAt = (value: unknown, ...path: (string | number)[]): unknown =>
+  path.reduce<unknown>((inner, name) => (inner as JsonObject | undefined)?.[name], value ?? undefined)
+
+/** Non-empty text, otherwise undefined. */
+export const nonEmptyText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined
+
+/** Members that are set. */
+export const definedMembers = (values: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null))

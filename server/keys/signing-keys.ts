@@ -1,0 +1,192 @@
+import { type CryptoKey, exportJWK, generateKeyPair, importJWK } from 'jose'
+import type { ClientSession, Collection, Db } from 'mongodb'
+import { newId } from '../../records/store/documents/ids.ts'
+import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import type { JsonWebKey } from '../../schemas/accounts/login.ts'
+import { createKeyEncryption, type KeyEncryption } from './key-encryption.ts'
+
+export const SIGNING_ALGORITHM = 'ES256'
+
+interface StoredKey {
+  _id: string
+  publicKey: JsonWebKey
+  /** Private key, encrypted with a key from the configuration. */
+  sealed: string
+  createdAt: Date
+  /** Set when a newer key signs. After this time all tokens of the key have expired. */
+  expiresAt?: Date
+}
+
+interface SigningKey {
+  kid: string
+  key: CryptoKey
+}
+
+export interface SigningKeys {
+  current(): Promise<SigningKey>
+  /** Public key; undefined for an unknown or removed id. */
+  findVerificationKey(kid: string): Promise<CryptoKey | undefined>
+  /** Public keys of tokens that may still be valid, newest first. */
+  publicKeys(): Promise<JsonWebKey[]>
+  /** Creates a new key; all instances sign with it within a minute. */
+  rotate(): Promise<void>
+}
+
+export interface SigningKeyOptions {
+  db: Db
+  seal: KeyEncryption
+  /** Maximum age of a signing key in days. */
+  maxAgeDays: number
+  /** Lifetime of a token in seconds. */
+  tokenLifetime: number
+  clock: () => Date
+}
+
+type NewKeyOptions = Omit<SigningKeyOptions, 'maxAgeDays'>
+
+const signingKeysOf = (db: Db): Collection<StoredKey> => db.collection<StoredKey>('auth.signing_keys')
+
+/** Encryption of the private keys with KEY_ENCRYPTION_KEY. */
+export const signingKeySeal = (keyEncryptionKey: string): KeyEncryption =>
+  createKeyEncryption(keyEncryptionKey, 'signing keys')
+
+const DAY_MS = 24 * 3_600_000
+/** Maximum age of cached keys; new keys of other instances are used within this time. */
+const KEY_REFRESH_INTERVAL_MS = 60_000
+/** Minimum interval between reloads because of tokens with unknown key ids. */
+const KEY_RETRY_INTERVAL_MS = 1_000
+
+/** Cached keys. */
+interface LoadedKeys {
+  at: number
+  current: SigningKey
+  verifying: Map<string, CryptoKey>
+  publicKeys: JsonWebKey[]
+}
+
+/**
+ * Opens the signing keys of access tokens. They are created when needed and stored in the database for all
+ * instances, with the private keys encrypted. A replaced key stays published until its last token has
+ * expired.
+ * @see docs/decisions/tokens.md
+ */
+export async function openSigningKeys(options: SigningKeyOptions): Promise<SigningKeys> {
+  const { db, clock } = options
+  const keys = signingKeysOf(db)
+  await syncIndexes(keys, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
+  let loading: Promise<LoadedKeys> | undefined
+  let loaded = await loadKeys(keys, options)
+
+  const fresh = async (maxAgeMs: number): Promise<LoadedKeys> => {
+    if (clock().getTime() - loaded.at < maxAgeMs) return loaded
+    loading ??= loadKeys(keys, options, loaded.current).finally(() => {
+      loading = undefined
+    })
+    loaded = await loading
+    return loaded
+  }
+  return {
+    current: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).current,
+    findVerificationKey: async (kid) =>
+      (await fresh(KEY_REFRESH_INTERVAL_MS)).verifying.get(kid) ??
+      (await fresh(KEY_RETRY_INTERVAL_MS)).verifying.get(kid),
+    publicKeys: async () => (await fresh(KEY_REFRESH_INTERVAL_MS)).publicKeys,
+    rotate: async () => {
+      await createKey(keys, options)
+      loaded = await loadKeys(keys, options)
+    },
+  }
+}
+
+async function loadKeys(
+  keys: Collection<StoredKey>,
+  options: SigningKeyOptions,
+  known?: SigningKey,
+): Promise<LoadedKeys> {
+  const now = options.clock()
+  const usable = () =>
+    keys
+      .find({ $or: [{ expiresAt: { $exists: false } }, { expiresAt: { $gt: now } }] })
+      .sort({ createdAt: -1, _id: 1 })
+      .toArray()
+  let stored = await usable()
+  const newest = stored[0]
+  const tooOld = newest && now.getTime() - newest.createdAt.getTime() > options.maxAgeDays * DAY_MS
+  let current = newest && !tooOld ? await decryptKey(newest, options.seal, known) : undefined
+  if (!current) {
+    current = await createKey(keys, options)
+    stored = await usable()
+  }
+  const verifying = await Promise.all(
+    stored.map(async ({ _id, publicKey }) => [_id, (await importJWK(publicKey)) as CryptoKey] as const),
+  )
+  return {
+    at: now.getTime(),
+    current,
+    verifying: new Map(verifying),
+    publicKeys: stored.map(({ publicKey }) => publicKey),
+  }
+}
+
+/** @returns true also when there are no keys */
+export async function opensSigningKeys(db: Db, seal: KeyEncryption): Promise<boolean> {
+  const stored = await signingKeysOf(db).find().toArray()
+  return stored.length === 0 || stored.some(({ sealed }) => seal.decrypt(sealed) !== undefined)
+}
+
+/**
+ * Re-encrypts the private keys. A key that cannot be decrypted stays unchanged and verifies until it expires.
+ */
+export async function resealSigningKeys(
+  db: Db,
+  session: ClientSession,
+  former: KeyEncryption,
+  seal: KeyEncryption,
+): Promise<void> {
+  for (const { _id, sealed } of await signingKeysOf(db).find({}, { session }).toArray()) {
+    const plain = former.decrypt(sealed)
+    const $set = { sealed: seal.encrypt(plain ?? '') }
+    if (plain !== undefined) await signingKeysOf(db).updateOne({ _id }, { $set }, { session })
+  }
+}
+
+/** Replaces keys that cannot be decrypted any more. */
+export async function replaceSigningKeys(session: ClientSession, options: NewKeyOptions): Promise<void> {
+  await createKey(signingKeysOf(options.db), options, session)
+}
+
+/** Decrypts a private key. If it was encrypted under another configuration, a new key replaces it. */
+async function decryptKey(
+  { _id, sealed }: StoredKey,
+  seal: KeyEncryption,
+  known: SigningKey | undefined,
+): Promise<SigningKey | undefined> {
+  // The key may have been re-encrypted; a running instance continues to sign with it.
+  if (known?.kid === _id) return known
+  const jwk = seal.decrypt(sealed)
+  if (jwk === undefined) return undefined
+  return { kid: _id, key: (await importJWK(JSON.parse(jwk), SIGNING_ALGORITHM)) as CryptoKey }
+}
+
+/** Creates the new signing key and sets the expiry of the others. */
+async function createKey(
+  keys: Collection<StoredKey>,
+  { seal, clock, tokenLifetime }: NewKeyOptions,
+  session?: ClientSession,
+): Promise<SigningKey> {
+  const inSession = session ? { session } : {}
+  const now = clock()
+  const kid = newId()
+  const pair = await generateKeyPair(SIGNING_ALGORITHM, { extractable: true })
+  const { kty, crv, x, y } = await exportJWK(pair.publicKey)
+  const publicKey = { kty, crv, x, y, alg: SIGNING_ALGORITHM, use: 'sig', kid } as JsonWebKey
+  const sealed = seal.encrypt(JSON.stringify(await exportJWK(pair.privateKey)))
+  await keys.insertOne({ _id: kid, publicKey, sealed, createdAt: now }, inSession)
+  const lastUse = now.getTime() + KEY_REFRESH_INTERVAL_MS + tokenLifetime * 1000
+  await keys.updateMany(
+    { _id: { $ne: kid }, createdAt: { $lte: now }, expiresAt: { $exists: false } },
+    { $set: { expiresAt: new Date(lastUse + KEY_REFRESH_INTERVAL_MS) } },
+    inSession,
+  )
+  return { kid, key: pair.privateKey }
+}

@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import type { ClientSession, Collection, Db } from 'mongodb'
+import type { SendMail } from '../../records/accounts/user/mails.ts'
+import { hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import { startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
+import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Log } from '../telemetry/log.ts'
+import { type Metrics, observeGauge } from '../telemetry/metrics.ts'
+import { APP_NAME, type TemplateName } from './mail-templates.ts'
+import type { MailTransport } from './mail-transport.ts'
+import { renderMail } from './render-mail.ts'
+
+/** A mail: template, language of the reader, and values for the template. */
+interface Mail {
+  to: string | { mvUid: string }
+  template: TemplateName
+  language?: string | undefined
+  data: Record<string, string>
+}
+
+export interface MailQueue {
+  /** Queues a mail and resolves once it is stored: within a transaction, when and if that is committed. */
+  enqueue(mail: Mail, session?: ClientSession): Promise<void>
+  close(): Promise<void>
+}
+
+interface QueuedMail extends Mail {
+  _id: string
+  attempts: number
+  /** True if the mail has been counted for the hourly limit of its reader. */
+  counted?: true
+  createdAt: Date
+  /** Time of the next attempt; absent after the last one. */
+  dueAt?: Date
+  abandonedAt?: Date
+  lastFailure?: string
+}
+
+interface MailQueueDependencies {
+  transport: MailTransport
+  spend: RateLimiter
+  log: Log
+  metrics: Metrics
+  mailboxOf(mvUid: string): Promise<{ to: string; language: string | undefined } | undefined>
+  /** Returns the language of the owner of an address. */
+  languageOf(address: string): Promise<string | undefined>
+}
+
+type AddressedMail = QueuedMail & { to: string }
+
+/** Lease of a mail; afterwards another instance tries. */
+const LEASE_MS = 60_000
+const POLL_INTERVAL_MS = 5_000
+/** Attempts after 5 s, 10 s, 20 s … up to an hour apart: about two days in all. */
+const MAX_ATTEMPTS = 58
+const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)
+
+/**
+ * Opens the mail queue. Mails wait in the database, so a slow or dead mail server neither delays requests nor
+ * loses mails. Instances share the work: one that takes a mail moves its `dueAt` past its lease.
+ */
+export async function openMailQueue(db: Db, post: MailQueueDependencies): Promise<MailQueue> {
+  const mails = db.collection<QueuedMail>('mails')
+  await syncIndexes(mails, [
+    { key: { dueAt: 1 }, name: 'due' },
+    { key: { abandonedAt: 1 }, name: 'abandoned', expireAfterSeconds: 30 * 86_400 },
+  ])
+  countWaitingMails(mails, post.metrics)
+
+  const sending = startPeriodicTask(
+    POLL_INTERVAL_MS,
+    async (ending) => {
+      while (!ending.aborted && (await sendNextMail(mails, post)));
+    },
+    (err) => post.log.error({ err }, 'The mail queue cannot be read'),
+  )
+  const keeping = new Set<Promise<unknown>>()
+  return {
+    enqueue: async (mail, session) => {
+      const now = new Date()
+      const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
+      const kept = mails.insertOne(queued, session ? { session } : {}).finally(() => keeping.delete(kept))
+      keeping.add(kept)
+      await kept
+      if (session) session.once('ended', () => sending.wake())
+      else sending.wake()
+    },
+    close: async () => {
+      // Parse Server does not await its mails, so some may arrive during shutdown.
+      await Promise.allSettled(keeping)
+      await sending.stop()
+      post.transport.close()
+    },
+  }
+}
+
+/** The queue in the form for the stores. */
+export const toSendMail =
+  (queue: MailQueue): SendMail =>
+  ({ data, ...mail }, session) =>
+    queue.enqueue({ ...mail, data: { appName: APP_NAME, ...data } }, session)
+
+/**
+ * Sends one mail that is due.
+ * @returns true if there was one
+ */
+async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDependencies): Promise<boolean> {
+  const { transport, log, metrics } = post
+  const now = Date.now()
+  const taken = await mails.findOneAndUpdate(
+    { dueAt: { $lte: new Date(now) } },
+    { $set: { dueAt: new Date(now + LEASE_MS) }, $inc: { attempts: 1 } },
+    { sort: { dueAt: 1 }, returnDocument: 'after' },
+  )
+  if (!taken) return false
+  const mail = await resolveAddress(mails, taken, post)
+  if (!mail) return true
+  if (!mail.counted && !(await isWithinMailLimit(mails, mail, post))) return true
+  try {
+    const language = mail.language ?? (await post.languageOf(mail.to))
+    await transport.send({ to: mail.to, ...renderMail(mail.template, language, mail.data) })
+    await mails.deleteOne({ _id: mail._id })
+    metrics.mails.inc({ outcome: 'sent' })
+  } catch (error) {
+    const abandoned = mail.attempts >= MAX_ATTEMPTS
+    const lastFailure = String((error as { code?: unknown }).code ?? (error as Error).name)
+    await mails.updateOne(
+      { _id: mail._id },
+      abandoned
+        ? { $set: { lastFailure, abandonedAt: new Date() }, $unset: { dueAt: 1 } }
+        : { $set: { lastFailure, dueAt: new Date(Date.now() + backoffDelayMs(mail.attempts)) } },
+    )
+    metrics.mails.inc({ outcome: abandoned ? 'abandoned' : 'failed' })
+    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail could not be sent')
+  }
+  return true
+}
+
+/**
+ * Looks up the address of a user only now. So neither the response to the sender nor its duration reveals
+ * whether the user exists.
+ */
+async function resolveAddress(
+  mails: Collection<QueuedMail>,
+  mail: QueuedMail,
+  { mailboxOf }: MailQueueDependencies,
+): Promise<AddressedMail | undefined> {
+  const { _id, to } = mail
+  if (typeof to === 'string') return { ...mail, to }
+  const mailbox = await mailboxOf(to.mvUid)
+  if (mailbox) return { ...mail, ...mailbox }
+  await mails.deleteOne({ _id })
+  return undefined
+}
+
+/** Mails that anybody can request repeatedly: the reader already has five, or can ask again later. */
+const REQUESTED_TEMPLATES: readonly TemplateName[] = [
+  'verify-email',
+  'reset-password',
+  'account-exists',
+  'confirm-address',
+  'pending-ehr',
+]
+
+/**
+ * Counts a mail once, even if it is sent repeatedly. The limit keeps others from flooding a mailbox. Under a
+ * flood, mails about real events are delayed, not lost.
+ */
+async function isWithinMailLimit(
+  mails: Collection<QueuedMail>,
+  { _id, to, template }: AddressedMail,
+  { spend, metrics }: MailQueueDependencies,
+): Promise<boolean> {
+  try {
+    await spend('mail', hashedKey(to))
+    await mails.updateOne({ _id }, { $set: { counted: true } })
+    return true
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.error === 'TooManyRequests')) throw error
+    if (REQUESTED_TEMPLATES.includes(template)) {
+      await mails.deleteOne({ _id })
+      metrics.mails.inc({ outcome: 'dropped' })
+    } else {
+      const dueAt = new Date(Date.now() + (error.retryAfter ?? 0) * 1000)
+      await mails.updateOne({ _id }, { $set: { dueAt, attempts: 0 } })
+    }
+    return false
+  }
+}
+
+function countWaitingMails(mails: Collection<QueuedMail>, metrics: Metrics): void {
+  const waiting = { dueAt: { $exists: true } }
+  observeGauge(metrics, { name: 'mails_waiting', help: 'Mails that are not sent yet' }, () =>
+    mails.countDocuments(waiting),
+  )
+  const oldest = { name: 'mails_oldest_seconds', help: 'How long the oldest of them has waited' }
+  observeGauge(metrics, oldest, async () => {
+    const mail = await mails.findOne(waiting, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
+    return mail ? (Date.now() - mail.createdAt.getTime()) / 1000 : 0
+  })
+}

@@ -1,0 +1,39 @@
+import accountExists from './templates/account-exists.json' with { type: 'json' }
+import addressChanged from './templates/address-changed.json' with { type: 'json' }
+import chat from './templates/chat.json' with { type: 'json' }
+import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
+import invitation from './templates/invitation.json' with { type: 'json' }
+import participation from './templates/participation.json' with { type: 'json' }
+import pendingEhr from './templates/pending-ehr.json' with { type: 'json' }
+import resetPassword from './templates/reset-password.json' with { type: 'json' }
+import verifyEmail from './templates/verify-email.json' with { type: 'json' }
+
+/** Name of the service in its mails. */
+export const APP_NAME = 'Health Record Service'
+
+/**
+ * Text of a mail in one language; `{{name}}` is replaced by a value. The link is between `before` and
+ * `after`.
+ */
+export interface MailTemplate {
+  subject: string
+  before: string[]
+  /** Text of the link to `{{link}}`. */
+  action?: string
+  after: string[]
+}
+
+/** All mails of the service in each language; English replaces a missing language. */
+export const mailTemplates = {
+  'account-exists': accountExists,
+  'address-changed': addressChanged,
+  chat,
+  'confirm-address': confirmAddress,
+  invitation,
+  participation,
+  'pending-ehr': pendingEhr,
+  'reset-password': resetPassword,
+  'verify-email': verifyEmail,
+} satisfies Record<string, Record<'en' | 'nl', MailTemplate>>
+
+export type TemplateName = keyof typeof mailTemplates

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import nodemailer from 'nodemailer'
+import type { Config } from '../config/config.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { RenderedMail } from './render-mail.ts'
+
+export interface MailTransport {
+  /** Delivers one mail; rejects if it was not accepted. */
+  send(mail: RenderedMail & { to: string }): Promise<void>
+  close(): void
+}
+
+/** Uses the mail server of SMTP_URL; without one, files in the outbox and links in the log. */
+export function createMailTransport(config: Config, log: Log): MailTransport {
+  return config.smtpUrl
+    ? createSmtpTransport(config.smtpUrl, config.mailFrom)
+    : createOutboxTransport(config, log)
+}
+
+/** Keeps a few connections open, encrypts if the server supports it, and waits for 20 s at most. */
+function createSmtpTransport(url: string, from: string): MailTransport {
+  const transporter = nodemailer.createTransport(
+    {
+      url,
+      pool: true,
+      maxConnections: 4,
+      connectionTimeout: 10_000,
+      greetingTimeout: 10_000,
+      socketTimeout: 20_000,
+    },
+    { from },
+  )
+  return {
+    send: async (mail) => {
+      await transporter.sendMail(toSingleRecipient(mail))
+    },
+    close: () => transporter.close(),
+  }
+}
+
+function createOutboxTransport(config: Config, log: Log): MailTransport {
+  const directory = join(config.dataDir, 'outbox')
+  const transporter = nodemailer.createTransport(
+    { streamTransport: true, buffer: true },
+    { from: config.mailFrom },
+  )
+  return {
+    send: async (mail) => {
+      const { message } = await transporter.sendMail(toSingleRecipient(mail))
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const file = join(
+        directory,
+        `${new Date().toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`,
+      )
+      // Readers of the outbox see complete mails only.
+      await writeFile(`${file}.part`, message as Buffer, { mode: 0o600 })
+      await rename(`${file}.part`, file)
+      log.info(
+        { file, link: /https?:\/\/\S+/.exec(mail.text)?.[0] },
+        'No SMTP_URL: mail written to the outbox',
+      )
+    },
+    close: () => transporter.close(),
+  }
+}
+
+/** Addresses exactly one recipient: in a string, a comma would separate two. */
+const toSingleRecipient = (mail: RenderedMail & { to: string }) => ({
+  ...mail,
+  to: { name: '', address: mail.to },
+})

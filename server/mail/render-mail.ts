@@ -1,0 +1,49 @@
+import { type MailTemplate, mailTemplates, type TemplateName } from './mail-templates.ts'
+
+export interface RenderedMail {
+  subject: string
+  text: string
+  html: string
+}
+
+/**
+ * Renders a template as text and HTML.
+ * @param language a language tag; its region is ignored (`nl-BE` is `nl`)
+ * @throws Error when a value of the template is missing
+ */
+export function renderMail(
+  name: TemplateName,
+  language: string | undefined,
+  data: Record<string, string>,
+): RenderedMail {
+  const wanted = language?.toLowerCase().split('-')[0]
+  const chosen = wanted === 'nl' ? 'nl' : 'en'
+  const { subject, before, action, after }: MailTemplate = mailTemplates[name][chosen]
+  const plain = (line: string) => fillTemplate(line, data)
+  const paragraphs = (lines: string[]) =>
+    lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeHtml(line)}</p>`]))
+  const link = action && `<p><a href="${escapeHtml(plain('{{link}}'))}">${escapeHtml(plain(action))}</a></p>`
+  return {
+    subject: plain(subject),
+    text: [...before, ...(action ? ['{{link}}'] : []), ...after].map(plain).filter(Boolean).join('\n\n'),
+    html: [
+      `<!doctype html><html lang="${chosen}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
+      ...paragraphs(before),
+      ...(link ? [link] : []),
+      ...paragraphs(after),
+      '</body></html>',
+    ].join('\n'),
+  }
+}
+
+function fillTemplate(text: string, data: Record<string, string>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = Object.hasOwn(data, name) ? data[name] : undefined
+    if (value === undefined) throw new Error(`The mail needs the value ${name}`)
+    return value
+  })
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

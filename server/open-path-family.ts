@@ -1,0 +1,113 @@
+import packageJson from '../package.json' with { type: 'json' }
+import type { Services } from '../path-api/operation/services.ts'
+import { startPage } from '../path-api/pages/start-page.ts'
+import { recordPathOf } from '../path-api/record-paths.ts'
+import { healthOperations } from '../path-api/resources/health.ts'
+import type { PathApiOptions } from '../path-api/router.ts'
+import type { RateLimiter } from '../records/limits/rate-limiter.ts'
+import type { ChangeFeed } from '../records/live/change-feed.ts'
+import { Subscriptions } from '../records/live/subscriptions.ts'
+import type { Database } from '../records/store/documents/database.ts'
+import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
+import type { Config } from './config/config.ts'
+import type { DatabaseConnection } from './database/database-connection.ts'
+import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
+import type { RecordServices } from './open-records.ts'
+import type { Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+
+export interface PathFamilyDependencies {
+  config: Config
+  publicUrl: string
+  log: Log
+  metrics: Metrics
+  database: DatabaseConnection
+  mails: MailQueue
+  records: RecordServices['records']
+  services: RecordServices['services']
+  tail: ChangeFeed
+  spend: RateLimiter
+  draining: () => boolean
+}
+
+export interface PathFamily {
+  options: PathApiOptions
+  /** undefined in the open test environment. */
+  accounts?: OpenAccounts
+  /** Ends streams and other work that would not end by itself. */
+  drain(): Promise<void>
+  /** Waits for background tasks. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the path family; Parse Server must have started. The open test environment has only the probes and
+ * the start page.
+ */
+export async function openPathFamily(parts: PathFamilyDependencies): Promise<PathFamily> {
+  const { config, database } = parts
+  const readiness = async () => ({
+    service: !parts.draining(),
+    database: await isDatabaseResponding(database),
+  })
+  if (config.open) {
+    const services = { readiness, publicUrl: parts.publicUrl, open: true } as Partial<Services> as Services
+    const operations = [...startPage, ...healthOperations]
+    return { options: { ...createPathApiOptions(parts, services), operations, open: true }, ...NO_ACCOUNTS }
+  }
+  const { profiles, carePlans, ehrs, chats } = parts.services
+  const accounts = await openAccounts({
+    ...parts,
+    sendMail: toSendMail(parts.mails),
+    belongings: [
+      (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
+      (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
+      (session, mvUid) => ehrs.forgetCreator(session, mvUid),
+      (session, mvUid) => chats.marks.forget(session, mvUid),
+    ],
+  })
+  const { publicUrl, records, tail, log } = parts
+  const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
+    log.error({ err }, 'Those who follow changes could not be looked after'),
+  )
+  const own = { readiness, publicUrl, open: false, addressOf: recordPathOf, changes }
+  const services = { ...own, ...parts.services, ...accounts.services }
+  return {
+    options: createPathApiOptions(parts, services, accounts),
+    accounts,
+    drain: () => changes.end(),
+    close: () => accounts.close(),
+  }
+}
+
+const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }
+
+function createPathApiOptions(
+  { config, publicUrl, log, database, spend }: PathFamilyDependencies,
+  services: Services,
+  accounts?: OpenAccounts,
+): PathApiOptions {
+  return {
+    services,
+    tokens: {
+      authenticate: accounts?.authenticate ?? (async () => undefined),
+      ownOrigins: [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])],
+      tokenFromQuery: config.tokenInQuery === 'accepted',
+    },
+    db: database.db,
+    log,
+    spend,
+    corsOrigins: config.corsOrigins ?? [],
+    version: packageJson.version,
+    checking: !config.production,
+  }
+}
+
+async function isDatabaseResponding({ db }: Database): Promise<boolean> {
+  try {
+    await db.command({ ping: 1 }, { timeoutMS: 2_000 })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,324 @@
+import type { TObject } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type { IndexDescription } from 'mongodb'
+import type { Services } from '../path-api/operation/services.ts'
+import type { SendMail } from '../records/accounts/user/mails.ts'
+import { CarePlans } from '../records/care-plans/care-plans.ts'
+import { CarePlanTemplates } from '../records/care-plans/templates/care-plan-templates.ts'
+import { Aggregates } from '../records/charts/aggregates/aggregates.ts'
+import { Graphs } from '../records/charts/graphs.ts'
+import { Timelines } from '../records/charts/timeline.ts'
+import { Chats } from '../records/chat/chats.ts'
+import { Reminders } from '../records/chat/reminders.ts'
+import { AdverseReaction } from '../records/conditions/adverse-reaction.ts'
+import { Device } from '../records/conditions/device.ts'
+import { NaturallyKeyedRecords } from '../records/conditions/naturally-keyed-records.ts'
+import { EhrRecords, type ParentChecks } from '../records/ehr-records/ehr-records.ts'
+import type { ClassKind } from '../records/ehr-records/kind.ts'
+import { ehrCreatorsOf } from '../records/ehrs/creation/ehr-creation.ts'
+import { contentsDeletionJobs } from '../records/ehrs/deletion/cascading-deletion.ts'
+import { ehrVisibilityJobs } from '../records/ehrs/deletion/deleted-ehrs.ts'
+import { Ehrs } from '../records/ehrs/ehrs.ts'
+import { Events } from '../records/events/events.ts'
+import {
+  attachableCollectionOf,
+  CLASS_NAMES,
+  classKindOf,
+  containedCollections,
+  MEASUREMENT_KINDS,
+} from '../records/kinds.ts'
+import { changeLogIndexes } from '../records/live/change-log.ts'
+import { PlanThresholdStore } from '../records/measurements/alerts/plan-threshold-store.ts'
+import { MeasurementBatches } from '../records/measurements/measurement-batches.ts'
+import { MeasurementsWithChange } from '../records/measurements/measurements-with-change.ts'
+import { Queries } from '../records/openehr/aql/queries.ts'
+import { StoredQueries } from '../records/openehr/aql/stored-queries.ts'
+import { Composition } from '../records/openehr/composition-record.ts'
+import { Compositions } from '../records/openehr/compositions/compositions.ts'
+import { EhrStatuses } from '../records/openehr/ehr-status/ehr-statuses.ts'
+import { measurementTemplates } from '../records/openehr/measurement-mapping/measurement-templates.ts'
+import { ArchetypeStore } from '../records/openehr/templates/archetype-store.ts'
+import { TemplateStore } from '../records/openehr/templates/template-store.ts'
+import { Profiles } from '../records/profiles/profiles.ts'
+import { profileStatesOf } from '../records/profiles/storage/profile-lock.ts'
+import { TextPacks } from '../records/questionnaires/text-packs.ts'
+import { auditIndexes, openAuditLog } from '../records/store/audit/audit-log.ts'
+import { checkpointCollection, removeEntriesBefore } from '../records/store/audit/checkpoints.ts'
+import type { Backfill, BackfillProgress } from '../records/store/backfill/backfill.ts'
+import { type PeriodicTask, startPeriodicTask } from '../records/store/batching/periodic-task.ts'
+import { createCollection, syncIndexes } from '../records/store/documents/indexes.ts'
+import { jobCollection } from '../records/store/jobs/background-jobs.ts'
+import { EhrLocks, ehrLockCollection } from '../records/store/writing/ehr-locks.ts'
+import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
+import type { StoreContext } from '../records/store/writing/transaction.ts'
+import { TypeDefinitions } from '../records/types/type-definitions.ts'
+import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
+import { Occurrence } from '../records/user-data/occurrence.ts'
+import { Measurement } from '../records/user-data/typed-measurement.ts'
+import { UserData } from '../records/user-data/user-data.ts'
+import type { Config } from './config/config.ts'
+import type { DatabaseConnection } from './database/database-connection.ts'
+import { readJsonFiles } from './json-files.ts'
+import type { Log } from './telemetry/log.ts'
+import { createMetrics, type Metrics, observeAudit, observeGauge } from './telemetry/metrics.ts'
+
+export interface RecordServices {
+  records: StoreContext
+  services: Pick<
+    Services,
+    | 'profiles'
+    | 'ehrs'
+    | 'carePlans'
+    | 'events'
+    | 'reactions'
+    | 'devices'
+    | 'textPacks'
+    | 'templates'
+    | 'archetypes'
+    | 'compositions'
+    | 'queries'
+    | 'storedQueries'
+    | 'ehrStatuses'
+    | 'batches'
+    | 'thresholds'
+    | 'timelines'
+    | 'graphs'
+    | 'types'
+    | 'userData'
+    | 'aggregates'
+    | 'chats'
+    | 'recordsOf'
+  >
+  close(): Promise<void>
+}
+
+/** Opens the audit log and the stores of the path family, and creates their indexes. */
+export async function openRecords(
+  { client, db, underWay, backfill }: Pick<DatabaseConnection, 'client' | 'db' | 'underWay' | 'backfill'>,
+  config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates' | 'textPacks'>,
+  log: Log,
+  sendMail: SendMail,
+  metrics = createMetrics(),
+): Promise<RecordServices> {
+  const clock = () => new Date()
+  const onFault = (err: unknown) => log.error({ err }, 'The audit’s chain heads could not be signed')
+  const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
+  const oldEntries = startAuditRetention(db, config, log)
+  const records: StoreContext = {
+    ...{ client, db, clock, audit, contents: containedCollections, jobs: underWay, ehrLocks: new EhrLocks() },
+    ...{ recentRemovals: new RecentRemovals(), definitions: new LRUCache({ max: 1000, ttl: CACHE_TTL_MS }) },
+    notifyOfPendingEhr: (mvUid, session) =>
+      sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
+  }
+  const ehrs = new Ehrs(records)
+  const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
+  const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
+  const carePlans = new CarePlans(records, ehrs, sendMail, planTemplates)
+  const events = new Events(records, carePlans.parentChecks)
+  const reactions = new NaturallyKeyedRecords(records, AdverseReaction, carePlans.parentChecks)
+  const devices = new NaturallyKeyedRecords(records, Device, carePlans.parentChecks)
+  const openehr = openOpenEhr(records, ehrs)
+  const types = openTypes(records)
+  const given = { events, reactions, devices }
+  const charts = openCharts(records, carePlans.parentChecks)
+  const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
+  const kept = [...Object.values(given), ...Object.values(carePlans.stores)]
+  const registered = openRecordsOfKinds(records, carePlans.parentChecks, kept)
+  const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
+  const batches = new MeasurementBatches(records, carePlans.parentChecks, recordsOf)
+  const chats = openChats(records, own.profiles)
+  const ofUsers = openUserData(records, batches, recordsOf)
+  const services = {
+    ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
+    recordsOf: recordsOf as Services['recordsOf'],
+  }
+  const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
+  const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
+  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
+  await addBuiltIns(types, openehr)
+  const filling = await startBackfill(backfill, records, log, metrics)
+  const running = await startBackgroundWork(records, underWay, { ...own, chats, sendMail }, log)
+  const close = async () => {
+    for (const loop of [filling, running, oldEntries]) await loop?.stop()
+    await audit.close()
+  }
+  return { records, services, close }
+}
+
+/** Adds missing built-in data. */
+async function addBuiltIns(
+  types: ReturnType<typeof openTypes>,
+  { templates }: ReturnType<typeof openOpenEhr>,
+) {
+  for (const family of Object.values(types)) await family.addBuiltIn()
+  await templates.addBuiltIn(measurementTemplates(MEASUREMENT_KINDS))
+}
+
+const PENDING_DOCUMENTS_GAUGE = {
+  name: 'derived_data_pending_documents',
+  help: 'Documents of another version of the service whose derived fields are not brought up to date yet',
+}
+
+const sumCounts = (counts: Iterable<number>): number => [...counts].reduce((sum, count) => sum + count, 0)
+
+/** Starts the backfill of derived fields that another version of the service has stored. */
+async function startBackfill(
+  backfill: Backfill,
+  records: StoreContext,
+  log: Log,
+  metrics: Metrics,
+): Promise<PeriodicTask> {
+  await backfill.open(records)
+  const documents = sumCounts(backfill.remaining.values())
+  observeGauge(metrics, PENDING_DOCUMENTS_GAUGE, async () => sumCounts(backfill.remaining.values()))
+  if (documents > 0)
+    log.info({ documents }, 'Bringing stored data up to date; queries that need it get 503 until then')
+  const tell = ({ failed, ...progress }: BackfillProgress) => {
+    log.info(progress, 'Stored data is being brought up to date')
+    if (failed > 0) log.error({ ...progress, failed }, 'Documents that could not be brought up to date')
+  }
+  return backfill.start(tell, (err) => log.error({ err }, 'Stored data could not be brought up to date'))
+}
+
+/** Starts background work: jobs, start and end of participations, mails. */
+async function startBackgroundWork(
+  records: StoreContext,
+  underWay: DatabaseConnection['underWay'],
+  { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
+  log: Log,
+): Promise<{ stop(): Promise<void> }> {
+  const jobs = { ...ehrVisibilityJobs(records), ...contentsDeletionJobs(records), ...carePlans.jobs }
+  const works = await underWay.startPolling(records, jobs, (err) =>
+    log.error({ err }, 'A work of several steps could not go on'),
+  )
+  const changes = startPeriodicTask(
+    SECOND_MS,
+    () => carePlans.participants.applyDueAccessChanges(),
+    (err) => log.error({ err }, 'The access of participants could not be updated'),
+  )
+  const reminders = new Reminders(chats, sendMail)
+  const mails = startPeriodicTask(
+    MINUTE_MS,
+    () => reminders.send(records.clock()),
+    (err) => log.error({ err }, 'Nobody could be reminded of chat messages'),
+  )
+  const stop = async () => {
+    await mails.stop()
+    await changes.stop()
+    await works.stop()
+  }
+  return { stop }
+}
+
+/** Opens the chat. */
+const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
+  new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
+
+/** Opens the stores of user data. */
+function openUserData(
+  records: StoreContext,
+  batches: MeasurementBatches,
+  recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
+) {
+  const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
+  const userData = new UserData(records, batches, kinds)
+  return { userData, aggregates: new Aggregates(records, userData) }
+}
+
+/** Opens the type definitions. */
+const openTypes = (records: StoreContext) => ({
+  data: new TypeDefinitions(
+    records,
+    'data',
+    MEASUREMENT_KINDS.map(({ path }) => path),
+  ),
+  event: new TypeDefinitions(records, 'event'),
+  device: new TypeDefinitions(records, 'device'),
+})
+
+/** Opens the openEHR stores. */
+function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
+  const templates = new TemplateStore(records)
+  return {
+    ...{ templates, archetypes: new ArchetypeStore(records, templates) },
+    compositions: new Compositions(records, templates, MEASUREMENT_KINDS),
+    ehrStatuses: new EhrStatuses(records, ehrs),
+    storedQueries: new StoredQueries(records),
+  }
+}
+
+const openQueries = (records: StoreContext, backfill: Backfill) =>
+  new Queries(records, MEASUREMENT_KINDS, () => !backfill.isPending(Composition.collection))
+
+/** Opens charts and thresholds. */
+function openCharts(records: StoreContext, holders: ParentChecks) {
+  const timelines = new Timelines(records, holders, CLASS_NAMES.map(classKindOf))
+  const typed = (name: string) => findThresholdTarget(records, name)
+  const thresholds = new PlanThresholdStore(records, holders, MEASUREMENT_KINDS, typed)
+  return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
+}
+
+/** Opens the store of every kind in the table; kinds with their own store are passed in. */
+function openRecordsOfKinds(
+  records: StoreContext,
+  holders: ParentChecks,
+  own: readonly unknown[],
+): Map<string, EhrRecords<TObject, string>> {
+  const given = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
+  const opened = (kind: ClassKind) =>
+    kind.comparison
+      ? new MeasurementsWithChange(records, kind, holders, kind.comparison)
+      : new EhrRecords(records, kind, holders)
+  return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKindOf(name))]))
+}
+
+/** Creates the collections of transactions before the first one. */
+async function makeCollections(
+  db: DatabaseConnection['db'],
+  indexed: readonly [collection: string, indexes: IndexDescription[]][],
+  log: Log,
+): Promise<void> {
+  const steps = jobCollection({ db })
+  const plain = [
+    checkpointCollection(db),
+    ehrLockCollection({ db }),
+    ehrCreatorsOf({ db }),
+    profileStatesOf({ db }),
+    steps,
+  ]
+  for (const { collectionName } of plain) await createCollection(db, collectionName)
+  const all = [...changeLogIndexes(db), ...indexed]
+  for (const [at, [name, indexes]] of all.entries()) {
+    const collection = db.collection(name)
+    const tell = async (index: string) => {
+      const documents = await collection.estimatedDocumentCount()
+      const progress = { collection: name, index, documents, step: at + 1, of: all.length }
+      log.info(progress, 'The start makes an index that is new; requests are answered afterwards')
+    }
+    if (indexes.length === 0) await createCollection(db, name)
+    else await syncIndexes(collection, indexes, tell)
+  }
+}
+
+const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
+/** Time for which other instances may not know of a new type version or a removed template. */
+const CACHE_TTL_MS = 2 * SECOND_MS
+const DAY_MS = 86_400_000
+
+/** Removes old audit entries at startup and then once a day. */
+function startAuditRetention(
+  db: DatabaseConnection['db'],
+  { auditKey, auditDays }: Pick<Config, 'auditKey' | 'auditDays'>,
+  log: Log,
+): PeriodicTask | undefined {
+  if (auditDays === undefined) return undefined
+  return startPeriodicTask(
+    DAY_MS,
+    async () => {
+      const removed = await removeEntriesBefore(db, auditKey, new Date(Date.now() - auditDays * DAY_MS))
+      if (removed > 0) log.info({ removed }, 'Old entries of the audit were removed')
+    },
+    (err) => log.error({ err }, 'Old entries of the audit could not be removed'),
+  )
+}

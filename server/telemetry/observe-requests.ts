@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import type { Request, RequestHandler, Response } from 'express'
+import { classFamilyRouteTemplate } from '../../cloud/http/class-family-routes.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+
+/**
+ * Gives every request an id (that of the caller if it is well-formed), a log line and metrics. They contain
+ * only method, route template, status, reason and duration, because paths and queries contain ids of
+ * patients.
+ * @param lines true to log each request at level info
+ */
+export function observeRequests(log: Log, metrics: Metrics, lines: boolean): RequestHandler {
+  return (req: Request & { id?: unknown }, res, next) => {
+    const begun = performance.now()
+    const requestId = requestIdOf(req)
+    req.id = requestId
+    // Parse passes the headers to triggers.
+    req.headers['x-request-id'] = requestId
+    res.setHeader('X-Request-Id', requestId)
+    res.once('close', () => {
+      const { method } = req
+      const { statusCode: status } = res
+      const ms = performance.now() - begun
+      const route = routeTemplateOf(req, res)
+      metrics.requests.observe({ method, route, status }, ms / 1000)
+      const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
+      if (reason) metrics.refused.inc({ reason })
+      // Errors that require action have already been logged at their origin.
+      const level = status >= 500 ? 'warn' : lines ? 'info' : 'debug'
+      log[level]({ requestId, method, route, status, ms, ...(reason && { reason }) }, 'answered')
+    })
+    next()
+  }
+}
+
+function requestIdOf({ headers }: Request): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID()
+}
+
+/** Route template that the path family's router has recorded, or that of the class family. */
+const routeTemplateOf = ({ originalUrl }: Request, { locals }: Response): string =>
+  locals.route ?? classFamilyRouteTemplate(originalUrl.split('?', 1)[0] ?? '') ?? 'unmatched'

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import type { TSchema } from '@sinclair/typebox'
+import { exampleOf } from '../../path-api/documentation/example.ts'
+import { createOpenApiDocument } from '../../path-api/documentation/openapi-document.ts'
+import { type Operation, pathParameterNames } from '../../path-api/operation/operation.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
+import { createPathMatcher, nameParameters } from '../../path-api/request/path-matcher.ts'
+import { impliedErrors } from '../../path-api/response/problem-document.ts'
+import { errorCatalogue, errorCode } from '../../schemas/errors.ts'
+import { createValidator } from '../../schemas/validation/validators.ts'
+import specified from '../operations.json' with { type: 'json' }
+
+const titleOf = ({ method, path }: { method: string; path: string }) => `${method.toUpperCase()} ${path}`
+const sortLines = (lines: Iterable<string>) => [...lines].sort()
+
+/** The JSON schemas that clients see. */
+function schemasOf({ params, query, body, reply }: Operation): TSchema[] {
+  const schemas = [params, query, body instanceof FormBody ? body.schema : body, reply[1]]
+  return schemas.filter((schema): schema is TSchema => schema !== undefined && !(schema instanceof RawBody))
+}
+
+function forEachMember(schema: TSchema, visit: (member: TSchema, place: string) => void, place = ''): void {
+  visit(schema, place)
+  for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
+    forEachMember(member, visit, `${place}.${name}`)
+  }
+  if (schema.items) forEachMember(schema.items, visit, `${place}[]`)
+  for (const member of schema.anyOf ?? []) forEachMember(member, visit, place)
+}
+
+interface Documented {
+  responses: Record<string, { $ref: string }>
+}
+interface Refusal {
+  content: Record<string, { examples: Record<string, unknown> }>
+}
+const { paths, components } = createOpenApiDocument(operationTable, '0') as {
+  paths: Record<string, Record<string, Documented>>
+  components: { responses: Record<string, Refusal> }
+}
+
+describe('the table of operations', () => {
+  it('contains the operations of the specification, and marks the others as extra', () => {
+    const specifiedTitles = specified
+      .filter(({ family }) => family === 'path')
+      .map(({ method, path }) => titleOf({ method, path: path.replace(/(?<=.)\/$/, '') }))
+    const built = operationTable.filter(({ extra }) => !extra).map(titleOf)
+    assert.deepEqual(sortLines(built), sortLines(specifiedTitles))
+  })
+
+  it('names every operation once, beginning with a verb', () => {
+    assert.equal(new Set(operationTable.map(({ id }) => id)).size, operationTable.length)
+    for (const { id } of operationTable) assert.match(id, /^[a-z]+([A-Z0-9][a-z0-9]*)+$/)
+  })
+
+  it("answers successes with 2xx, or redirects from a page's form", () => {
+    const others = operationTable.filter(({ reply: [status] }) => status < 200 || status > 299)
+    for (const { id, reply, body } of others) assert.ok(reply[0] === 303 && body instanceof FormBody, id)
+  })
+
+  it('routes to every operation: none shadows another', () => {
+    const find = createPathMatcher(operationTable)
+    for (const operation of operationTable) {
+      const values = pathParameterNames(operation.path).map((name) =>
+        String(exampleOf(operation.params.properties[name]!)),
+      )
+      const path = values.reduce((filled, value) => filled.replace(/\{\w+\}/, value), operation.path)
+      const found = find(path)
+      assert.equal(found?.routes.get(operation.method), operation, titleOf(operation))
+      assert.deepEqual(Object.values(nameParameters(operation.path, found?.values ?? [])), values)
+    }
+  })
+
+  for (const operation of operationTable) {
+    describe(`${titleOf(operation)} (${operation.id})`, () => {
+      it('has closed objects and describes every property', () => {
+        for (const schema of schemasOf(operation)) {
+          forEachMember(schema, (member, place) => {
+            if (member.type === 'object' && member.properties) {
+              assert.equal(member.additionalProperties, false, `${place} is open`)
+            }
+            if (/\.\w+$/.test(place)) assert.ok(member.description, `${place} has no description`)
+          })
+        }
+      })
+
+      it('has examples that are valid by its schemas', () => {
+        for (const schema of schemasOf(operation))
+          assert.deepEqual(createValidator(schema)(exampleOf(schema)), [])
+      })
+
+      it('returns the version with a single resource', () => {
+        const [, body, versioned] = operation.reply
+        const single =
+          body !== undefined && !(body instanceof RawBody) && !('items' in (body.properties ?? {}))
+        const changes =
+          operation.method === 'put' || (operation.method === 'post' && operation.reply[0] === 201)
+        if (single && (changes || (operation.method === 'get' && operation.path.endsWith('}')))) {
+          assert.ok(versioned || operation.access === 'public', 'no ETag')
+        }
+      })
+
+      it('documents every error that it may return', () => {
+        const responses = paths[operation.path]?.[operation.method]?.responses
+        for (const name of [...impliedErrors(operation), ...(operation.errors ?? [])]) {
+          const [status] = errorCatalogue[name]
+          const shared = responses?.[status]?.$ref.replace('#/components/responses/', '') ?? ''
+          const examples = components.responses[shared]?.content['application/problem+json']?.examples
+          assert.ok(examples?.[errorCode(name)], `${name} is not documented`)
+        }
+      })
+    })
+  }
+})

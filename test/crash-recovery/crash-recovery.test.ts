@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { startEngine } from '@health-record-service/embedded-mongo/testing'
+import { bySize, isFullSize } from '../harness/test-size.ts'
+import { type CrashableService, createServiceStarter } from './service/crashable-service.ts'
+import { WRITES_BY_FAMILY } from './trials/clinical-writes.ts'
+import { CrashTrials } from './trials/crash-trials.ts'
+
+const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
+
+/** At full size each family has services of its own; otherwise a few writes of both families share some. */
+const WRITE_GROUPS = isFullSize
+  ? Object.entries(WRITES_BY_FAMILY)
+  : [
+      [
+        'both families',
+        Object.values(WRITES_BY_FAMILY).flatMap((writes) => writes.filter((_, i) => i % 8 === 0)),
+      ] as const,
+    ]
+
+for (const [family, writes] of WRITE_GROUPS)
+  describe(`a service that is killed during a write: ${family}`, function () {
+    // The machine may be busy.
+    this.timeout(900_000)
+    let found: Awaited<ReturnType<typeof CrashTrials.run>>
+
+    before(async () => {
+      const engine = await startEngine()
+      const running: Pick<CrashableService, 'kill'>[] = []
+      try {
+        const name = 'faults'
+        const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`
+        const start = await createServiceStarter(uri, AUDIT_KEY, (victim) => running.push(victim))
+        const { client } = engine
+        found = await CrashTrials.run(
+          { client, db: client.db(name), auditKey: AUDIT_KEY, start },
+          writes,
+          bySize(8, 1),
+        )
+      } finally {
+        for (const victim of running) await victim.kill()
+        await engine.stop()
+      }
+    })
+
+    it('is killed at every chosen crash point', () => {
+      const { tried, missed } = found
+      assert.deepEqual(missed, [], `of ${tried}`)
+    })
+
+    for (const write of writes)
+      it(`leaves all of the write or nothing, with its audit, and completes it on retry: ${write.name}`, () => {
+        const course = found.courses.find((one) => one.write === write)
+        assert.ok(course && course.moments.length > 2)
+        assert.deepEqual(course.faults, [])
+      })
+  })

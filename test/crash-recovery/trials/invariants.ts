@@ -1,0 +1,146 @@
+import type { Db, Document } from 'mongodb'
+import { verifyAudit } from '../../../records/store/audit/verifier.ts'
+import { CLINICAL, type DatabaseState, documentsIn } from './database-state.ts'
+
+/** Finds violations of the invariants of the whole database, which hold whenever the service was killed. */
+export async function findFaults(
+  db: Db,
+  auditKey: string,
+  state: DatabaseState,
+  known: KnownRecordParents,
+): Promise<string[]> {
+  const { broken } = await verifyAudit(db, auditKey)
+  return [
+    ...(broken ? [`the audit is broken at ${broken.at}: ${broken.reason}`] : []),
+    ...findUnauditedWrites(state),
+    ...findMissingVersions(state),
+    ...findVanishedRecords(state, known),
+  ]
+}
+
+interface RecordedChange {
+  collection: string
+  id: string
+  version: number
+  action: 'create' | 'update' | 'delete'
+  announced?: true
+  changed: string[]
+  before: Document | null
+}
+
+const readChanges = (state: DatabaseState): RecordedChange[] =>
+  documentsIn(state, 'history.changes').map(({ _id, ...change }) => {
+    const [collection, id] = String(_id).split('/').slice(-4)
+    return { ...change, collection, id } as RecordedChange
+  })
+
+const WRITES = ['create', 'update', 'delete']
+const auditEntriesOf = (state: DatabaseState, outcome: string): Document[] =>
+  documentsIn(state, 'audit.entries').filter(
+    (entry) => WRITES.includes(entry.action) && entry.outcome === outcome,
+  )
+
+/**
+ * The service's own writes have exactly one audit entry each: none is missing, and none describes a write
+ * that did not happen.
+ */
+function findUnauditedWrites(state: DatabaseState): string[] {
+  const stored = countEach(
+    readChanges(state)
+      .filter(({ announced, collection }) => !announced && CLINICAL.includes(collection))
+      .map(({ action, collection, id }) => `${action} ${collection} ${id}`),
+  )
+  const audited = countEach(
+    auditEntriesOf(state, 'done').flatMap(({ action, type, ids }) =>
+      ids.map((id: string) => `${action} ${type} ${id}`),
+    ),
+  )
+  return [...new Set([...stored.keys(), ...audited.keys()])]
+    .filter((key) => stored.get(key) !== audited.get(key))
+    .map((key) => `${key}: written ${stored.get(key) ?? 0} times, audited ${audited.get(key) ?? 0} times`)
+}
+
+/**
+ * The history contains the write of each version of a record, with the version before it. Parse Server's
+ * writes have a write-ahead entry, also in the audit; an entry may be of a write that never happened.
+ */
+function findMissingVersions(state: DatabaseState): string[] {
+  const changes = groupBy(readChanges(state), ({ collection, id }) => `${collection}/${id}`)
+  const announced = countEach(
+    auditEntriesOf(state, 'announced').flatMap(({ action, type, ids }) =>
+      ids.map((id: string) => `${action} ${type}/${id}`),
+    ),
+  )
+  return CLINICAL.flatMap((name) =>
+    documentsIn(state, name).flatMap(({ _id, version }) => {
+      const key = `${name}/${_id}`
+      const own = changes.get(key) ?? []
+      return [...findVersionFaults(version, own), ...findIntentFaults(key, version, own, announced)].map(
+        (fault) => `${key}: ${fault}`,
+      )
+    }),
+  )
+}
+
+function findVersionFaults(version: number, changes: RecordedChange[]): string[] {
+  const faults: string[] = []
+  const byVersion = groupBy(changes, (change) => change.version)
+  for (let made = 1; made <= version; made++) {
+    const own = byVersion.get(made) ?? []
+    if (own.length === 0) faults.push(`nobody made version ${made}`)
+    if (own.filter(({ announced }) => !announced).length > 1) faults.push(`version ${made} was made twice`)
+    if (own.some(({ action, before }) => action !== 'create' && before?.version !== made - 1))
+      faults.push(`version ${made - 1} is not kept`)
+  }
+  const last = Math.max(0, ...changes.filter(({ announced }) => !announced).map(({ version }) => version))
+  return last > version ? [...faults, `is at version ${version}, and its history at ${last}`] : faults
+}
+
+function findIntentFaults(
+  key: string,
+  version: number,
+  changes: RecordedChange[],
+  announced: Map<string, number>,
+): string[] {
+  const ofParse = (action: string) => {
+    const theirs = changes.filter((change) => change.announced && change.action === action)
+    return new Set(theirs.map((change) => change.version).filter((made) => made <= version)).size
+  }
+  return ['create', 'update']
+    .filter((action) => ofParse(action) > (announced.get(`${action} ${key}`) ?? 0))
+    .map((action) => `${action} by the class family was not announced to the audit`)
+}
+
+/** The parents of each record. */
+export type KnownRecordParents = Map<string, string[]>
+
+/** A record that disappeared was deleted, itself or with a parent, and the audit contains the deletion. */
+function findVanishedRecords(state: DatabaseState, known: KnownRecordParents): string[] {
+  const deleted = new Set(
+    [...auditEntriesOf(state, 'done'), ...auditEntriesOf(state, 'announced')]
+      .filter(({ action }) => action === 'delete')
+      .flatMap(({ ids }) => ids as string[]),
+  )
+  const there = new Set<string>()
+  for (const name of CLINICAL)
+    for (const { _id, taskId, eventId, goalId, carePlanId, ehrId } of documentsIn(state, name)) {
+      there.add(`${name}/${_id}`)
+      known.set(`${name}/${_id}`, [_id, taskId, eventId, goalId, carePlanId, ehrId])
+    }
+  return [...known]
+    .filter(([key, places]) => !there.has(key) && !places.some((place) => deleted.has(place)))
+    .map(([key]) => `${key} is gone`)
+}
+
+function groupBy<T, K>(items: readonly T[], by: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>()
+  for (const item of items) groups.set(by(item), [...(groups.get(by(item)) ?? []), item])
+  return groups
+}
+
+/** How often each name occurs. */
+function countEach(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { startSecondInstance } from '../harness/service/second-instance.ts'
+import { service } from '../harness/service/service.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/service-process.ts'
+import { waitFor } from '../harness/wait.ts'
+
+/** The driver's log is printed if the service does not recover. */
+const DRIVER_LOG_ENV = {
+  ...{ MONGODB_LOG_PATH: 'stderr', MONGODB_LOG_TOPOLOGY: 'debug', MONGODB_LOG_CONNECTION: 'debug' },
+  MONGODB_LOG_MAX_DOCUMENT_LENGTH: '300',
+}
+
+describe('an unreachable database', function suite() {
+  this.timeout(60_000)
+  const faulty = startFaultyMongoForBlock()
+  let instance: ServiceProcess
+  let patient: Patient
+  let plan: string
+
+  before(async () => {
+    // This address sets another timeout; failed-start.test.ts checks the default of 5 s.
+    const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}?serverSelectionTimeoutMS=1000`
+    ;[instance, patient] = await Promise.all([
+      startSecondInstance({ MONGODB_URI, ...DRIVER_LOG_ENV }),
+      createPatient(),
+    ])
+    plan = await createPlan(patient)
+  })
+  after(() => stopProcess(instance))
+
+  const send = async (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(instance.url + path, {
+      method,
+      headers: {
+        ...(path.startsWith('/1') ? patient.headers : { authorization: `Bearer ${patient.authToken}` }),
+        'content-type': 'application/json',
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+
+  const isReady = async () => {
+    let last = ''
+    await waitFor(
+      async () => {
+        const answer = await send('GET', '/health/ready')
+        last = `${answer.status} ${await answer.text()}`
+        return answer.ok || undefined
+      },
+      () => `${instance.output().slice(-20_000)}\n${last}: to be ready`,
+    )
+  }
+
+  const bloodPressure = {
+    timestamp: { __type: 'Date', iso: '2026-11-20T08:00:00.000Z' },
+    ...{ systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' },
+  }
+  const batch = () => [
+    { method: 'POST', path: '/1/classes/CarePlan', body: { ehrId: patient.ehrId, name: 'Refused' } },
+    { method: 'PUT', path: `/1/classes/CarePlan/${plan}`, body: { name: 'Refused' } },
+  ]
+  const requests = (): [method: string, path: string, body?: object][] => [
+    ['GET', `/ehr/${patient.ehrId}/careplan/${plan}`],
+    ['GET', `/ehr/${patient.ehrId}/careplan`],
+    ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Refused' }],
+    ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Refused, too' }],
+    ['POST', `/ehr/${patient.ehrId}/careplan/${plan}/goal`, { name: 'Refused' }],
+    ['PUT', `/profile/${patient.mvUid}`, { name: { displayName: 'Refused' }, language: 'nl' }],
+    ['POST', '/auth/login/password', { email: patient.email, password: patient.password }],
+    ['GET', `/1/classes/CarePlan/${plan}`],
+    ['GET', '/1/classes/CarePlan'],
+    ['POST', '/1/classes/BloodPressure', { carePlanId: plan, ...bloodPressure }],
+    ['PUT', `/1/classes/CarePlan/${plan}`, { name: 'Refused' }],
+    ['DELETE', `/1/classes/CarePlan/${plan}`],
+    ['POST', '/1/batch', { requests: batch() }],
+    ['POST', '/1/login', { username: patient.email, password: patient.password }],
+  ]
+
+  const isRead = async () => {
+    for (const [method, path] of requests().filter(([method]) => method === 'GET'))
+      assert.equal((await send(method, path)).status, 200, path)
+  }
+
+  const refuses = async (refused: ReturnType<typeof requests>) => {
+    const answers = await Promise.all(refused.map((request) => send(...request)))
+    for (const [i, answer] of answers.entries()) {
+      const what = `${refused[i]?.slice(0, 2)}: ${await answer.text()}`
+      assert.equal(answer.status, 503, what)
+      assert.ok(Number(answer.headers.get('retry-after')) > 0, what)
+      assert.doesNotMatch(what, /ECONN|127\.0\.0\.1|Mongo|disk/)
+    }
+  }
+
+  const nothingWasDone = async () => {
+    const plans = service.db.collection('CarePlan')
+    const refused = await plans.countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
+    const pressures = await service.db.collection('BloodPressure').countDocuments({ carePlanId: plan })
+    assert.deepEqual([refused, pressures], [0, 0])
+  }
+
+  it('is answered with 503 and Retry-After; a refused write is never carried out', async () => {
+    await isRead()
+    await faulty.stopListening()
+    await refuses(requests())
+    await faulty.resumeListening()
+    await isReady()
+    await isRead()
+    await nothingWasDone()
+  })
+
+  it('refuses all writes in the same way when its disk is full, and recovers when there is room', async () => {
+    const writes = ['insert', 'update', 'delete', 'findAndModify', 'commitTransaction']
+    const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }
+    faulty.findFault = (command) => (writes.some((name) => name in command) ? { answer: full } : undefined)
+    await refuses(requests().filter(([method]) => method !== 'GET'))
+    faulty.findFault = () => undefined
+    await nothingWasDone()
+    const plans = `/ehr/${patient.ehrId}/careplan`
+    assert.equal((await send('POST', plans, { name: 'With room' })).status, 201)
+  })
+})

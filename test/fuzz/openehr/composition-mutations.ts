@@ -1,0 +1,75 @@
+import type { Random } from '../generator/context/random.ts'
+
+type ParentObject = Record<string, unknown>
+type PropertyPlace = readonly [holder: ParentObject, name: string]
+
+const VALUES: readonly unknown[] = [
+  ...[
+    null,
+    '',
+    0,
+    -1,
+    1e308,
+    true,
+    [],
+    {},
+    'at0004',
+    'openEHR-EHR-OBSERVATION.x.v1',
+    '2026-02-30',
+    'P1Y',
+    '\0',
+    '😀',
+  ],
+  ...['DV_TEXT', 'ELEMENT', 'EHR_STATUS', 'DV_INTERVAL<DV_QUANTITY>', '__proto__', 'x'.repeat(5000)],
+]
+
+/** A composition that differs from a valid one in one or two places. */
+export function mutateComposition(valid: object, random: Random): object {
+  const composition = structuredClone(valid)
+  for (let edits = random.int(1, 2); edits > 0; edits--) {
+    const places = findPlaces(composition as ParentObject)
+    editPlace(random.pick(places), places, random)
+  }
+  // A deleted array element leaves a hole, which JSON does not have.
+  return JSON.parse(JSON.stringify(composition))
+}
+
+function findPlaces(holder: ParentObject): PropertyPlace[] {
+  return Object.entries(holder).flatMap(([name, value]): PropertyPlace[] => [
+    [holder, name],
+    ...(typeof value === 'object' && value !== null ? findPlaces(value as ParentObject) : []),
+  ])
+}
+
+function editPlace([holder, name]: PropertyPlace, places: readonly PropertyPlace[], random: Random): void {
+  const value = holder[name]
+  const elsewhere = random.pick(places)
+  random.weighted<() => unknown>([
+    [3, () => (holder[name] = mutateLeaf(value, random))],
+    [2, () => delete holder[name]],
+    [2, () => (holder[name] = structuredClone(elsewhere[0][elsewhere[1]]))],
+    [1, () => (holder[name] = random.pick(VALUES))],
+    [1, () => Array.isArray(value) && value.push(...structuredClone(value))],
+    [1, () => Array.isArray(value) && value.reverse()],
+    [
+      1,
+      () =>
+        (holder[random.pick(['links', 'uid', 'items', 'value', 'feeder_audit', 'x'])] =
+          structuredClone(value)),
+    ],
+  ])()
+}
+
+/** Another value of the same type. */
+function mutateLeaf(value: unknown, random: Random): unknown {
+  if (typeof value === 'number') return random.pick([value + 1, -value, value / 3, value * 1e6])
+  if (typeof value === 'boolean') return !value
+  if (typeof value !== 'string') return value
+  const at = random.int(0, value.length)
+  return random.pick([
+    value.slice(0, at),
+    value + value,
+    `${value.slice(0, at)}0${value.slice(at)}`,
+    value.toUpperCase(),
+  ])
+}

@@ -1,0 +1,66 @@
+import type { TSchema } from '@sinclair/typebox'
+import fc from 'fast-check'
+import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
+import type { Quantity } from '../../../../records/measurements/quantities/quantity.ts'
+import { convertUnit, unitNames } from '../../../../records/measurements/quantities/units.ts'
+import { createPathNamer, pathNameOf } from '../../../../schemas/forms/fields.ts'
+
+type Sent = Record<string, unknown>
+
+/** A value of a quantity in one of its units, under one of the unit's names. */
+const arbitraryQuantity = (name: string, { kind, unit, hard: [min, max] }: Quantity): fc.Arbitrary<Sent> =>
+  fc
+    .tuple(fc.double({ min, max, noNaN: true }), fc.constantFrom(...unitNames(kind)))
+    .map(([own, as]) => ({ [name]: Number(convertUnit(own, unit, as).toFixed(3)), [`${name}Unit`]: as }))
+
+const arbitraryMoment = fc
+  .date({ min: new Date('1980-01-01T00:00:00Z'), max: new Date('2026-01-01T00:00:00Z'), noInvalidDate: true })
+  .map((date) => date.toISOString())
+
+/** A value of a field that is not a quantity. */
+function arbitraryField({ type: types, ...schema }: TSchema): fc.Arbitrary<unknown> {
+  const { enum: values, format, minimum = 0, exclusiveMinimum, maximum = 200 } = schema
+  const { items, minItems = 0, maxItems = 20 } = schema
+  const [type, orNull] = [types].flat()
+  if (orNull === 'null') return fc.option(arbitraryField({ ...schema, type } as TSchema))
+  if (type === 'array') return fc.array(arbitraryField(items), { minLength: minItems, maxLength: maxItems })
+  if (values) return fc.constantFrom(...values)
+  if (format === 'date-time') return arbitraryMoment
+  if (type === 'boolean') return fc.boolean()
+  if (type === 'integer') return fc.integer({ min: minimum, max: maximum })
+  if (type === 'number')
+    return fc.double({
+      min: exclusiveMinimum ?? minimum,
+      max: maximum,
+      minExcluded: exclusiveMinimum !== undefined,
+      noNaN: true,
+    })
+  return fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
+}
+
+/** Any valid measurement of a kind, as the path family's clients send it. */
+export function arbitraryMeasurement({
+  body,
+  fields,
+  quantities,
+  rules,
+}: MeasurementKind): fc.Arbitrary<Sent> {
+  const measured = Object.keys(quantities).flatMap((name) => [name, `${name}Unit`])
+  const others = Object.keys(fields).filter(
+    (name) => pathNameOf(fields, name) in body.properties && !measured.includes(name),
+  )
+  const required = others.filter((name) => body.required?.includes(pathNameOf(fields, name)))
+  const ofOthers = fc.record(
+    Object.fromEntries(others.map((name) => [name, arbitraryField(fields[name] as TSchema)])),
+    { requiredKeys: required },
+  )
+  return fc
+    .tuple(
+      ofOthers,
+      ...Object.entries(quantities).map(([name, quantity]) => arbitraryQuantity(name, quantity)),
+    )
+    .map((parts): Sent => Object.assign({}, ...parts))
+    .filter((sent) => (rules.missing?.(sent) ?? []).length === 0)
+    .filter((sent) => rules.violations(sent, Object.keys(sent)).length === 0)
+    .map(createPathNamer(fields))
+}

@@ -1,0 +1,113 @@
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type { Db } from 'mongodb'
+import { containedCollections } from '../../records/kinds.ts'
+import { type AuditLog, auditIndexes, openAuditLog } from '../../records/store/audit/audit-log.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
+import { Store } from '../../records/store/store.ts'
+import { EhrLocks } from '../../records/store/writing/ehr-locks.ts'
+import { RecentRemovals } from '../../records/store/writing/removal/recent-removals.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+
+export const AUDIT_KEY = 'a key for tests'
+
+/** The stores on a database of their own, opened as the service opens them. */
+export interface TestStore {
+  db: Db
+  records: StoreContext
+  audit: AuditLog
+  notes: Store<typeof Note, 'newest' | 'due' | 'byText' | 'mine'>
+  /** Opens them again, like another instance or after a crash. */
+  reopen(): Promise<void>
+  close(): Promise<void>
+}
+
+export const Note = Type.Object({
+  ehrId: Type.String(),
+  text: Type.String(),
+  status: Type.Optional(Type.String()),
+  dueDate: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])),
+  tags: Type.Optional(Type.Array(Type.String())),
+})
+
+let databaseCount = 0
+
+/** Opens stores on an engine of their own, for the tests of a block and their hooks. */
+export function useTestStore(): TestStore & { engine: Engine } {
+  const opened = { engine: {} } as ReturnType<typeof useTestStore>
+  const { engine } = opened
+  before(async () => {
+    await startEngine(engine)
+    await openTestStore(engine, opened)
+  })
+  after(async () => {
+    await opened.close()
+    await engine.stop()
+  })
+  return opened
+}
+
+export async function openTestStore(
+  engine: Pick<Engine, 'client'>,
+  opened = {} as TestStore,
+): Promise<TestStore> {
+  const name = `records${++databaseCount}`
+  Object.assign(opened, {
+    async reopen() {
+      const { client } = engine
+      const db = client.db(name)
+      const audit = await openAuditLog({ db, key: AUDIT_KEY, clock: () => new Date(), onFault: () => {} })
+      const records: StoreContext = {
+        client,
+        db,
+        clock: () => new Date(),
+        audit,
+        contents: containedCollections,
+        recentRemovals: new RecentRemovals(),
+        definitions: new LRUCache({ max: 10 }),
+        jobs: new JobRunner({ client, db }, [], false),
+        ehrLocks: new EhrLocks(),
+        notifyOfPendingEhr: async () => {},
+      }
+      Object.assign(opened, { db, records, audit, notes: createNoteStore(records) })
+    },
+    close: () => opened.audit.close(),
+  })
+  await opened.reopen()
+  for (const [collection, indexes] of [opened.notes.indexes(), ...Object.entries(auditIndexes)]) {
+    await opened.db.collection(collection).createIndexes(indexes)
+  }
+  return opened
+}
+
+export const createNoteStore = (records: StoreContext): TestStore['notes'] =>
+  new Store(records, {
+    collection: 'Note',
+    schema: Note,
+    ehr: 'ehrId',
+    lists: {
+      newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
+      due: { by: ['ehrId'], sort: 'dueDate', order: 'asc' },
+      byText: { by: ['ehrId'], sort: 'text', order: 'asc' },
+      mine: { by: [], sort: 'createdAt', order: 'desc' },
+    },
+    indexes: [
+      {
+        name: 'once',
+        key: { ehrId: 1, status: 1 },
+        unique: true,
+        partialFilterExpression: { status: 'ONLY' },
+      },
+    ],
+  })
+
+let requestCount = 0
+
+export const createCaller = (userId: string, roles: string[] = []): Caller => ({
+  userId,
+  roles,
+  application: 'tests',
+  requestId: `request-${++requestCount}`,
+})

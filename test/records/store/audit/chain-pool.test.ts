@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { type AuditedAccess, macOfEntry, parseEntryId } from '../../../../records/store/audit/chains/chain.ts'
+import { type AuditChain, createChainPool } from '../../../../records/store/audit/chains/chain-pool.ts'
+
+const access: AuditedAccess = {
+  requestId: 'r',
+  userId: 'u',
+  application: 'a',
+  action: 'read',
+  ehrId: 'e',
+  type: 'Note',
+  ids: ['1'],
+  outcome: 'done',
+}
+const at = new Date()
+
+describe('the audit chain pool', () => {
+  it('links each entry to the one before, and advances the head only after a successful write', async () => {
+    const lanes = createChainPool(3, 'key')
+    const lane = await lanes.acquire()
+    const [undone] = lane.link([access], at)
+    lanes.release(lane, 'not written')
+    assert.deepEqual(lanes.heads(), [])
+
+    const again = await lanes.acquire()
+    const [first, second] = again.link([access, access], at)
+    lanes.release(again, 'written')
+    assert.equal(first?._id, undone?._id)
+    assert.equal(first?._id, '3-0-000000000001')
+    assert.equal(second?.mac, macOfEntry('key', first?.mac ?? '', { ...access, _id: second?._id ?? '', at }))
+    assert.deepEqual(lanes.heads(), [{ chain: '3-0', sequence: 2, mac: second?.mac }])
+  })
+
+  it('hands out no chain that is in use, or whose last write is in doubt', async () => {
+    const lanes = createChainPool(1, 'key')
+    const [a, b] = await Promise.all([lanes.acquire(), lanes.acquire()])
+    assert.notEqual(a.chain, b.chain)
+    lanes.release(a, 'in doubt')
+    lanes.release(b, 'written')
+    assert.equal((await lanes.acquire()).chain, b.chain)
+    assert.notEqual((await lanes.acquire()).chain, a.chain)
+  })
+
+  it('opens at most 64 chains at a time, also when chains are lost', async () => {
+    const lanes = createChainPool(1, 'key')
+    let holding = 0
+    let most = 0
+    const use = async (i: number): Promise<string> => {
+      const lane: AuditChain = await lanes.acquire()
+      most = Math.max(most, ++holding)
+      const [entry] = lane.link([access], at)
+      await new Promise(setImmediate)
+      holding -= 1
+      lanes.release(lane, i % 3 === 0 ? 'in doubt' : 'written')
+      return parseEntryId(entry?._id ?? '').chain
+    }
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => use(i)))
+    assert.equal(most, 64)
+  })
+})

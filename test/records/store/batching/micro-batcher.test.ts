@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { createBatcher } from '../../../../records/store/batching/micro-batcher.ts'
+
+describe('the micro-batcher', () => {
+  /** A batcher whose writes end when the test calls `end`. */
+  function held(most: number, apart?: Parameters<typeof createBatcher<number>>[2]) {
+    const batches: number[][] = []
+    const ends: Array<(failure?: Error) => void> = []
+    const write = (items: number[]): Promise<void> => {
+      batches.push(items)
+      return new Promise((resolve, reject) => ends.push((failure) => (failure ? reject(failure) : resolve())))
+    }
+    const groups = createBatcher<number>(most, write, apart)
+    const end = async (failure?: Error) => {
+      ends.shift()?.(failure)
+      await new Promise(setImmediate)
+    }
+    return { groups, batches, end }
+  }
+
+  it('batches items that arrive together or during a write, and resolves each with its batch', async () => {
+    const { groups, batches, end } = held(10)
+    const done: string[] = []
+    const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
+    const all = [add('a', 1), add('b', 2)]
+    await new Promise(setImmediate)
+    all.push(add('c', 3, 4), add('d', 5))
+    assert.deepEqual(batches, [[1, 2]])
+    await end()
+    assert.deepEqual(
+      [batches, done],
+      [
+        [
+          [1, 2],
+          [3, 4, 5],
+        ],
+        ['a', 'b'],
+      ],
+    )
+    await end()
+    await Promise.all(all)
+    assert.deepEqual(done, ['a', 'b', 'c', 'd'])
+  })
+
+  it('rejects the items of a failed batch, and writes the next one', async () => {
+    const { groups, batches, end } = held(1)
+    const first = assert.rejects(groups.add([1]), /away/)
+    const second = groups.add([2])
+    await new Promise(setImmediate)
+    await end(new Error('away'))
+    await first
+    await end()
+    await second
+    assert.deepEqual(batches, [[1], [2]])
+  })
+
+  it('writes items without common keys concurrently', async () => {
+    const { groups, batches, end } = held(10, { maxConcurrent: 2, keysOf: (item) => [String(item % 10)] })
+    const done: number[] = []
+    const add = (item: number) => groups.add([item]).then(() => done.push(item))
+    const turn = () => new Promise(setImmediate)
+    const all = [add(1)]
+    await turn()
+    all.push(add(11), add(2), add(21))
+    await turn()
+    all.push(add(3))
+    await turn()
+    assert.deepEqual(batches, [[1], [2]])
+    await end()
+    assert.deepEqual(batches, [[1], [2], [11, 21, 3]])
+    await end()
+    await end()
+    await Promise.all(all)
+    assert.deepEqual(done, [1, 2, 11, 21, 3])
+    await groups.waitUntilIdle()
+  })
+
+  it('is idle once all items are written', async () => {
+    const { groups, end } = held(10)
+    await groups.waitUntilIdle()
+    const added = groups.add([1])
+    const idle = groups.waitUntilIdle().then(() => 'idle')
+    await new Promise(setImmediate)
+    assert.equal(await Promise.race([idle, new Promise((resolve) => setImmediate(resolve, 'busy'))]), 'busy')
+    await end()
+    assert.equal(await idle, 'idle')
+    await added
+  })
+})

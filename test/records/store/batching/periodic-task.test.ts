@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
+import { startPeriodicTask } from '../../../../records/store/batching/periodic-task.ts'
+
+const failOnFault = (fault: unknown): void => assert.ifError(fault)
+
+describe('a periodic task', () => {
+  /** Slow work that counts its runs. */
+  function slowWork() {
+    const seen = { runs: 0, atOnce: 0, most: 0 }
+    const work = async (): Promise<void> => {
+      seen.runs++
+      seen.most = Math.max(seen.most, ++seen.atOnce)
+      await wait(20)
+      seen.atOnce--
+    }
+    return { seen, work }
+  }
+
+  it('starts at once, and never runs its work twice at the same time', async () => {
+    const { seen, work } = slowWork()
+    const loop = startPeriodicTask(5, work, failOnFault)
+    assert.equal(seen.runs, 1)
+    await wait(100)
+    await loop.stop()
+    assert.ok(seen.runs > 1)
+    assert.equal(seen.most, 1)
+  })
+
+  it('stops after the current run, and does nothing afterwards', async () => {
+    const { seen, work } = slowWork()
+    const loop = startPeriodicTask(5, work, failOnFault)
+    await loop.stop()
+    assert.deepEqual([seen.runs, seen.atOnce], [1, 0])
+    loop.wake()
+    await wait(20)
+    assert.equal(seen.runs, 1)
+  })
+
+  it('runs once more when it is woken during a run', async () => {
+    const { seen, work } = slowWork()
+    const loop = startPeriodicTask(60_000, work, failOnFault)
+    loop.wake()
+    loop.wake()
+    await wait(100)
+    assert.equal(seen.runs, 2)
+    await loop.stop()
+  })
+
+  it('reports a fault and continues', async () => {
+    const faults: unknown[] = []
+    const fail = () => Promise.reject(new Error(`no database ${faults.length}`))
+    const loop = startPeriodicTask(5, fail, (fault) => faults.push(fault))
+    await wait(50)
+    await loop.stop()
+    assert.ok(faults.length > 1)
+  })
+})

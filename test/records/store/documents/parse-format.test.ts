@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { Type } from '@sinclair/typebox'
+import fc from 'fast-check'
+import { BSON } from 'mongodb'
+import { newId } from '../../../../records/store/documents/ids.ts'
+import {
+  createParseFormat,
+  type ParseDocument,
+  toStoredPermissions,
+} from '../../../../records/store/documents/parse-format.ts'
+import type { ServiceError } from '../../../../schemas/errors.ts'
+
+const TestSchema = Type.Object({
+  name: Type.String(),
+  dueDate: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])),
+  start: Type.String({ format: 'date-time' }),
+  owner: Type.Optional(Type.String({ pointer: '_User' })),
+  days: Type.Array(Type.String({ format: 'date' })),
+  steps: Type.Array(
+    Type.Object({ label: Type.String(), at: Type.Optional(Type.String({ format: 'date-time' })) }),
+  ),
+  period: Type.Optional(
+    Type.Intersect([
+      Type.Object({ from: Type.String({ format: 'date' }) }),
+      Type.Object({ to: Type.Union([Type.String({ format: 'date' }), Type.Null()]) }),
+    ]),
+  ),
+  seen: Type.Optional(Type.Record(Type.String(), Type.String({ format: 'date' }))),
+  payload: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+})
+const format = createParseFormat(TestSchema)
+
+const permissions = toStoredPermissions({ read: ['role:a', 'u1'], write: ['u1'] })
+const created = new Date('2026-03-01T08:00:00.000Z')
+const meta = { _id: 'abcdefghij', version: 3, _created_at: created, _updated_at: created, ...permissions }
+
+/** Encodes a record as BSON and decodes it. */
+const roundTrip = (record: Parameters<typeof format.toStored>[0]) =>
+  BSON.deserialize(
+    BSON.serialize({ ...format.toStored(record), ...meta }, { ignoreUndefined: true }),
+  ) as ParseDocument
+
+describe('the Parse format', () => {
+  const noInvalid = {
+    noInvalidDate: true,
+    min: new Date('0000-01-01'),
+    max: new Date('9999-12-31T23:59:59.999Z'),
+  }
+  const moment = fc.date(noInvalid).map((date) => date.toISOString())
+  const day = moment.map((text) => text.slice(0, 10))
+  const optional = { requiredKeys: ['name', 'start', 'days', 'steps'] as ['name', 'start', 'days', 'steps'] }
+  const record = fc.record(
+    {
+      name: fc.string(),
+      dueDate: fc.option(day),
+      start: moment,
+      owner: fc.stringMatching(/^[A-Za-z0-9]{10}$/),
+      days: fc.array(day),
+      steps: fc.array(fc.record({ label: fc.string(), at: moment }, { requiredKeys: ['label'] })),
+      period: fc.record({ from: day, to: fc.option(day) }),
+      seen: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), day),
+      payload: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.jsonValue()),
+    },
+    optional,
+  )
+
+  it('returns every record unchanged', () => {
+    fc.assert(
+      fc.property(record, (record) => {
+        const { id, version, createdAt, updatedAt, ...rest } = format.fromStored(roundTrip(record))
+        assert.deepEqual(JSON.parse(JSON.stringify(rest)), JSON.parse(JSON.stringify(record)))
+        assert.deepEqual(
+          [id, version, createdAt, updatedAt],
+          ['abcdefghij', 3, created.toISOString(), created.toISOString()],
+        )
+      }),
+    )
+  })
+
+  it('stores dates as BSON dates at any depth, and pointers in Parse’s format', () => {
+    const stored = format.toStored({
+      name: 'n',
+      dueDate: '2026-03-01',
+      start: '2026-03-01T10:00:00+02:00',
+      owner: 'u123456789',
+      days: ['2024-02-29'],
+      steps: [{ label: 's', at: '2026-03-01T10:00:00Z' }],
+    })
+    assert.deepEqual(stored, {
+      name: 'n',
+      dueDate: new Date('2026-03-01T00:00:00.000Z'),
+      start: new Date('2026-03-01T08:00:00.000Z'),
+      _p_owner: '_User$u123456789',
+      days: [new Date('2024-02-29T00:00:00.000Z')],
+      steps: [{ label: 's', at: new Date('2026-03-01T10:00:00.000Z') }],
+    })
+  })
+
+  it('returns the day of a date field in which the class family stored a time', () => {
+    const stored = { ...roundTrip({ name: 'n' }), dueDate: new Date('2026-03-01T23:30:00Z') }
+    assert.equal(format.fromStored(stored).dueDate, '2026-03-01')
+  })
+
+  it('omits fields outside the schema', () => {
+    const record = format.fromStored({ ...roundTrip({ name: 'n' }), secret: 1, _hashed_password: 'x' })
+    assert.deepEqual(Object.keys(record).sort(), ['createdAt', 'id', 'name', 'updatedAt', 'version'])
+  })
+
+  it('names the field of a time that has a valid format and does not exist', () => {
+    assert.throws(
+      () => format.toStored({ start: '2026-06-30T23:59:60Z' }),
+      (error: ServiceError) => error.error === 'RuleViolated' && error.violations[0]?.path === 'start',
+    )
+  })
+
+  it('refuses a schema with dates that are indistinguishable from other text', () => {
+    const Mixed = Type.Object({ when: Type.Union([Type.String({ format: 'date' }), Type.Object({})]) })
+    assert.throws(() => createParseFormat(Mixed), TypeError)
+    assert.throws(() => createParseFormat(Type.Object({ other: Type.Ref('Other') })), TypeError)
+  })
+
+  it('writes permissions in Parse’s three fields, and refuses a record without them', () => {
+    assert.deepEqual(permissions, {
+      _rperm: ['role:a', 'u1'],
+      _wperm: ['u1'],
+      _acl: { 'role:a': { r: true }, u1: { r: true, w: true } },
+    })
+    assert.throws(() => toStoredPermissions({ read: ['u1'] } as never), TypeError)
+  })
+
+  it('generates ids in Parse’s format', () => {
+    const ids = Array.from({ length: 1000 }, newId)
+    assert.ok(ids.every((id) => /^[A-Za-z0-9]{10}$/.test(id)))
+    assert.equal(new Set(ids).size, 1000)
+  })
+})

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
+import { listAccesses } from '../../../records/store/audit/audit-log.ts'
+import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
+import { createCaller, openTestStore, type TestStore } from '../../harness/test-store.ts'
+
+const subject = createCaller('subject')
+const permissions = { read: ['subject'], write: ['subject'] }
+const EXPLAINED_COMMANDS = ['find', 'aggregate', 'update', 'delete', 'findAndModify']
+const TRANSPORT_FIELDS = new Set([
+  'lsid',
+  'txnNumber',
+  '$db',
+  '$clusterTime',
+  'startTransaction',
+  'autocommit',
+  'writeConcern',
+])
+
+describe('query plans', () => {
+  let engine: Engine
+  let client: MongoClient
+  let opened: TestStore
+  let id: string
+
+  before(async () => {
+    engine = await startEngine()
+    client = new MongoClient(engine.uri, { monitorCommands: true })
+    opened = await openTestStore({ client })
+    const inputs = Array.from({ length: 300 }, (_, i) => ({ ehrId: `e${i % 10}`, text: `${i % 7}` }))
+    await opened.notes.createAll(subject, inputs, permissions)
+    id = (await opened.notes.create(subject, { ehrId: 'e1', text: 'the one' }, permissions)).id
+    await opened.notes.update(subject, { id }, (now) => now)
+  })
+  after(async () => {
+    await opened.close()
+    await client.close()
+    await engine.stop()
+  })
+
+  /** The query plans of an operation's commands. */
+  async function plansOf(operation: () => Promise<unknown>): Promise<Document[]> {
+    const commands: Document[] = []
+    const note = ({ commandName, command }: CommandStartedEvent) => {
+      const asked = Object.entries(command).filter(([name]) => !TRANSPORT_FIELDS.has(name))
+      if (EXPLAINED_COMMANDS.includes(commandName)) commands.push(Object.fromEntries(asked))
+    }
+    client.on('commandStarted', note)
+    await operation()
+    client.off('commandStarted', note)
+    const explain = (command: Document) =>
+      opened.db.command({ explain: command, verbosity: 'executionStats' })
+    return Promise.all(commands.map(explain))
+  }
+
+  const first = { limit: 5 }
+  const operations: Record<string, (notes: TestStore['notes']) => Promise<unknown>> = {
+    get: (notes) => notes.get(subject, { id, ehrId: 'e1' }),
+    update: (notes) => notes.update(subject, { id, ehrId: 'e1' }, (now) => now),
+    'a list descending': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first }),
+    'a list ascending': (notes) => notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first }),
+    'its next page': async (notes) => {
+      const { next } = await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first })
+      await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first, cursor: next ?? '' })
+    },
+    'a list turned around': (notes) =>
+      notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, order: 'asc' }),
+    'the page before': async (notes) => {
+      const query = { where: { ehrId: 'e1' }, ...first }
+      const { next } = await notes.list(subject, 'byText', query)
+      const { prev } = await notes.list(subject, 'byText', { ...query, cursor: next ?? '' })
+      await notes.list(subject, 'byText', { ...query, cursor: prev ?? '' })
+    },
+    'its count': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, count: true }),
+    'what one may see': (notes) => notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
+    history: (notes) => notes.history(subject, { id }, first),
+    restore: (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
+    'the subject’s view of the audit': () => listAccesses(opened.db, 'e1', first),
+    'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),
+    remove: (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
+  }
+  /**
+   * The expected number of examined documents, where it exceeds a page: all documents of a count, those with
+   * the same text as the start of the page before, a batch of removable entries.
+   */
+  const examines: Record<string, number> = {
+    'its count': 31,
+    'the page before': 7 + 5,
+    'the removal of old entries': 1000,
+  }
+  for (const [what, operation] of Object.entries(operations)) {
+    it(`use an index: ${what}`, async () => {
+      const plans = await plansOf(() => operation(opened.notes))
+      assert.ok(plans.length > 0)
+      for (const plan of plans) {
+        assert.doesNotMatch(JSON.stringify(plan), /COLLSCAN/)
+        assert.ok(plan.executionStats.totalDocsExamined <= (examines[what] ?? 7), JSON.stringify(plan))
+      }
+    })
+  }
+})

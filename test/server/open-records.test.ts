@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { type Collection, type IndexDescriptionInfo, MongoClient } from 'mongodb'
+import { Backfill } from '../../records/store/backfill/backfill.ts'
+import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
+import { readConfig } from '../../server/config/config.ts'
+import { openRecords } from '../../server/open-records.ts'
+import { createLog } from '../../server/telemetry/log.ts'
+import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { databaseUri } from '../harness/run.ts'
+import { createDataDir } from '../harness/service/service-process.ts'
+
+const config = readConfig({ DATA_DIR: createDataDir(), LOG_LEVEL: 'silent' }, false)
+
+/** Prepares the database like a starting instance. */
+async function begin(client: MongoClient, log = createLog(config)): Promise<void> {
+  const opened = { client, db: client.db() }
+  const underWay = new JobRunner(opened, [], true)
+  const backfill = new Backfill(opened, [])
+  const records = await openRecords({ ...opened, underWay, backfill }, config, log, async () => {})
+  await records.close()
+}
+
+describe('the records of an earlier version', () => {
+  const faulty = startFaultyMongoForBlock()
+  let clients: MongoClient[]
+  let first: MongoClient
+  let events: Collection
+  /** The index as this version declares it. */
+  let declared: IndexDescriptionInfo
+
+  before(async () => {
+    const { pathname } = new URL(databaseUri('indexes'))
+    clients = [1, 2, 3].map(() => new MongoClient(faulty.uri + pathname))
+    first = clients[0] as MongoClient
+    events = first.db().collection('Event')
+    await begin(first)
+    declared = (await listed())[0] as IndexDescriptionInfo
+  })
+  after(async () => {
+    for (const client of clients) await client.close()
+  })
+
+  const indexes = async () => events.indexes() as Promise<IndexDescriptionInfo[]>
+  const listed = async () => (await indexes()).filter(({ name }) => /^list_ofEhr(@|$)/.test(String(name)))
+
+  /**
+   * Replaces the index by that of an earlier version.
+   * @returns the index commands that instances send from then on
+   */
+  async function hadOtherwise(): Promise<string[]> {
+    for (const { name } of await listed()) await events.dropIndex(String(name))
+    await events.createIndex({ title: 1 }, { name: 'list_ofEhr' })
+    const done: string[] = []
+    faulty.findFault = (command) => {
+      if (command.createIndexes === 'Event') done.push('create')
+      if (command.dropIndexes === 'Event') done.push('drop')
+      return undefined
+    }
+    return done
+  }
+
+  async function isAsDeclared(): Promise<void> {
+    const found = await listed()
+    assert.deepEqual(
+      found.map(({ key, unique, sparse }) => [key, unique, sparse]),
+      [[declared.key, declared.unique, declared.sparse]],
+    )
+  }
+
+  it('get the new indexes before they lose the old ones, from several concurrent instances', async () => {
+    const done = await hadOtherwise()
+    await events.createIndex({ carePlanId: 1 }, { name: 'by_carePlanId' })
+    await events.createIndex({ carePlanId: 1, title: 1 }, { name: 'somebody-elses' })
+    done.length = 0
+    await Promise.all(clients.map((one) => begin(one)))
+    assert.deepEqual([done[0], done.includes('drop')], ['create', true])
+    await isAsDeclared()
+    const before = await indexes()
+    const names = before.map(({ name }) => name)
+    assert.ok(names.includes('list_ofPlan') && names.includes('somebody-elses'))
+    assert.ok(!names.includes('by_carePlanId'), 'list_ofPlan begins with its fields')
+    done.length = 0
+    await begin(first)
+    assert.deepEqual([await indexes(), done], [before, []])
+  })
+
+  it('report once for which index the start waits, and its number of documents', async () => {
+    await hadOtherwise()
+    const log = createLog(config)
+    const told: object[] = []
+    log.info = (facts: object) => void told.push(facts)
+    for (const _ of [1, 2]) await begin(first, log)
+    const documents = await events.estimatedDocumentCount()
+    const [{ index, step, of, ...rest } = {}, ...more] = told as Record<string, unknown>[]
+    assert.deepEqual([more, rest], [[], { collection: 'Event', documents }])
+    assert.match(String(index), /^list_ofEhr(@|$)/)
+    assert.ok(Number(step) > 0 && Number(step) <= Number(of))
+  })
+
+  for (const [code, codeName, command] of [
+    [27, 'IndexNotFound', 'dropIndexes'],
+    [85, 'IndexOptionsConflict', 'createIndexes'],
+    [86, 'IndexKeySpecsConflict', 'createIndexes'],
+  ] as const)
+    it(`are updated if another instance comes first: ${codeName}`, async () => {
+      const done = await hadOtherwise()
+      const { findFault: fault } = faulty
+      let met = 0
+      // The proxy reports that another instance has already done it.
+      faulty.findFault = (sent) => {
+        fault(sent)
+        if (sent[command] !== 'Event' || met++ > 0) return undefined
+        return { change: () => ({ ok: 0, code, codeName, errmsg: `${codeName}: another was first` }) }
+      }
+      await begin(first)
+      assert.deepEqual([met, done], [1, ['create', 'drop']])
+      await isAsDeclared()
+    })
+
+  it('lose an index with the same key under another name, since both cannot exist', async () => {
+    const done = await hadOtherwise()
+    await events.dropIndex('list_ofEhr')
+    await events.createIndex(declared.key, { name: 'of-an-earlier-version' })
+    done.length = 0
+    await begin(first)
+    assert.deepEqual(done, ['create', 'drop', 'create'])
+    await isAsDeclared()
+    assert.ok((await indexes()).every(({ name }) => name !== 'of-an-earlier-version'))
+  })
+})

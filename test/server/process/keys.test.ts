@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { databaseUri } from '../../harness/run.ts'
+import {
+  createDataDir,
+  type ServiceProcess,
+  startProcess,
+  startServiceProcess,
+  stopProcess,
+} from '../../harness/service/service-process.ts'
+
+const fileIn = (dataDir: string): string => join(dataDir, 'keys.json')
+const contentsOf = (file: string): string | undefined =>
+  existsSync(file) ? readFileSync(file, 'utf8') : undefined
+
+/** A data directory on which a service has run and stopped. */
+async function usedDataDir(env: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<string> {
+  const service = await startServiceProcess(env, ...args)
+  assert.equal(await stopProcess(service), 0)
+  return service.dataDir
+}
+
+const change = (dataDir: string, edit: (keys: Record<string, string>) => void): void => {
+  const keys = JSON.parse(readFileSync(fileIn(dataDir), 'utf8'))
+  edit(keys)
+  writeFileSync(fileIn(dataDir), JSON.stringify(keys))
+}
+
+/** Asserts that a start is refused with this message, and writes no keys. */
+async function assertRefused(env: NodeJS.ProcessEnv, words: RegExp, ...args: string[]): Promise<void> {
+  const dataDir = String(env.DATA_DIR)
+  const before = contentsOf(fileIn(dataDir))
+  const files = readdirSync(dataDir)
+  const service = await startProcess(env, ...args)
+  await service.ready.then(
+    () => stopProcess(service),
+    () => {},
+  )
+  assert.equal(await service.ended, 1, service.output())
+  assert.match(service.output(), words)
+  assert.equal(contentsOf(fileIn(dataDir)), before)
+  assert.deepEqual(readdirSync(dataDir), files)
+}
+
+async function assertServes(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
+  await stopProcess(await startServiceProcess(env, ...args))
+}
+
+describe('a start and the keys of its database', function suite() {
+  this.timeout(120_000)
+  let origin: string
+  let DATA_DIR: string
+
+  before(async () => {
+    origin = await usedDataDir()
+  })
+  beforeEach(() => {
+    DATA_DIR = createDataDir()
+    cpSync(origin, DATA_DIR, { recursive: true })
+  })
+
+  it('refuses a database without its keys.json, and serves it again when the file is back', async () => {
+    const keys = contentsOf(fileIn(DATA_DIR)) ?? ''
+    rmSync(fileIn(DATA_DIR))
+    const words =
+      /keys\.json is missing, but the database was written with its auditKey\..*Restore .*keys\.json/
+    await assertRefused({ DATA_DIR }, words)
+    writeFileSync(fileIn(DATA_DIR), keys)
+    await assertServes({ DATA_DIR })
+  })
+
+  for (const name of ['auditKey', 'keyEncryptionKey']) {
+    it(`refuses a keys.json without ${name}, or with another one`, async () => {
+      change(DATA_DIR, (keys) => delete keys[name])
+      const missing = new RegExp(`keys\\.json has no ${name}, but the database was written with its ${name}`)
+      await assertRefused({ DATA_DIR }, missing)
+      change(DATA_DIR, (keys) => {
+        keys[name] = 'another-key-of-the-same-form'
+      })
+      const other = new RegExp(
+        `The ${name} in .*keys\\.json is not the key that the database was written with`,
+      )
+      await assertRefused({ DATA_DIR }, other)
+    })
+  }
+
+  it('adds a client key that keys.json lacks', async () => {
+    change(DATA_DIR, (keys) => delete keys.dotnetKey)
+    const { dotnetKey: _, ...others } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
+    await assertServes({ DATA_DIR })
+    const { dotnetKey, ...kept } = JSON.parse(readFileSync(fileIn(DATA_DIR), 'utf8'))
+    assert.deepEqual(kept, others)
+    assert.match(dotnetKey, /^\w{48}$/)
+  })
+
+  it('refuses a damaged keys.json', async () => {
+    writeFileSync(fileIn(DATA_DIR), '{"auditKey": "')
+    await assertRefused({ DATA_DIR }, /keys\.json is damaged\. Restore it from its backup/)
+  })
+
+  it('names the variable of a given key', async () => {
+    const AUDIT_KEY = 'another-key-of-the-same-form'
+    await assertRefused({ DATA_DIR, AUDIT_KEY }, /AUDIT_KEY is not the key .*Set AUDIT_KEY to that key/)
+  })
+
+  it('refuses keys without their database, until told to create a new one', async () => {
+    rmSync(join(DATA_DIR, 'database'), { recursive: true })
+    await assertRefused({ DATA_DIR }, /keys\.json has the keys of a database that is not there.*--new/)
+    await assertServes({ DATA_DIR }, '--new')
+    assert.equal(contentsOf(fileIn(DATA_DIR)), contentsOf(fileIn(origin)))
+    await assertServes({ DATA_DIR })
+    await assertRefused({ DATA_DIR }, /--new is for an empty database/, '--new')
+  })
+
+  it('continues a first start that was killed after its keys were stored', async () => {
+    const interrupted = createDataDir()
+    const first = await startProcess({ DATA_DIR: interrupted })
+    await untilExists(fileIn(interrupted), first)
+    first.child.kill('SIGKILL')
+    await first.ended
+    await assertServes({ DATA_DIR: interrupted })
+  })
+
+  it('follows these rules for a database of MONGODB_URI, too', async () => {
+    const MONGODB_URI = databaseUri('keys')
+    const first = await usedDataDir({ MONGODB_URI })
+    const empty = createDataDir()
+    await assertRefused({ MONGODB_URI, DATA_DIR: empty }, /keys\.json is missing/)
+    await assertRefused({ MONGODB_URI, DATA_DIR }, /is not the key that the database was written with/)
+    await assertServes({ MONGODB_URI, DATA_DIR: first })
+    const other = databaseUri('keys-without-database')
+    await assertRefused({ MONGODB_URI: other, DATA_DIR: first }, /a database that is not there/)
+    const client = await MongoClient.connect(other)
+    assert.deepEqual(await client.db().listCollections().toArray(), [])
+    await client.close()
+    await assertServes({ MONGODB_URI: other, DATA_DIR: first }, '--new')
+  })
+
+  it('creates a new database if all keys are given', async () => {
+    const { auditKey, keyEncryptionKey } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
+    const given = { AUDIT_KEY: auditKey, KEY_ENCRYPTION_KEY: keyEncryptionKey }
+    await assertServes({ ...given, MONGODB_URI: databaseUri('keys-given') })
+  })
+
+  it('follows these rules for the open test environment, too', async () => {
+    const open = await usedDataDir({}, '--open')
+    const keys = contentsOf(fileIn(open)) ?? ''
+    rmSync(fileIn(open))
+    await assertRefused({ DATA_DIR: open }, /keys\.json is missing.*rekey --open/, '--open')
+    writeFileSync(fileIn(open), keys)
+    rmSync(join(open, 'database'), { recursive: true })
+    await assertRefused({ DATA_DIR: open }, /a database that is not there/, '--open')
+    await assertServes({ DATA_DIR: open }, '--open', '--new')
+  })
+})
+
+async function untilExists(file: string, { child }: ServiceProcess): Promise<void> {
+  while (!existsSync(file) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 1))
+}
