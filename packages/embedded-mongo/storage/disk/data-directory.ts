@@ -16,7 +16,7 @@ import {
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { checkAccess, StartFault, whyNoAccess } from './file-access.ts'
-import { checkPages, DamagedFile } from './pages.ts'
+import { checkPages, DamagedFile, readHead } from './pages.ts'
 
 export const FORMAT = 1
 export const MARKER = 'embedded-mongo.json'
@@ -234,10 +234,30 @@ const withRoom = (run: () => void): void => {
   }
 }
 
-/** Stores the identity of the data file, which reveals a copy, and whether the file is in use. */
+/**
+ * Stores whether the file is in use, and its identity, which reveals a copy. The last transaction of a closed
+ * file reveals an older head later. That of a file in use could be lost with the disk's cache.
+ */
 const writeState = (open: boolean): void => {
   const { ino, mtimeMs } = statSync(DATA)
-  replaceFile(STATE, { open, file: ino, changed: mtimeMs })
+  const transaction = open ? undefined : syncedTransaction()
+  replaceFile(STATE, { open, file: ino, changed: mtimeMs, transaction })
+}
+
+const syncedTransaction = (): number => {
+  const file = openSync(DATA, 'r+')
+  fsyncSync(file)
+  closeSync(file)
+  return readHead(DATA).transaction
+}
+
+/** The last transaction that the file is known to contain; 0 if unknown. */
+const storedTransaction = (): number => {
+  try {
+    return Number(JSON.parse(readFileSync(STATE, 'utf8')).transaction ?? 0)
+  } catch {
+    return 0
+  }
 }
 
 const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
@@ -273,10 +293,11 @@ const reserve = (): void => {
  */
 const checkDataFile = (directory: string, below: Buffer): boolean => {
   try {
-    const wanted = checkPages(DATA, below)
-    if (statSync(DATA).size < wanted) {
+    const { bytes, transaction } = checkPages(DATA, below)
+    if (transaction < storedTransaction()) throw new DamagedFile('has a head of an older state')
+    if (statSync(DATA).size < bytes) {
       closeSync(openSync(UNVERIFIED, 'w'))
-      truncateSync(DATA, wanted)
+      truncateSync(DATA, bytes)
     }
     return existsSync(UNVERIFIED)
   } catch (error) {

@@ -4,6 +4,14 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 /** A fault in a data file. */
 export class DamagedFile extends Error {}
 
+/** The parts of a data file that its head tells. */
+export interface FileHead {
+  /** The file's size at least, in bytes. */
+  bytes: number
+  /** The number of the last transaction. */
+  transaction: number
+}
+
 /** Byte offsets in a meta page; the two trees use the same layout. */
 const META = { magic: 24, version: 28, address: 32, mapSize: 40, free: 48, main: 96, lastPage: 144, txn: 152 }
 const META_BYTES = 160
@@ -51,13 +59,18 @@ interface Link {
  * Checks the meta pages, the tree of free pages and the main tree.
  * @param below limits the main tree to its top levels and pages that may have keys below this. Without it,
  * the whole tree is read, and no page may be used twice.
- * @returns the required file size in bytes
  * @throws DamagedFile
  */
-export const checkPages = (file: string, below?: Buffer): number => {
+export const checkPages = (file: string, below?: Buffer): FileHead =>
+  withPages(file, (pages) => pages.check(below))
+
+/** @throws DamagedFile */
+export const readHead = (file: string): FileHead => withPages(file, (pages) => pages.head())
+
+function withPages<T>(file: string, read: (pages: Pages) => T): T {
   const handle = openSync(file, 'r')
   try {
-    return new Pages(handle).check(below)
+    return read(new Pages(handle))
   } finally {
     closeSync(handle)
   }
@@ -76,7 +89,15 @@ class Pages {
     this.#size = fstatSync(handle).size
   }
 
-  check(below?: Buffer): number {
+  head(): FileHead {
+    return this.#headOf(this.#readMeta())
+  }
+
+  #headOf(meta: Buffer): FileHead {
+    return { bytes: (this.#lastPage + 1) * this.#pageSize, transaction: numberAt(meta, META.txn) }
+  }
+
+  check(below?: Buffer): FileHead {
     const meta = this.#readMeta()
     if (!below) this.#seen = new Uint8Array(this.#lastPage / 8 + 1)
     this.#walk({
@@ -85,7 +106,7 @@ class Pages {
       see: (list) => this.#checkFree(list),
     })
     this.#walk({ ...treeAt(meta, META.main), sortable: (key) => key, below })
-    return (this.#lastPage + 1) * this.#pageSize
+    return this.#headOf(meta)
   }
 
   /** Reads the valid meta page: the one of the later transaction. */

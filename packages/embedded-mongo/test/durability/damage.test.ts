@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from '../../index.ts'
-import { checkPages, DamagedFile } from '../../storage/disk/pages.ts'
+import { checkPages, DamagedFile, readHead } from '../../storage/disk/pages.ts'
 
 const PAGE = 4096
 const SIZES: Record<string, number> = { full: 70, most: 700 }
@@ -28,6 +28,7 @@ describe('a damaged data file', function () {
   let scratch: string
   let early: Buffer
   let late: Buffer
+  let transaction: number
 
   before(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'embedded-mongo-damage-'))
@@ -43,6 +44,7 @@ describe('a damaged data file', function () {
       await things.deleteMany({ i: { $gte: documents } })
     })
     late = await readFile(file)
+    transaction = readHead(file).transaction
   })
   after(() => rm(scratch, { recursive: true, force: true }))
 
@@ -117,7 +119,9 @@ describe('a damaged data file', function () {
     await cp(join(scratch, 'whole'), dataDir, { recursive: true })
     await writeFile(join(dataDir, 'data.mdb'), bytes)
     const { ino, mtimeMs } = await stat(join(dataDir, 'data.mdb'))
-    const known = { open: state === 'unclean', file: state === 'copied' ? 0 : ino, changed: mtimeMs }
+    const file = state === 'copied' ? 0 : ino
+    const closed = state === 'unclean' ? {} : { transaction }
+    const known = { open: state === 'unclean', file, changed: mtimeMs, ...closed }
     await writeFile(join(dataDir, 'data.mdb.state'), JSON.stringify(known))
     return dataDir
   }
@@ -151,6 +155,20 @@ describe('a damaged data file', function () {
         }
       }
       assert.ok(refused > opened / 4, `${refused} refused`)
+    })
+
+  for (const state of states.filter((state) => state !== 'unclean'))
+    it(`is refused if its head is older than at its closing, ${state}`, async () => {
+      const heads = [0, 1].map((page) => page * PAGE)
+      const newer = (a: number, b: number) =>
+        Number(late.readBigUInt64LE(b + 152) - late.readBigUInt64LE(a + 152))
+      const [latest = 0] = heads.toSorted(newer)
+      const bytes = Buffer.from(late)
+      early.copy(bytes, latest, latest, latest + PAGE)
+      await assert.rejects(
+        change(await place(bytes, state), async () => {}),
+        /damaged: data.mdb has a head of an older state/,
+      )
     })
 
   it(`is detected without lmdb: ${read} copies`, async () => {
