@@ -12,6 +12,10 @@ const SHARED_URI = 'TEST_SHARED_URI'
 /** The placeholder for a database name in it. */
 const NAME_PLACEHOLDER = '_NAME_'
 
+/** Linux's file system in memory, and the bytes that a run may need in it. */
+const MEMORY_DIRECTORY = '/dev/shm'
+const ENOUGH_BYTES = 4e9
+
 /** The number of a worker process; undefined in the process that leads the run. */
 const worker = process.env.MOCHA_WORKER_ID
 
@@ -70,20 +74,13 @@ function createTemporaryDirectory(parent: string): string {
   return directory
 }
 
-const MEMORY_DIRECTORY = '/dev/shm'
-const ENOUGH_BYTES = 4e9
-
 /**
  * A directory in memory, if there is enough of it: the run's data is disposable, and syncing disks is slow.
  */
 function findMemoryDirectory(): string | undefined {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY_DIRECTORY)
-    if (bavail * bsize < ENOUGH_BYTES) return undefined
-    return createTemporaryDirectory(MEMORY_DIRECTORY)
-  } catch {
-    return undefined
-  }
+  if (!existsSync(MEMORY_DIRECTORY)) return undefined
+  const { bavail, bsize } = statfsSync(MEMORY_DIRECTORY)
+  return bavail * bsize < ENOUGH_BYTES ? undefined : createTemporaryDirectory(MEMORY_DIRECTORY)
 }
 
 async function dropDatabases(uri: string, prefix: string): Promise<void> {
