@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Db } from 'mongodb'
+import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import type { Config } from '../config/config.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
@@ -134,10 +135,7 @@ async function claimDatabase(uri: string, kind: EnvironmentKind): Promise<void> 
       throw new Error('The database already holds data that this service did not create; use an empty one')
     if (found.kind !== kind)
       throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
-    if ((found.dataVersion ?? 1) > DATA_VERSION)
-      throw new Error(
-        'The database holds data of a newer version of this service: start that one, or restore a backup from before',
-      )
+    if ((found.dataVersion ?? 1) > DATA_VERSION) throw newerDataError()
     await db
       .collection<Environment>('environment')
       .updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })

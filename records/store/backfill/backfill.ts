@@ -30,6 +30,12 @@ export interface BackfillProgress {
   failed: number
 }
 
+/** Refuses to start on data that this version of the service might damage. */
+export const newerDataError = (): Error =>
+  new Error(
+    'The database holds data of a newer version of this service: start that one, or restore a backup from before',
+  )
+
 /** No Parse class can have a name with a dot. */
 const backfillStateCollection = (db: Db): Collection<BackfillState> =>
   db.collection<BackfillState>('data.derivations')
@@ -109,10 +115,7 @@ export class Backfill {
   async #check(derivation: FieldDerivation): Promise<void> {
     const { collection, version } = derivation
     const state = await backfillStateCollection(this.#db).findOne({ _id: collection })
-    if ((state?.version ?? 0) > version || (state?.target ?? 0) > version)
-      throw new Error(
-        'The database holds data of a newer version of this service: start that one, or restore a backup from before',
-      )
+    if ((state?.version ?? 0) > version || (state?.target ?? 0) > version) throw newerDataError()
     if (state?.version === version) return
     const documents = documentCollection({ db: this.#db }, collection)
     if (!(await documents.findOne({}, { projection: { _id: 1 } }))) return this.#finish(derivation)
