@@ -36,27 +36,23 @@ export async function logInByFunction(handling: AccountRequest): Promise<Account
   return { body: { result: (await logIn(handling)).body } }
 }
 
-export async function requestPasswordReset({
-  req,
-  passwords,
-  limitAttempts: guard,
-}: AccountRequest): Promise<AccountResponse> {
-  const email = emailIn(req.body)
-  await guard('resetPassword', email)
-  passwords.requestReset(email)
-  return { body: {} }
-}
+/** Mails a link to the address, if it has an account; the response does not tell. */
+const createMailRequest =
+  (operationId: string, send: (handling: AccountRequest, email: string) => void) =>
+  async (handling: AccountRequest): Promise<AccountResponse> => {
+    const email = emailIn(handling.req.body)
+    await handling.limitAttempts(operationId, email)
+    send(handling, email)
+    return { body: {} }
+  }
 
-export async function sendVerification({
-  req,
-  registrations,
-  limitAttempts: guard,
-}: AccountRequest): Promise<AccountResponse> {
-  const email = emailIn(req.body)
-  await guard('resendActivation', email)
-  registrations.resend(email)
-  return { body: {} }
-}
+export const requestPasswordReset = createMailRequest('resetPassword', ({ passwords }, email) =>
+  passwords.requestReset(email),
+)
+
+export const sendVerification = createMailRequest('resendActivation', ({ registrations }, email) =>
+  registrations.resend(email),
+)
 
 function emailIn(body: unknown): string {
   const { email } = bodyFieldsOf(body)
