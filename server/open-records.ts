@@ -62,35 +62,7 @@ import { readJsonFiles } from './json-files.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeAudit, observeGauge } from './telemetry/metrics.ts'
 
-export interface RecordServices {
-  records: StoreContext
-  services: Pick<
-    Services,
-    | 'profiles'
-    | 'ehrs'
-    | 'carePlans'
-    | 'events'
-    | 'reactions'
-    | 'devices'
-    | 'textPacks'
-    | 'templates'
-    | 'archetypes'
-    | 'compositions'
-    | 'queries'
-    | 'storedQueries'
-    | 'ehrStatuses'
-    | 'batches'
-    | 'thresholds'
-    | 'timelines'
-    | 'graphs'
-    | 'types'
-    | 'userData'
-    | 'aggregates'
-    | 'chats'
-    | 'recordsOf'
-  >
-  close(): Promise<void>
-}
+export type RecordServices = Awaited<ReturnType<typeof openRecords>>
 
 /** Opens the audit log and the stores of the path family, and creates their indexes. */
 export async function openRecords(
@@ -99,7 +71,7 @@ export async function openRecords(
   log: Log,
   sendMail: SendMail,
   metrics = createMetrics(),
-): Promise<RecordServices> {
+) {
   const clock = () => new Date()
   const onFault = (err: unknown) => log.error({ err }, 'The audit’s chain heads could not be signed')
   const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
