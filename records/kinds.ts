@@ -28,7 +28,7 @@ import { Composition } from './openehr/composition-record.ts'
 import { compositionDerivation } from './openehr/compositions/search-fields.ts'
 import { EhrStatus } from './openehr/ehr-status-record.ts'
 import { recordDerivationOf } from './record-derivation.ts'
-import type { FieldDerivation } from './store/backfill/field-derivation.ts'
+import type { Derivation } from './store/backfill/derivation.ts'
 import { createHistoryDerivation } from './store/backfill/history-derivation.ts'
 import { Occurrence } from './user-data/occurrence.ts'
 import { Measurement } from './user-data/typed-measurement.ts'
@@ -111,7 +111,7 @@ export const kinds: readonly Kind[] = [
 const collectionsIn = (...places: Kind['registeredIn'][]): string[] =>
   kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
 
-const recordDerivations: readonly FieldDerivation[] = [
+const recordDerivations: readonly Derivation[] = [
   ehrDerivation,
   ...CLASS_NAMES.flatMap((name) => recordDerivationOf(classKindOf(name)) ?? []),
   compositionDerivation,
@@ -120,7 +120,7 @@ const recordDerivations: readonly FieldDerivation[] = [
 /**
  * All derivations of stored fields. The history comes first, because others look up former versions in it.
  */
-export const derivations: readonly FieldDerivation[] = [
+export const derivations: readonly Derivation[] = [
   createHistoryDerivation(
     kinds.map(({ collection }) => collection),
     recordDerivations,

@@ -1,19 +1,23 @@
 import { defaultsOf } from './ehr-records/ehr-records.ts'
 import { type ClassKind, resolveRules, type Values } from './ehr-records/kind.ts'
 import { derivedFieldNames, pickClientValues } from './ehr-records/record-validation.ts'
-import type { DerivationContext, FieldDerivation } from './store/backfill/field-derivation.ts'
+import {
+  createFieldDerivation,
+  type Derivation,
+  type DerivationContext,
+} from './store/backfill/derivation.ts'
 import { createParseFormat, type ParseDocument } from './store/documents/parse-format.ts'
 import { findVersion } from './store/writing/history.ts'
 
 const DERIVATION_BATCH_SIZE = 200
 
 /** Creates the field derivation of a kind; undefined when the kind has no derived fields. */
-export function recordDerivationOf(kind: ClassKind): FieldDerivation | undefined {
+export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
   if (!kind.rules.derived && !kind.rulesFor) return undefined
   const format = createParseFormat(kind.schema)
   const { fixedDerived: once = [] } = kind.rules
   const defaults = defaultsOf(kind.fields)
-  return {
+  return createFieldDerivation({
     collection: kind.collection,
     version: kind.rules.derivationVersion ?? 1,
     fields: [...derivedFieldNames(kind), ...Object.keys(defaults)],
@@ -32,7 +36,7 @@ export function recordDerivationOf(kind: ClassKind): FieldDerivation | undefined
         document,
       )
     },
-  }
+  })
 }
 
 /**

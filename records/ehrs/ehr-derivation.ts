@@ -1,11 +1,11 @@
-import type { FieldDerivation } from '../store/backfill/field-derivation.ts'
+import { createFieldDerivation } from '../store/backfill/derivation.ts'
 
 /** EHRs from before 21 November 2026 may lack `pending: false`. */
-export const ehrDerivation: FieldDerivation = {
+export const ehrDerivation = createFieldDerivation({
   collection: 'Ehr',
   version: 1,
   fields: ['pending'],
   batchSize: 200,
   areShown: true,
   derive: async (_, { pending }) => ({ pending: pending === true }),
-}
+})

@@ -1,4 +1,4 @@
-import type { FieldDerivation } from '../../store/backfill/field-derivation.ts'
+import { createFieldDerivation } from '../../store/backfill/derivation.ts'
 import { Composition } from '../composition-record.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { extractIndexedValues } from './facts.ts'
@@ -14,7 +14,7 @@ export const searchFieldsOf = (composition: RmObject) => ({
 /** The search fields of a version that marks the composition as deleted. */
 export const NO_SEARCH_FIELDS = { archetypes: [], links: [], facts: [] }
 
-export const compositionDerivation: FieldDerivation = {
+export const compositionDerivation = createFieldDerivation({
   collection: Composition.collection,
   version: 1,
   fields: ['archetypes', 'links', 'facts', 'start'],
@@ -23,7 +23,7 @@ export const compositionDerivation: FieldDerivation = {
   areShown: false,
   derive: async (_, { json }) =>
     typeof json === 'string' ? searchFieldsOf(JSON.parse(json) as RmObject) : NO_SEARCH_FIELDS,
-}
+})
 
 function archetypeIdsIn(object: unknown): string[] {
   const found = new Set<string>()

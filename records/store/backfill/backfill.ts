@@ -1,11 +1,10 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import type { AnyBulkWriteOperation, Collection, Db, MongoClient } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
 import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import type { DerivationContext, FieldDerivation } from './field-derivation.ts'
+import type { Derivation, DerivationContext } from './derivation.ts'
 
 /** The state of a collection's backfill. */
 interface BackfillState {
@@ -55,13 +54,13 @@ const PROGRESS_INTERVAL_MS = 5000
  */
 export class Backfill {
   readonly #db: Db
-  readonly #derivations: readonly FieldDerivation[]
-  readonly #pending = new Map<string, FieldDerivation>()
+  readonly #derivations: readonly Derivation[]
+  readonly #pending = new Map<string, Derivation>()
   readonly #remaining = new Map<string, number>()
   readonly #worker = newId()
   #context: DerivationContext | undefined
 
-  constructor({ client, db }: { client: MongoClient; db: Db }, derivations: readonly FieldDerivation[]) {
+  constructor({ client, db }: { client: MongoClient; db: Db }, derivations: readonly Derivation[]) {
     // The same database without the filters that hide documents from reads.
     this.#db = client.db(db.databaseName)
     this.#derivations = derivations
@@ -73,7 +72,7 @@ export class Backfill {
   }
 
   /** The derivation of a pending collection. */
-  pendingIn(collection: string): FieldDerivation | undefined {
+  pendingIn(collection: string): Derivation | undefined {
     return this.#pending.get(collection)
   }
 
@@ -87,11 +86,8 @@ export class Backfill {
   }
 
   /** Returns a document with its derived fields, as the backfill will store it. */
-  async complete(derivation: FieldDerivation, document: ParseDocument): Promise<ParseDocument> {
-    if (!this.#context) return document
-    const derived = await derivation.derive(this.#context, document)
-    const others = Object.entries(document).filter(([name]) => !derivation.fields.includes(name))
-    return { ...Object.fromEntries(others), ...derived } as ParseDocument
+  async complete({ complete }: Derivation, document: ParseDocument): Promise<ParseDocument> {
+    return this.#context && complete ? complete(this.#context, document) : document
   }
 
   /**
@@ -112,7 +108,7 @@ export class Backfill {
     return startPeriodicTask(POLL_INTERVAL_MS, work, onFault)
   }
 
-  async #check(derivation: FieldDerivation): Promise<void> {
+  async #check(derivation: Derivation): Promise<void> {
     const { collection, version } = derivation
     const state = await backfillStateCollection(this.#db).findOne({ _id: collection })
     if ((state?.version ?? 0) > version || (state?.target ?? 0) > version) throw newerDataError()
@@ -124,7 +120,7 @@ export class Backfill {
   }
 
   async #deriveCollection(
-    derivation: FieldDerivation,
+    derivation: Derivation,
     ending: AbortSignal,
     onProgress: (progress: BackfillProgress) => void,
   ): Promise<void> {
@@ -152,7 +148,7 @@ export class Backfill {
   }
 
   /** @returns undefined while another instance works on the collection, or when it is done */
-  async #acquireLease({ collection, version }: FieldDerivation): Promise<BackfillState | undefined> {
+  async #acquireLease({ collection, version }: Derivation): Promise<BackfillState | undefined> {
     const states = backfillStateCollection(this.#db)
     const state = await states.findOne({ _id: collection })
     if (state?.version === version) {
@@ -183,7 +179,7 @@ export class Backfill {
   }
 
   async #deriveBatch(
-    derivation: FieldDerivation,
+    derivation: Derivation,
     after: string,
   ): Promise<{ last: string | undefined; count: number; failed: number }> {
     const documents = documentCollection({ db: this.#db }, derivation.collection)
@@ -193,10 +189,11 @@ export class Backfill {
       .limit(derivation.batchSize)
       .toArray()
     const writes: AnyBulkWriteOperation<ParseDocument>[] = []
+    const context = this.#context as DerivationContext
     let failed = 0
     for (const document of found) {
       await giveWay()
-      const some = await this.#writesFor(derivation, document as ParseDocument).catch(() => undefined)
+      const some = await derivation.writesFor(context, document as ParseDocument).catch(() => undefined)
       if (!some) failed += 1
       writes.push(...(some ?? []))
     }
@@ -207,31 +204,8 @@ export class Backfill {
     return { last: found.at(-1)?._id, count: found.length, failed }
   }
 
-  /** Neither the version nor the history of the record changes. */
-  async #writesFor(
-    derivation: FieldDerivation,
-    document: ParseDocument,
-  ): Promise<AnyBulkWriteOperation<ParseDocument>[]> {
-    const context = this.#context as DerivationContext
-    if (derivation.rewrite) return derivation.rewrite(context, document)
-    const derived = await derivation.derive(context, document)
-    const set = Object.entries(derived).filter(([name, value]) => !isDeepStrictEqual(value, document[name]))
-    const unset = derivation.fields.filter((name) => !(name in derived) && document[name] !== undefined)
-    if (set.length === 0 && unset.length === 0) return []
-    const update = {
-      ...(set.length > 0 && { $set: Object.fromEntries(set) }),
-      ...(unset.length > 0 && { $unset: Object.fromEntries(unset.map((name) => [name, ''])) }),
-    }
-    const filter = { _id: document._id, version: document.version }
-    return [{ updateOne: { filter, update: update as object } }]
-  }
-
   /** @returns false when another instance has taken the collection over */
-  async #saveProgress(
-    { collection, version }: FieldDerivation,
-    after: string,
-    done: number,
-  ): Promise<boolean> {
+  async #saveProgress({ collection, version }: Derivation, after: string, done: number): Promise<boolean> {
     const { matchedCount } = await backfillStateCollection(this.#db).updateOne(
       { _id: collection, target: version, worker: this.#worker },
       { $set: { after, done, ...this.#newLease() } },
@@ -239,12 +213,12 @@ export class Backfill {
     return matchedCount > 0
   }
 
-  async #releaseLease({ collection }: FieldDerivation): Promise<void> {
+  async #releaseLease({ collection }: Derivation): Promise<void> {
     const mine = { _id: collection, worker: this.#worker }
     await backfillStateCollection(this.#db).updateOne(mine, { $unset: { worker: '', leaseUntil: '' } })
   }
 
-  async #finish({ collection, version }: FieldDerivation): Promise<void> {
+  async #finish({ collection, version }: Derivation): Promise<void> {
     const working = { target: '', worker: '', leaseUntil: '', after: '', done: '' } as const
     await backfillStateCollection(this.#db).updateOne(
       { _id: collection },

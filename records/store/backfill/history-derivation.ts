@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { documentCollection } from '../documents/database.ts'
-import type { ParseDocument } from '../documents/parse-format.ts'
 import { type HistoryEntry, historyCollection } from '../writing/history.ts'
-import type { DerivationContext, FieldDerivation } from './field-derivation.ts'
+import type { Derivation, DerivationContext } from './derivation.ts'
 
 /**
  * Updates the history: former versions get their derived fields. Entries from before 21 November 2026 get
@@ -12,8 +11,8 @@ import type { DerivationContext, FieldDerivation } from './field-derivation.ts'
  */
 export function createHistoryDerivation(
   collections: readonly string[],
-  derivations: readonly FieldDerivation[],
-): FieldDerivation {
+  derivations: readonly Derivation[],
+): Derivation {
   const derivationIn = new Map(derivations.map((one) => [one.collection, one]))
   return {
     collection: 'history.changes',
@@ -22,13 +21,11 @@ export function createHistoryDerivation(
     fields: ['_id', 'before'],
     batchSize: 100,
     areShown: false,
-    derive: async () => ({}),
-    async rewrite(context, document) {
+    async writesFor(context, document) {
       const entry = document as unknown as HistoryEntry
       const { collection, _id } = await findCurrentKey(context, collections, entry)
       const derivation = derivationIn.get(collection)
-      const before =
-        entry.before && derivation ? await deriveFieldsAnew(context, derivation, entry.before) : entry.before
+      const before = entry.before && ((await derivation?.complete?.(context, entry.before)) ?? entry.before)
       if (_id !== entry._id)
         return [
           { replaceOne: { filter: { _id }, replacement: { ...document, _id, before }, upsert: true } },
@@ -38,18 +35,6 @@ export function createHistoryDerivation(
       return [{ updateOne: { filter: { _id }, update: { $set: { before } } } }]
     },
   }
-}
-
-async function deriveFieldsAnew(
-  context: DerivationContext,
-  derivation: FieldDerivation,
-  before: ParseDocument,
-): Promise<ParseDocument> {
-  const others = Object.entries(before).filter(([name]) => !derivation.fields.includes(name))
-  const following = await derivation.derive(context, before)
-  const same = Object.entries(following).every(([name, value]) => isDeepStrictEqual(value, before[name]))
-  const rest = Object.keys(before).length === others.length + Object.keys(following).length
-  return same && rest ? before : ({ ...Object.fromEntries(others), ...following } as ParseDocument)
 }
 
 /** Finds the collection of an entry's record, and the key that the entry should have. */

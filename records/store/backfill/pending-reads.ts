@@ -3,7 +3,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { wrapCollections } from '../reading/deadlines.ts'
 import type { Backfill } from './backfill.ts'
-import type { FieldDerivation } from './field-derivation.ts'
+import type { Derivation } from './derivation.ts'
 
 /** Internals of the driver's cursors: the query, and the method that sends it. */
 interface CursorInternals {
@@ -74,7 +74,7 @@ function requireDerivedFields(backfill: Backfill, name: string, query: unknown):
 
 const RETRY_AFTER_S = 5
 
-function hasDerivedField(query: unknown, derivation: FieldDerivation): boolean {
+function hasDerivedField(query: unknown, derivation: Derivation): boolean {
   const isDerived = (path: string) => derivation.fields.includes(path.split('.')[0] as string)
   if (typeof query === 'string') return query.startsWith('$') && isDerived(query.slice(1))
   if (query instanceof Map) return hasDerivedField(Object.fromEntries(query), derivation)

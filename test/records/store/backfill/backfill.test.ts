@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import type { Collection, Db } from 'mongodb'
 import { Backfill, type BackfillProgress } from '../../../../records/store/backfill/backfill.ts'
-import type {
-  DerivationContext,
-  FieldDerivation,
-} from '../../../../records/store/backfill/field-derivation.ts'
+import {
+  createFieldDerivation,
+  type Derivation,
+  type DerivationContext,
+} from '../../../../records/store/backfill/derivation.ts'
 import { guardPendingReads } from '../../../../records/store/backfill/pending-reads.ts'
 import { waitUntil } from '../../../harness/wait.ts'
 
@@ -27,10 +28,11 @@ const DOCUMENT_COUNT = 95
 const createDerivation = (
   version: number,
   derive = async ({ value }: Partial<DerivedDocument>) => ({ double: Number(value) * 2 }),
-): FieldDerivation => ({
-  ...{ collection: 'Doubled', version, fields: ['double', 'half'], batchSize: 10, areShown: true },
-  derive: (_, document) => derive(document as unknown as DerivedDocument),
-})
+): Derivation =>
+  createFieldDerivation({
+    ...{ collection: 'Doubled', version, fields: ['double', 'half'], batchSize: 10, areShown: true },
+    derive: (_, document) => derive(document as unknown as DerivedDocument),
+  })
 
 describe('a backfill', () => {
   let engine: Engine
@@ -54,7 +56,7 @@ describe('a backfill', () => {
   })
 
   /** Opens the backfill as a starting instance does. */
-  async function opened(one: FieldDerivation): Promise<Backfill> {
+  async function opened(one: Derivation): Promise<Backfill> {
     const backfill = new Backfill({ client: engine.client, db }, [one])
     await backfill.open({ db } as DerivationContext)
     return backfill
