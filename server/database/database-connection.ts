@@ -22,7 +22,8 @@ import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { guardPendingReads } from '../../records/store/backfill/pending-reads.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { hideFromReads } from '../../records/store/jobs/visibility.ts'
-import { enforceReadDeadlines, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
+import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
+import { checkReads } from '../../records/store/reading/read-checks.ts'
 import type { CachedDocumentLookup } from '../../records/store/write-ahead.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 import { createServingOptions } from './client-options.ts'
@@ -66,12 +67,10 @@ export async function openDatabaseConnection(
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
   translateDatabaseErrors(adapter, ParseError)
   await adapter.connect()
-  enforceReadDeadlines(adapter.database)
   const mongo = { client: adapter.client, db: adapter.database }
   const underWay = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, derives ? derivations : [])
-  guardPendingReads(adapter.database, backfill)
-  hideFromReads(adapter.database, underWay)
+  checkReads(adapter.database, [enforceReadDeadline, hideFromReads(underWay), guardPendingReads(backfill)])
   const lastRead = cacheTriggerReads(adapter, toObject)
   coalesceCreates(adapter)
   const joinWrite = enableWriteWrapping(adapter)

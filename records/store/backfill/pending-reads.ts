@@ -1,62 +1,26 @@
-import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { wrapCollections } from '../reading/deadlines.ts'
+import type { ReadCheck } from '../reading/read-checks.ts'
 import type { Backfill } from './backfill.ts'
 import type { Derivation } from './derivation.ts'
-
-/** Internals of the driver's cursors: the query, and the method that sends it. */
-interface CursorInternals {
-  cursorFilter?: object
-  findOptions?: { sort?: object; projection?: object }
-  pipeline?: object[]
-  map(transform: (document: ParseDocument) => unknown): unknown
-  _initialize(session: ClientSession): Promise<unknown>
-}
 
 /**
  * Keeps reads correct while a backfill is pending. Whole documents get their derived fields on the fly. A
  * query that filters, sorts or sums by derived fields gets a 503, because it would miss documents.
  */
-export function guardPendingReads(db: Db, backfill: Backfill): void {
-  wrapCollections(db, (collection) => guardCollection(collection, backfill))
-}
-
-/** The driver builds all other reads (findOne, countDocuments, …) on these. */
-function guardCollection(collection: Collection, backfill: Backfill): Collection {
-  const name = collection.collectionName
-  const [find, aggregate, distinct] = [
-    collection.find.bind(collection),
-    collection.aggregate.bind(collection),
-    collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>,
-  ]
-  return Object.assign(collection, {
-    find: (...args: Parameters<typeof find>) => guardCursor(find(...args), name, backfill),
-    aggregate: (...args: Parameters<typeof aggregate>) => guardCursor(aggregate(...args), name, backfill),
-    distinct: async (key: string, ...more: unknown[]) => {
-      requireDerivedFields(backfill, name, [{ [key]: 1 }, ...more])
-      return distinct(key, ...more)
-    },
-  })
-}
-
-/** Checks a cursor when it sends its command: sort and projection may be set after its creation. */
-function guardCursor<C extends object>(cursor: C, name: string, backfill: Backfill): C {
-  if (backfill.isDone) return cursor
-  const internals = cursor as unknown as CursorInternals
-  const initialize = internals._initialize.bind(cursor)
-  internals._initialize = async (session) => {
-    const { cursorFilter, findOptions = {}, pipeline } = internals
-    requireDerivedFields(backfill, name, [cursorFilter, findOptions.sort, findOptions.projection, pipeline])
-    const pending = backfill.pendingIn(name)
-    if (pending?.areShown)
-      internals.map((document) =>
-        isWholeDocument(document) ? backfill.complete(pending, document) : document,
-      )
-    return initialize(session)
+export const guardPendingReads =
+  (backfill: Backfill): ReadCheck =>
+  ({ collection }) => {
+    if (backfill.isDone) return {}
+    return {
+      beforeSending({ query, map }) {
+        requireDerivedFields(backfill, collection, query)
+        const pending = backfill.pendingIn(collection)
+        if (pending?.areShown)
+          map((document) => (isWholeDocument(document) ? backfill.complete(pending, document) : document))
+      },
+    }
   }
-  return cursor
-}
 
 /** The document was not reduced by a projection or created by a pipeline. */
 const isWholeDocument = (document: ParseDocument): boolean =>

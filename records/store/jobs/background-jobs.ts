@@ -55,7 +55,7 @@ export class JobRunner implements BackgroundJobs {
    * @param others true when other instances may run, which show the documents until they have polled
    */
   constructor({ client, db }: Database, veiled: readonly string[], others: boolean) {
-    // A second Db object without the read filters that hideFromReads adds to `db`.
+    // A second Db object without the read checks of `db`.
     this.#unfilteredDb = client.db(db.databaseName)
     this.#hidingCollections = new Set(veiled)
     this.#hasOtherInstances = others
@@ -203,7 +203,7 @@ export class JobRunner implements BackgroundJobs {
 }
 
 /** The parts of a query that tell whether it can match a job's documents. */
-export interface QueryFilter {
+interface QueryFilter {
   _rperm?: { $in?: readonly unknown[] }
   [field: string]: unknown
 }

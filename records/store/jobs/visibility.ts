@@ -1,79 +1,24 @@
-import { type ClientSession, type Collection, type Db, MongoServerError } from 'mongodb'
+import { type ClientSession, MongoServerError } from 'mongodb'
 import { unavailableError } from '../documents/outage.ts'
-import { QUERY_TIMEOUT_MS, wrapCollections } from '../reading/deadlines.ts'
-import type { JobRunner, QueryFilter } from './background-jobs.ts'
-
-interface ReadOptions {
-  session?: ClientSession
-}
-
-/** The driver's internal method that sends a cursor's first command. */
-interface CursorInternals {
-  _initialize(session: ClientSession): Promise<unknown>
-}
+import { QUERY_TIMEOUT_MS } from '../reading/deadlines.ts'
+import type { ReadCheck } from '../reading/read-checks.ts'
+import type { JobRunner } from './background-jobs.ts'
 
 /**
- * Hides documents from all reads of a database while a job changes them, and delays reads that would see
- * half-done changes. Both API families and their lookups read through this database.
+ * Hides documents from reads while a job changes them, and delays reads that would see half-done changes.
+ * Both API families and their lookups read through this check.
  */
-export function hideFromReads(db: Db, underWay: JobRunner): void {
-  wrapCollections(db, (collection) => hideInCollection(collection, underWay))
-}
-
-/** The driver builds all other reads (findOne, countDocuments, …) on these. */
-function hideInCollection(collection: Collection, underWay: JobRunner): Collection {
-  const name = collection.collectionName
-  const [find, aggregate, distinct] = [
-    collection.find.bind(collection),
-    collection.aggregate.bind(collection),
-    collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>,
-  ]
-  /** The narrowed filter, and a wait that must precede the read. */
-  const narrowed = (
-    filter: QueryFilter,
-    session?: ClientSession,
-  ): [QueryFilter, (() => Promise<void>) | undefined] => {
-    const hidden = underWay.hiddenFilters(name, session)
-    const awaited = underWay.blockingJobs(name, filter, session)
+export const hideFromReads =
+  (underWay: JobRunner): ReadCheck =>
+  ({ collection, filter, options: { session } }) => {
+    const hidden = underWay.hiddenFilters(collection, session)
+    const awaited = underWay.blockingJobs(collection, filter, session)
     const { $nor = [] } = filter as { $nor?: object[] }
-    return [
-      hidden.length > 0 ? { ...filter, $nor: [...$nor, ...hidden] } : filter,
-      awaited.length > 0 ? () => waitForJobs(underWay, awaited, session) : undefined,
-    ]
+    return {
+      ...(hidden.length > 0 && { filter: { ...filter, $nor: [...$nor, ...hidden] } }),
+      ...(awaited.length > 0 && { beforeSending: () => waitForJobs(underWay, awaited, session) }),
+    }
   }
-  return Object.assign(collection, {
-    find: (query: QueryFilter = {}, options?: ReadOptions) => {
-      const [filter, before] = narrowed(query, options?.session)
-      return delayCursor(before, find(filter, options as object))
-    },
-    aggregate: (pipeline: object[] = [], options?: ReadOptions) => {
-      const [first, ...rest] = pipeline as { $match?: QueryFilter }[]
-      const filter = first?.$match ?? {}
-      const [$match, before] = narrowed(filter, options?.session)
-      const stages = first?.$match ? rest : pipeline
-      return delayCursor(
-        before,
-        aggregate($match === filter ? pipeline : [{ $match }, ...stages], options as object),
-      )
-    },
-    distinct: async (key: string, query: QueryFilter = {}, options?: ReadOptions) => {
-      const [filter, before] = narrowed(query, options?.session)
-      await before?.()
-      return distinct(key, filter, options)
-    },
-  })
-}
-
-function delayCursor<C>(before: (() => Promise<void>) | undefined, cursor: C): C {
-  if (!before) return cursor
-  const beginning = cursor as CursorInternals
-  const begin = beginning._initialize.bind(cursor)
-  beginning._initialize = async (session) => {
-    await before()
-    return begin(session)
-  }
-  return cursor
-}
 
 /** Ends before the query timeout would. */
 const READ_WAIT_TIMEOUT_MS = QUERY_TIMEOUT_MS - 1000

@@ -1,5 +1,5 @@
-import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { ReadCheck } from './read-checks.ts'
 
 /** Default timeout of queries. */
 export const QUERY_TIMEOUT_MS = 5_000
@@ -42,46 +42,13 @@ export const isDeadlineError = (error: unknown): boolean =>
   DEADLINE_CODES.has((error as { code?: unknown } | null)?.code) ||
   (error instanceof ServiceError && error.error === 'DeadlineExceeded')
 
-interface ReadOptions {
-  maxTimeMS?: number
-  session?: object
-}
-
-/** Reads within a transaction get the longer limit, because a write depends on them. */
-const withTimeLimit = <O extends ReadOptions>(options?: O): O & ReadOptions => ({
-  ...(options as O),
-  maxTimeMS: options?.maxTimeMS ?? (options?.session ? COMMAND_TIMEOUT_MS : QUERY_TIMEOUT_MS),
+/**
+ * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write
+ * depends on the read.
+ */
+export const enforceReadDeadline: ReadCheck = ({ options }) => ({
+  options: {
+    ...options,
+    maxTimeMS: options.maxTimeMS ?? (options.session ? COMMAND_TIMEOUT_MS : QUERY_TIMEOUT_MS),
+  },
 })
-
-/** Gives every read of a database a timeout, unless it has one. */
-export const enforceReadDeadlines = (db: Db): void => wrapCollections(db, enforceDeadlinesIn)
-
-/** Wraps every collection that a database returns; wraps each only once. */
-export function wrapCollections(db: Db, make: (collection: Collection) => Collection): void {
-  const collection = db.collection.bind(db)
-  const plain = new Map<string, Collection>()
-  db.collection = ((name: string, options?: object) => {
-    const known = options ? undefined : plain.get(name)
-    const found = known ?? make(collection(name, options))
-    if (!options) plain.set(name, found)
-    return found
-  }) as typeof db.collection
-}
-
-/** The driver builds all other reads (findOne, countDocuments, …) on these. */
-function enforceDeadlinesIn(collection: Collection): Collection {
-  const [find, aggregate, distinct, estimate] = [
-    collection.find.bind(collection),
-    collection.aggregate.bind(collection),
-    collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>,
-    collection.estimatedDocumentCount.bind(collection),
-  ]
-  return Object.assign(collection, {
-    find: (filter = {}, options?: ReadOptions) => find(filter, withTimeLimit(options) as object),
-    aggregate: (pipeline: object[] = [], options?: ReadOptions) =>
-      aggregate(pipeline, withTimeLimit(options) as object),
-    distinct: (key: string, filter = {}, options?: ReadOptions) =>
-      distinct(key, filter, withTimeLimit(options)),
-    estimatedDocumentCount: (options?: ReadOptions) => estimate(withTimeLimit(options) as object),
-  })
-}

@@ -8,6 +8,7 @@ import {
   type DerivationContext,
 } from '../../../../records/store/backfill/derivation.ts'
 import { guardPendingReads } from '../../../../records/store/backfill/pending-reads.ts'
+import { checkReads } from '../../../../records/store/reading/read-checks.ts'
 import { waitUntil } from '../../../harness/wait.ts'
 
 interface DerivedDocument {
@@ -162,7 +163,7 @@ describe('a backfill', () => {
 
     beforeEach(async () => {
       backfill = await opened(createDerivation(1))
-      guardPendingReads(db, backfill)
+      checkReads(db, [guardPendingReads(backfill)])
       documents = db.collection<DerivedDocument>('Doubled')
     })
 
