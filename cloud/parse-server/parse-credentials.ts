@@ -5,6 +5,7 @@ import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
 import { unavailableError } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { toDateObject } from '../../schemas/forms/class-form.ts'
 import { UNAVAILABLE_MESSAGE } from './adapter/database-errors.ts'
 import { preventStaleRoles } from './adapter/role-cache.ts'
 import { type AccountInternals, loadAccountInternals } from './internals.ts'
@@ -138,7 +139,7 @@ function toUserData({
   termsVersion,
   invited,
 }: NewAccount): object {
-  const now = { __type: 'Date', iso: new Date().toISOString() }
+  const now = toDateObject(new Date().toISOString())
   return {
     username: username ?? email,
     email,

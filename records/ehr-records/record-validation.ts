@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
 import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
 import {
   invalidPropertyNames,
@@ -27,34 +26,45 @@ const missingFields = (
   values: Values,
 ): string[] => missingProperties([...(required ?? []), ...(rules.missing?.(values) ?? [])], values)
 
-/** Validates an object that a client of the class family creates. Null counts as absent. */
-export function validateClassCreate(kind: ClassKind, sent: Values): ValidationFaults {
-  const { create, stored, checks, rules, fields } = kind
-  const values = fromClassForm(fields, sent)
+/**
+ * Validates an object that a client of the class family creates. Null counts as absent.
+ * @param bySchema the violations of its class form
+ */
+export function validateClassCreate(
+  kind: ClassKind,
+  values: Values,
+  bySchema: readonly Violation[],
+): ValidationFaults {
+  const { create, stored, rules } = kind
   const missing = missingFields(kind, create.required, values)
   if (missing.length > 0) return { missing, violations: [] }
-  const bySchema = explainFixedFields(checks.create(sent), stored.properties, 'must not be set by clients')
-  return { missing, violations: [...bySchema, ...rules.violations(values, Object.keys(sent))] }
-}
-
-/** Validates an update of the class family: the changed properties alone, and the resulting object. */
-export function validateClassUpdate(
-  kind: ClassKind,
-  merged: Values,
-  changed: readonly string[],
-): ValidationFaults {
-  const { stored, update, checks, rules, fields } = kind
-  const values = fromClassForm(fields, merged)
-  const missing = missingFields(kind, stored.required, values)
-  if (missing.length > 0) return { missing, violations: [] }
-  const sent = Object.fromEntries(
-    changed.filter((name) => merged[name] !== undefined).map((name) => [name, merged[name]]),
-  )
-  const removed = changed.filter((name) => merged[name] === undefined)
   return {
     missing,
     violations: [
-      ...explainFixedFields(checks.update(sent), stored.properties, FIXED_MESSAGE),
+      ...explainFixedFields(bySchema, stored.properties, 'must not be set by clients'),
+      ...rules.violations(values, Object.keys(values)),
+    ],
+  }
+}
+
+/**
+ * Validates an update of the class family: the changed fields alone, and the resulting object.
+ * @param bySchema the violations of the class form of the changed fields
+ */
+export function validateClassUpdate(
+  kind: ClassKind,
+  values: Values,
+  changed: readonly string[],
+  bySchema: readonly Violation[],
+): ValidationFaults {
+  const { stored, update, rules } = kind
+  const missing = missingFields(kind, stored.required, values)
+  if (missing.length > 0) return { missing, violations: [] }
+  const removed = changed.filter((name) => values[name] === undefined)
+  return {
+    missing,
+    violations: [
+      ...explainFixedFields(bySchema, stored.properties, FIXED_MESSAGE),
       ...removed.filter((name) => !(name in update.properties)).map(fixedViolation),
       ...rules.violations(values, changed),
     ],
@@ -80,7 +90,7 @@ const FIXED_MESSAGE = 'may not be changed'
 const fixedViolation = (path: string): Violation => ({ path, code: 'fixed', message: FIXED_MESSAGE })
 
 /** Reports a known property that clients may not set as `fixed` in place of `unknown`. */
-const explainFixedFields = (violations: Violation[], known: object, message: string): Violation[] =>
+const explainFixedFields = (violations: readonly Violation[], known: object, message: string): Violation[] =>
   violations.map((one) =>
     one.code === 'unknown' && Object.hasOwn(known, one.path) ? { ...one, code: 'fixed', message } : one,
   )
@@ -138,7 +148,3 @@ export function pickClientValues({ place, fields }: ClassKind, record: object): 
 function requireNoFaults(missing: readonly string[], violations: readonly Violation[]): void {
   requireNoViolations([...missing.map(requiredViolation), ...violations])
 }
-
-/** Computes the derived fields of an object in class form. */
-export const deriveClassFields = ({ rules, fields }: ClassKind, values: Values): Record<string, unknown> =>
-  toClassForm(fields, rules.derived?.(fromClassForm(fields, values)) ?? {})

@@ -87,7 +87,7 @@ const copyMarks = (from: TSchema, to: TSchema): TSchema => {
 }
 
 /** Converts a day or time to a Parse Date. */
-const toDateObject = (text: unknown) => ({
+export const toDateObject = (text: unknown) => ({
   __type: 'Date',
   iso: typeof text === 'string' && text.length === 10 ? `${text}T00:00:00.000Z` : text,
 })
@@ -113,3 +113,20 @@ export const fromClassForm = (fields: TProperties, values: object): Record<strin
       return [name, typeof iso === 'string' ? iso : value]
     }),
   )
+
+/** Rights in class form, by user id or `role:<name>`. */
+type Acl = Record<string, { read?: boolean; write?: boolean }>
+
+/** Converts the readers and writers of an object to an ACL. */
+export function toAcl({ read, write }: { read: readonly string[]; write: readonly string[] }): Acl {
+  const acl: Acl = {}
+  for (const who of read) acl[who] = { read: true }
+  for (const who of write) acl[who] = { ...acl[who], write: true }
+  return acl
+}
+
+/** The readers and writers that an ACL names. */
+export function fromAcl(acl: Acl): { read: string[]; write: string[] } {
+  const namesWith = (right: 'read' | 'write') => Object.keys(acl).filter((who) => acl[who]?.[right])
+  return { read: namesWith('read'), write: namesWith('write') }
+}

@@ -7,7 +7,6 @@ import { relatives } from '../../docs/examples/relatives.ts'
 import { measurementKindOperations } from '../../path-api/resources/measurements/measurements.ts'
 import { impliedErrors } from '../../path-api/response/problem-document.ts'
 import {
-  deriveClassFields,
   validateChangedRecord,
   validateClassCreate,
   validateNewRecord,
@@ -112,15 +111,10 @@ describe('examples in the guides', () => {
       () => validateChangedRecord(HomeVisit as never, visit, { ...visit, visitor: 'Doctor' }),
       /rule/,
     )
-    const moment = { __type: 'Date', iso: '2026-03-01T00:00:00.000Z' }
-    assert.deepEqual(validateClassCreate(HomeVisit as never, { ...visit, day: moment }), {
-      missing: [],
-      violations: [],
-    })
-    const { fingerprint, ...follows } = deriveClassFields(PeakFlow as never, {
-      peakFlow: 420,
-      personalBest: 500,
-    })
+    const day = { __type: 'Date', iso: '2026-03-01T00:00:00.000Z' }
+    assert.deepEqual(HomeVisit.checks.create({ ...visit, day }), [])
+    assert.deepEqual(validateClassCreate(HomeVisit as never, visit, []), { missing: [], violations: [] })
+    const { fingerprint, ...follows } = PeakFlow.rules.derived?.({ peakFlow: 420, personalBest: 500 }) ?? {}
     assert.match(String(fingerprint), /^[\w-]{20}$/)
     assert.deepEqual(follows, {
       percentOfBest: 84,

@@ -3,11 +3,24 @@ import fc from 'fast-check'
 import type { Values } from '../../records/ehr-records/kind.ts'
 import * as rules from '../../records/ehr-records/record-validation.ts'
 import { CLASS_NAMES, type ClassName, classKindOf } from '../../records/kinds.ts'
+import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { formatViolations } from '../../schemas/validation/violations.ts'
 
-const createFaults = (name: ClassName, sent: Values) => rules.validateClassCreate(classKindOf(name), sent)
-const updateFaults = (name: ClassName, merged: Values, changed: string[]) =>
-  rules.validateClassUpdate(classKindOf(name), merged, changed)
+function createFaults(name: ClassName, sent: Values) {
+  const kind = classKindOf(name)
+  return rules.validateClassCreate(kind, fromClassForm(kind.fields, sent), kind.checks.create(sent))
+}
+
+function updateFaults(name: ClassName, merged: Values, changed: string[]) {
+  const kind = classKindOf(name)
+  const sent = Object.fromEntries(Object.entries(merged).filter(([field]) => changed.includes(field)))
+  return rules.validateClassUpdate(
+    kind,
+    fromClassForm(kind.fields, merged),
+    changed,
+    kind.checks.update(sent),
+  )
+}
 
 const timestamp = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
 const pressure = { carePlanId: 'plan', timestamp, systolic: 120, systolicUnit: 'mm[Hg]' }

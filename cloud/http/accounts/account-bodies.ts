@@ -9,6 +9,7 @@ import {
   emailField,
 } from '../../../schemas/accounts/account.ts'
 import { SERVICE_USER_FIELDS } from '../../../schemas/accounts/user.ts'
+import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { formatViolations } from '../../../schemas/validation/violations.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
@@ -79,7 +80,7 @@ function withoutSystemFields(body: BodyFields, user: User | undefined): BodyFiel
   const { ACL: _, objectId: _id, createdAt: _created, updatedAt: _updated, ...sent } = body
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
     const kept = user?.[path as keyof User]
-    const readable = kept instanceof Date ? { __type: 'Date', iso: kept.toISOString() } : kept
+    const readable = kept instanceof Date ? toDateObject(kept.toISOString()) : kept
     if (path in sent && !isDeepStrictEqual(sent[path], readable))
       throw new Refusal(400, parseErrorCode.validation, `${path} must not be set by clients`)
     delete sent[path]

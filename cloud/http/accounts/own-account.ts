@@ -1,5 +1,6 @@
 import { requireNoViolations } from '../../../records/accounts/user/password-policy.ts'
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
+import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { type BodyFields, parseAccountChange } from './account-bodies.ts'
@@ -41,7 +42,7 @@ export async function getOwnSession({ req, sessions }: AccountRequest): Promise<
   return {
     body: {
       ...{ objectId, sessionToken, user, restricted: false, createdAt },
-      expiresAt: { __type: 'Date', iso: expiresAt },
+      expiresAt: toDateObject(expiresAt),
     },
   }
 }

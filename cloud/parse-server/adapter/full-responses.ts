@@ -1,3 +1,4 @@
+import { toAcl } from '../../../schemas/forms/class-form.ts'
 import type { ToObject } from './trigger-read-cache.ts'
 
 type AdapterCreate = (
@@ -72,9 +73,7 @@ export function respondWithFullObjects(
 }
 
 /** Converts a stored object to the class form, with its permissions as ACL. */
-export function toClientJson({ _rperm = [], _wperm = [], ...fields }: StoredObject): object {
-  const ACL: Record<string, { read?: true; write?: true }> = {}
-  for (const who of _rperm) ACL[who] = { read: true }
-  for (const who of _wperm) ACL[who] = { ...ACL[who], write: true }
-  return { ...fields, ACL }
-}
+export const toClientJson = ({ _rperm = [], _wperm = [], ...fields }: StoredObject): object => ({
+  ...fields,
+  ACL: toAcl({ read: _rperm, write: _wperm }),
+})

@@ -1,19 +1,25 @@
-import Parse from 'parse/node'
+import type Parse from 'parse/node'
 import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-records/kind.ts'
 import { resolveParent } from '../../../records/ehr-records/parents.ts'
-import { deriveClassFields, validateClassCreate } from '../../../records/ehr-records/record-validation.ts'
+import { validateClassCreate } from '../../../records/ehr-records/record-validation.ts'
 import { requireCapacity } from '../../../records/ehr-records/refusals/capacity.ts'
 import { prepareEhrCreation } from '../../../records/ehrs/creation/ehr-creation.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { runStoreTransaction, type StoreContext } from '../../../records/store/writing/transaction.ts'
-import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../../schemas/forms/fields.ts'
 import { clearCachedRoles, loadCaller } from '../../request/caller.ts'
 import { rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
-import { clientValuesOf, discardAcl, toAttributes } from './attributes.ts'
-import { toRecord, writeWithDerived } from './derived-writes.ts'
+import { writeWithDerived } from './derived-writes.ts'
+import {
+  discardAcl,
+  fieldsOf,
+  recordOf,
+  schemaViolations,
+  setFields,
+  setPermissions,
+} from './object-fields.ts'
 import type { TriggerContext } from './trigger-context.ts'
 
 type BeforeSaveRequest = Parse.Cloud.BeforeSaveRequest
@@ -34,10 +40,10 @@ export async function beforeCreate(
 ): Promise<void> {
   const { object } = request
   discardAcl(object)
-  const values = clientValuesOf(object)
+  const values = fieldsOf(plain, object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   const kind = await translateServiceErrors(() => resolveRules(family.records, plain, values))
-  rejectFaults(validateClassCreate(kind, values))
+  rejectFaults(validateClassCreate(kind, values, schemaViolations(kind.checks.create, object)))
   const caller = await loadCaller(request)
   // The id is needed before the write: roles, history and audit refer to it.
   const id = newId()
@@ -45,13 +51,13 @@ export async function beforeCreate(
   const { ehrId, permissions, parent } = await findPlacement(family, kind, request, caller, values)
   object.set({
     ...('ehrId' in kind.place && { ehrId }),
-    ...toAttributes(deriveClassFields(kind, values)),
     ...Object.fromEntries(markedFieldNames(kind.fields, 'status').map((name) => [name, 'ACTIVE'])),
     version: 1,
-    ACL: toAcl(permissions),
   })
+  setFields(kind, object, kind.rules.derived?.(values) ?? {})
+  setPermissions(object, permissions)
   await family.announce(caller, { action: 'create', collection: kind.collection, id, ehrId })
-  const after = toRecord(kind, id, clientValuesOf(object))
+  const after = recordOf(kind, object)
   await writeWithDerived(family, kind, caller, { transition: { before: null, after, permissions }, parent })
 }
 
@@ -68,7 +74,7 @@ async function findPlacement(
   const { id = '' } = request.object
   return translateServiceErrors(async () => {
     const place = await resolveParent(find, caller, kind, id, { ehrId, carePlanId, goalId })
-    await requireCapacity(records, kind, { ...fromClassForm(kind.fields, values), ehrId: place.ehrId, id })
+    await requireCapacity(records, kind, { ...values, ehrId: place.ehrId, id })
     return place
   })
 }
@@ -88,11 +94,4 @@ async function createEhrForObject(
   request.object.set(kept)
   await clearCachedRoles(request, caller.userId)
   return { ehrId: id, permissions }
-}
-
-function toAcl({ read, write }: Permissions): Parse.ACL {
-  const acl = new Parse.ACL()
-  for (const who of read) acl.setReadAccess(who, true)
-  for (const who of write) acl.setWriteAccess(who, true)
-  return acl
 }

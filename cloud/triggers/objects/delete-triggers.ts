@@ -11,8 +11,8 @@ import { isPermitted } from '../../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { loadCaller } from '../../request/caller.ts'
 import { forbiddenError, notFoundError, rejectForbiddenChange } from '../../request/parse-errors.ts'
-import { clientValuesOf, permissionsOf } from './attributes.ts'
-import { toRecord, writeWithDerived } from './derived-writes.ts'
+import { writeWithDerived } from './derived-writes.ts'
+import { permissionsOf, recordOf } from './object-fields.ts'
 import type { TriggerContext } from './trigger-context.ts'
 
 /**
@@ -27,13 +27,14 @@ export async function beforeDelete(
   const { name: className } = kind
   const caller = await loadCaller(request)
   const { object } = request
+  const before = recordOf(kind, object)
   const permissions = permissionsOf(object)
   const governs = className === 'Ehr' && canManageEhr(caller, object.attributes)
   if (!governs && !isPermitted(permissions.write, caller)) throw notFoundError()
   if (!governs && className === 'Ehr')
     throw forbiddenError('Only its subject and administrators may delete an EHR.')
-  rejectForbiddenChange(kind, object.attributes)
-  const id = object.id ?? ''
+  rejectForbiddenChange(kind, before)
+  const { id } = before
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId })
   if (className === 'Ehr')
@@ -43,7 +44,6 @@ export async function beforeDelete(
       id,
       deleteWithContents(records, caller, className, { id, ehrId }),
     )
-  const before = toRecord(kind, id, clientValuesOf(object))
   await writeWithDerived(family, kind, caller, { transition: { before, after: null, permissions } })
 }
 

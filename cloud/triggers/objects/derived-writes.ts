@@ -17,17 +17,9 @@ import {
   type Transaction,
 } from '../../../records/store/writing/transaction.ts'
 import type { DerivedWrite } from '../../../records/store/writing/write-decision.ts'
-import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import type { ParseWrite } from '../../parse-server/adapter/adapter-writes.ts'
 import { translateOutage, translateServiceErrors } from '../../request/parse-errors.ts'
 import type { TriggerContext } from './trigger-context.ts'
-
-/** Converts properties of an object to a record for the rules. */
-export const toRecord = (
-  { fields }: ClassKind,
-  id: string,
-  values: Record<string, unknown>,
-): Record<string, unknown> & { id: string } => ({ ...fromClassForm(fields, values), id })
 
 /** Context of a write that may have derived records. */
 interface DerivedWriteContext {

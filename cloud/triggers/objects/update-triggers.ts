@@ -3,7 +3,6 @@ import { closeObject } from '../../../records/care-plans/close-object.ts'
 import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
 import {
   alreadyClosedViolation,
-  deriveClassFields,
   derivedFieldNames,
   validateClassUpdate,
 } from '../../../records/ehr-records/record-validation.ts'
@@ -17,14 +16,17 @@ import {
   translateServiceErrors,
   validationError,
 } from '../../request/parse-errors.ts'
+import { writeWithDerived } from './derived-writes.ts'
 import {
-  clientValuesOf,
   discardAcl,
-  keepChangedProperties,
+  fieldsOf,
+  keepChangedFields,
   permissionsOf,
-  toAttributes,
-} from './attributes.ts'
-import { toRecord, writeWithDerived } from './derived-writes.ts'
+  recordOf,
+  schemaViolations,
+  setFields,
+  storedFieldsOf,
+} from './object-fields.ts'
 import type { TriggerContext } from './trigger-context.ts'
 
 type BeforeSaveRequest = Parse.Cloud.BeforeSaveRequest
@@ -39,13 +41,14 @@ export async function beforeUpdate(
   const { object, original } = request
   // A body may name another object: `set` would take it for the written one.
   if (object.id !== original?.id) throw validationError(FIXED_ID_VIOLATION)
-  const stored = original ? clientValuesOf(original) : {}
+  const stored = original ? fieldsOf(plain, original) : {}
   rejectForbiddenChange(plain, stored)
   discardAcl(object)
-  const changed = keepChangedProperties(object, stored)
-  const values = clientValuesOf(object)
+  const changed = keepChangedFields(object, original)
+  const values = fieldsOf(plain, object)
   const kind = await translateServiceErrors(() => resolveRules(records, plain, stored))
-  rejectFaults(validateClassUpdate(kind, values, changed))
+  const bySchema = schemaViolations(kind.checks.update, object, changed)
+  rejectFaults(validateClassUpdate(kind, values, changed, bySchema))
   setDependentFields(kind, object, values, changed)
   const caller = await loadCaller(request)
   const violations = kind.reservedViolations?.(caller, { ...stored, id: object.id }, values) ?? []
@@ -56,10 +59,9 @@ export async function beforeUpdate(
     return family.joinWrite(kind.name, id, (save) => save())
   }
   object.increment('version')
-  const recordIn = (values: Record<string, unknown>) => toRecord(kind, id, values)
   const transition = {
-    before: recordIn(stored),
-    after: recordIn(clientValuesOf(object)),
+    before: { ...stored, id },
+    after: recordOf(kind, object),
     permissions: permissionsOf(object),
   }
   await writeWithDerived(family, kind, caller, { transition, changed, version: stored.version })
@@ -80,7 +82,7 @@ function setDependentFields(
     if (name in values) object.set(name, object.get(name))
     else object.unset(name)
   for (const name of derivedFieldNames(kind)) object.unset(name)
-  object.set(toAttributes(deriveClassFields(kind, values)))
+  setFields(kind, object, kind.rules.derived?.(values) ?? {})
   for (const name of once) object.revert(name)
 }
 
@@ -99,7 +101,7 @@ async function closeRecord(
   changed: readonly string[],
 ): Promise<void> {
   const id = object.id ?? ''
-  const fields = Object.fromEntries(changed.map((name) => [name, object.get(name)]))
+  const fields = storedFieldsOf(object, changed)
   const version = await closeObject(records, caller, { className, id, ehrId: object.get('ehrId'), fields })
   if (version === undefined) throw validationError(alreadyClosedViolation)
   for (const name of object.dirtyKeys()) object.revert(name)

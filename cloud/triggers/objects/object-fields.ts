@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util'
+import Parse from 'parse/node'
+import type { ClassKind, Values } from '../../../records/ehr-records/kind.ts'
+import type { Permissions } from '../../../records/store/documents/caller.ts'
+import { SYSTEM_FIELD_NAMES } from '../../../schemas/common.ts'
+import { fromAcl, fromClassForm, toAcl, toClassForm } from '../../../schemas/forms/class-form.ts'
+import type { Validator } from '../../../schemas/validation/validators.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+
+// Triggers and rules see the fields of records. This file alone converts them from and to Parse objects.
+
+/** Attributes that Parse sets itself, and those that clients cannot send. */
+const READ_ONLY_ATTRIBUTES = new Set<string>([
+  ...SYSTEM_FIELD_NAMES.filter((name) => name !== 'version'),
+  'ACL',
+])
+
+const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode
+const decodeValue = (Parse as unknown as { _decode(key: string, value: unknown): unknown })._decode
+
+/** The attributes that clients see, in class form; null counts as absent. */
+const classFormOf = (object: Parse.Object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(object.attributes)
+      .filter(([name, value]) => !READ_ONLY_ATTRIBUTES.has(name) && value !== null && value !== undefined)
+      .map(([name, value]) => [name, encodeValue(value)]),
+  )
+
+/** The fields that clients see, without those of Parse; null counts as absent. */
+export const fieldsOf = ({ fields }: ClassKind, object: Parse.Object): Record<string, unknown> =>
+  fromClassForm(fields, classFormOf(object))
+
+/** The fields of an object with its id. */
+export const recordOf = (
+  kind: ClassKind,
+  object: Parse.Object,
+): Record<string, unknown> & { id: string } => ({ ...fieldsOf(kind, object), id: object.id ?? '' })
+
+export function setFields({ fields }: ClassKind, object: Parse.Object, values: Values): void {
+  const attributes = Object.entries(toClassForm(fields, values))
+  object.set(Object.fromEntries(attributes.map(([name, value]) => [name, decodeValue(name, value)])))
+}
+
+/** The stored form of fields; undefined for absent ones. Parse stores attributes of our classes unchanged. */
+export const storedFieldsOf = (object: Parse.Object, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(names.map((name) => [name, object.get(name)]))
+
+/** Checks the class form of an object, or of the given fields. */
+export function schemaViolations(
+  check: Validator,
+  object: Parse.Object,
+  names?: readonly string[],
+): Violation[] {
+  const sent = Object.entries(classFormOf(object))
+  return check(Object.fromEntries(names ? sent.filter(([name]) => names.includes(name)) : sent))
+}
+
+export const permissionsOf = (object: Parse.Object): Permissions => fromAcl(object.getACL()?.toJSON() ?? {})
+
+export const setPermissions = (object: Parse.Object, permissions: Permissions): void => {
+  object.setACL(new Parse.ACL(toAcl(permissions)))
+}
+
+/** Drops an ACL sent by a client: the service sets permissions. */
+export const discardAcl = (object: Parse.Object): void => object.revert('ACL')
+
+/**
+ * Returns the fields that an update changes; `payload.x` changes `payload`. Null removes a field. Values equal
+ * to the stored ones are dropped from the update, because clients may send back the whole object.
+ */
+export function keepChangedFields(object: Parse.Object, original: Parse.Object | undefined): string[] {
+  const stored = original ? classFormOf(original) : {}
+  const changed = new Set<string>()
+  for (const name of object.dirtyKeys()) {
+    const root = name.split('.')[0] ?? name
+    if (object.get(name) === null) object.unset(name)
+    const repeats = name === root && isDeepStrictEqual(encodeValue(object.get(name)), stored[name])
+    if (repeats) object.revert(name)
+    else if (!READ_ONLY_ATTRIBUTES.has(root)) changed.add(root)
+  }
+  return [...changed]
+}
