@@ -5,6 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { findDirectRoles, setRole } from '../ehrs/rights/roles.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import { type Database, isDuplicateKeyError, runTransaction } from '../store/documents/database.ts'
+import { toStoredPermissions } from '../store/documents/parse-format.ts'
 import { decodeCursor } from '../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../store/reading/pagination.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
@@ -204,7 +205,7 @@ function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: 
 }
 
 /** Nobody has read permission on a disabled account; Parse Server then refuses its logins. */
-const accountPermissions = (mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> =>
-  disabled
-    ? { _rperm: [], _wperm: [], _acl: {} }
-    : { _rperm: [mvUid], _wperm: [mvUid], _acl: { [mvUid]: { r: true, w: true } } }
+function accountPermissions(mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> {
+  const users = disabled ? [] : [mvUid]
+  return toStoredPermissions({ read: users, write: users })
+}

@@ -4,6 +4,7 @@ import { networkRole } from '../ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
 import { type Caller, type Permissions, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
+import { fromStoredPermissions } from '../store/documents/parse-format.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 const SUBJECT_COLLECTIONS: Readonly<Partial<Record<ChatSubjectType, string>>> = {
@@ -58,7 +59,7 @@ export async function findChatSubject(
       ...(found.goalId !== undefined && { goalId: found.goalId as string }),
       ...(RELATED_RECORD_FIELD_NAMES.includes(`${about}Id`) && { [`${about}Id`]: id }),
     },
-    permissions: { read: found._rperm, write: found._wperm },
+    permissions: fromStoredPermissions(found),
     unnamed:
       (about === 'careplan' ? found.anonymous === true : await isAnonymousPlan(records, carePlanId)) ||
       (await findAnonymizedEhrs(records, caller)).has(ehrId),

@@ -4,7 +4,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
 import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
 import { type Database, documentCollection } from '../store/documents/database.ts'
-import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { fromStoredPermissions, type ParseDocument } from '../store/documents/parse-format.ts'
 import type { RecordParent } from '../store/writing/batch-writer.ts'
 import { rulesLookupStage } from '../store/writing/derived-records.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
@@ -114,7 +114,7 @@ export async function resolveParent(
       : await requireWritableParent(find, caller, 'Goal', goalId, { ehrId, carePlanId })
   if (plan.status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
   if (goal && goal.status !== 'ACTIVE') requireNoViolations([closedParentViolation('goal')])
-  return { ehrId: String(plan.ehrId), permissions: { read: plan._rperm, write: plan._wperm }, parent: plan }
+  return { ehrId: String(plan.ehrId), permissions: fromStoredPermissions(plan), parent: plan }
 }
 
 /**
@@ -140,9 +140,9 @@ export const planInsertTarget = ({ ehrId, carePlanId }: PlanParentIds): RecordPa
   collection: 'CarePlan',
   key: { _id: carePlanId, ehrId },
   ehrId,
-  permissions: ({ status, _rperm, _wperm }) => {
-    if (status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
-    return { read: _rperm, write: _wperm }
+  permissions: (plan) => {
+    if (plan.status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
+    return fromStoredPermissions(plan)
   },
 })
 
@@ -159,7 +159,7 @@ export async function requireWritablePlan(
   const plan = await requireWritableParent(parentFinderIn(records, session), caller, 'CarePlan', carePlanId, {
     ehrId,
   })
-  return { read: plan._rperm, write: plan._wperm }
+  return fromStoredPermissions(plan)
 }
 
 /** Locks one EHR exclusively: {@link lockExclusive}. */

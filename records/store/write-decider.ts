@@ -4,6 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
 import { newId } from './documents/ids.ts'
 import {
+  fromStoredPermissions,
   type ParseDocument,
   type ParseFormat,
   type SavedRecord,
@@ -93,7 +94,7 @@ export class WriteDecider<S extends TObject> {
         caller,
         this.#format.fromStored(before),
         updated,
-        permissionsOf(next),
+        fromStoredPermissions(next),
       ),
       result: updated,
     }
@@ -113,7 +114,7 @@ export class WriteDecider<S extends TObject> {
       operations: [{ deleteOne: { filter: unchangedFilter(before, caller) } }],
       changes: [this.#createHistoryEntry(caller, removed, change)],
       accesses: accessesByEhr(this.#resource, caller, { action: 'delete' }, [removed]),
-      derivedWrites: this.#deriveWrites(caller, removed, null, permissionsOf(before)),
+      derivedWrites: this.#deriveWrites(caller, removed, null, fromStoredPermissions(before)),
       result: undefined,
     }
   }
@@ -161,7 +162,7 @@ export class WriteDecider<S extends TObject> {
     return {
       ...(Object.fromEntries(unknown) as ParseDocument),
       ...this.#format.toStored(record, before),
-      ...toStoredPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
+      ...toStoredPermissions(permissions ?? fromStoredPermissions(before)),
       version: before.version + 1,
       _updated_at: this.#clock(),
     }
@@ -175,8 +176,6 @@ export class WriteDecider<S extends TObject> {
     return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
   }
 }
-
-const permissionsOf = ({ _rperm, _wperm }: ParseDocument): Permissions => ({ read: _rperm, write: _wperm })
 
 /** Matches only the version that was read, and only with write access. */
 const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({

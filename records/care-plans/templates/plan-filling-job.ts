@@ -5,6 +5,7 @@ import { BATCH_LIMITS } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { createSeededIdGenerators } from '../../store/documents/ids.ts'
+import { fromStoredPermissions } from '../../store/documents/parse-format.ts'
 import { enqueueJob, type JobHandler } from '../../store/jobs/background-jobs.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import type { PlanStores } from '../contents/plan-stores.ts'
@@ -72,7 +73,7 @@ export const createPlanFillingJob =
           const found = documentCollection(records, of[members].kind.collection).find(known, { session })
           const there = new Set((await found.toArray()).map(({ _id }) => _id))
           const missing = batch.filter((member) => !there.has(member.id))
-          const permissions = { read: plan._rperm, write: plan._wperm }
+          const permissions = fromStoredPermissions(plan)
           await of[members].store.createAll(caller, missing as never, permissions, { tx })
         })
       }

@@ -1,4 +1,5 @@
 import type { Collection, Db, Filter } from 'mongodb'
+import { userPointer } from '../../accounts/login/sessions.ts'
 import { findScopeIds } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
@@ -22,7 +23,7 @@ const exportSourcesOf = (mvUid: string): ExportSource[] => [
   { kind: 'account', collection: '_User', where: { _id: mvUid } },
   { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
   { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
-  { kind: 'session', collection: '_Session', where: { _p_user: `_User$${mvUid}` } },
+  { kind: 'session', collection: '_Session', where: { _p_user: userPointer(mvUid) } },
   ...Object.entries(PROFILE_COLLECTIONS).flatMap(([kind, collection]) => [
     { kind, collection, where: { _id: ownedIdRange(mvUid) } },
     historySource(collection, mvUid),

@@ -248,3 +248,9 @@ export function toStoredPermissions({
   for (const who of write) acl[who] = { ...acl[who], w: true }
   return { _rperm: [...read], _wperm: [...write], _acl: acl }
 }
+
+/** The readers and writers of a stored document. */
+export const fromStoredPermissions = ({
+  _rperm,
+  _wperm,
+}: Pick<ParseDocument, '_rperm' | '_wperm'>): Permissions => ({ read: _rperm, write: _wperm })
