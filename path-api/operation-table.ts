@@ -31,8 +31,7 @@ import { compositionOperations } from './resources/openehr/composition.ts'
 import { storedQueryOperations } from './resources/openehr/stored-query.ts'
 import { archetypeOperations, templateOperations } from './resources/openehr/template.ts'
 import { problemTypeOperations } from './resources/problems.ts'
-import { addressOperations } from './resources/profiles/contact-details/address.ts'
-import { contactOperations } from './resources/profiles/contact-details/contact.ts'
+import { contactDetailsOperations } from './resources/profiles/contact-details.ts'
 import { exportOperations } from './resources/profiles/export.ts'
 import { networkOperations } from './resources/profiles/network.ts'
 import { pictureOperations } from './resources/profiles/picture.ts'
@@ -54,8 +53,7 @@ export const operationTable: readonly Operation[] = [
   ...accountOperations,
   ...profileOperations,
   ...pictureOperations,
-  ...addressOperations,
-  ...contactOperations,
+  ...contactDetailsOperations,
   ...relationOperations,
   ...networkOperations,
   ...exportOperations,

@@ -1,0 +1,206 @@
+import type { TObject, TProperties } from '@sinclair/typebox'
+import { asConnection, type Profiles } from '../../../records/profiles/profiles.ts'
+import { relationNumberOf } from '../../../records/profiles/relations/relations.ts'
+import { type Owner, publicIdOf } from '../../../records/profiles/storage/owner.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Page, PageRequest } from '../../../records/store/reading/pagination.ts'
+import type { ExpectedVersions } from '../../../records/store/write-decider.ts'
+import { withArticle } from '../../../schemas/common.ts'
+import { Address, AddressCreate, AddressUpdate, addressFields } from '../../../schemas/profiles/address.ts'
+import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../../schemas/profiles/contact.ts'
+import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { requireSameId } from '../../operation/path-parameters.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { pickClientFields } from '../../reply/representation.ts'
+
+/** Prefix for addresses and contacts, which persons and relations share. */
+interface ContactDetailsPrefix {
+  path: '/profile/{mvUid}' | '/profile/{mvUid}/relation/{relationId}'
+  /** Part of the operation ids: `addAddress`, `addRelationAddress`. */
+  of: '' | 'Relation'
+  /** Part of the summaries. */
+  whose: string
+}
+
+const CONTACT_DETAILS_PREFIXES: readonly ContactDetailsPrefix[] = [
+  { path: '/profile/{mvUid}', of: '', whose: 'of a person' },
+  { path: '/profile/{mvUid}/relation/{relationId}', of: 'Relation', whose: 'of a relation' },
+]
+
+interface SavedDetails {
+  id: string
+  version: number
+}
+
+/** Store of addresses or contacts, independent of their fields. */
+interface ContactDetailsStore {
+  list(caller: Caller, owner: Owner, page: PageRequest): Promise<Page<SavedDetails>>
+  get(caller: Caller, owner: Owner, id: string): Promise<SavedDetails>
+  create(caller: Caller, owner: Owner, input: object, newId: string): Promise<SavedDetails>
+  update(
+    caller: Caller,
+    owner: Owner,
+    id: string,
+    input: object,
+    expected: ExpectedVersions,
+  ): Promise<SavedDetails>
+  remove(caller: Caller, owner: Owner, id: string, expected: ExpectedVersions): Promise<void>
+}
+
+/** Addresses or contacts: what differs between them. */
+interface ContactDetailsKind {
+  /** Segment of the paths. */
+  noun: 'address' | 'contact'
+  /** Parts of the operation ids. */
+  name: string
+  plural: string
+  idName: 'addressId' | 'contactId'
+  source: string
+  fields: TProperties
+  resource: TObject
+  create: TObject
+  update: TObject
+  storeOf(profiles: Profiles): ContactDetailsStore
+  /** Connections may read those of a person, but not those of a relation. */
+  isShared: boolean
+  onUpdate?: { ifMatch: 'required' }
+  onDelete?: { description: string }
+}
+
+const ADDRESS: ContactDetailsKind = {
+  ...{ noun: 'address', name: 'Address', plural: 'Addresses', idName: 'addressId' },
+  source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',
+  ...{ fields: addressFields, resource: Address, create: AddressCreate, update: AddressUpdate },
+  storeOf: ({ addresses }) => addresses,
+  isShared: false,
+}
+
+const CONTACT: ContactDetailsKind = {
+  ...{ noun: 'contact', name: 'Contact', plural: 'Contacts', idName: 'contactId' },
+  source: 'Endpoints, Profile (persons); Resources and their fields, Contact information',
+  ...{ fields: contactFields, resource: Contact, create: ContactCreate, update: ContactUpdate },
+  storeOf: ({ contacts }) => contacts,
+  isShared: true,
+  onUpdate: { ifMatch: 'required' },
+  onDelete: {
+    description: 'If it was the primary contact of its type, the oldest remaining one becomes primary.',
+  },
+}
+
+interface OwnerParams {
+  mvUid: string
+  /** Only in paths of relations. */
+  relationId?: string
+}
+
+/** Owner of the address or contact in the path. */
+const ownerFromParams = ({ mvUid, relationId }: OwnerParams): Owner => ({
+  mvUid,
+  relationId: relationId === undefined ? null : relationNumberOf(relationId),
+})
+
+/** Path of the owner, for Location. */
+const ownerPath = ({ mvUid, relationId }: OwnerParams): string =>
+  relationId === undefined ? `/profile/${mvUid}` : `/profile/${mvUid}/relation/${relationId}`
+
+/** Addresses or contacts below one prefix. */
+type ContactDetailsContext = ContactDetailsKind & ContactDetailsPrefix
+
+const writeDefaults = ({ source }: ContactDetailsContext) => ({ source, access: 'person' }) as const
+const readDefaults = ({ source, isShared, of }: ContactDetailsContext) =>
+  ({ source, access: isShared && of === '' ? 'connection' : 'person' }) as const
+const readerOf = ({ isShared }: ContactDetailsKind, caller: Caller, mvUid: string): Caller =>
+  isShared ? asConnection(caller, mvUid) : caller
+
+const represent =
+  ({ idName, fields }: ContactDetailsKind) =>
+  ({ id, ...stored }: SavedDetails) => ({ [idName]: publicIdOf(id), ...pickClientFields(fields, stored) })
+
+const listDetails = (about: ContactDetailsContext) =>
+  defineListOperation({
+    ...readDefaults(about),
+    id: `list${about.of}${about.plural}`,
+    path: `${about.path}/${about.noun}`,
+    summary: `List the ${about.plural.toLowerCase()} ${about.whose}`,
+    item: about.resource,
+    handle: async ({ params, page }, { caller, profiles }) => {
+      const reader = readerOf(about, caller, params.mvUid)
+      const found = await about.storeOf(profiles).list(reader, ownerFromParams(params), page)
+      return mapPage(found, represent(about))
+    },
+  })
+
+const addDetails = (about: ContactDetailsContext) =>
+  defineOperation({
+    ...writeDefaults(about),
+    id: `add${about.of}${about.name}`,
+    method: 'post',
+    path: `${about.path}/${about.noun}`,
+    summary: `Add ${withArticle(about.noun)} ${about.whose}`,
+    body: about.create,
+    reply: [201, about.resource, 'versioned'],
+    errors: ['RuleViolated'],
+    handle: async ({ params, body }, { caller, profiles, newId }) => {
+      const added = await about.storeOf(profiles).create(caller, ownerFromParams(params), body, newId())
+      const location = `${ownerPath(params)}/${about.noun}/${publicIdOf(added.id)}`
+      return replyWith(represent(about)(added), { version: added.version, location })
+    },
+  })
+
+const getDetails = (about: ContactDetailsContext) =>
+  defineOperation({
+    ...readDefaults(about),
+    id: `get${about.of}${about.name}`,
+    method: 'get',
+    path: `${about.path}/${about.noun}/{${about.idName}}`,
+    summary: `Get ${withArticle(about.noun)} ${about.whose}`,
+    reply: [200, about.resource, 'versioned'],
+    handle: async ({ params }, { caller, profiles }) => {
+      const reader = readerOf(about, caller, params.mvUid)
+      const found = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
+      return replyWith(represent(about)(found), { version: found.version })
+    },
+  })
+
+const updateDetails = (about: ContactDetailsContext) =>
+  defineOperation({
+    ...writeDefaults(about),
+    ...about.onUpdate,
+    id: `update${about.of}${about.name}`,
+    method: 'put',
+    path: `${about.path}/${about.noun}/{${about.idName}}`,
+    summary: `Replace ${withArticle(about.noun)} ${about.whose}`,
+    body: about.update,
+    reply: [200, about.resource, 'versioned'],
+    errors: ['IdMismatch', 'RuleViolated'],
+    handle: async ({ params, body }, { caller, profiles, expected }) => {
+      const { [about.idName]: id = '', ...input } = body as Record<string, string>
+      requireSameId(about.idName, id, params[about.idName])
+      const updated = await about
+        .storeOf(profiles)
+        .update(caller, ownerFromParams(params), id, input, expected)
+      return replyWith(represent(about)(updated), { version: updated.version })
+    },
+  })
+
+const deleteDetails = (about: ContactDetailsContext) =>
+  defineOperation({
+    ...writeDefaults(about),
+    ...about.onDelete,
+    id: `delete${about.of}${about.name}`,
+    method: 'delete',
+    path: `${about.path}/${about.noun}/{${about.idName}}`,
+    summary: `Delete ${withArticle(about.noun)} ${about.whose}`,
+    reply: [204],
+    handle: ({ params }, { caller, profiles, expected }) =>
+      about.storeOf(profiles).remove(caller, ownerFromParams(params), params[about.idName], expected),
+  })
+
+export const contactDetailsOperations = [ADDRESS, CONTACT].flatMap((kind) =>
+  CONTACT_DETAILS_PREFIXES.flatMap((prefix) =>
+    [listDetails, addDetails, getDetails, updateDetails, deleteDetails].map((define) =>
+      define({ ...kind, ...prefix }),
+    ),
+  ),
+)
