@@ -5,24 +5,15 @@ import type { TokenReader } from './token-reader.ts'
 
 /** Parses the condition after WHERE. */
 export const parseCondition = (reader: TokenReader): Condition =>
-  reader.readJoined(
-    'OR',
-    () =>
-      reader.readJoined(
-        'AND',
-        () => parseConditionTerm(reader),
-        (terms) => ({ kind: 'and', terms }),
-      ),
-    (terms) => ({ kind: 'or', terms }),
+  reader.readLogical(
+    () => parseConditionTerm(reader),
+    (kind, terms) => ({ kind, terms }),
   )
 
 function parseConditionTerm(reader: TokenReader): Condition {
   if (reader.word('NOT')) return { kind: 'not', term: reader.readNested(() => parseConditionTerm(reader)) }
   if (reader.word('EXISTS')) return { kind: 'exists', path: parsePath(reader) }
-  if (!reader.symbol('(')) return parseComparison(reader)
-  const found = reader.readNested(() => parseCondition(reader))
-  reader.expect(')')
-  return found
+  return reader.readEnclosed('(', () => parseCondition(reader)) ?? parseComparison(reader)
 }
 
 function parseComparison(reader: TokenReader): Condition {

@@ -44,31 +44,18 @@ function parseSteps(reader: TokenReader): PathStep[] {
 }
 
 /** Parses an optional predicate in brackets. */
-export function parsePredicate(reader: TokenReader): Predicate | undefined {
-  if (!reader.symbol('[')) return undefined
-  const found = reader.readNested(() => parsePredicateAlternatives(reader))
-  reader.expect(']')
-  return found
-}
+export const parsePredicate = (reader: TokenReader): Predicate | undefined =>
+  reader.readEnclosed('[', () => parsePredicateAlternatives(reader))
 
 const parsePredicateAlternatives = (reader: TokenReader): Predicate =>
-  reader.readJoined(
-    'OR',
-    () =>
-      reader.readJoined(
-        'AND',
-        () => parseSinglePredicate(reader),
-        (terms) => ({ kind: 'and', terms }),
-      ),
-    (terms) => ({ kind: 'or', terms }),
+  reader.readLogical(
+    () => parseSinglePredicate(reader),
+    (kind, terms) => ({ kind, terms }),
   )
 
 function parseSinglePredicate(reader: TokenReader): Predicate {
-  if (reader.symbol('(')) {
-    const found = reader.readNested(() => parsePredicateAlternatives(reader))
-    reader.expect(')')
-    return found
-  }
+  const enclosed = reader.readEnclosed('(', () => parsePredicateAlternatives(reader))
+  if (enclosed) return enclosed
   const { kind, text, at } = reader.peek()
   if (kind === 'parameter')
     return parseNamedPredicate(reader, { kind: 'parameter', name: reader.take().text, at })

@@ -73,23 +73,10 @@ function parseAggregate(reader: TokenReader): Aggregate | undefined {
 /** CONTAINS extends to the end: `A CONTAINS B AND C` is `A CONTAINS (B AND C)`. */
 const parseContainment = (reader: TokenReader): Containment => {
   const { at } = reader.peek()
-  return reader.readJoined(
-    'OR',
-    () =>
-      reader.readJoined(
-        'AND',
-        () => parseContained(reader),
-        (terms) => ({ kind: 'and', terms, at }),
-      ),
-    (terms) => ({ kind: 'or', terms, at }),
+  return reader.readLogical(
+    () => reader.readEnclosed('(', () => parseContainment(reader)) ?? parseClassNode(reader),
+    (kind, terms) => ({ kind, terms, at }),
   )
-}
-
-function parseContained(reader: TokenReader): Containment {
-  if (!reader.symbol('(')) return parseClassNode(reader)
-  const found = reader.readNested(() => parseContainment(reader))
-  reader.expect(')')
-  return found
 }
 
 function parseClassNode(reader: TokenReader): ClassNode {

@@ -131,11 +131,22 @@ export class TokenReader {
     return result
   }
 
-  /** Reads terms joined by AND or OR. */
-  readJoined<T>(word: 'AND' | 'OR', read: () => T, join: (terms: T[]) => T): T {
-    const terms = [read()]
-    while (this.word(word)) terms.push(read())
-    return terms.length === 1 ? (terms[0] as T) : join(terms)
+  /** Reads a construct in parentheses or brackets; undefined if it does not come next. */
+  readEnclosed<T>(open: '(' | '[', read: () => T): T | undefined {
+    if (!this.symbol(open)) return undefined
+    const result = this.readNested(read)
+    this.expect(open === '(' ? ')' : ']')
+    return result
+  }
+
+  /** Reads terms joined by AND and OR; AND binds more tightly. */
+  readLogical<T>(read: () => T, join: (kind: 'and' | 'or', terms: T[]) => T): T {
+    const readJoined = (kind: 'and' | 'or', readTerm: () => T): T => {
+      const terms = [readTerm()]
+      while (this.word(kind.toUpperCase())) terms.push(readTerm())
+      return terms.length === 1 ? (terms[0] as T) : join(kind, terms)
+    }
+    return readJoined('or', () => readJoined('and', read))
   }
 
   /** Reads items separated by commas. */
