@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
-import type { Caller } from '../store/documents/caller.ts'
+import { type Caller, serviceCaller } from '../store/documents/caller.ts'
 import { type Database, runTransaction } from '../store/documents/database.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { deleteHistory } from '../store/writing/history.ts'
@@ -24,14 +24,8 @@ export interface AccountDeletionDependencies {
 /** Days until an account that was not activated is removed. */
 const ACTIVATION_PERIOD_DAYS = 7
 
-/** The caller of deletions by the service itself. */
-const serviceCaller: Caller = {
-  userId: 'service',
-  roles: [],
-  application: 'service',
-  requestId: '',
-  unrestricted: true,
-}
+/** The caller of deletions by the service itself; the history names it. */
+const deletingCaller: Caller = { ...serviceCaller, userId: 'service' }
 
 export class AccountDeletion {
   readonly #parts: AccountDeletionDependencies
@@ -80,7 +74,7 @@ export class AccountDeletion {
       if (!(await holds(user, session))) throw new ServiceError('Conflict')
     }
     try {
-      await this.#remove(serviceCaller, mvUid, refuse)
+      await this.#remove(deletingCaller, mvUid, refuse)
       return true
     } catch (error) {
       if (error instanceof ServiceError && error.error === 'NotFound') return true

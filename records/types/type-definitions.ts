@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { DataType, DeviceType, EventType } from '../../schemas/types/data-types.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
-import type { Caller } from '../store/documents/caller.ts'
+import { type Caller, serviceCaller } from '../store/documents/caller.ts'
 import { documentCollection, isDuplicateKeyError } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pagination.ts'
@@ -27,11 +27,6 @@ const TYPE_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
 
 /** Maximum number of types in each family. */
 const MAX_TYPES = 10_000
-
-const serviceCaller: Caller = {
-  ...{ userId: '', roles: [], application: 'service', requestId: '' },
-  unrestricted: true,
-}
 
 /** The types of measurements, occurrences or devices, by name. */
 export class TypeDefinitions {

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type Caller, isPermitted, type Permissions } from '../../store/documents/caller.ts'
+import { type Caller, isPermitted, type Permissions, serviceCaller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import {
   createParseFormat,
@@ -50,11 +50,6 @@ const TemplateFiles = { collection: 'openehr.template_files', schema: TemplateFi
 /** Every logged-in user may read templates; the operation has checked the right to change them. */
 export const MODELLER_PERMISSIONS: Permissions = { read: ['*'], write: ['role:modeller'] }
 
-const SERVICE_CALLER: Caller = {
-  ...{ userId: '', roles: [], application: 'service', requestId: '' },
-  unrestricted: true,
-}
-
 /** Maximum number of templates, so that lists made from all of them stay small. */
 const MAX_TEMPLATES = 10_000
 
@@ -91,10 +86,10 @@ export class TemplateStore {
 
   /** Creates the missing built-in templates; nobody may delete them. */
   async addBuiltIn(files: ReadonlyMap<string, string>): Promise<void> {
-    const there = new Set((await this.all(SERVICE_CALLER)).map(({ key }) => key))
+    const there = new Set((await this.all(serviceCaller)).map(({ key }) => key))
     for (const [templateId, xml] of files)
       if (!there.has(normalizeTemplateId(templateId)))
-        await this.add(SERVICE_CALLER, Buffer.from(xml), templateId, { read: ['*'], write: [] })
+        await this.add(serviceCaller, Buffer.from(xml), templateId, { read: ['*'], write: [] })
   }
 
   /**

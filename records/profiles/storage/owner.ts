@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { Caller, Permissions } from '../../store/documents/caller.ts'
+import type { Permissions } from '../../store/documents/caller.ts'
 
 /** The owner of an address or contact: the person (relationId null), or one of their relations. */
 export interface Owner {
@@ -48,12 +48,3 @@ export const permissionsSharedWithConnections = (mvUid: string): Permissions => 
   read: [...profileWriters(mvUid), `role:${connectionRole(mvUid)}`],
   write: profileWriters(mvUid),
 })
-
-/** The service as the caller, for reads beyond the rights of the request's caller. */
-export const serviceCaller: Caller = {
-  userId: '',
-  roles: [],
-  application: 'service',
-  requestId: '',
-  unrestricted: true,
-}

@@ -12,6 +12,15 @@ export interface Caller {
   unrestricted?: true
 }
 
+/** The service itself as the caller, beyond the rights of any user. */
+export const serviceCaller: Caller = {
+  userId: '',
+  roles: [],
+  application: 'service',
+  requestId: '',
+  unrestricted: true,
+}
+
 export const isAdmin = ({ roles }: Pick<Caller, 'roles'>): boolean => roles.includes('admin')
 
 /** Readers and writers of a record: user ids, `role:<name>`, or `*` for everyone. */
