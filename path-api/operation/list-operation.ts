@@ -130,11 +130,7 @@ const createPageSchema = (item: TSchema): TObject =>
     { additionalProperties: false, description: 'A page of a list' },
   )
 
-/**
- * Defines a list operation with uniform paging. A handler whose items come from a store is `({ params: {
- * ehrId }, page }, { caller, plans }) => plans.list(caller, 'newest', { where: { ehrId }, ...page })`.
- */
-export const defineListOperation = <
+type ListDefiner = <
   const Path extends string,
   const A extends Access,
   I extends TSchema,
@@ -142,7 +138,13 @@ export const defineListOperation = <
   Q extends TProperties = Record<never, never>,
 >(
   definition: ListDefinition<Path, P, Q, I, A>,
-): Operation =>
+) => Operation
+
+/**
+ * Defines a list operation with uniform paging. A handler whose items come from a store is `({ params: {
+ * ehrId }, page }, { caller, plans }) => plans.list(caller, 'newest', { where: { ehrId }, ...page })`.
+ */
+export const defineListOperation: ListDefiner = (definition) =>
   definePagedOperation(
     definition,
     pagingParameters,
@@ -154,15 +156,7 @@ export const defineListOperation = <
   )
 
 /** Like defineListOperation, but returns the items only. The header Link contains the next page. */
-export const defineArrayOperation = <
-  const Path extends string,
-  const A extends Access,
-  I extends TSchema,
-  P extends TProperties = Record<never, never>,
-  Q extends TProperties = Record<never, never>,
->(
-  definition: ListDefinition<Path, P, Q, I, A>,
-): Operation => {
+export const defineArrayOperation: ListDefiner = (definition) => {
   const { count: _, ...uncounted } = pagingParameters
   const items = Type.Array(definition.item, { description: 'Items in the order of the list' })
   return definePagedOperation(definition, uncounted, items, ({ items }) => items)

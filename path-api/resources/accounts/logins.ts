@@ -14,6 +14,16 @@ const loginSource = 'Endpoints, Login; Authentication'
 /** Cache lifetime of the key set in seconds. */
 const KEY_SET_MAX_AGE_S = 300
 
+const identityLoginDefaults = {
+  description:
+    'Never creates an account: the identity or its verified e-mail address must already belong to an account.',
+  source: loginSource,
+  access: 'public',
+  reply: [200, TokenGrant],
+  errors: ['IdentityRefused', 'AccountNotFound', 'NotFound'],
+  guarded: () => undefined,
+} as const
+
 export const loginOperations = [
   defineOperation({
     id: 'loginWithPassword',
@@ -45,34 +55,22 @@ export const loginOperations = [
     handle: ({ body }, { logins }) => logins.refresh(body.refreshToken),
   }),
   defineOperation({
+    ...identityLoginDefaults,
     id: 'loginWithGoogle',
     method: 'post',
     path: '/auth/login/google',
     summary: 'Log in with the authorization code of the external identity provider',
-    description:
-      'Never creates an account: the identity or its verified e-mail address must already belong to an account.',
-    source: loginSource,
-    access: 'public',
     body: CodeLogin,
-    reply: [200, TokenGrant],
-    errors: ['IdentityRefused', 'AccountNotFound', 'NotFound'],
-    guarded: () => undefined,
     handle: async ({ body }, { logins, identityProvider, userAgent }) =>
       logins.logInWithIdentity(await identityProvider.fromCode(body), userAgent),
   }),
   defineOperation({
+    ...identityLoginDefaults,
     id: 'loginWithGoogleToken',
     method: 'post',
     path: '/auth/login/googletoken',
     summary: 'Log in with an ID token of the external identity provider',
-    description:
-      'Never creates an account: the identity or its verified e-mail address must already belong to an account.',
-    source: loginSource,
-    access: 'public',
     body: IdTokenLogin,
-    reply: [200, TokenGrant],
-    errors: ['IdentityRefused', 'AccountNotFound', 'NotFound'],
-    guarded: () => undefined,
     handle: async ({ body }, { logins, identityProvider, userAgent }) =>
       logins.logInWithIdentity(await identityProvider.fromIdToken(body.idToken, body.nonce), userAgent),
   }),
