@@ -1,10 +1,10 @@
-/** Imports run one way: schemas <- records <- cloud, path-api <- server. See docs/decisions. */
+/** Imports run one way: schemas <- records <- openehr <- path-api, and records <- cloud; server is on top. */
 const only = (from, allowed) => ({
   name: `${from}-imports-only`,
   severity: 'error',
   from: { path: `^${from}/` },
   to: {
-    path: '^(schemas|records|cloud|path-api|server|test|bench)/',
+    path: '^(schemas|records|openehr|cloud|path-api|server|test|bench)/',
     pathNot: `^(${[from, ...allowed].join('|')})/`,
   },
 })
@@ -27,9 +27,22 @@ const rooms = {
     'measurements',
     'types',
     'user-data',
-    'openehr',
+    'compositions',
     'charts',
     'chat',
+  ],
+  openehr: [
+    'formats',
+    'rm',
+    'opt',
+    'adl',
+    'validation',
+    'measurement-mapping',
+    'templates',
+    'compositions',
+    'ehr-status',
+    'aql',
+    'examples',
   ],
   cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': ['reply', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],
@@ -62,12 +75,13 @@ module.exports = {
   forbidden: [
     only('schemas', []),
     only('records', ['schemas']),
+    only('openehr', ['records', 'schemas']),
     only('cloud', ['records', 'schemas']),
-    only('path-api', ['records', 'schemas']),
+    only('path-api', ['openehr', 'records', 'schemas']),
     {
       name: 'product-never-imports-tests',
       severity: 'error',
-      from: { path: '^(schemas|records|cloud|path-api|server|packages)/' },
+      from: { path: '^(schemas|records|openehr|cloud|path-api|server|packages)/' },
       to: { path: '^(test|bench)/' },
     },
     ...Object.entries(rooms).flatMap(onlyWhatIsBefore),
@@ -75,7 +89,7 @@ module.exports = {
       name: 'embedded-mongo-imports-nothing-of-ours',
       severity: 'error',
       from: { path: `^${engine}/` },
-      to: { path: '^(schemas|records|cloud|path-api|server|test|bench)/' },
+      to: { path: '^(schemas|records|openehr|cloud|path-api|server|test|bench)/' },
     },
     {
       name: 'embedded-mongo-is-reached-by-its-name',
@@ -94,7 +108,7 @@ module.exports = {
     {
       name: 'records-know-neither-http-nor-parse',
       severity: 'error',
-      from: { path: '^(records|schemas)/' },
+      from: { path: '^(openehr|records|schemas)/' },
       to: { path: 'node_modules/(express|parse|parse-server|supertest)/' },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
@@ -109,7 +123,7 @@ module.exports = {
       name: 'no-dev-dependencies-in-the-product',
       severity: 'error',
       from: {
-        path: '^(schemas|records|cloud|path-api|server|packages)/',
+        path: '^(schemas|records|openehr|cloud|path-api|server|packages)/',
         pathNot: `^${engine}/(test/|testing[.]|dist/)`,
       },
       to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/@types/' },

@@ -25,6 +25,7 @@ COPY packages packages
 COPY server server
 COPY schemas schemas
 COPY records records
+COPY openehr openehr
 COPY cloud cloud
 COPY path-api path-api
 RUN npm run build && npm prune --omit=dev

@@ -4,6 +4,8 @@ import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/plan-settings.ts'
 import { ChatMessage, ChatTopic } from './chat/chat-kinds.ts'
+import { Composition } from './compositions/composition-record.ts'
+import { EhrStatus } from './compositions/ehr-status-record.ts'
 import { AdverseReaction } from './conditions/adverse-reaction.ts'
 import { Device } from './conditions/device.ts'
 import { Diagnosis } from './conditions/diagnosis.ts'
@@ -24,9 +26,6 @@ import { Dsmq } from './measurements/kinds/diabetes-self-management.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
 import { isMeasurementKind } from './measurements/measurement.ts'
-import { Composition } from './openehr/composition-record.ts'
-import { compositionDerivation } from './openehr/compositions/search-fields.ts'
-import { EhrStatus } from './openehr/ehr-status-record.ts'
 import { recordDerivationOf } from './record-derivation.ts'
 import type { Derivation } from './store/backfill/derivation.ts'
 import { createHistoryDerivation } from './store/backfill/history-derivation.ts'
@@ -111,22 +110,19 @@ export const kinds: readonly Kind[] = [
 const collectionsIn = (...places: Kind['registeredIn'][]): string[] =>
   kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
 
-const recordDerivations: readonly Derivation[] = [
-  ehrDerivation,
-  ...CLASS_NAMES.flatMap((name) => recordDerivationOf(classKindOf(name)) ?? []),
-  compositionDerivation,
-]
-
 /**
  * All derivations of stored fields. The history comes first, because others look up former versions in it.
+ * @param others the derivations of records that other rooms interpret
  */
-export const derivations: readonly Derivation[] = [
-  createHistoryDerivation(
-    kinds.map(({ collection }) => collection),
-    recordDerivations,
-  ),
-  ...recordDerivations,
-]
+export function createDerivations(others: readonly Derivation[]): readonly Derivation[] {
+  const ofRecords = [
+    ehrDerivation,
+    ...CLASS_NAMES.flatMap((name) => recordDerivationOf(classKindOf(name)) ?? []),
+    ...others,
+  ]
+  const collections = kinds.map(({ collection }) => collection)
+  return [createHistoryDerivation(collections, ofRecords), ...ofRecords]
+}
 
 const CHAT_COLLECTIONS = [ChatTopic.collection, ChatMessage.collection]
 

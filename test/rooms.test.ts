@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 const ROOMS = [
   'schemas',
   'records',
+  'openehr',
   'cloud',
   'path-api',
   'server',
@@ -70,23 +71,24 @@ describe('the folders', () => {
       /['"`](body|query|params|path)\.|\b(GET|POST|PUT|DELETE) \/|\bsetHeader\b|\breq(uest)?\.(body|headers)\b/
     const isCode = (line: string): boolean => !/^\s*(\/?\*|\/\/)/.test(line) && !line.includes('examples:')
     assert.deepEqual(
-      linesIn(/^(records|schemas)\//, (line) => words.test(line) && isCode(line)),
+      linesIn(/^(records|openehr|schemas)\//, (line) => words.test(line) && isCode(line)),
       [],
     )
   })
 
   it('create database clients in one place, which adds what the driver lacks', () => {
     assert.deepEqual(
-      linesIn(/^(server|records|cloud|path-api)\//, (line) => line.includes('new MongoClient(')).length,
+      linesIn(/^(server|records|openehr|cloud|path-api)\//, (line) => line.includes('new MongoClient('))
+        .length,
       1,
     )
   })
 
-  it('keep no state in modules of the records, which two services in one process would share', () => {
+  it('keep no state in modules of records and openehr, which two services in one process would share', () => {
     const state =
       /^(export )?(let|var) |^(export )?const \w+(: (?!Readonly)[^=]+)? = (\[\]$|\{\}$|new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|new (LRUCache|AsyncLocalStorage)\b)/
     assert.deepEqual(
-      linesIn(/^records\//, (line) => state.test(line)),
+      linesIn(/^(records|openehr)\//, (line) => state.test(line)),
       [],
     )
   })

@@ -1,10 +1,10 @@
 import { type Db, MongoClient } from 'mongodb'
+import { extractIndexedValues } from '../../openehr/compositions/facts.ts'
+import { compositionHead, toComposition } from '../../openehr/measurement-mapping/to-composition.ts'
+import { Composition } from '../../records/compositions/composition-record.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { BloodPressure } from '../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
-import { Composition } from '../../records/openehr/composition-record.ts'
-import { extractIndexedValues } from '../../records/openehr/compositions/facts.ts'
-import { compositionHead, toComposition } from '../../records/openehr/measurement-mapping/to-composition.ts'
 import { newId, newUuid } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 

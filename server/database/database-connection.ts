@@ -17,7 +17,8 @@ import {
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
-import { containedCollections, derivations } from '../../records/kinds.ts'
+import { compositionDerivation } from '../../openehr/compositions/search-fields.ts'
+import { containedCollections, createDerivations } from '../../records/kinds.ts'
 import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { guardPendingReads } from '../../records/store/backfill/pending-reads.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
@@ -69,7 +70,7 @@ export async function openDatabaseConnection(
   await adapter.connect()
   const mongo = { client: adapter.client, db: adapter.database }
   const underWay = new JobRunner(mongo, containedCollections.Ehr, others)
-  const backfill = new Backfill(mongo, derives ? derivations : [])
+  const backfill = new Backfill(mongo, derives ? createDerivations([compositionDerivation]) : [])
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(underWay), guardPendingReads(backfill)])
   const lastRead = cacheTriggerReads(adapter, toObject)
   coalesceCreates(adapter)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { toXml } from '../../records/openehr/rm/canonical-xml.ts'
+import { toXml } from '../../openehr/rm/canonical-xml.ts'
 import { type Answer, assertStatus } from './clients/path-client.ts'
 import { createRoleHolder, type Person } from './people/people.ts'
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import type { Queries, QueryRequest, QueryResult } from '../../../records/openehr/aql/queries.ts'
+import type { Queries, QueryRequest, QueryResult } from '../../../openehr/aql/queries.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import {
   AqlExplanation,

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { versionUidOf as uidOf } from '../../../records/openehr/composition-record.ts'
-import { type SavedComposition, toRmObject } from '../../../records/openehr/compositions/compositions.ts'
+import { type SavedComposition, toRmObject } from '../../../openehr/compositions/compositions.ts'
 import {
   MAX_COMPOSITION_DEPTH,
   type SentComposition,
-} from '../../../records/openehr/compositions/read-composition.ts'
-import { toXml } from '../../../records/openehr/rm/canonical-xml.ts'
+} from '../../../openehr/compositions/read-composition.ts'
+import { toXml } from '../../../openehr/rm/canonical-xml.ts'
+import { versionUidOf as uidOf } from '../../../records/compositions/composition-record.ts'
 import { idField } from '../../../schemas/common.ts'
 import {
   CanonicalComposition,

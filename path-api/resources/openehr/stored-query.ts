@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { StoredQuery } from '../../../records/openehr/aql/stored-queries.ts'
+import type { StoredQuery } from '../../../openehr/aql/stored-queries.ts'
 import {
   fetchField,
   offsetField,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readCanonicalJson } from '../../../records/openehr/rm/canonical-json.ts'
+import { readCanonicalJson } from '../../../openehr/rm/canonical-json.ts'
 import { createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../../harness/openehr-samples.ts'

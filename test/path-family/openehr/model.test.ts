@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
-import { readXml } from '../../../records/openehr/formats/xml.ts'
-import { type RmObject, readCanonicalJson } from '../../../records/openehr/rm/canonical-json.ts'
-import { toXml, xmlToJson } from '../../../records/openehr/rm/canonical-xml.ts'
-import {
-  findRmClass,
-  isSubclassOf,
-  type RmAttribute,
-  rmClassNames,
-} from '../../../records/openehr/rm/classes.ts'
+import { readXml } from '../../../openehr/formats/xml.ts'
+import { type RmObject, readCanonicalJson } from '../../../openehr/rm/canonical-json.ts'
+import { toXml, xmlToJson } from '../../../openehr/rm/canonical-xml.ts'
+import { findRmClass, isSubclassOf, type RmAttribute, rmClassNames } from '../../../openehr/rm/classes.ts'
 import { Random } from '../../fuzz/generator/context/random.ts'
 import { bySize } from '../../harness/test-size.ts'
 

@@ -7,11 +7,11 @@ import type {
   Path,
   PathStep,
   Predicate,
-} from '../../../../records/openehr/aql/language/ast.ts'
-import { createLikeMatcher } from '../../../../records/openehr/aql/terms/like.ts'
-import { compareTerms, type Term, textOfTerm } from '../../../../records/openehr/aql/terms/terms.ts'
-import type { RmObject } from '../../../../records/openehr/rm/canonical-json.ts'
-import { isSubclassOf } from '../../../../records/openehr/rm/classes.ts'
+} from '../../../../openehr/aql/language/ast.ts'
+import { createLikeMatcher } from '../../../../openehr/aql/terms/like.ts'
+import { compareTerms, type Term, textOfTerm } from '../../../../openehr/aql/terms/terms.ts'
+import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
+import { isSubclassOf } from '../../../../openehr/rm/classes.ts'
 
 /** An EHR with its whole content. */
 export interface PlainEhr {

@@ -1,0 +1,88 @@
+import type { Db } from 'mongodb'
+import {
+  ARCHETYPES_INDEX,
+  Composition,
+  FACTS_INDEX,
+} from '../../../records/compositions/composition-record.ts'
+import { FROM_COMPOSITION_FILTER } from '../../../records/measurements/compositions/composition-membership.ts'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import { occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
+import { compositionHead } from '../../measurement-mapping/to-composition.ts'
+import { constantValue } from '../evaluation/predicates.ts'
+import type { AqlQuery, ClassNode } from '../language/ast.ts'
+import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+
+/**
+ * The archetype, if a query only counts the nodes of one archetype in all EHRs: indexes alone can answer
+ * that. `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS OBSERVATION
+ * o[openEHR-EHR-OBSERVATION.pulse.v2]`
+ */
+export function countedArchetype({ columns, from, where, limit, offset }: AqlQuery): string | undefined {
+  const [column, ...others] = columns
+  const { expression } = column ?? {}
+  const isCount = expression?.kind === 'aggregate' && expression.name === 'COUNT' && !expression.path
+  if (!isCount || others.length > 0 || where || limit !== undefined || offset !== undefined) return undefined
+  let node: ClassNode | undefined = from
+  for (const around of ['EHR', 'COMPOSITION'])
+    if (node?.rmType === around && !node.predicate && node.contains) node = soleContainedClass(node)
+  const { predicate, contains, rmType = '' }: Partial<ClassNode> = node ?? {}
+  const id = predicate?.kind === 'node' && !predicate.name ? constantValue(predicate.id) : undefined
+  const isOfClass = typeof id === 'string' && id.startsWith(`openEHR-EHR-${rmType}.`)
+  return isOfClass && !contains ? id : undefined
+}
+
+const soleContainedClass = ({ contains }: ClassNode): ClassNode | undefined =>
+  contains && !contains.negated && contains.what.kind === 'class' ? contains.what : undefined
+
+/** Maximum number of exceptions that are read one by one. */
+const MAX_COUNTED_SINGLY = 1000
+
+/** @returns the number of nodes of an archetype; undefined if indexes alone cannot answer */
+export async function countArchetypeByIndex(
+  db: Db,
+  kinds: readonly MeasurementKind[],
+  archetypeId: string,
+  withheld: ReadonlySet<string>,
+): Promise<number | undefined> {
+  if (withheld.size > MAX_COUNTED_SINGLY) return undefined
+  const hidden = { ehrId: { $in: [...withheld] } }
+  const compositions = documentCollection({ db }, Composition.collection)
+  const repeating = await compositions
+    .find(
+      { facts: repeatedArchetypeFilter(archetypeId) },
+      { maxTimeMS: QUERY_TIMEOUT_MS, projection: { facts: 1, ehrId: 1 } },
+    )
+    .hint(FACTS_INDEX)
+    .limit(MAX_COUNTED_SINGLY + 1)
+    .toArray()
+  if (repeating.length > MAX_COUNTED_SINGLY) return undefined
+  const repeats = repeating.filter(({ ehrId }) => !withheld.has(String(ehrId)))
+  const more = repeats.map(({ facts }) => occurrenceCount(facts as string[], archetypeId) - 1)
+  const found = { archetypes: archetypeId }
+  const counted = { maxTimeMS: QUERY_TIMEOUT_MS, hint: ARCHETYPES_INDEX }
+  const [all, some] = [
+    await compositions.countDocuments(found, counted),
+    withheld.size > 0 ? await compositions.countDocuments({ ...found, ...hidden }, counted) : 0,
+  ]
+  const measured = kinds.filter((kind) => compositionHead(kind).archetypes.includes(archetypeId))
+  const typedIn = await Promise.all(
+    measured.map((kind) => countManuallyEntered(db, kind, withheld.size > 0 && hidden)),
+  )
+  return [all - some, ...more, ...typedIn].reduce((sum, one) => sum + one, 0)
+}
+
+async function countManuallyEntered(
+  db: Db,
+  { collection }: MeasurementKind,
+  hidden: object | false,
+): Promise<number> {
+  const documents = documentCollection({ db }, collection)
+  const options = { maxTimeMS: QUERY_TIMEOUT_MS }
+  const [all, held, some] = await Promise.all([
+    documents.countDocuments({}, options),
+    documents.countDocuments(FROM_COMPOSITION_FILTER, options),
+    hidden ? documents.countDocuments({ compositionId: null, ...hidden }, options) : 0,
+  ])
+  return all - held - some
+}

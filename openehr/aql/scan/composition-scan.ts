@@ -1,0 +1,131 @@
+import type { Db } from 'mongodb'
+import {
+  ARCHETYPES_INDEX,
+  Composition,
+  FACTS_INDEX,
+  START_INDEX,
+} from '../../../records/compositions/composition-record.ts'
+import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { toRmObject } from '../../compositions/compositions.ts'
+import { type FactRange, factRangeFilter } from '../../compositions/facts.ts'
+import type { RmObject } from '../../rm/canonical-json.ts'
+import { type DatabaseFilter, requiresField, translateFilter } from '../database-filters.ts'
+import { START_PLACE } from '../fact-filter.ts'
+import type { QueryPlan } from '../planner.ts'
+import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import { type ScannedRecord, scanVersions } from './version-scan.ts'
+
+/** A search for compositions: index and filter. */
+export interface CompositionSearch {
+  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX | typeof FACTS_INDEX | typeof START_INDEX
+  filter: DatabaseFilter
+}
+
+/** Fields that the evaluation does not need. */
+const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0 }
+
+/** From this number on, EHRs mostly have more compositions than a condition on a fact leaves. */
+const MANY_EHRS_COUNT = 100
+
+/** Whether there are so many EHRs that an index on values narrows more than one on EHRs. */
+export const areMany = (ehrIds: readonly string[] | undefined): boolean =>
+  (ehrIds?.length ?? MANY_EHRS_COUNT) >= MANY_EHRS_COUNT
+
+/** Compositions in one batch; each may have 4 MB. */
+const COMPOSITIONS_PER_BATCH = 50
+
+/** @param ehrIds the EHRs to search; undefined: all */
+export function planCompositionSearch(
+  { candidates, facts }: QueryPlan,
+  caller: Caller,
+  ehrIds: readonly string[] | undefined,
+): CompositionSearch {
+  const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
+  const told = facts && (translateFilter(facts, toStoredFactFilter) as DatabaseFilter)
+  const parts = [of, candidates, told, permissionFilter('_rperm', caller)].filter(
+    (filter): filter is DatabaseFilter => filter !== undefined && Object.keys(filter).length > 0,
+  )
+  const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
+  if (requiresField(candidates, '_id')) return { index: '_id', filter }
+  if (requiresField(told, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
+  if (requiresField(told, 'start') && areMany(ehrIds)) return { index: START_INDEX, filter }
+  return { index: requiresField(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
+}
+
+/** The fact filter in terms of the stored fields. */
+const toStoredFactFilter = (place: string, range: unknown): DatabaseFilter =>
+  place === START_PLACE ? { start: range } : { facts: factRangeFilter(place, range as FactRange) }
+
+/**
+ * Reads compositions in batches: in the order of an index on facts or start; otherwise by EHR, newest first.
+ */
+export async function* scanRecords(
+  db: Db,
+  { index, filter }: CompositionSearch,
+): AsyncGenerator<ParseDocument[]> {
+  const options = {
+    maxTimeMS: QUERY_TIMEOUT_MS,
+    batchSize: COMPOSITIONS_PER_BATCH,
+    projection: UNREAD_FIELDS,
+  }
+  const found = documentCollection({ db }, Composition.collection).find(filter, options)
+  const cursor =
+    index === FACTS_INDEX || index === START_INDEX
+      ? found.hint(index)
+      : (index === '_id' ? found : found.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
+  let batch: ParseDocument[] = []
+  try {
+    for await (const one of cursor) {
+      if (batch.push(one) < COMPOSITIONS_PER_BATCH) continue
+      yield batch
+      batch = []
+    }
+    if (batch.length > 0) yield batch
+  } finally {
+    await cursor.close()
+  }
+}
+
+/** Counting stops here. */
+export const MAX_COUNTED = 100_000
+
+export function countCompositions(db: Db, { index, filter }: CompositionSearch): Promise<number> {
+  const hint = index === '_id' ? {} : { hint: index }
+  const options = { maxTimeMS: QUERY_TIMEOUT_MS, limit: MAX_COUNTED, ...hint }
+  return documentCollection({ db }, Composition.collection).countDocuments(filter, options)
+}
+
+const recordToRmObject = ({ _id: id, version, json }: ParseDocument): RmObject | undefined =>
+  toRmObject({ id, version, json: json as string })
+
+/** The requested versions of composition records. */
+export const readVersionsOf = (
+  db: Db,
+  plan: QueryPlan,
+  of: readonly ParseDocument[],
+): AsyncGenerator<ScannedRecord[]> =>
+  scanVersions(db, plan, { collection: Composition.collection, of, objectOf: recordToRmObject })
+
+export async function* scanCompositions(
+  db: Db,
+  plan: QueryPlan,
+  search: CompositionSearch,
+): AsyncGenerator<ScannedRecord[]> {
+  for await (const batch of scanRecords(db, search)) yield* readVersionsOf(db, plan, batch)
+}
+
+/** Limit for the compositions of one EHR in memory, as the length of their JSON. */
+const MAX_EHR_JSON_LENGTH = 32 * 1024 * 1024
+
+/** @throws DeadlineExceeded when the compositions of one EHR exceed the limit */
+export function requireEhrFitsInMemory(held: readonly ParseDocument[]): void {
+  const size = held.reduce((sum, { json }) => sum + String(json ?? '').length, 0)
+  if (size > MAX_EHR_JSON_LENGTH)
+    throw new ServiceError('DeadlineExceeded', {
+      detail:
+        'An EHR has more compositions than can be combined with each other: name their archetypes in FROM.',
+    })
+}

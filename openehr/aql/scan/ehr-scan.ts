@@ -1,0 +1,161 @@
+import type { Db } from 'mongodb'
+import { SYSTEM_ID } from '../../../records/compositions/composition-record.ts'
+import { EhrStatus } from '../../../records/compositions/ehr-status-record.ts'
+import { deletedEhrsOf } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
+import { type AnonymizedEhrIds, findAnonymizedEhrs } from '../../../records/ehrs/rights/anonymity.ts'
+import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import {
+  defaultStatus,
+  parseStatusRecord,
+  statusIdOf,
+  toStatusResponse,
+} from '../../ehr-status/ehr-status.ts'
+import type { RmObject } from '../../rm/canonical-json.ts'
+import type { DatabaseFilter } from '../database-filters.ts'
+import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
+import type { QueryPlan } from '../planner.ts'
+import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import { type RmObjectReader, scanVersions } from './version-scan.ts'
+
+/** An EHR as queries see it, with the requested versions of its status. */
+export interface ScannedEhr {
+  id: string
+  object: RmObject
+  statuses: DocumentVersion[]
+}
+
+/** Number of EHRs in one batch. */
+const EHRS_PER_BATCH = 100
+
+/** The EHRs that a caller may read, as queries see them. */
+export class EhrScan {
+  readonly #db: Db
+  readonly #caller: Caller
+  readonly #plan: QueryPlan
+  #unnamed: AnonymizedEhrIds | undefined
+
+  constructor(db: Db, caller: Caller, plan: QueryPlan) {
+    this.#db = db
+    this.#caller = caller
+    this.#plan = plan
+  }
+
+  /** Ids of the EHRs that the plan lets in; undefined: the caller may read all EHRs. */
+  async ids(): Promise<string[] | undefined> {
+    if (this.#caller.unrestricted)
+      return this.#plan.ehrs === undefined ? undefined : ehrIdsInFilter(this.#plan.ehrs)
+    const found = this.#find().project<{ _id: string }>({ _id: 1 })
+    return (await found.toArray()).map(({ _id }) => _id).sort()
+  }
+
+  /**
+   * EHRs that queries over all EHRs leave out: by their status, or because they are deleted and can still be
+   * restored.
+   */
+  async withheld(): Promise<ReadonlySet<string>> {
+    if (!this.#caller.unrestricted) return new Set()
+    const found = documentCollection({ db: this.#db }, EhrStatus.collection).find({ isQueryable: false })
+    const [told, removed] = await Promise.all([
+      found.project<{ ehrId: string }>({ ehrId: 1 }).toArray(),
+      deletedEhrsOf({ db: this.#db })
+        .find({}, { projection: { _id: 1 } })
+        .toArray(),
+    ])
+    return new Set([...told.map(({ ehrId }) => ehrId), ...removed.map(({ _id }) => _id)])
+  }
+
+  /** All EHRs, sorted by id, in batches. */
+  async *batches(): AsyncGenerator<ScannedEhr[]> {
+    let batch: ParseDocument[] = []
+    for await (const one of this.#find().sort({ _id: 1 })) {
+      if (batch.push(one) < EHRS_PER_BATCH) continue
+      yield this.#read(batch)
+      batch = []
+    }
+    if (batch.length > 0) yield this.#read(batch)
+  }
+
+  /** The EHRs with these ids. */
+  async get(ids: readonly string[]): Promise<Map<string, ScannedEhr>> {
+    const found = await documentCollection({ db: this.#db }, 'Ehr')
+      .find({ _id: { $in: [...ids] } }, { maxTimeMS: QUERY_TIMEOUT_MS })
+      .toArray()
+    return new Map((await this.#read(found)).map((one) => [one.id, one]))
+  }
+
+  #find() {
+    const filter = { ...this.#plan.ehrs, ...permissionFilter('_rperm', this.#caller) }
+    return documentCollection({ db: this.#db }, 'Ehr').find(filter, { maxTimeMS: QUERY_TIMEOUT_MS })
+  }
+
+  async #read(found: readonly ParseDocument[]): Promise<ScannedEhr[]> {
+    this.#unnamed ??= await findAnonymizedEhrs({ db: this.#db }, this.#caller)
+    const records = await documentCollection({ db: this.#db }, EhrStatus.collection)
+      .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: QUERY_TIMEOUT_MS })
+      .toArray()
+    const known = new Map(records.map((record) => [record.ehrId, record]))
+    const unreplaced = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
+      ...ehr,
+      _id: statusIdOf(id),
+      ehrId: id,
+      version: 1,
+      json: undefined,
+    })
+    const statuses = found.map((ehr) => known.get(ehr._id) ?? unreplaced(ehr))
+    const subjects = new Map(found.map(({ _id, subjectId }) => [_id, String(subjectId)]))
+    const objectOf = (version: ParseDocument) => this.#statusIn(version, subjects)
+    const versions = await this.#versionsOf(statuses, objectOf)
+    return found.map(({ _id: id, _created_at }, i) => ({
+      id,
+      object: toEhrObject(id, _created_at, objectOf(statuses[i] as ParseDocument)),
+      statuses: versions.get(id) ?? [],
+    }))
+  }
+
+  #statusIn(record: ParseDocument, subjects: ReadonlyMap<unknown, string>): RmObject {
+    const { _id: id, version } = record
+    const ehrId = String(record.ehrId)
+    const object =
+      record.json === undefined ? defaultStatus(subjects.get(ehrId) ?? '') : parseStatusRecord(record)
+    return toStatusResponse(object, { id, version, unnamed: this.#unnamed?.has(ehrId) ?? false })
+  }
+
+  /** The requested versions of the statuses, by EHR. */
+  async #versionsOf(
+    of: readonly ParseDocument[],
+    objectOf: RmObjectReader,
+  ): Promise<Map<string, DocumentVersion[]>> {
+    const asked = new Map<string, DocumentVersion[]>()
+    if (!this.#plan.statuses) return asked
+    for await (const some of scanVersions(this.#db, this.#plan, {
+      collection: EhrStatus.collection,
+      of,
+      objectOf,
+    }))
+      for (const { ehrId, documents } of some) asked.set(ehrId, documents())
+    return asked
+  }
+}
+
+const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject => ({
+  ...ehrWithIdOnly(id),
+  time_created: { _type: 'DV_DATE_TIME', value: created.toISOString() },
+  ehr_status,
+})
+
+/** The attributes of an EHR that are known without reading it. */
+export const ehrWithIdOnly = (id: string): RmObject => ({
+  _type: 'EHR',
+  system_id: { _type: 'HIER_OBJECT_ID', value: SYSTEM_ID },
+  ehr_id: { _type: 'HIER_OBJECT_ID', value: id },
+})
+
+/** The EHRs that a filter names; undefined if it names none. */
+function ehrIdsInFilter(filter: DatabaseFilter): string[] | undefined {
+  const { _id, $and } = filter as { _id?: string | { $in: string[] }; $and?: DatabaseFilter[] }
+  if (typeof _id === 'string') return [_id]
+  if (_id) return _id.$in
+  return $and?.map(ehrIdsInFilter).find((ids) => ids !== undefined)
+}

@@ -1,0 +1,112 @@
+import type { Db } from 'mongodb'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { buildEhrTree, type EhrTree } from '../evaluation/ehr-tree.ts'
+import type { QueryPlan } from '../planner.ts'
+import {
+  planCompositionSearch,
+  readVersionsOf,
+  requireEhrFitsInMemory,
+  scanCompositions,
+  scanRecords,
+} from './composition-scan.ts'
+import { EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
+import { scanMeasurements, scanMeasurementsByEhr } from './measurement-scan.ts'
+import type { ScannedRecord } from './version-scan.ts'
+
+/** The parameters of a scan. */
+export interface ScanOptions {
+  db: Db
+  caller: Caller
+  plan: QueryPlan
+  /** Measurements that are shown as compositions. */
+  kinds: readonly MeasurementKind[]
+  /** Whether the query needs more of the EHR than its id. */
+  needsEhr: boolean
+}
+
+/** Yields the EHR trees of a query, restricted to what the caller may read. */
+export async function* scanEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
+  const { db, caller, plan } = reading
+  const ehrs = new EhrScan(db, caller, plan)
+  const withheld = await ehrs.withheld()
+  for await (const forest of scanAllEhrTrees(reading, ehrs)) if (!withheld.has(forest.ehrId)) yield forest
+}
+
+async function* scanAllEhrTrees(reading: ScanOptions, ehrs: EhrScan): AsyncGenerator<EhrTree> {
+  const { db, caller, plan } = reading
+  if (plan.unit === 'ehr') {
+    for await (const batch of ehrs.batches()) yield* scanWholeEhrs(reading, batch)
+    return
+  }
+  if (plan.statuses)
+    for await (const batch of ehrs.batches())
+      for (const { id, object, statuses } of batch)
+        for (const status of statuses) yield buildEhrTree(object, id, [status])
+  if (!plan.compositions) return
+  const ids = await ehrs.ids()
+  if (ids?.length === 0) return
+  yield* scanSingleDocuments(
+    reading,
+    ehrs,
+    scanCompositions(db, plan, planCompositionSearch(plan, caller, ids)),
+  )
+  yield* scanSingleDocuments(reading, ehrs, scanMeasurements(reading, ids))
+}
+
+/** Yields each composition as a tree of its own. */
+async function* scanSingleDocuments(
+  { needsEhr }: ScanOptions,
+  ehrs: EhrScan,
+  batches: AsyncGenerator<ScannedRecord[]>,
+): AsyncGenerator<EhrTree> {
+  for await (const batch of batches) {
+    const known = needsEhr ? await ehrs.get([...new Set(batch.map(({ ehrId }) => ehrId))]) : undefined
+    for (const { ehrId, documents } of batch) {
+      const object = known ? known.get(ehrId)?.object : ehrWithIdOnly(ehrId)
+      if (object === undefined) continue
+      for (const document of documents()) yield buildEhrTree(object, ehrId, [document])
+    }
+  }
+}
+
+/** Yields each EHR with all its documents that the plan lets in. */
+async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]): AsyncGenerator<EhrTree> {
+  const { db, caller, plan } = reading
+  const ids = batch.map(({ id }) => id)
+  const found = plan.compositions ? scanRecords(db, planCompositionSearch(plan, caller, ids)) : noRecords()
+  const ofMeasurements = plan.compositions ? await scanMeasurementsByEhr(reading, ids) : new Map()
+  const groups = groupByEhr(found)
+  let next = await groups.next()
+  for (const { id, object, statuses } of batch) {
+    const documents = [...statuses, ...(ofMeasurements.get(id) ?? [])]
+    if (!next.done && next.value.ehrId === id) {
+      for await (const some of readVersionsOf(db, plan, next.value.records))
+        documents.push(...some.flatMap((one) => one.documents()))
+      next = await groups.next()
+    }
+    yield buildEhrTree(object, id, documents)
+  }
+}
+
+async function* noRecords(): AsyncGenerator<ParseDocument[]> {}
+
+/** Groups records by EHR; they must arrive sorted by EHR. */
+async function* groupByEhr(
+  batches: AsyncGenerator<ParseDocument[]>,
+): AsyncGenerator<{ ehrId: string; records: ParseDocument[] }> {
+  let held: ParseDocument[] = []
+  for await (const batch of batches)
+    for (const record of batch) {
+      const [first] = held
+      if (first && first.ehrId !== record.ehrId) {
+        yield { ehrId: String(first.ehrId), records: held }
+        held = []
+      }
+      held.push(record)
+      if (held.length % 100 === 0) requireEhrFitsInMemory(held)
+    }
+  const [first] = held
+  if (first) yield { ehrId: String(first.ehrId), records: held }
+}

@@ -1,0 +1,142 @@
+import type { Db } from 'mongodb'
+import { SYSTEM_ID, versionUidOf } from '../../../records/compositions/composition-record.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { findHistories, type HistoryEntry } from '../../../records/store/writing/history.ts'
+import type { RmObject } from '../../rm/canonical-json.ts'
+import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
+import type { QueryPlan } from '../planner.ts'
+
+/** Builds the RM object of one version of a record. */
+export type RmObjectReader = (version: ParseDocument) => RmObject | undefined
+
+/** A record that a scan has found; builds its documents only when they are needed. */
+export interface ScannedRecord {
+  ehrId: string
+  documents(): DocumentVersion[]
+}
+
+/** The current documents of a collection's records. */
+interface RecordsToScan {
+  collection: string
+  of: readonly ParseDocument[]
+  objectOf: RmObjectReader
+}
+
+const ehrIdOfRecord = ({ ehrId }: ParseDocument): string => String(ehrId)
+
+/** Reads the latest or all versions of records; wraps each in an ORIGINAL_VERSION if the query needs it. */
+export async function* scanVersions(
+  db: Db,
+  { versions, audited }: Pick<QueryPlan, 'versions' | 'audited'>,
+  { collection, of, objectOf }: RecordsToScan,
+): AsyncGenerator<ScannedRecord[]> {
+  if (!audited) {
+    yield of.map((now) => ({
+      ehrId: ehrIdOfRecord(now),
+      documents: () => {
+        const object = objectOf(now)
+        return object ? [{ record: now._id, object, latest: true }] : []
+      },
+    }))
+    return
+  }
+  for (const some of versions === 'all' ? toBatches(of) : [of]) {
+    const keys = some.map((now) => ({ collection, id: now._id, ehrId: ehrIdOfRecord(now) }))
+    const fields = [
+      'version',
+      'at',
+      'userId',
+      'action',
+      ...(versions === 'all' ? ['before' as const] : []),
+    ] as const
+    const changes = await findHistories(db, keys, MAX_VERSIONS, fields)
+    yield some.map((now) => ({
+      ehrId: ehrIdOfRecord(now),
+      documents: () => versionsOfRecord(now, changes.get(now._id) ?? [], objectOf),
+    }))
+  }
+}
+
+/** Versions in one batch; the versions of one record always stay together. */
+const VERSIONS_PER_BATCH = 200
+
+function toBatches(records: readonly ParseDocument[]): ParseDocument[][] {
+  const steps: ParseDocument[][] = []
+  let room = 0
+  for (const record of records) {
+    if (record.version > room) {
+      steps.push([])
+      room = VERSIONS_PER_BATCH
+    }
+    steps.at(-1)?.push(record)
+    room -= record.version
+  }
+  return steps
+}
+
+type VersionAuthorship = Pick<HistoryEntry, 'version' | 'at' | 'userId' | 'action'> &
+  Partial<Pick<HistoryEntry, 'before'>>
+
+function versionsOfRecord(
+  now: ParseDocument,
+  changes: readonly VersionAuthorship[],
+  objectOf: RmObjectReader,
+): DocumentVersion[] {
+  const made = new Map(changes.map((change) => [change.version, change]))
+  const former = changes.flatMap(({ before }) => before ?? [])
+  return [...former, now].map((version) => ({
+    record: now._id,
+    object: objectOf(version),
+    latest: version === now,
+    version: toOriginalVersion(version, made.get(version.version)),
+  }))
+}
+
+const MAX_VERSIONS = 10_000
+
+const openehrCodedText = (value: string, code_string: string): RmObject => ({
+  _type: 'DV_CODED_TEXT',
+  value,
+  defining_code: {
+    _type: 'CODE_PHRASE',
+    terminology_id: { _type: 'TERMINOLOGY_ID', value: 'openehr' },
+    code_string,
+  },
+})
+
+/** The change types of the openEHR terminology. */
+const CHANGE_TYPES = {
+  create: openehrCodedText('creation', '249'),
+  update: openehrCodedText('modification', '251'),
+  delete: openehrCodedText('deleted', '523'),
+}
+
+function toOriginalVersion(document: ParseDocument, made: VersionAuthorship | undefined): RmObject {
+  const { _id: id, version, _updated_at } = document
+  const action = made?.action ?? (version === 1 ? 'create' : 'update')
+  const uid = (of: number) => ({ _type: 'OBJECT_VERSION_ID', value: versionUidOf({ id, version: of }) })
+  return {
+    _type: 'ORIGINAL_VERSION',
+    uid: uid(version),
+    ...(version > 1 && { preceding_version_uid: uid(version - 1) }),
+    commit_audit: {
+      _type: 'AUDIT_DETAILS',
+      system_id: SYSTEM_ID,
+      time_committed: { _type: 'DV_DATE_TIME', value: (made?.at ?? _updated_at).toISOString() },
+      change_type: CHANGE_TYPES[action],
+      ...(made && { committer: toCommitter(made.userId) }),
+    },
+    lifecycle_state:
+      action === 'delete' ? openehrCodedText('deleted', '523') : openehrCodedText('complete', '532'),
+  }
+}
+
+const toCommitter = (userId: string): RmObject => ({
+  _type: 'PARTY_IDENTIFIED',
+  external_ref: {
+    _type: 'PARTY_REF',
+    namespace: SYSTEM_ID,
+    type: 'PERSON',
+    id: { _type: 'GENERIC_ID', value: userId, scheme: 'user' },
+  },
+})

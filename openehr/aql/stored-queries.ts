@@ -1,0 +1,128 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import { Store } from '../../records/store/store.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { parameterNames, type QueryParameters } from './check-query.ts'
+import { parseAndCheckQuery, type QueryRequest } from './queries.ts'
+
+const QueryRecord = Type.Object({
+  name: Type.String(),
+  q: Type.String(),
+  description: Type.Optional(Type.String()),
+})
+type QueryRecord = Static<typeof QueryRecord>
+
+/**
+ * Every logged-in user may run stored queries, and sees only what they may read. The operation has checked
+ * the right to change them.
+ */
+const QUERY_PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
+
+interface PutCondition {
+  expected: ExpectedVersions
+  /** Whether the query must not exist yet. */
+  createOnly: boolean
+}
+
+/** A stored query with the names of its parameters. */
+export interface StoredQuery extends SavedRecord<QueryRecord> {
+  parameters: string[]
+}
+
+const withParameters = (kept: SavedRecord<QueryRecord>): StoredQuery => ({
+  ...kept,
+  parameters: parameterNames(kept.q),
+})
+
+/** @throws InvalidInput if the query is invalid for any values of its parameters */
+const requireValidQuery = (q: string): void => {
+  parseAndCheckQuery({ q, parameters: new Proxy({}, ANY_PARAMETER_VALUES) })
+}
+
+/** Gives each parameter an empty text, which is valid in every position. */
+const ANY_PARAMETER_VALUES: ProxyHandler<Record<string, unknown>> = {
+  get: () => '',
+  getOwnPropertyDescriptor: () => ({ value: '', configurable: true, enumerable: true }),
+}
+
+/** Queries that modellers store for all users. */
+export class StoredQueries {
+  readonly #store
+
+  constructor(records: StoreContext) {
+    this.#store = new Store(records, {
+      collection: 'openehr.queries',
+      schema: QueryRecord,
+      lists: { byName: { by: [], sort: 'name', order: 'asc' } },
+    })
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /** Lists the queries by name. @throws MalformedRequest for a cursor of another list */
+  async list(caller: Caller, page: PageRequest): Promise<Page<StoredQuery>> {
+    const { items, ...rest } = await this.#store.list(caller, 'byName', { where: {}, ...page })
+    return { ...rest, items: items.map(withParameters) }
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, name: string): Promise<StoredQuery> {
+    return withParameters(await this.#store.get(caller, { id: name }))
+  }
+
+  /** Creates or replaces a query. @throws InvalidInput for an invalid query; PreconditionFailed */
+  async put(
+    caller: Caller,
+    kept: QueryRecord,
+    { expected, createOnly }: PutCondition,
+  ): Promise<{ query: StoredQuery; created: boolean }> {
+    requireValidQuery(kept.q)
+    const id = kept.name
+    const replace = () =>
+      this.#store.update(caller, { id }, () => kept, { expected: createOnly ? [] : expected })
+    const replaced = await replace().catch((error: unknown) => {
+      if (error instanceof ServiceError && error.error === 'NotFound') return undefined
+      throw error
+    })
+    if (replaced) return { query: withParameters(replaced), created: false }
+    if (expected !== undefined) throw new ServiceError('PreconditionFailed')
+    return {
+      query: withParameters(await this.#store.create(caller, kept, QUERY_PERMISSIONS, { id })),
+      created: true,
+    }
+  }
+
+  /** @throws NotFound; PreconditionFailed */
+  remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
+    return this.#store.remove(caller, { id: name }, { expected })
+  }
+
+  /**
+   * The query with values for its parameters, ready to run.
+   * @throws NotFound; InvalidInput for unknown parameters
+   */
+  async requestFor(
+    caller: Caller,
+    name: string,
+    parameters: QueryParameters,
+  ): Promise<Pick<QueryRequest, 'q' | 'parameters'>> {
+    const { q, parameters: known } = await this.get(caller, name)
+    const violations = Object.keys(parameters)
+      .filter((one) => !known.includes(one))
+      .map((one) => ({
+        path: `query_parameters.${one.slice(0, 60)}`,
+        code: 'unknown',
+        message: `is no parameter of the query, which has ${known.join(', ') || 'none'}`,
+      }))
+    if (violations.length > 0)
+      throw new ServiceError('InvalidInput', { violations: violations.slice(0, 100) })
+    return { q, parameters }
+  }
+}

@@ -1,0 +1,317 @@
+import type { Static } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
+import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
+import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
+import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
+import type { MeasurementKind } from '../../records/measurements/measurement.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
+import { MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
+import { findLinks, targetIds } from './links.ts'
+import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
+import { NO_SEARCH_FIELDS, searchFieldsOf } from './search-fields.ts'
+
+type CompositionRecord = Static<typeof Composition.schema>
+export type SavedComposition = SavedRecord<CompositionRecord>
+
+/** Selects a version; by default the latest. */
+interface VersionSelector {
+  versionUid?: string | undefined
+  at?: string | undefined
+}
+
+interface CompositionKey {
+  ehrId: string
+  /** Id of the composition, or uid of a version. */
+  uid: string
+}
+
+/** The compositions of the EHRs, each with all its versions. */
+export class Compositions {
+  readonly #records: StoreContext
+  readonly #templates: TemplateStore
+  readonly #measurementCompositions: MeasurementCompositions
+  readonly #store
+
+  /** @param kinds measurements that are shown as compositions and that compositions may contain */
+  constructor(records: StoreContext, templates: TemplateStore, kinds: readonly MeasurementKind[]) {
+    this.#records = records
+    this.#templates = templates
+    this.#measurementCompositions = new MeasurementCompositions(records, kinds)
+    this.#store = new Store(records, { ...Composition, companion: compositionMeasurements(kinds) })
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /**
+   * @param again whether an earlier attempt of the same request may have created it
+   * @throws NotFound; Forbidden if the caller may only read the EHR or the plan; InvalidInput, RuleViolated
+   * with all violations; Conflict when the uid is taken
+   */
+  create(
+    caller: Caller,
+    place: ParentIds,
+    sent: SentComposition,
+    { newUuid, again }: { newUuid: string; again: boolean },
+  ) {
+    return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
+      const { kept, uid } = await this.#read(caller, sent)
+      const id = uid ?? newUuid
+      const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
+      const where = {
+        ...insertTargetFor({ permissions: ehrPermissions }, id, place),
+        referencedRecord: this.#templates.lockFor(kept.template),
+      }
+      try {
+        const [created] = await this.#store.createAll(caller, [made], where)
+        return created as SavedComposition
+      } catch (error) {
+        if (!isDuplicateKeyError(error)) throw error
+        if (uid === undefined || again) return this.#store.get(caller, { id, ehrId: place.ehrId })
+        throw new ServiceError('Conflict', {
+          detail: 'A composition with this uid already exists.',
+          cause: error,
+        })
+      }
+    })
+  }
+
+  /** One version. @throws NotFound, also for an unknown version */
+  async get(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    { versionUid: requested, at }: VersionSelector = {},
+  ): Promise<SavedComposition> {
+    const { id, version } = parseVersionUid(uid)
+    const named = requested === undefined ? { id, version } : parseVersionUid(requested)
+    if (named.id !== id) throw new ServiceError('NotFound')
+    const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
+    if (measured) return measured
+    const now = await this.#store.get(caller, { id, ehrId })
+    if (at !== undefined) return this.#getVersionAt(caller, now, at)
+    return named.version === undefined ? now : this.#getVersion(caller, now, named.version)
+  }
+
+  /** @throws NotFound, also when it is deleted; PreconditionFailed with the latest version; as create */
+  async replace(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    sent: SentComposition,
+    expected: ExpectedVersions,
+  ): Promise<SavedComposition> {
+    const { id } = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    const { kept, uid: told } = await this.#read(caller, sent)
+    if (told !== undefined && told !== id)
+      requireNoViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
+    return this.#translatePreconditionFailed(id, () =>
+      this.#store.update(
+        caller,
+        { id, ehrId },
+        (now) => {
+          if (now.json === undefined) throw new ServiceError('NotFound')
+          if (now.template !== kept.template)
+            requireNoViolations([
+              {
+                path: 'archetype_details.template_id.value',
+                code: 'template',
+                message: `must be ${now.templateId} as before`,
+              },
+            ])
+          const { start: _, ...rest } = now
+          return { ...rest, ...kept }
+        },
+        { expected },
+      ),
+    )
+  }
+
+  /**
+   * Adds a version that marks the composition as deleted.
+   * @throws NotFound; MalformedRequest when it is already deleted; Conflict, PreconditionFailed
+   */
+  async remove(caller: Caller, { ehrId, uid }: CompositionKey, expected: ExpectedVersions): Promise<void> {
+    const { id, version } = parseVersionUid(uid)
+    await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
+    await this.#translatePreconditionFailed(id, () =>
+      this.#store.update(
+        caller,
+        { id, ehrId },
+        (now) => {
+          if (now.json === undefined)
+            throw new ServiceError('MalformedRequest', {
+              violations: [{ path: 'compositionId', code: 'deleted', message: 'has already been deleted' }],
+            })
+          if (version !== undefined && version !== now.version)
+            throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })
+          const { json: _, start: __, ...rest } = now
+          return { ...rest, ...NO_SEARCH_FIELDS }
+        },
+        { expected, action: 'delete' },
+      ),
+    )
+  }
+
+  /** The versions with author and time. @throws NotFound */
+  history(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    page: PageRequest,
+  ): Promise<Page<RecordHistoryEntry<CompositionRecord>>> {
+    return this.#store.history(caller, { id: parseVersionUid(uid).id, ehrId }, page)
+  }
+
+  /** The links of a composition, and the links of others in the EHR to it. @throws NotFound */
+  async linked(caller: Caller, key: CompositionKey) {
+    const now = await this.get(caller, key)
+    const { ehrId, id } = now
+    const own = findLinks(toRmObject(now))
+    const known = await this.#findLinkTargets(
+      caller,
+      ehrId,
+      own.flatMap(({ target }) => targetIds(target)),
+    )
+    const where = { ehrId, links: id } as never
+    const { items } = await this.#store.list(caller, 'linked', { where, limit: MAX_LINKS })
+    const outgoing = own.slice(0, MAX_LINKS).map((link) => {
+      const composition = targetIds(link.target).flatMap((target) => known.get(target) ?? [])[0]
+      return {
+        direction: 'outgoing',
+        ...link,
+        ...(composition && { composition: toLinkedComposition(composition) }),
+      }
+    })
+    const incoming = items.flatMap((other) =>
+      findLinks(toRmObject(other))
+        .filter(({ target }) => targetIds(target).includes(id))
+        .map((link) => ({ direction: 'incoming', ...link, composition: toLinkedComposition(other) })),
+    )
+    return { now, links: [...outgoing, ...incoming] }
+  }
+
+  /** Those of the ids that belong to compositions of the EHR. */
+  async #findLinkTargets(
+    caller: Caller,
+    ehrId: string,
+    ids: string[],
+  ): Promise<Map<string, SavedComposition>> {
+    const found = new Map<string, SavedComposition>()
+    for (const id of [...new Set(ids)].slice(0, MAX_LINKS)) {
+      const target = await this.#store.get(caller, { id, ehrId }).catch(() => undefined)
+      if (target?.json !== undefined) found.set(id, target)
+    }
+    return found
+  }
+
+  async #read(
+    caller: Caller,
+    sent: SentComposition,
+  ): Promise<{ kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>; uid: string | undefined }> {
+    const { object, template } = await readComposition(sent, (templateId) =>
+      this.#findTemplate(caller, templateId),
+    )
+    const { uid, ...rest } = object
+    const told = valueAt(uid, 'value')
+    return {
+      kept: {
+        template: template.head.id,
+        templateId: template.head.templateId,
+        name: String(valueAt(object, 'name', 'value')),
+        ...searchFieldsOf(object),
+        json: JSON.stringify(rest),
+      },
+      uid: typeof told === 'string' ? requireAddressableId(told) : undefined,
+    }
+  }
+
+  #findTemplate(caller: Caller, templateId: string): Promise<StoredTemplate | undefined> {
+    return this.#templates.getCached(caller, templateId).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.error === 'NotFound') return undefined
+      throw error
+    })
+  }
+
+  async #getVersion(caller: Caller, now: SavedComposition, version: number): Promise<SavedComposition> {
+    if (version === now.version) return now
+    const former = await this.#store.findFormerVersion(caller, now, version)
+    if (!former) throw new ServiceError('NotFound')
+    return former
+  }
+
+  /** The last version up to that time, by binary search. */
+  async #getVersionAt(caller: Caller, now: SavedComposition, at: string): Promise<SavedComposition> {
+    const isLater = ({ updatedAt }: SavedComposition) => Date.parse(updatedAt) > Date.parse(at)
+    if (!isLater(now)) return now
+    let found: SavedComposition | undefined
+    let [first, last] = [1, now.version - 1]
+    while (first <= last) {
+      const middle = Math.floor((first + last) / 2)
+      const version = await this.#getVersion(caller, now, middle)
+      if (isLater(version)) last = middle - 1
+      else [found, first] = [version, middle + 1]
+    }
+    if (!found) throw new ServiceError('NotFound')
+    return found
+  }
+
+  /** Replaces the version number in the error by the version uid that clients know. */
+  async #translatePreconditionFailed<T>(id: string, change: () => Promise<T>): Promise<T> {
+    try {
+      return await change()
+    } catch (error) {
+      if (
+        !(
+          error instanceof ServiceError &&
+          error.error === 'PreconditionFailed' &&
+          typeof error.version === 'number'
+        )
+      )
+        throw error
+      throw new ServiceError('PreconditionFailed', {
+        version: versionUidOf({ id, version: error.version }),
+        cause: error,
+      })
+    }
+  }
+}
+
+/** A composition as the target or source of a link. */
+const toLinkedComposition = (composition: SavedComposition) => ({
+  uid: versionUidOf(composition),
+  templateId: composition.templateId,
+  name: composition.name,
+})
+
+/** Maximum number of links in one response. */
+const MAX_LINKS = 200
+
+/** The composition of a version with its uid; undefined if that version marks it as deleted. */
+export function toRmObject({
+  json,
+  ...version
+}: Pick<SavedComposition, 'id' | 'version' | 'json'>): RmObject | undefined {
+  if (json === undefined) return undefined
+  const { _type, archetype_node_id, name, ...rest } = JSON.parse(json)
+  const uid = { _type: 'OBJECT_VERSION_ID', value: versionUidOf(version) }
+  return { _type, archetype_node_id, name, uid, ...rest }
+}
+
+/** The id in a uid that a client sent. @throws RuleViolated when a URL path could not contain it */
+function requireAddressableId(uid: string): string {
+  const { id } = parseVersionUid(uid)
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
+    requireNoViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
+  return id
+}

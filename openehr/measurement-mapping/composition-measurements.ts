@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from 'node:util'
+import { PlanThresholds } from '../../records/measurements/alerts/plan-thresholds.ts'
+import type { MeasurementKind } from '../../records/measurements/measurement.ts'
+import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
+import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { WriteDecider } from '../../records/store/write-decider.ts'
+import type { RecordDerivation } from '../../records/store/writing/derived-records.ts'
+import type { DerivedWrite } from '../../records/store/writing/write-decision.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import { type CompositionMeasurement, fromComposition, mappableByArchetype } from './from-composition.ts'
+
+/** A composition that is being written. */
+interface WrittenComposition {
+  id: string
+  ehrId: string
+  carePlanId?: string
+  archetypes: readonly string[]
+  json?: string
+}
+
+type MeasurementFormat = ReturnType<typeof createParseFormat>
+
+/**
+ * Derives the measurements that a composition contains: they are created, changed and deleted with it, alerts
+ * included.
+ */
+export function compositionMeasurements(all: readonly MeasurementKind[]): RecordDerivation {
+  const kinds = mappableByArchetype(all)
+  const formats = new Map([...kinds.values()].map((kind) => [kind, createParseFormat(kind.schema)]))
+  const heldBy = (composition: WrittenComposition | null): CompositionMeasurement[] => {
+    if (composition?.json === undefined || !composition.archetypes.some((id) => kinds.has(id))) return []
+    const { id: compositionId, ehrId, carePlanId, json } = composition
+    return fromComposition(kinds, JSON.parse(json) as RmObject, { ehrId, carePlanId, compositionId })
+  }
+  return {
+    rulesCollection: PlanThresholds.collection,
+    deriveWrites(caller, { before, after, permissions }) {
+      const [now, next] = [before, after].map((one) => heldBy(one as WrittenComposition | null))
+      const kept = new Set(next?.map(({ id }) => id))
+      const gone = now?.filter(({ id }) => !kept.has(id)) ?? []
+      const isNew = before === null
+      const write = (one: CompositionMeasurement, isGone: boolean) =>
+        toDerivedWrite(
+          caller,
+          permissions,
+          { ...one, format: formats.get(one.kind) as MeasurementFormat },
+          { isNew, isGone },
+        )
+      return [...gone.map((one) => write(one, true)), ...(next ?? []).map((one) => write(one, false))]
+    },
+  }
+}
+
+function toDerivedWrite(
+  caller: Caller,
+  permissions: Permissions,
+  { kind, id, record, format }: CompositionMeasurement & { format: MeasurementFormat },
+  { isNew, isGone }: { isNew: boolean; isGone: boolean },
+): DerivedWrite {
+  const { ehrId, carePlanId } = record as { ehrId: string; carePlanId?: string }
+  const isSame = (found: ParseDocument) =>
+    isDeepStrictEqual(format.toStored(record, found), format.toStored(format.fromStored(found), found))
+  return {
+    ...{ collection: kind.collection, id, isNew },
+    parentId: carePlanId ?? ehrId,
+    decide(found, _, at) {
+      const decisions = new WriteDecider({ ...kind, refuseChange: undefined }, format, () => at)
+      const key = { id, ehrId } as never
+      if (!found)
+        return isGone ? undefined : decisions.decideCreate(caller, [{ ...record, id }], permissions, null)
+      if (isGone) return decisions.decideRemoval(caller, key, found, undefined)
+      if (isSame(found)) return undefined
+      const free = { expected: undefined, permissions: undefined, action: 'update' as const }
+      return decisions.decideUpdate(caller, key, found, () => record, free)
+    },
+  }
+}

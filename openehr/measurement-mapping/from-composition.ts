@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { Values } from '../../records/ehr-records/kind.ts'
+import { validateNewRecord } from '../../records/ehr-records/record-validation.ts'
+import { isPresent } from '../../records/measurements/dependent-fields.ts'
+import type { MeasurementKind } from '../../records/measurements/measurement.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import { instantMsOf, parseDateTime } from '../rm/iso8601.ts'
+import { observationArchetypeOf } from './observation-archetypes.ts'
+
+/** A measurement that a composition contains. */
+export interface CompositionMeasurement {
+  kind: MeasurementKind
+  id: string
+  record: Values
+}
+
+/** The parents that a measurement takes over from its composition. */
+interface MeasurementParents {
+  ehrId: string
+  carePlanId?: string | undefined
+  compositionId: string
+}
+
+/** Limit for one composition; a device with more measurements sends several compositions. */
+export const MAX_MEASUREMENTS = 1000
+
+/**
+ * Whether an observation contains all values of a kind: clients send all of its series themselves. The points
+ * of a questionnaire, by contrast, follow from its answers, which an observation does not contain.
+ */
+export const isMappable = ({ series, fields, quantities }: MeasurementKind): boolean => {
+  const ours = markedFieldNames(fields, 'derived', 'internal')
+  return Object.entries(series).every(
+    ([name, { field }]) => name in quantities || (field in fields && !ours.includes(field)),
+  )
+}
+
+/** The mappable kinds by their archetypes. */
+export const mappableByArchetype = (
+  kinds: readonly MeasurementKind[],
+): ReadonlyMap<string, MeasurementKind> =>
+  new Map(kinds.filter(isMappable).map((kind) => [observationArchetypeOf(kind).archetype, kind]))
+
+/**
+ * The measurements of these kinds in a composition: one for each point of time in each observation of a
+ * kind's archetype. Skips values that violate the kind's own rules.
+ */
+export function fromComposition(
+  kinds: ReadonlyMap<string, MeasurementKind>,
+  composition: RmObject,
+  holder: MeasurementParents,
+): CompositionMeasurement[] {
+  const times = new Map<string, number>()
+  const held: CompositionMeasurement[] = []
+  for (const observation of findObservations(composition)) {
+    const kind = kinds.get(String(observation.archetype_node_id))
+    if (!kind) continue
+    for (const event of listAttribute(observation.data, 'events')) {
+      const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, holder)
+      if (!record) continue
+      const about = [holder.compositionId, kind.path, record.timestamp].join('/')
+      const nth = times.get(about) ?? 0
+      times.set(about, nth + 1)
+      held.push({ kind, id: derivedId(`${about}/${nth}`), record })
+      if (held.length === MAX_MEASUREMENTS) return held
+    }
+  }
+  return held
+}
+
+/** All observations, in document order. */
+function findObservations(value: unknown): RmObject[] {
+  if (typeof value !== 'object' || value === null) return []
+  if ((value as RmObject)._type === 'OBSERVATION') return [value as RmObject]
+  return Object.values(value).flatMap(findObservations)
+}
+
+const listAttribute = (holder: unknown, name: string): RmObject[] => {
+  const members = (holder as RmObject | undefined)?.[name]
+  return Array.isArray(members) ? members : []
+}
+
+/** An event as a record of the kind; undefined if it violates the kind's rules. */
+function toMeasurementRecord(
+  kind: MeasurementKind,
+  event: RmObject,
+  holder: MeasurementParents,
+): Values | undefined {
+  const timestamp = toTimestamp((event.time as RmObject | undefined)?.value)
+  if (timestamp === undefined) return undefined
+  const values = {
+    ...withoutUndefined(holder),
+    timestamp,
+    ...readValues(kind, listAttribute(event.data, 'items')),
+  }
+  try {
+    const record = validateNewRecord(kind, values)
+    const { carePlanId: _, ...required } = kind.schema.properties
+    const demanded = Object.keys(required).filter((name) => kind.schema.required?.includes(name))
+    return demanded.every((name) => isPresent(record, name)) ? record : undefined
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined
+    throw error
+  }
+}
+
+const withoutUndefined = (values: object): Values =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+
+/** The time must contain at least a day; without a time zone it is in UTC. */
+function toTimestamp(value: unknown): string | undefined {
+  const moment = typeof value === 'string' ? parseDateTime(value) : undefined
+  return moment?.day === undefined ? undefined : new Date(instantMsOf(moment)).toISOString()
+}
+
+function readValues(kind: MeasurementKind, items: readonly RmObject[]): Values {
+  const { series, quantities } = kind
+  const nodes = observationArchetypeOf(kind).items
+  const values = Object.entries(series).flatMap(([name, { field, unit }], i) => {
+    const element = items.find(({ archetype_node_id: node }) => node === nodes[i])
+    const said = readNumber(element?.value as RmObject | undefined)
+    if (!said) return []
+    if (name in quantities)
+      return [
+        [name, said.value],
+        [`${name}Unit`, said.unit],
+      ]
+    return said.unit === unit ? [[field, said.value]] : []
+  })
+  return Object.fromEntries(values)
+}
+
+/** A proportion of any type becomes a percentage. */
+function readNumber(said: RmObject | undefined): { value: number; unit: string } | undefined {
+  const { _type, magnitude, units, numerator, denominator }: Values = said ?? {}
+  const [value, unit] =
+    _type === 'DV_QUANTITY'
+      ? [magnitude as number, String(units)]
+      : [((numerator as number) * 100) / (denominator as number), '%']
+  return Number.isFinite(value) ? { value, unit } : undefined
+}
+
+const ID_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Derives an id from a text, in the same form as all record ids. */
+function derivedId(text: string): string {
+  const bytes = createHash('sha256').update(text).digest()
+  return Array.from(
+    { length: 10 },
+    (_, i) => ID_CHARACTERS[bytes.readUInt16BE(2 * i) % ID_CHARACTERS.length],
+  ).join('')
+}

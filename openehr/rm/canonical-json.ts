@@ -1,0 +1,233 @@
+import { withArticle } from '../../schemas/common.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { findRmClass, isSubclassOf, type RmAttribute, type RmClass } from './classes.ts'
+import { magnitudeOf } from './ordering.ts'
+import { primitiveReaders } from './primitives.ts'
+
+/** An object of the reference model in canonical JSON, with every `_type`. */
+export interface RmObject {
+  _type: string
+  [attribute: string]: unknown
+}
+
+/** Collects violations with their paths. */
+class ViolationList {
+  readonly found: Violation[] = []
+
+  add(path: string, code: string, message: string): undefined {
+    if (this.found.length < MAX_VIOLATIONS) this.found.push({ path, code, message })
+  }
+}
+
+/** Limit for the violations in one response. */
+export const MAX_VIOLATIONS = 500
+
+/** Maximum length of a member name that a response repeats. */
+const MAX_SHOWN_NAME_LENGTH = 60
+
+/**
+ * Reads canonical JSON as a class of the reference model. Adds missing types where they can be inferred,
+ * converts numbers in texts, and removes null and empty values.
+ */
+export function readCanonicalJson(
+  json: unknown,
+  type: string,
+): { object: RmObject | undefined; violations: Violation[] } {
+  const faults = new ViolationList()
+  const object = readObject(json, type, '', faults)
+  return { object, violations: faults.found }
+}
+
+const joinPath = (path: string, name: string | number): string =>
+  path === '' ? String(name) : `${path}.${name}`
+
+const isMissingOrEmpty = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length === 0)
+
+function readObject(
+  json: unknown,
+  declared: string,
+  path: string,
+  faults: ViolationList,
+): RmObject | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    return faults.add(path, 'type', `must be an object, a ${declared}`)
+  const given = json as Record<string, unknown>
+  const rm = determineClass(given, declared, path, faults)
+  if (rm === undefined) return undefined
+  const object: RmObject = { _type: rm.name }
+  for (const attribute of rm.attributes.values()) {
+    const told = given[attribute.name]
+    // Skips missing attributes early, because most attributes of a class are missing.
+    if (isMissingOrEmpty(told) && !attribute.mandatory) continue
+    const value = readAttribute(told, attribute, joinPath(path, attribute.name), faults)
+    if (value !== undefined) object[attribute.name] = value
+  }
+  for (const name of Object.keys(given))
+    if (
+      name !== '_type' &&
+      !rm.attributes.has(name) &&
+      !isMissingOrEmpty(given[name]) &&
+      !isIgnoredAttribute(rm, name)
+    )
+      faults.add(
+        joinPath(path, name.slice(0, MAX_SHOWN_NAME_LENGTH)),
+        'unknown',
+        `is not an attribute of ${rm.name}`,
+      )
+  return completeObject(object, path, faults)
+}
+
+/** Attributes that clients of another server send in the wrong place; they are ignored. */
+const IGNORED_ATTRIBUTES: readonly [of: string, attribute: string][] = [
+  ['LOCATABLE', 'feeder_system_audit'],
+  ['DV_CODED_TEXT', 'type'],
+]
+
+const isIgnoredAttribute = (rm: RmClass, name: string): boolean =>
+  IGNORED_ATTRIBUTES.some(([of, attribute]) => attribute === name && rm.isA.has(of))
+
+function determineClass(
+  given: Record<string, unknown>,
+  declared: string,
+  path: string,
+  faults: ViolationList,
+): RmClass | undefined {
+  const named = given._type ?? inferClass(given, declared)
+  const rm = typeof named === 'string' ? findRmClass(named) : undefined
+  if (rm === undefined || rm.abstract) {
+    const known = given._type !== undefined || findRmClass(declared)?.abstract !== true
+    const message = known ? 'must be a class of the reference model' : 'is required'
+    return faults.add(joinPath(path, '_type'), '_type', message)
+  }
+  if (!isSubclassOf(rm.name, declared))
+    return faults.add(joinPath(path, '_type'), '_type', `must be ${withArticle(declared)}`)
+  return rm
+}
+
+/** Infers the class of an object without `_type` from the declared type and its attributes. */
+function inferClass(given: Record<string, unknown>, declared: string): string {
+  switch (declared) {
+    case 'DV_TEXT':
+      return isMissingOrEmpty(given.defining_code) ? declared : 'DV_CODED_TEXT'
+    case 'EVENT':
+      return isMissingOrEmpty(given.width) ? 'POINT_EVENT' : 'INTERVAL_EVENT'
+    case 'UID_BASED_ID':
+      return String(given.value).includes('::') ? 'OBJECT_VERSION_ID' : 'HIER_OBJECT_ID'
+    case 'OBJECT_ID':
+      return isMissingOrEmpty(given.scheme) ? 'HIER_OBJECT_ID' : 'GENERIC_ID'
+    case 'ITEM':
+      return isMissingOrEmpty(given.items) ? 'ELEMENT' : 'CLUSTER'
+    default:
+      return declared
+  }
+}
+
+function readAttribute(value: unknown, attribute: RmAttribute, path: string, faults: ViolationList): unknown {
+  if (isMissingOrEmpty(value)) return faults.add(path, 'required', 'is required')
+  if (!attribute.multiple) return readValue(value, attribute.type, path, faults)
+  if (!Array.isArray(value)) return faults.add(path, 'type', 'must be an array')
+  return value.map((member, i) => readValue(member, attribute.type, joinPath(path, i), faults))
+}
+
+function readValue(value: unknown, type: string, path: string, faults: ViolationList): unknown {
+  const primitive = primitiveReaders[type]
+  if (primitive === undefined) return readObject(value, type, path, faults)
+  const read = primitive(value)
+  return 'fault' in read ? faults.add(path, 'format', read.fault) : read.value
+}
+
+/** Checks and completes the attributes that depend on each other. */
+function completeObject(object: RmObject, path: string, faults: ViolationList): RmObject {
+  if (object._type === 'DV_INTERVAL') return completeInterval(object, path, faults)
+  if (object._type === 'DV_PROPORTION') checkProportion(object, path, faults)
+  for (const [name, codes] of TERMINOLOGY_GROUPS[object._type] ?? [])
+    checkTerminologyGroup(object[name], codes, joinPath(path, name), faults)
+  return object
+}
+
+/** The permitted openEHR terminology codes of each attribute. */
+const TERMINOLOGY_GROUPS: Readonly<Record<string, readonly [attribute: string, codes: readonly number[]][]>> =
+  {
+    COMPOSITION: [['category', [431, 433, 451, 815]]],
+    EVENT_CONTEXT: [['setting', [225, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 802]]],
+    ELEMENT: [['null_flavour', [253, 271, 272, 273]]],
+    INTERVAL_EVENT: [['math_function', [144, 145, 146, 147, 148, 149, 267, 268, 521, 522, 640]]],
+    ISM_TRANSITION: [['current_state', [245, 524, 526, 527, 528, 529, 530, 531, 532, 533]]],
+  }
+
+/** Codes of other terminologies are not checked. */
+function checkTerminologyGroup(
+  value: unknown,
+  codes: readonly number[],
+  path: string,
+  faults: ViolationList,
+): void {
+  const { terminology_id, code_string } = ((value as RmObject | undefined)?.defining_code ?? {}) as {
+    terminology_id?: { value?: string }
+    code_string?: string
+  }
+  if (terminology_id?.value !== 'openehr' || codes.some((code) => String(code) === code_string)) return
+  faults.add(joinPath(path, 'defining_code.code_string'), 'code', `must be one of ${codes.join(', ')}`)
+}
+
+/** Missing flags of an interval's ends follow from the ends that are given. */
+function completeInterval(given: RmObject, path: string, faults: ViolationList): RmObject {
+  const {
+    lower,
+    upper,
+    lower_unbounded = !lower,
+    upper_unbounded = !upper,
+  } = given as unknown as IntervalEnds
+  const { lower_included = !lower_unbounded, upper_included = !upper_unbounded } =
+    given as unknown as IntervalEnds
+  if (!lower && !lower_unbounded)
+    faults.add(joinPath(path, 'lower'), 'required', 'is required unless lower_unbounded')
+  if (!upper && !upper_unbounded)
+    faults.add(joinPath(path, 'upper'), 'required', 'is required unless upper_unbounded')
+  if (lower_unbounded && lower_included)
+    faults.add(joinPath(path, 'lower_included'), 'value', 'must be false, as there is no lower end')
+  if (upper_unbounded && upper_included)
+    faults.add(joinPath(path, 'upper_included'), 'value', 'must be false, as there is no upper end')
+  if (lower && upper) checkIntervalOrder(lower, upper, joinPath(path, 'upper'), faults)
+  return {
+    _type: given._type,
+    ...(lower && { lower }),
+    ...(upper && { upper }),
+    lower_included,
+    upper_included,
+    lower_unbounded,
+    upper_unbounded,
+  }
+}
+
+interface IntervalEnds {
+  lower?: RmObject
+  upper?: RmObject
+  lower_included?: boolean
+  upper_included?: boolean
+  lower_unbounded?: boolean
+  upper_unbounded?: boolean
+}
+
+function checkIntervalOrder(lower: RmObject, upper: RmObject, path: string, faults: ViolationList): void {
+  if (lower._type !== upper._type)
+    faults.add(path, 'type', `must be ${withArticle(String(lower._type))}, as lower is`)
+  else if (Number(magnitudeOf(lower)) > Number(magnitudeOf(upper)))
+    faults.add(path, 'order', 'must not be less than lower')
+}
+
+/** The types of a proportion: 0 ratio, 1 unitary, 2 percent, 3 fraction, 4 integer fraction. */
+function checkProportion(
+  { type, numerator, denominator }: RmObject,
+  path: string,
+  faults: ViolationList,
+): void {
+  if (denominator === 0) faults.add(joinPath(path, 'denominator'), 'range', 'must not be 0')
+  if (type === 1 && denominator !== 1)
+    faults.add(joinPath(path, 'denominator'), 'range', 'must be 1 in a unitary proportion')
+  if (type === 2 && denominator !== 100)
+    faults.add(joinPath(path, 'denominator'), 'range', 'must be 100 in a percentage')
+  if ((type === 3 || type === 4) && !(Number.isInteger(numerator) && Number.isInteger(denominator)))
+    faults.add(joinPath(path, 'numerator'), 'range', 'must be whole, as the denominator must, in a fraction')
+}

@@ -1,0 +1,254 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type { IndexDescription } from 'mongodb'
+import { Composition } from '../../records/compositions/composition-record.ts'
+import {
+  type Caller,
+  isPermitted,
+  type Permissions,
+  serviceCaller,
+} from '../../records/store/documents/caller.ts'
+import { documentCollection } from '../../records/store/documents/database.ts'
+import {
+  createParseFormat,
+  type ParseDocument,
+  type SavedRecord,
+} from '../../records/store/documents/parse-format.ts'
+import { getCachedDefinition } from '../../records/store/reading/definition-cache.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import { Store } from '../../records/store/store.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
+import { lockForRemoval, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
+import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type Template, walkNodes } from '../opt/constraints.ts'
+import { readTemplate } from '../opt/read-template.ts'
+import { gunzipFromBase64, gzipToBase64 } from './gzip.ts'
+import { ArchetypeUse, archetypesOfTemplate } from './template-archetypes.ts'
+
+/** The fields of a template that lists contain. */
+const TemplateHeadRecord = Type.Object({
+  /** The template's id in normal form: spaces and capitals do not matter. */
+  key: Type.String(),
+  templateId: Type.String(),
+  concept: Type.String(),
+  archetypeId: Type.String(),
+  archetypes: Type.Array(ArchetypeUse),
+})
+type TemplateHeadRecord = Static<typeof TemplateHeadRecord>
+
+/** The uploaded template in gzip and Base64, in a collection of its own so that lists need not read it. */
+const TemplateFileRecord = Type.Object({ opt: Type.String() })
+
+const TemplateHeads = {
+  collection: 'openehr.templates',
+  schema: TemplateHeadRecord,
+  lists: { byId: { by: [], sort: 'key', order: 'asc' } },
+  indexes: [{ key: { key: 1 }, unique: true }],
+} as const
+
+const headFormat = createParseFormat(TemplateHeadRecord)
+
+const TemplateFiles = { collection: 'openehr.template_files', schema: TemplateFileRecord, lists: {} } as const
+
+/** Every logged-in user may read templates; the operation has checked the right to change them. */
+export const MODELLER_PERMISSIONS: Permissions = { read: ['*'], write: ['role:modeller'] }
+
+/** Maximum number of templates, so that lists made from all of them stay small. */
+const MAX_TEMPLATES = 10_000
+
+/** Limit of the cache of parsed templates, measured by the size of their files. */
+const MAX_CACHE_BYTES = 32 * 1024 * 1024
+
+const definitionCacheKey = (key: string): string => `${TemplateHeads.collection}/${key}`
+
+const normalizeTemplateId = (templateId: string): string => templateId.toLowerCase().replaceAll(/\s+/g, '')
+
+/** A template and its record. */
+export interface StoredTemplate {
+  head: SavedRecord<TemplateHeadRecord>
+  template: Template
+}
+
+/** The operational templates: those of modellers and the built-in ones. */
+export class TemplateStore {
+  readonly #records: StoreContext
+  readonly #heads
+  readonly #files
+  /** By record id: a template never changes, and its replacement is another record. */
+  readonly #cache = new LRUCache<string, Template>({ maxSize: MAX_CACHE_BYTES })
+
+  constructor(records: StoreContext) {
+    this.#records = records
+    this.#heads = new Store(records, TemplateHeads)
+    this.#files = new Store(records, TemplateFiles)
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#heads.indexes()]
+  }
+
+  /** Creates the missing built-in templates; nobody may delete them. */
+  async addBuiltIn(files: ReadonlyMap<string, string>): Promise<void> {
+    const there = new Set((await this.all(serviceCaller)).map(({ key }) => key))
+    for (const [templateId, xml] of files)
+      if (!there.has(normalizeTemplateId(templateId)))
+        await this.add(serviceCaller, Buffer.from(xml), templateId, { read: ['*'], write: [] })
+  }
+
+  /**
+   * @throws MalformedRequest, InvalidInput for an invalid template; Conflict when a template has the same id
+   */
+  async add(
+    caller: Caller,
+    bytes: Uint8Array,
+    id: string,
+    permissions = MODELLER_PERMISSIONS,
+  ): Promise<SavedRecord<TemplateHeadRecord>> {
+    const template = readTemplate(bytes)
+    const { templateId, concept, root } = template
+    if (/[/\\\p{Cc}]/u.test(templateId)) throw unaddressableId()
+    if (isTooLarge(template)) throw templateTooLarge()
+    const key = normalizeTemplateId(templateId)
+    const archetypes = archetypesOfTemplate(template)
+    const head = { key, templateId, concept, archetypeId: root.archetype.id, archetypes }
+    const opt = await gzipToBase64(bytes)
+    return createOrFindExisting(
+      () =>
+        runStoreTransaction(this.#records, async (tx) => {
+          await this.#requireCapacity()
+          await this.#files.create(caller, { opt }, permissions, { tx, id })
+          return this.#heads.create(caller, head, permissions, { tx, id })
+        }),
+      () => this.#heads.get(caller, { id, key }),
+    )
+  }
+
+  /** Lists the templates by id. @throws MalformedRequest for a cursor of another list */
+  list(caller: Caller, page: PageRequest): Promise<Page<SavedRecord<TemplateHeadRecord>>> {
+    return this.#heads.list(caller, 'byId', { where: {}, ...page })
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, templateId: string): Promise<StoredTemplate> {
+    return this.#parsed(
+      caller,
+      requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId))),
+    )
+  }
+
+  /** A template that is at most a moment old, for callers that lock it while they use it. @throws NotFound */
+  async getCached(caller: Caller, templateId: string): Promise<StoredTemplate> {
+    const key = normalizeTemplateId(templateId)
+    const look = () => this.#find(key)
+    return this.#parsed(
+      caller,
+      requireReadableHead(
+        caller,
+        await getCachedDefinition(this.#records.definitions, definitionCacheKey(key), look),
+      ),
+    )
+  }
+
+  async #parsed(caller: Caller, head: SavedRecord<TemplateHeadRecord>): Promise<StoredTemplate> {
+    const kept = this.#cache.get(head.id)
+    if (kept) return { head, template: kept }
+    const bytes = await this.#readFile(caller, head.id)
+    const template = readTemplate(bytes)
+    this.#cache.set(head.id, template, { size: bytes.length })
+    return { head, template }
+  }
+
+  /** The template as it was uploaded. @throws NotFound */
+  async file(
+    caller: Caller,
+    templateId: string,
+  ): Promise<{ head: SavedRecord<TemplateHeadRecord>; bytes: Buffer }> {
+    const head = requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId)))
+    return { head, bytes: await this.#readFile(caller, head.id) }
+  }
+
+  /** The lock for a write that refers to the template, so that nobody deletes it at the same time. */
+  lockFor(id: string): ReferencedRecord {
+    return { collection: TemplateHeads.collection, id }
+  }
+
+  /** @throws NotFound; PreconditionFailed; Conflict while compositions of the template exist */
+  async remove(caller: Caller, templateId: string, expected: ExpectedVersions): Promise<void> {
+    const key = normalizeTemplateId(templateId)
+    const { id } = requireReadableHead(caller, await this.#find(key))
+    await runStoreTransaction(this.#records, async (tx) => {
+      await this.#heads.remove(caller, { id }, { tx, expected })
+      await this.#files.remove(caller, { id }, { tx })
+      await lockForRemoval(this.#records, tx, this.lockFor(id))
+      const live = { template: id, json: { $exists: true } }
+      if (await this.#records.db.collection(Composition.collection).findOne(live, { session: tx.session }))
+        throw new ServiceError('Conflict', { detail: 'There are compositions of this template.' })
+    })
+    this.#records.definitions.delete(definitionCacheKey(key))
+  }
+
+  /** The list fields of all templates. */
+  async all(caller: Caller): Promise<SavedRecord<TemplateHeadRecord>[]> {
+    const heads: SavedRecord<TemplateHeadRecord>[] = []
+    let cursor: string | undefined
+    do {
+      const page = await this.list(caller, { limit: 1000, cursor, count: false })
+      heads.push(...page.items)
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
+    return heads
+  }
+
+  async #find(key: string): Promise<ParseDocument | undefined> {
+    return (await documentCollection(this.#records, TemplateHeads.collection).findOne({ key })) ?? undefined
+  }
+
+  async #readFile(caller: Caller, id: string): Promise<Buffer> {
+    const { opt } = await this.#files.get(caller, { id })
+    return gunzipFromBase64(opt)
+  }
+
+  async #requireCapacity(): Promise<void> {
+    const heads = this.#records.db.collection(TemplateHeads.collection)
+    if ((await heads.countDocuments({}, { limit: MAX_TEMPLATES })) >= MAX_TEMPLATES)
+      throw new ServiceError('Conflict', {
+        detail: `There are already ${MAX_TEMPLATES} templates, the maximum.`,
+      })
+  }
+}
+
+/** @throws NotFound */
+function requireReadableHead(
+  caller: Caller,
+  found: ParseDocument | undefined,
+): SavedRecord<TemplateHeadRecord> {
+  if (!found || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
+  return headFormat.fromStored(found)
+}
+
+const invalidInput = (path: string, code: string, message: string): ServiceError =>
+  new ServiceError('InvalidInput', { violations: [{ path, code, message }] })
+
+const unaddressableId = () =>
+  invalidInput('template_id.value', 'pattern', 'must contain no slash and no control character')
+
+/**
+ * Limits for one template and for one place: examples, web templates and validation visit all nodes without
+ * yielding.
+ */
+const MAX_NODES = 10_000
+const MAX_SIBLINGS = 1_000
+
+function isTooLarge({ root }: Template): boolean {
+  let count = 0
+  for (const { attributes } of walkNodes(root)) {
+    count += 1
+    if (count > MAX_NODES || attributes.some(({ children }) => children.length > MAX_SIBLINGS)) return true
+  }
+  return false
+}
+
+const templateTooLarge = () =>
+  invalidInput('definition', 'nodes', `must have at most ${MAX_NODES} nodes, ${MAX_SIBLINGS} in one place`)

@@ -1,0 +1,209 @@
+import { withArticle } from '../../schemas/common.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import {
+  type AttributeConstraint,
+  allowedNames,
+  describeInterval,
+  type Interval,
+  isInInterval,
+  nodeIdOf,
+  type ObjectConstraint,
+  type Template,
+} from '../opt/constraints.ts'
+import { MAX_VIOLATIONS, type RmObject } from '../rm/canonical-json.ts'
+import { findRmClass, isSubclassOf } from '../rm/classes.ts'
+import { valueViolations } from './value-validation.ts'
+
+/**
+ * The violations of a template by an object, with their paths. The object must be canonical, with the classes
+ * of the reference model.
+ */
+export function templateViolations(template: Template, object: RmObject): Violation[] {
+  return nodeViolations(template.root, object, '').slice(0, MAX_VIOLATIONS)
+}
+
+const joinPath = (path: string, name: string | number): string =>
+  path === '' ? String(name) : `${path}.${name}`
+
+const isRmObject = (value: unknown): value is RmObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The violations of a template node by a value. */
+function nodeViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {
+  if (!isRmObject(value)) return valueViolations(node, value, path)
+  if (!matchesRmType(node, value))
+    return [{ path, code: 'type', message: `must be ${withArticle(node.rmType)}` }]
+  if (node.slot) return slotViolations(node, value, path)
+  return [
+    ...archetypeDetailsViolations(node, value, path),
+    ...valueViolations(node, value, path),
+    ...node.attributes.flatMap((attribute) => attributeViolations(attribute, value, path)),
+  ]
+}
+
+/** Whether class and template parameter match; the parameter is the class of an interval's bounds. */
+function matchesRmType({ rmType }: ObjectConstraint, value: RmObject): boolean {
+  // Many programs send a link as a plain text, which loses nothing.
+  if (rmType === 'DV_URI' && value._type === 'DV_TEXT') return true
+  if (!isSubclassOf(value._type, rmType)) return false
+  const of = /<(\w+)>$/.exec(rmType)?.[1]
+  if (of === undefined || value._type !== 'DV_INTERVAL') return true
+  return [value.lower, value.upper].every((bound) => !isRmObject(bound) || isSubclassOf(bound._type, of))
+}
+
+/** At the root of an archetype, `archetype_details` must match the node. */
+function archetypeDetailsViolations(
+  { isRoot, archetype }: ObjectConstraint,
+  value: RmObject,
+  path: string,
+): Violation[] {
+  if (!isRoot || value.archetype_node_id === undefined) return []
+  const details = value.archetype_details as RmObject | undefined
+  const told = details && (details.archetype_id as RmObject | undefined)?.value
+  const faults: Violation[] = []
+  if (value.archetype_node_id !== archetype.id)
+    faults.push({
+      path: joinPath(path, 'archetype_node_id'),
+      code: 'archetype',
+      message: `must be ${archetype.id}`,
+    })
+  if (told !== undefined && told !== archetype.id)
+    faults.push({
+      path: joinPath(path, 'archetype_details.archetype_id.value'),
+      code: 'archetype',
+      message: `must be ${archetype.id}`,
+    })
+  return faults
+}
+
+function slotViolations({ slot }: ObjectConstraint, value: RmObject, path: string): Violation[] {
+  const id = String(value.archetype_node_id)
+  if (slot && fillsSlot(slot, id)) return []
+  return [
+    {
+      path: joinPath(path, 'archetype_node_id'),
+      code: 'slot',
+      message: 'must be an archetype that fills the slot',
+    },
+  ]
+}
+
+/** Includes take precedence: an exclude of `.*` means everything that is not included. */
+function fillsSlot({ includes, excludes }: ObjectConstraint['slot'] & object, id: string): boolean {
+  if (includes.some((pattern) => pattern(id))) return true
+  return includes.length === 0 && !excludes.some((pattern) => pattern(id))
+}
+
+function attributeViolations(attribute: AttributeConstraint, object: RmObject, path: string): Violation[] {
+  const value = object[attribute.name]
+  const place = joinPath(path, attribute.name)
+  const { existence, multiple } = attribute
+  if (value === undefined) {
+    // An attribute that the model does not have cannot be missing.
+    if (!(existence.lower ?? 0) || !findRmClass(object._type)?.attributes.has(attribute.name)) return []
+    return [{ path: place, code: 'existence', message: 'is required' }]
+  }
+  if (existence.upper === 0) return [{ path: place, code: 'existence', message: 'must be left out' }]
+  if (attribute.children.length === 0) return []
+  return multiple && Array.isArray(value)
+    ? containerViolations(attribute, value, place)
+    : alternativesViolations(attribute.children, value, place)
+}
+
+/** A template may require more members than its cardinality allows; then the nodes take precedence. */
+function relaxCardinality(cardinality: Interval, children: readonly ObjectConstraint[]): Interval {
+  const demanded = children.reduce((sum, { occurrences: { lower = 0 } }) => sum + lower, 0)
+  const { upper } = cardinality
+  return upper === undefined || upper >= demanded ? cardinality : { ...cardinality, upper: demanded }
+}
+
+function containerViolations(
+  { cardinality, children }: AttributeConstraint,
+  values: unknown[],
+  path: string,
+): Violation[] {
+  const faults: Violation[] = []
+  if (cardinality && !isInInterval(relaxCardinality(cardinality, children), values.length))
+    faults.push({ path, code: 'cardinality', message: `must have ${describeInterval(cardinality)} members` })
+  const counts = new Map<ObjectConstraint, number>()
+  for (const [i, value] of values.entries()) {
+    const place = joinPath(path, i)
+    const node = findNodeFor(children, value)
+    if (node === undefined) faults.push(notInTemplateViolation(value, place))
+    else {
+      counts.set(node, (counts.get(node) ?? 0) + 1)
+      faults.push(
+        ...(isLocatable(value)
+          ? nodeViolations(node, value, place)
+          : alternativesViolations(children, value, place)),
+      )
+    }
+  }
+  return [...faults, ...occurrencesViolations(children, counts, path)]
+}
+
+const isLocatable = (value: unknown): value is RmObject =>
+  isRmObject(value) && value.archetype_node_id !== undefined
+
+function notInTemplateViolation(value: unknown, path: string): Violation {
+  const id = isLocatable(value) ? ` ${String(value.archetype_node_id).slice(0, 200)}` : ''
+  return { path, code: 'node', message: `is not a node${id} that the template has here` }
+}
+
+function occurrencesViolations(
+  children: ObjectConstraint[],
+  counts: Map<ObjectConstraint, number>,
+  path: string,
+): Violation[] {
+  return children.flatMap((node) => {
+    const { occurrences } = node
+    if (isInInterval(occurrences, counts.get(node) ?? 0)) return []
+    const named = [nodeIdOf(node) || node.rmType, allowedNames(node)?.[0]].filter(Boolean).join(', ')
+    return [{ path, code: 'occurrences', message: `must have ${describeInterval(occurrences)} of ${named}` }]
+  })
+}
+
+/** The node for a member: by id, among equal ids by name, otherwise a slot. */
+function findNodeFor(children: ObjectConstraint[], value: unknown): ObjectConstraint | undefined {
+  if (!isLocatable(value))
+    return children.find((node) => isRmObject(value) && matchesRmType(node, value)) ?? children[0]
+  const id = value.archetype_node_id
+  const same = children.filter((node) => nodeIdOf(node) === id && !node.slot)
+  const name = (value.name as RmObject | undefined)?.value
+  const named = same.find((node) => allowedNames(node)?.includes(String(name)))
+  const free = same.filter((node) => allowedNames(node) === undefined)
+  const fitting = free.find((node) => matchesRmType(node, value)) ?? free[0]
+  return named ?? fitting ?? same[0] ?? findSlotFor(children, value)
+}
+
+const findSlotFor = (children: ObjectConstraint[], value: RmObject): ObjectConstraint | undefined =>
+  children.find(
+    ({ slot, rmType }) =>
+      slot && isSubclassOf(value._type, rmType) && fillsSlot(slot, String(value.archetype_node_id)),
+  )
+
+/** A value must match one of several nodes; reports the violations of the closest one. */
+function alternativesViolations(children: ObjectConstraint[], value: unknown, path: string): Violation[] {
+  const candidates = isLocatable(value) ? findMatchingNodes(children, value) : children
+  const ofType = candidates.filter((node) => !isRmObject(value) || matchesRmType(node, value))
+  if (ofType.length === 0) {
+    if (candidates.length === 0) return [notInTemplateViolation(value, path)]
+    const types = [...new Set(candidates.map(({ rmType }) => rmType))].join(' or ')
+    return [{ path, code: 'type', message: `must be ${withArticle(types)}` }]
+  }
+  let nearest: Violation[] | undefined
+  for (const node of ofType) {
+    const faults = nodeViolations(node, value, path)
+    if (faults.length === 0) return []
+    if (nearest === undefined || faults.length < nearest.length) nearest = faults
+  }
+  return nearest ?? []
+}
+
+/** Data may omit the node id if the template's node has none. */
+function findMatchingNodes(children: ObjectConstraint[], value: RmObject): ObjectConstraint[] {
+  const same = children.filter((node) => nodeIdOf(node) === value.archetype_node_id && !node.slot)
+  if (same.length > 0) return same
+  const slot = findSlotFor(children, value)
+  return slot ? [slot] : children.filter((node) => !node.slot && node.nodeId === '' && !node.isRoot)
+}

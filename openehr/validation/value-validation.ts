@@ -1,0 +1,188 @@
+import type { Violation } from '../../schemas/validation/violations.ts'
+import {
+  describeInterval,
+  findTerm,
+  type Interval,
+  isInInterval,
+  type ObjectConstraint,
+  type Primitive,
+} from '../opt/constraints.ts'
+import { createTextMatcher } from '../opt/patterns.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import { isInTemporalRange, matchesTemporalPattern } from './temporal.ts'
+
+/** The violations of a value itself, without its attributes. */
+export function valueViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {
+  const { primitive, codes, quantity, ordinals } = node
+  if (primitive) return primitiveViolations(primitive, value, path)
+  if (codes) return codeViolations(node, codes, value as RmObject, path)
+  if (quantity) return quantityViolations(quantity, value as RmObject, path)
+  if (ordinals && ordinals.length > 0) return ordinalViolations(node, ordinals, value as RmObject, path)
+  return codedTextViolations(node, value, path)
+}
+
+const violationAt = (path: string, code: string, message: string): Violation[] => [{ path, code, message }]
+
+/** Shortens a list to a readable length. */
+const formatList = (values: readonly (string | number)[]): string =>
+  `${values.slice(0, 20).join(', ').slice(0, 500)}${values.length > 20 ? ', …' : ''}`
+
+function primitiveViolations(primitive: Primitive, value: unknown, path: string): Violation[] {
+  switch (primitive.type) {
+    case 'string':
+      return stringViolations(primitive, String(value), path)
+    case 'boolean':
+      if (value === true ? primitive.trueValid : primitive.falseValid) return []
+      return violationAt(path, 'value', `must be ${value !== true}`)
+    case 'number':
+      return numberViolations(primitive, value as number, path)
+    default:
+      return temporalViolations(primitive, String(value), path)
+  }
+}
+
+function stringViolations(
+  { list, pattern }: Extract<Primitive, { type: 'string' }>,
+  value: string,
+  path: string,
+): Violation[] {
+  if (list && !list.includes(value)) return violationAt(path, 'value', `must be one of ${formatList(list)}`)
+  // An attribute that names archetypes by a pattern (action_archetype_id) may contain the pattern itself.
+  if (pattern && value !== pattern && !createTextMatcher(pattern)(value))
+    return violationAt(path, 'pattern', `must be as ${pattern.slice(0, 500)} says`)
+  return []
+}
+
+function numberViolations(
+  { list, range }: Extract<Primitive, { type: 'number' }>,
+  value: number,
+  path: string,
+): Violation[] {
+  if (list && !list.includes(value)) return violationAt(path, 'value', `must be one of ${formatList(list)}`)
+  return range ? rangeViolations(range, value, path) : []
+}
+
+const rangeViolations = (range: Interval, value: number, path: string): Violation[] =>
+  isInInterval(range, value) ? [] : violationAt(path, 'range', `must be ${describeInterval(range)}`)
+
+type TemporalPrimitive = Extract<Primitive, { type: 'date' | 'time' | 'date-time' | 'duration' }>
+
+function temporalViolations(
+  { type, pattern, range }: TemporalPrimitive,
+  value: string,
+  path: string,
+): Violation[] {
+  if (pattern && !matchesTemporalPattern(type, pattern, value))
+    return violationAt(path, 'pattern', `must be written as ${pattern}`)
+  if (range && !isInTemporalRange(type, range, value))
+    return violationAt(path, 'range', `must be ${describeInterval(range)}`)
+  return []
+}
+
+interface CodePhrase {
+  terminology_id?: { value?: string }
+  code_string?: string
+}
+
+/** `local` or empty: the archetype's own codes. */
+const isLocalTerminology = (terminology: string): boolean =>
+  terminology === '' || terminology.toLowerCase() === 'local'
+
+function codeViolations(
+  node: ObjectConstraint,
+  { terminology, list }: ObjectConstraint['codes'] & object,
+  value: RmObject,
+  path: string,
+): Violation[] {
+  const { terminology_id, code_string = '' } = value as CodePhrase
+  const named = terminology_id?.value ?? ''
+  const faults: Violation[] = []
+  if (terminology !== '' && named.toLowerCase() !== terminology.toLowerCase() && list.length > 0)
+    faults.push(...violationAt(`${path}.terminology_id.value`, 'terminology', `must be ${terminology}`))
+  if (list.length > 0 && !list.includes(code_string))
+    faults.push(...violationAt(`${path}.code_string`, 'code', `must be one of ${formatList(list)}`))
+  else if (
+    isLocalTerminology(named) &&
+    /^at\d/.test(code_string) &&
+    findTerm(node, code_string) === undefined
+  )
+    faults.push(...violationAt(`${path}.code_string`, 'code', `must be a code of ${node.archetype.id}`))
+  return faults
+}
+
+/** Whether the template lists the permitted codes. */
+const hasCodeList = ({ attributes }: ObjectConstraint): boolean =>
+  attributes.some(
+    ({ name, children }) => name === 'defining_code' && children.some((one) => one.codes?.list.length),
+  )
+
+/** The text of an archetype's code must be the archetype's term. */
+function codedTextViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {
+  const { _type, defining_code, value: text } = (value ?? {}) as Record<string, unknown>
+  if (_type !== 'DV_CODED_TEXT' || !hasCodeList(node)) return []
+  return labelViolations(node, defining_code as CodePhrase | undefined, text, path)
+}
+
+function labelViolations(
+  node: ObjectConstraint,
+  code: CodePhrase | undefined,
+  text: unknown,
+  path: string,
+): Violation[] {
+  const label = findTerm(node, code?.code_string ?? '')?.text
+  if (!isLocalTerminology(code?.terminology_id?.value ?? '-') || label === undefined || label === text)
+    return []
+  return violationAt(`${path}.value`, 'label', `must be ${label} for the code ${code?.code_string}`)
+}
+
+function quantityViolations(
+  { property, list }: ObjectConstraint['quantity'] & object,
+  value: RmObject,
+  path: string,
+): Violation[] {
+  const { units, magnitude, precision } = value as unknown as {
+    units: string
+    magnitude: number
+    precision?: number
+  }
+  if (list.length === 0) return []
+  const allowed = list.filter((one) => one.units === units)
+  const [first] = allowed
+  if (first === undefined) {
+    const of = property ? ` (property ${property.code})` : ''
+    return violationAt(
+      `${path}.units`,
+      'units',
+      `must be one of ${formatList(list.map((one) => one.units))}${of}`,
+    )
+  }
+  const faults: Violation[] = []
+  if (first.magnitude) faults.push(...rangeViolations(first.magnitude, magnitude, `${path}.magnitude`))
+  if (first.precision && precision !== undefined && precision !== -1)
+    faults.push(...rangeViolations(first.precision, precision, `${path}.precision`))
+  return faults
+}
+
+function ordinalViolations(
+  node: ObjectConstraint,
+  ordinals: ObjectConstraint['ordinals'] & object,
+  object: RmObject,
+  path: string,
+): Violation[] {
+  const { value, symbol } = object as unknown as { value: number; symbol?: RmObject }
+  const code = symbol?.defining_code as CodePhrase | undefined
+  const found = ordinals.find((one) => one.value === value)
+  if (found === undefined)
+    return violationAt(
+      `${path}.value`,
+      'value',
+      `must be one of ${formatList(ordinals.map((one) => one.value))}`,
+    )
+  if (found.symbol.code !== code?.code_string)
+    return violationAt(
+      `${path}.symbol.defining_code.code_string`,
+      'code',
+      `must be ${found.symbol.code} for ${value}`,
+    )
+  return labelViolations(node, code, symbol?.value, `${path}.symbol`)
+}
