@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
 import type { RateLimiter } from '../../records/limits/rate-limiter.ts'
@@ -8,6 +9,7 @@ import { SubscriptionAudit, type SubscriptionAuditLog } from '../../records/live
 import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { isDeadlineError } from '../../records/store/reading/deadlines.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { requireFewNamedIds } from '../http/audit/record-access.ts'
 import { findSearchAccesses } from '../http/audit/refused-accesses.ts'
@@ -229,17 +231,16 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     for (const one of subscriptions) {
       const roles = facts.get(one.sid)?.roles
       if (roles) callers.set(one, { ...one.caller, roles })
-      else this.#endSubscription(one)
+      else this.#endSubscription(one, new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE))
     }
     return callers
   }
 
-  #endSubscription(subscription: Subscription): void {
+  #endSubscription(subscription: Subscription, reason: Refusal): void {
     const { connection, requestId } = subscription
     this.#removeSubscription(subscription)
-    connection.sendError(new Refusal(401, parseErrorCode.invalidSession, SESSION_ENDED_MESSAGE), requestId)
-    if (this.#connections.get(connection)?.size === 0)
-      connection.close(CLOSE_CODES.policy, SESSION_ENDED_MESSAGE)
+    connection.sendError(reason, requestId)
+    if (this.#connections.get(connection)?.size === 0) connection.close(CLOSE_CODES.policy, reason.message)
   }
 
   async #deliver(happenings: readonly RecordChange[]): Promise<void> {
@@ -276,14 +277,27 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
           ...(original && { original: formOf(original) }),
         })
     }
-    const telling = [...callers].map(([subscription, caller]) =>
-      tell(subscription, caller).catch((fault) => {
-        // Only the connection that missed a change is closed; it must start again.
-        this.#dependencies.onFault(fault)
-        subscription.connection.close(CLOSE_CODES.tryAgain)
-      }),
-    )
+    const telling: Promise<void>[] = []
+    for (const [subscription, caller] of callers) {
+      const told = tell(subscription, caller).catch((fault) => this.#handleMissedChange(subscription, fault))
+      telling.push(told)
+      // Each subscription may match long texts, and other requests wait meanwhile.
+      await giveWay()
+    }
     await Promise.all(telling)
+  }
+
+  #handleMissedChange(subscription: Subscription, fault: unknown): void {
+    if (isDeadlineError(fault)) {
+      this.#endSubscription(
+        subscription,
+        new Refusal(408, parseErrorCode.timeout, '$regex takes too long on a changed object'),
+      )
+      return
+    }
+    // Only the connection that missed a change is closed; it must start again.
+    this.#dependencies.onFault(fault)
+    subscription.connection.close(CLOSE_CODES.tryAgain)
   }
 
   #closeAll(reason: number): void {

@@ -1,4 +1,4 @@
-import { compileRegex } from '@health-record-service/embedded-mongo/regex'
+import { compileRegex, MAX_MATCH_STEPS } from '@health-record-service/embedded-mongo/regex'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
@@ -54,19 +54,31 @@ const REFERENCE_PATTERN = /^#\/\$defs\/([A-Za-z0-9_-]{1,64})$/
 const toEcmaScriptDollar = (pattern: string): string =>
   pattern.replaceAll(/\\[\s\S]|\[(?:\\[\s\S]|[^\]\\])*\]|\$/g, (token) => (token === '$' ? '\\z' : token))
 
-/** Compiles to an expression whose running time is linear in the text. */
-const compileLinearRegExp = Object.assign(
-  (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's'),
-  {
-    code: 'linear',
+/** Thrown when the texts of a value would take too long for the patterns of its schema. */
+class PatternStepsExceeded extends Error {}
+
+/** The steps left for all patterns on the value that is being checked. */
+let stepsLeft = MAX_MATCH_STEPS
+
+/** Compiles to an expression whose steps are counted. @throws if it has too many */
+const compileCountedRegExp = Object.assign(
+  (pattern: string) => {
+    const expression = compileRegex(toEcmaScriptDollar(pattern), 's')
+    const test = (text: string): boolean => {
+      stepsLeft -= expression.steps(text.length)
+      if (stepsLeft < 0) throw new PatternStepsExceeded()
+      return expression.test(text)
+    }
+    return { test }
   },
+  { code: 'counted' },
 )
 
 const ajv = new Ajv2020({
   allErrors: true,
   strict: true,
   verbose: true,
-  code: { regExp: compileLinearRegExp as never },
+  code: { regExp: compileCountedRegExp as never },
 })
 addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
 
@@ -95,7 +107,13 @@ export function compileCheck(schema: ValueSchema): Validator {
   return (value) => {
     const large = sizeViolation(value)
     if (large) return [large]
-    return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
+    stepsLeft = MAX_MATCH_STEPS
+    try {
+      return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
+    } catch (error) {
+      if (!(error instanceof PatternStepsExceeded)) throw error
+      return [{ path: '', code: 'pattern', message: 'has texts too long for the patterns of its schema' }]
+    }
   }
 }
 
@@ -153,12 +171,12 @@ function subschemaViolations(path: string, schema: ValueSchema, definitions: obj
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-const NOT_LINEAR = `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters without look-around and back-reference`
+const NOT_LINEAR = `must be a regular expression of at most ${MAX_PATTERN_LENGTH} characters, without look-around and back-reference, and with few repetitions`
 
 function isLinear(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN_LENGTH) return false
   try {
-    compileLinearRegExp(pattern)
+    compileCountedRegExp(pattern)
     return true
   } catch {
     return false

@@ -27,6 +27,7 @@ describe('regular expressions of clients', () => {
   const refused: Record<string, string> = {
     'a range without end': 'a{1001}',
     'ranges in ranges': '((a{100}){100}){100}',
+    'many repetitions': '(?:a{500}b){4}',
     'a class that ends before it begins': '[z-a]',
     'a null character': '\u0000',
     'an end in the middle': 'a$b',

@@ -107,7 +107,7 @@ const OPERATOR_CHECKS: Record<string, OperandCheck> = {
     consumeBudget(budget, 'patterns')
     if (!isSafePattern(value, $options))
       rejectQuery(
-        '$regex must be a pattern of at most 200 characters without look-around and back-references',
+        '$regex must be a pattern of at most 200 characters, without look-around and back-references, and with few repetitions',
       )
   },
   $options: (_, __, { $regex }) => {

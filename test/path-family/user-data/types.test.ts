@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { resolveType } from '../../../records/types/type-registry.ts'
+import { compileCheck } from '../../../records/types/value-schema.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -144,6 +145,7 @@ describe('types of data', () => {
     ['has a pattern with look-around', { type: 'string', pattern: '(?=a)a' }, 'schema.pattern'],
     ['has a pattern with a back-reference', { type: 'string', pattern: '(a+)\\1' }, 'schema.pattern'],
     ['has a pattern that grows', { type: 'string', pattern: '((a{1000}){1000}){1000}' }, 'schema.pattern'],
+    ['has a pattern with many repetitions', { pattern: '(?:a{500}b){4}' }, 'schema.pattern'],
     [
       'has such a name of properties',
       { type: 'object', patternProperties: { '(?!a)': {} } },
@@ -179,6 +181,17 @@ describe('types of data', () => {
   it('accept patterns on which a backtracking engine would run forever', async () => {
     const body = dataType({ schema: { type: 'string', pattern: '^(a+)+$' }, unit: undefined })
     assertStatus(await add(body), 201)
+  })
+
+  it('refuse a value on which the patterns of its schema take too long', () => {
+    const check = compileCheck({ type: 'array', items: { type: 'string', pattern: '^(?:a|ab){200}$' } })
+    assert.deepEqual(
+      check(['a', 'b'].map((letter) => letter.repeat(200))).map(({ path }) => path),
+      ['1'],
+    )
+    const [violation, ...others] = check(Array(50).fill('a'.repeat(1_000)))
+    assert.deepEqual([violation?.code, violation?.path, others], ['pattern', '', []])
+    assert.deepEqual(check(['a'.repeat(200)]), [])
   })
 
   it('are read once for all concurrent requests', async () => {

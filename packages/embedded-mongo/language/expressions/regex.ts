@@ -1,6 +1,6 @@
 /**
- * Translates MongoDB's Perl-compatible regular expressions for RE2, which runs them in time linear in the
- * text.
+ * Translates MongoDB's Perl-compatible regular expressions for RE2, whose time is at most the size of the
+ * compiled program times the length of the text. Both the size and the product are bounded.
  */
 import { createRequire } from 'node:module'
 import type { RE2JS as Compiled, Matcher } from 're2js'
@@ -12,6 +12,10 @@ const load = createRequire(import.meta.url)
 const engine = (): typeof Compiled => (load('re2js') as typeof import('re2js')).RE2JS
 
 const LONGEST_PATTERN = 32_764
+/** The most instructions of a program, in which each repetition `{n}` stands n times. */
+const MAX_PROGRAM_SIZE = 2_000
+/** The most steps of one match: instructions times characters. RE2 takes up to 35 ns for a step. */
+export const MAX_MATCH_STEPS = 5_000_000
 
 const horizontal = ' \\t\\x{a0}\\x{1680}\\x{180e}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}'
 const vertical = '\\n-\\r\\x{85}\\x{2028}\\x{2029}'
@@ -97,8 +101,10 @@ export interface Found {
   captures: (string | null)[]
 }
 
-/** A compiled expression. */
+/** A compiled expression. A match that may need too many steps fails with MaxTimeMSExpired (50). */
 export interface Expression {
+  /** The most steps of a match on a text of this many characters. */
+  steps(characters: number): number
   test(text: string): boolean
   find(text: string, from: number): Found | undefined
 }
@@ -123,6 +129,7 @@ export const compileRegex = (pattern: string, options = ''): Expression => {
   const inline = /^(?:\(\*UTF8?\))?(?:\(\?([imsx]+)\))?/.exec(pattern)
   const flags = options + (inline?.[1] ?? '')
   const body = pattern.slice(inline?.[0].length)
+  if (countRepetitions(body) > MAX_PROGRAM_SIZE) invalid(TOO_MANY_REPETITIONS)
   if (!flags.includes('m') && /\(\?\w*m/.test(body)) invalid('(?m) is supported at the beginning only')
   const given = [...new Set(flags.replace(/[xu]/g, ''))].join('')
   const source = `${given && `(?${given})`}${translate(body, flags)}`
@@ -132,8 +139,15 @@ export const compileRegex = (pattern: string, options = ''): Expression => {
   } catch (error) {
     return invalid(`${(error as Error).message} (backreferences and lookaround are not supported)`)
   }
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) invalid(TOO_MANY_REPETITIONS)
   return expression(compiled)
 }
+
+const TOO_MANY_REPETITIONS = 'its repetitions are too many in total'
+
+/** The sum of all upper bounds, so that a program that is far too large is not compiled first. */
+const countRepetitions = (pattern: string): number =>
+  [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
 
 const expression = (compiled: Compiled): Expression => {
   const named = compiled.namedGroups()
@@ -142,9 +156,20 @@ const expression = (compiled: Compiled): Expression => {
   const captures = Array.from({ length: compiled.groupCount() }, (_, i) => i + 1).filter(
     (n) => !hidden.has(n),
   )
+  const size = compiled.programSize()
+  const steps = (characters: number): number => size * characters
+  const limitSteps = (characters: number): void => {
+    if (steps(characters) > MAX_MATCH_STEPS)
+      fail(50, `a regular expression of ${size} instructions takes too long on ${characters} characters`)
+  }
   return {
-    test: (text) => compiled.test(text),
+    steps,
+    test: (text) => {
+      limitSteps(text.length)
+      return compiled.test(text)
+    },
     find: (text, from) => {
+      limitSteps(text.length - from)
       const matcher = compiled.matcher(text)
       return matcher.find(from) ? found(matcher, captures, endings) : undefined
     },
