@@ -69,7 +69,8 @@ const compileCountedRegExp = Object.assign(
       if (stepsLeft < 0) throw new PatternStepsExceeded()
       return expression.test(text)
     }
-    return { test }
+    // Ajv takes patterns with the same text for the same pattern.
+    return { test, toString: () => pattern }
   },
   { code: 'counted' },
 )

@@ -183,6 +183,14 @@ describe('types of data', () => {
     assertStatus(await add(body), 201)
   })
 
+  it('check each value by the pattern of its own schema', () => {
+    const checks = ['a', 'b'].map((pattern) => compileCheck({ type: 'string', pattern }))
+    assert.deepEqual(
+      checks.map((check) => check('b').map(({ path, code }) => [path, code])),
+      [[['', 'pattern']], []],
+    )
+  })
+
   it('refuse a value on which the patterns of its schema take too long', () => {
     const check = compileCheck({ type: 'array', items: { type: 'string', pattern: '^(?:a|ab){200}$' } })
     assert.deepEqual(

@@ -15,7 +15,7 @@ const LONGEST_PATTERN = 32_764
 /** The most instructions of a program, in which each repetition `{n}` stands n times. */
 const MAX_PROGRAM_SIZE = 2_000
 /** The most steps of one match: instructions times characters. RE2 takes up to 35 ns for a step. */
-export const MAX_MATCH_STEPS = 5_000_000
+export const MAX_MATCH_STEPS = 8_000_000
 
 const horizontal = ' \\t\\x{a0}\\x{1680}\\x{180e}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}'
 const vertical = '\\n-\\r\\x{85}\\x{2028}\\x{2029}'
