@@ -27,7 +27,7 @@ const usage = `Usage: health-record-service [COMMAND [ARGUMENT]…]
   move      copies the embedded database into a MongoDB
   openapi   writes the OpenAPI document
 
-Each explains itself with --help. They run what npm run build has made, and build nothing themselves.
+Each explains itself with --help. In a clone, npm run COMMAND -- [ARGUMENT]… builds first.
 `
 
 const fail = (sentence) => {
@@ -38,7 +38,7 @@ const fail = (sentence) => {
 const [command = 'start'] = process.argv.slice(2)
 if (command === '--help') process.stdout.write(usage)
 else if (!Object.hasOwn(programs, command)) fail(`Unknown command ${command}\n\n${usage}`)
-else if (!existsSync(dist)) fail('Nothing has been built yet: npm run build')
+else if (!existsSync(dist)) fail('Nothing has been built yet. Run npm run build first')
 else {
   const { requireNode } = await import(new URL('config/node-version.js', dist).href)
   try {
