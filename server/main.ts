@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util'
 import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
 import type { Service } from './service.ts'
 
-const usage = `Usage: npm start                     the service
-       npm run start:open            the open test environment: no sessions, no validation, a database of its own
-       npm start -- --new            begins a new database with the keys that DATA_DIR/keys.json already has
+const usage = `Usage: health-record-service start         the service
+       health-record-service open          the open test environment: no sessions, no validation, a database of its own
+       health-record-service start --new   begins a new database with the keys that DATA_DIR/keys.json already has
 
 Everything is configured by environment variables:
 

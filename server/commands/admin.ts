@@ -2,16 +2,16 @@ import { parseArgs } from 'node:util'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
 
-const usage = `Usage: npm run admin -- create --email ADDRESS [--name NAME]
+const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME]
          Makes an administrator, and mails a link to choose a password. An account that already has the address
          becomes an administrator's.
-       npm run admin -- list
+       health-record-service admin list
          Shows who is one: address, state, name.
-       npm run admin -- revoke --email ADDRESS
+       health-record-service admin revoke --email ADDRESS
          Takes the role away; the account stays.
-       npm run admin -- disable --email ADDRESS
+       health-record-service admin disable --email ADDRESS
          Ends all sessions of an account, and lets nobody log in with it any more.
-       npm run admin -- rotate-keys
+       health-record-service admin rotate-keys
          Makes a new key sign access tokens; every instance uses it within a minute. Tokens that were signed
          before stay valid.
 

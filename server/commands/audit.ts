@@ -16,12 +16,12 @@ import { openDatabase } from '../database/open-database.ts'
 import { findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
 
-const usage = `Usage: npm run audit -- verify
+const usage = `Usage: health-record-service audit verify
          Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which
          one the first chain breaks. The service can keep running. Exit code 0: the audit is intact; 1: it is broken;
          2: it, or a part of it, could not be checked. Parts written with a former AUDIT_KEY need AUDIT_KEYS_BEFORE.
          Keep the output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
-       npm run audit -- rekey [--lost]
+       health-record-service audit rekey [--lost]
          Changes AUDIT_KEY and KEY_ENCRYPTION_KEY, and records that in the audit. Stop the service first. If it is
          killed, run it again. Exit code 0: the keys are changed; 2: nothing was changed.
          - Keys in DATA_DIR/keys.json: makes new ones. The former ones stay in the file, and verify uses them.

@@ -4,10 +4,10 @@ import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-ser
 import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 
-const usage = `Usage: npm run backup -- DIR
+const usage = `Usage: health-record-service backup DIR
          Copies the embedded database, as it is at one moment, into DIR, which must be empty or must not exist. The
          service can keep running. A checksum is kept with the copy.
-       npm run restore -- DIR TARGET
+       health-record-service restore DIR TARGET
          Makes TARGET/database, which must be empty or must not exist, from a copy, and verifies all of it; then
          start the service with DATA_DIR=TARGET.
 

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import type { ImportTally } from '../import/import-entries.ts'
 import type { Output } from '../import/progress-bar.ts'
 
-const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
+const usage = `Usage: health-record-service import --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
 Stores the measurements of a file through a running service, as the user who logs in: CSV (by its header, or a mapping
 file), an array of Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).

@@ -6,14 +6,16 @@ import { readConfig } from '../config/config.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 
-const usage = `Usage: npm run move -- --to mongodb://HOST/DATABASE?replicaSet=NAME
+const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
 
 Copies the embedded database of DATA_DIR into an empty database of a MongoDB, a replica set of version 7.0 or later:
 collections, documents and indexes. In the end it compares both, the number of documents and a digest of each collection.
 When it was interrupted, the same command goes on where it was. DATA_DIR stays as it is.
 
 The service must be stopped. To move while it runs, make a copy first, and move that:
-  npm run backup -- COPY && npm run restore -- COPY TARGET && DATA_DIR=TARGET npm run move -- --to …
+  health-record-service backup COPY
+  health-record-service restore COPY TARGET
+  DATA_DIR=TARGET health-record-service move --to …
 What is written after the backup is not in it.
 
 It takes the environment of the service. Start the service with MONGODB_URI afterwards, and the same DATA_DIR or its

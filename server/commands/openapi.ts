@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
 
-const usage = `Usage: npm run openapi -- [FILE]
+const usage = `Usage: health-record-service openapi [FILE]
 
 Writes the OpenAPI document of the path family to the file, or to standard output.
 `

@@ -90,7 +90,7 @@ describe('npm run audit', function suite() {
     assert.equal((await run()).code, 2)
     const { code, output } = await run('verify')
     assert.deepEqual([code, /it is empty/.test(output)], [2, true])
-    assert.match((await run('--help')).output, /npm run audit -- verify/)
+    assert.match((await run('--help')).output, /health-record-service audit verify/)
   })
 
   it('verifies after the next start removes entries older than AUDIT_DAYS', async () => {
