@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { isPendingFor } from '../../records/ehrs/acceptance.ts'
+import { classKindOf, isClassName } from '../../records/kinds.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { createSchemaCache, setDatabaseDeadline } from '../parse-server/adapter/request-database.ts'
@@ -7,8 +8,12 @@ import { createSchemaCache, setDatabaseDeadline } from '../parse-server/adapter/
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
 import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
-import { isAllowedPath, isPublicRequest } from './class-family-routes.ts'
-import { describeDisabledEndpoint, describeUnknownClass } from './disabled-endpoints.ts'
+import { isPublicRequest, isServedRoute } from './class-family-routes.ts'
+import {
+  describeDisabledEndpoint,
+  describeReadOnlyClass,
+  describeUnknownClass,
+} from './disabled-endpoints.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
 import { createQueryBudget, type QueryRules } from './query/where.ts'
@@ -23,6 +28,7 @@ import { type ParseRequest, type ParseSchema, parseErrorCode, Refusal } from './
 import {
   isBatch,
   isList,
+  isRead,
   isRetrieval,
   isWrite,
   normalizePath,
@@ -118,20 +124,28 @@ function requireAllowed(
   if (isReadOnlyRequest(req)) requireReadOnlyUse(req, parts)
   // Clients must not write into the context of triggers.
   if (!isMaster) req.info.context = {}
-  const refused = parts.find(({ path, className }) => className === undefined && !isAllowedPath(path))
+  const refused = parts.find((part) => part.className === undefined && !isServedRoute(part))
   if (!open && refused && !isReadOnlyEndpoint(req))
     throw new Refusal(400, parseErrorCode.forbidden, describeDisabledEndpoint(refused.path))
   if (!open && !isMaster && !user && !parts.every(isPublicRequest))
-    throw new Refusal(401, parseErrorCode.invalidSession, 'Invalid session token')
+    throw new Refusal(
+      401,
+      parseErrorCode.invalidSession,
+      'This request needs a session. Log in with POST /1/login and send X-Parse-Session-Token.',
+    )
   if (!open && !isMaster && isBatch(req) && parts.some(isAccountRequest))
     throw new Refusal(
       400,
       parseErrorCode.forbidden,
-      'A request about an account must not be part of a batch.',
+      'A batch must not contain requests about accounts. Send them one by one.',
     )
-  for (const { className } of parts)
+  for (const part of parts) {
+    const { className } = part
     if (className !== undefined && !serves(className))
       throw new Refusal(400, parseErrorCode.forbidden, describeUnknownClass(className))
+    if (!open && !isMaster && !isRead(part) && isClassName(className) && classKindOf(className).readOnly)
+      throw new Refusal(400, parseErrorCode.forbidden, describeReadOnlyClass(className))
+  }
   if (normalizePath(req.path) === '/login') requireLoginByPost(req)
 }
 
@@ -168,7 +182,11 @@ async function normalizeQueries(
     if (carrier === req) req.url = req.path
   }
   if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))
-    throw new Refusal(400, parseErrorCode.invalidQuery, 'distinct cannot be used inside a batch')
+    throw new Refusal(
+      400,
+      parseErrorCode.invalidQuery,
+      'distinct is not available in a batch. Send the query alone.',
+    )
   return lists
 }
 
@@ -190,6 +208,10 @@ async function elevateForEhrDeletion(
 /** Logs and browser histories keep URLs, so a URL must not contain a password. */
 function requireLoginByPost(req: ParseRequest): void {
   if (req.method !== 'POST' && req.originalMethod !== 'POST')
-    throw new Refusal(405, parseErrorCode.forbidden, 'Log in with POST')
+    throw new Refusal(
+      405,
+      parseErrorCode.forbidden,
+      'GET /1/login is not accepted because it puts the password into the URL. Use POST /1/login.',
+    )
   req.url = req.path
 }

@@ -1,9 +1,9 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
-import { describeDisabledEndpoint } from './disabled-endpoints.ts'
+import { describeDisabledEndpoint, disabledRoutes } from './disabled-endpoints.ts'
 import { parseErrorCode } from './request/parse-request.ts'
-import { normalizePath, type RequestPart } from './request/request-parts.ts'
+import { isRead, normalizePath, type RequestPart } from './request/request-parts.ts'
 import { respondToUnhandled, translateErrors } from './response/normalized-response.ts'
 import { startRequestDeadline } from './response/request-deadline.ts'
 
@@ -26,8 +26,8 @@ export function createClassFamilyHandler(
     startRequestDeadline(req, res)
     const unhandled = (error?: unknown) => respondToUnhandled(error, res, log)
     if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
-    // Parse serves these paths before it authenticates the caller.
-    if (!open && /^\/(files|graphql)(\/|$)/i.test(req.path))
+    // Parse serves files before it authenticates the caller, and does not explain why it refuses a path.
+    if (!open && !ROUTED_PATH.test(req.path))
       return res
         .status(400)
         .json({ code: parseErrorCode.forbidden, error: describeDisabledEndpoint(req.path) })
@@ -51,9 +51,12 @@ export const allowedRoutes = [
 ]
 
 const ALLOWED_PATH = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
+/** Paths that Parse passes on to our middleware. */
+const ROUTED_PATH = new RegExp(`^/(${[...allowedRoutes, ...disabledRoutes].join('|')})/?$`)
 
-/** True if a path (without the mount) is served. Parse checks it for everyone except the master key. */
-export const isAllowedPath = (path: string): boolean => ALLOWED_PATH.test(path)
+/** True if a route outside of classes is served. Parse checks it for everyone except the master key. */
+export const isServedRoute = (part: RequestPart): boolean =>
+  ALLOWED_PATH.test(part.path) && (normalizePath(part.path) !== OWN_SESSION_PATH || isRead(part))
 
 /** Routes for users without a session. */
 const PUBLIC_ROUTES = [

@@ -21,11 +21,15 @@ export function requireReadOnlyUse(req: ParseRequest, parts: readonly RequestPar
     throw new Refusal(
       403,
       parseErrorCode.forbidden,
-      'Reads with the READ_ONLY_MASTER_KEY are audited: name yourself in the header X-Operator, 1 to 100 letters, digits or .@_- and spaces',
+      'Reads with the READ_ONLY_MASTER_KEY are audited. Send your name in the header X-Operator: 1 to 100 letters, digits, spaces, or . @ _ -',
     )
   const reads = parts.length > 0 && parts.every((part) => isList(part) || isRetrieval(part))
   if (!isReadOnlyEndpoint(req) && !reads)
-    throw new Refusal(403, parseErrorCode.forbidden, 'The READ_ONLY_MASTER_KEY only reads')
+    throw new Refusal(
+      403,
+      parseErrorCode.forbidden,
+      'The READ_ONLY_MASTER_KEY can read objects, but not write them or call functions.',
+    )
 }
 
 function operatorNameOf(req: ParseRequest): string | undefined {

@@ -24,6 +24,7 @@ const MAX_UNSENT_BYTES = 1024 * 1024
 /** Limit of queued messages. */
 const MAX_QUEUED_MESSAGES = 100
 const PING_INTERVAL_MS = 30_000
+const UNKNOWN_OP_MESSAGE = 'op must be connect, subscribe, update or unsubscribe.'
 
 /** WebSocket close codes (RFC 6455). */
 export const CLOSE_CODES = { goingAway: 1001, policy: 1008, tryAgain: 1013 } as const
@@ -50,7 +51,7 @@ export class LiveConnection {
     this.address = address
     this.#handler = answering
     this.#authenticationTimer = setTimeout(
-      () => this.close(CLOSE_CODES.policy, 'No session'),
+      () => this.close(CLOSE_CODES.policy, 'No session token arrived in time'),
       AUTHENTICATION_TIMEOUT_MS,
     )
     let alive = true
@@ -98,7 +99,8 @@ export class LiveConnection {
 
   #enqueue(text: string): void {
     this.#queuedMessages += 1
-    if (this.#queuedMessages > MAX_QUEUED_MESSAGES) this.close(CLOSE_CODES.policy, 'Too many messages')
+    if (this.#queuedMessages > MAX_QUEUED_MESSAGES)
+      this.close(CLOSE_CODES.policy, 'Too many unanswered messages')
     else
       this.#lastMessage = this.#lastMessage
         .then(() => this.#handleMessage(text))
@@ -113,14 +115,15 @@ export class LiveConnection {
       const message = parseMessage(text)
       if (message.op === 'connect') return await this.#connect(message)
       requestId = requestIdOf(message)
-      if (!this.#connected) throw new Refusal(400, parseErrorCode.forbidden, 'Connect first')
+      if (!this.#connected)
+        throw new Refusal(400, parseErrorCode.forbidden, 'The first message must have the op "connect".')
       if (message.op === 'unsubscribe') {
         this.#handler.unsubscribe(this, requestId)
         this.send({ op: 'unsubscribed', requestId })
       } else if (message.op === 'subscribe' || message.op === 'update') {
         this.#handler.unsubscribe(this, requestId)
         await this.#handler.subscribe(this, requestId, message)
-      } else throw new Refusal(400, parseErrorCode.forbidden, 'There is no such op')
+      } else throw new Refusal(400, parseErrorCode.forbidden, UNKNOWN_OP_MESSAGE)
     } catch (error) {
       this.#reportError(error, requestId)
     }
@@ -150,17 +153,17 @@ function parseMessage(text: string): Message {
   } catch {
     // Handled below like other invalid messages.
   }
-  throw new Refusal(400, parseErrorCode.invalidJson, 'A message is a JSON object')
+  throw new Refusal(400, parseErrorCode.invalidJson, 'A message must be a JSON object.')
 }
 
 function requestIdOf({ requestId }: Message): number {
   if (Number.isSafeInteger(requestId)) return requestId as number
-  throw new Refusal(400, parseErrorCode.invalidJson, 'requestId must be a whole number')
+  throw new Refusal(400, parseErrorCode.invalidJson, 'requestId must be a whole number.')
 }
 
 function toErrorBody(error: unknown): { code: number; error: string } {
   if (error instanceof Refusal) return { code: error.code, error: error.message }
   if (error instanceof ServiceError && error.error === 'TooManyRequests')
-    return { code: parseErrorCode.tooManyRequests, error: 'Too many requests' }
+    return { code: parseErrorCode.tooManyRequests, error: 'Too many requests. Try again in a minute.' }
   return { code: parseErrorCode.internal, error: 'Temporarily unavailable' }
 }

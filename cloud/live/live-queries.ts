@@ -96,7 +96,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       throw new Refusal(
         400,
         parseErrorCode.forbidden,
-        `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`,
+        `A connection can have at most ${MAX_SUBSCRIPTIONS} subscriptions.`,
       )
     const query = await readLiveQuery((message.query ?? {}) as Record<string, unknown>, forms)
     const { className, where } = query
@@ -170,7 +170,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
       throw new Refusal(
         429,
         parseErrorCode.tooManyRequests,
-        `An account has at most ${MAX_CONNECTIONS_PER_ACCOUNT} connections`,
+        `An account can have at most ${MAX_CONNECTIONS_PER_ACCOUNT} connections.`,
       )
     connection.authenticate(mvUid)
     return { ...facts, sid: session.sid }

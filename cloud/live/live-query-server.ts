@@ -88,7 +88,7 @@ export class LiveQueryServer {
     const { queries } = this.#dependencies
     if (!queries) {
       socket.on('error', () => {})
-      const error = 'Live queries are not offered in the open test environment'
+      const error = 'Live queries are not available in the open test environment'
       socket.send(JSON.stringify({ op: 'error', code: parseErrorCode.forbidden, error, reconnect: false }))
       socket.close(CLOSE_CODES.policy, error)
       return

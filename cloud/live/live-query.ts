@@ -74,7 +74,7 @@ async function createMatcher(className: ClassName, conditions: object, forms: Pa
   }
 }
 
-const UNSUPPORTED_CONDITIONS = 'Objects cannot be compared with these conditions'
+const UNSUPPORTED_CONDITIONS = 'A value in where has a type that its field cannot be compared with.'
 
 /** True if the caller may read the record before or after the change. */
 export const isReadable = (caller: Caller, { before, after }: RecordChange): boolean =>

@@ -100,7 +100,7 @@ const disabledFilesAdapter = {
 }
 
 function rejectFileAccess(): Promise<never> {
-  return Promise.reject(new Error('The class family does not store files'))
+  return Promise.reject(new Error('The class family does not store files.'))
 }
 
 function identityOptions(config: ParseConfig, publicUrl: string) {
@@ -156,7 +156,7 @@ function accountOptions(config: ParseConfig) {
     passwordPolicy: {
       validatorCallback: (password: string) =>
         config.open || passwordViolations(password, 'password').length === 0,
-      validationError: 'A password has at least 10 characters and at most 72 bytes',
+      validationError: 'A password must have at least 10 characters and at most 72 bytes in UTF-8.',
       doNotAllowUsername: true,
       maxPasswordHistory: 5,
       resetTokenValidityDuration: 3600,

@@ -46,7 +46,7 @@ export async function verifySchema(
     describeDifferences(wanted, classes.get(wanted.className)),
   )
   if (faults.length > 0)
-    throw new Error(`The classes in the database could not be brought up to date: ${faults.join('; ')}`)
+    throw new Error(`The class definitions in the database could not be updated: ${faults.join('; ')}`)
 }
 
 const comparedProperties = (field?: ClassField) => [field?.type, field?.targetClass, field?.defaultValue]
@@ -64,6 +64,6 @@ function describeDifferences(wanted: ClassSchema, found: ClassSchema | undefined
       ([operation, allowed]) =>
         operation !== 'addField' && !isDeepStrictEqual(found.classLevelPermissions?.[operation], allowed),
     )
-    .map(([operation]) => `${wanted.className} permission ${operation}`)
+    .map(([operation]) => `permission ${operation} of ${wanted.className}`)
   return [...fields, ...permissions]
 }

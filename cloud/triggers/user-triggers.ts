@@ -22,7 +22,7 @@ export async function beforeSaveUser(
   request: Parse.Cloud.BeforeSaveRequest,
 ): Promise<void> {
   const { object, master, context } = request
-  if (!master) throw forbiddenError('Accounts are written by requests of their own.')
+  if (!master) throw forbiddenError('Accounts are created and changed at /1/users.')
   const isNew = object.id === undefined
   if (isNew || object.dirty('email')) checkEmail(object)
   for (const name of ['email', 'username'] as const) {

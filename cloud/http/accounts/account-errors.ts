@@ -10,9 +10,9 @@ const PARSE_ERRORS: Partial<Record<ErrorName, [status: number, code: number, tex
   AccountLocked: [
     404,
     parseErrorCode.notFound,
-    'Your account is locked due to multiple failed login attempts. Please try again after 5 minute(s)',
+    'This account is locked after too many wrong passwords. Try again in 5 minutes.',
   ],
-  WrongPassword: [400, parseErrorCode.forbidden, 'currentPassword is wrong.'],
+  WrongPassword: [400, parseErrorCode.forbidden, 'currentPassword is not the current password.'],
   PasswordRequired: [400, parseErrorCode.forbidden],
   RuleViolated: [400, parseErrorCode.validation],
   Conflict: [400, parseErrorCode.usernameTaken],

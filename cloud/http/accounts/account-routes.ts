@@ -7,7 +7,7 @@ import { createAttemptLimiter } from './account-request.ts'
 import { changeAccount, deleteAccount, getOwnSession } from './own-account.ts'
 import { logIn, logInByFunction, requestPasswordReset, sendVerification, signUp } from './public-requests.ts'
 
-type AccountHandler = (handling: AccountRequest) => Promise<AccountResponse | undefined>
+type AccountHandler = (handling: AccountRequest) => Promise<AccountResponse>
 
 /** Account routes of the class family, with the same rules as the path family. */
 const ACCOUNT_ROUTES: [method: string, path: RegExp, handle: AccountHandler][] = [
@@ -36,7 +36,7 @@ export function createAccountHandler(parts: AccountDependencies): RequestHandler
     const [, path, handle] = route
     const id = path.exec(req.path)?.[1] ?? ''
     handle({ ...parts, req, id, limitAttempts: createAttemptLimiter(parts.spend, req, res) })
-      .then((answer) => (answer ? res.status(answer.status ?? 200).json(answer.body) : next()))
+      .then(({ status, body }) => res.status(status ?? 200).json(body))
       .catch((error: unknown) => respondToAccountError(error, res, next))
   }
 }

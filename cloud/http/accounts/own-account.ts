@@ -6,11 +6,11 @@ import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { type BodyFields, parseAccountChange } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
 
-/** Changes the caller's own account. Other accounts count as not found, as in Parse. */
-export async function changeAccount(handling: AccountRequest): Promise<AccountResponse | undefined> {
+/** Changes the caller's own account. The error is the same whether or not another account exists. */
+export async function changeAccount(handling: AccountRequest): Promise<AccountResponse> {
   const { req, id, records, accounts, passwords } = handling
   const user = await usersOf(records.db).findOne({ _id: id })
-  if (req.auth.user?.id !== id || !user) return undefined
+  if (req.auth.user?.id !== id || !user) throw createForeignAccountRefusal()
   const { currentPassword, password, ...change } = parseAccountChange((req.body ?? {}) as BodyFields, user)
   requireNoViolations(usernameViolations(change.username, user.email))
   if (password !== undefined || change.email !== undefined || change.username !== undefined) {
@@ -22,16 +22,23 @@ export async function changeAccount(handling: AccountRequest): Promise<AccountRe
 }
 
 /** Deletes the caller's own account with all personal data; the master key can delete any account. */
-export async function deleteAccount(handling: AccountRequest): Promise<AccountResponse | undefined> {
+export async function deleteAccount(handling: AccountRequest): Promise<AccountResponse> {
   const { req, id, removals } = handling
   if (!req.auth.isMaster) {
-    if (req.auth.user?.id !== id) return undefined
+    if (req.auth.user?.id !== id) throw createForeignAccountRefusal()
     const { currentPassword } = (req.body ?? {}) as BodyFields
     await requireCurrentPassword(handling, typeof currentPassword === 'string' ? currentPassword : undefined)
   }
   await removals.remove(accountCallerOf(handling), id, undefined)
   return { body: {} }
 }
+
+const createForeignAccountRefusal = () =>
+  new Refusal(
+    400,
+    parseErrorCode.sessionMissing,
+    'Under /1 you can change and delete only your own account. Administrators use /auth/account/{mvUid}.',
+  )
 
 /** Returns the session of the request, as SDKs expect it. */
 export async function getOwnSession({ req, sessions }: AccountRequest): Promise<AccountResponse> {

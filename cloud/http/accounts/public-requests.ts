@@ -56,9 +56,9 @@ export const sendVerification = createMailRequest('resendActivation', ({ registr
 
 function emailIn(body: unknown): string {
   const { email } = bodyFieldsOf(body)
-  if (!email) throw new Refusal(400, parseErrorCode.emailMissing, 'you must provide an email')
+  if (!email) throw new Refusal(400, parseErrorCode.emailMissing, 'email is required')
   if (typeof email !== 'string' || findEmailViolations(email).length > 0)
-    throw new Refusal(400, parseErrorCode.invalidEmail, 'you must provide a valid email string')
+    throw new Refusal(400, parseErrorCode.invalidEmail, 'email must be an e-mail address')
   return email
 }
 

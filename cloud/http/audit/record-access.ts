@@ -92,7 +92,7 @@ export function requireFewNamedIds(requests: readonly (RecordAccess | undefined)
     throw new Refusal(
       400,
       parseErrorCode.invalidQuery,
-      `a request may name at most ${MAX_NAMED_IDS} EHRs, care plans and goals`,
+      `A request can name at most ${MAX_NAMED_IDS} EHRs, care plans and goals.`,
     )
 }
 

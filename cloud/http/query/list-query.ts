@@ -55,7 +55,11 @@ export function readListQuery(
   })
   const { distinct, order = distinct } = query
   if (distinct !== undefined && order?.replace(/^-/, '') !== distinct)
-    throw new Refusal(400, parseErrorCode.invalidQuery, 'distinct can only be sorted by its own field')
+    throw new Refusal(
+      400,
+      parseErrorCode.invalidQuery,
+      `distinct=${distinct} can only be sorted by ${distinct}.`,
+    )
   return query
 }
 
@@ -65,15 +69,15 @@ export function readListQuery(
  */
 export async function checkListFields(req: ParseRequest, className: string, query: ListQuery): Promise<void> {
   const named = [
-    ...(query.order?.split(',') ?? []),
-    ...(query.distinct === undefined ? [] : [query.distinct]),
+    ...(query.order?.split(',') ?? []).map((name) => ({ name, use: 'sort by' })),
+    ...(query.distinct === undefined ? [] : [{ name: query.distinct, use: 'use with distinct' }]),
   ]
   if (named.length === 0) return
   const readable = await loadReadableFieldCheck(req, className)
-  for (const name of named) {
+  for (const { name, use } of named) {
     const root = name.replace(/^-/, '').split('.')[0] ?? ''
     if (!readable(root))
-      throw new Refusal(400, parseErrorCode.invalidQuery, `${className} has no field ${root} to list by`)
+      throw new Refusal(400, parseErrorCode.invalidQuery, `${className} has no field "${root}" to ${use}.`)
   }
 }
 
@@ -99,6 +103,6 @@ function parseJsonParameter(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Refusal(400, parseErrorCode.invalidJson, 'where is not valid JSON')
+    throw new Refusal(400, parseErrorCode.invalidJson, 'where must be valid JSON.')
   }
 }

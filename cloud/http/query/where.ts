@@ -40,38 +40,46 @@ interface QueryPosition extends QueryRules {
   subqueries: number
 }
 
-type OperandCheck = (operand: unknown, place: QueryPosition, beside: Record<string, unknown>) => void
+/** @param beside the operators of the same field, with their operands; `name` is one of them */
+type OperandCheck = (
+  operand: unknown,
+  place: QueryPosition,
+  name: string,
+  beside: Record<string, unknown>,
+) => void
 
 const oneLevelDeeper = (place: QueryPosition): QueryPosition => ({ ...place, depth: place.depth + 1 })
 
-const checkList: OperandCheck = (value, place) => {
+const checkList: OperandCheck = (value, place, name) => {
   if (!Array.isArray(value) || value.length > MAX_LIST_LENGTH)
-    rejectQuery(`$in and the like take a list of at most ${MAX_LIST_LENGTH} values`)
+    rejectQuery(`${name} needs a list of at most ${MAX_LIST_LENGTH} values.`)
   for (const item of value) checkPlainValue(item, oneLevelDeeper(place))
 }
 
-const checkComparable: OperandCheck = (value, place) => {
+const checkComparable: OperandCheck = (value, place, name) => {
   const isDate = (value as { __type?: unknown } | null)?.__type === 'Date'
   if (!isDate && !['string', 'number', 'boolean'].includes(typeof value))
-    rejectQuery('$lt and the like take a string, a number, true, false or a date')
+    rejectQuery(`${name} needs a string, a number, true, false or a date.`)
   checkPlainValue(value, place)
 }
 
-const checkConditions: OperandCheck = (value, place) => {
-  if (!Array.isArray(value) || value.length === 0) rejectQuery('$or, $and and $nor take a list of conditions')
+function checkConditions(value: unknown, place: QueryPosition, name: string): void {
+  if (!Array.isArray(value) || value.length === 0) rejectQuery(`${name} needs a list of conditions.`)
   consumeBudget(place.budget, 'alternatives', value.length)
   for (const item of value) checkCondition(item, oneLevelDeeper(place))
 }
 
-const checkSubquery: OperandCheck = (value, place) => {
-  const { where, className, ...page } = requireObject(value)
-  if (!place.serves(className)) rejectQuery('a subquery must name a className')
+const checkSubquery: OperandCheck = (value, place, operator) => {
+  const { where, className, ...page } = requireObject(value, operator)
+  if (!place.serves(className)) rejectQuery(`${operator} needs the className of an available class.`)
   for (const [name, part] of Object.entries(page)) {
     const fits = name === 'order' ? isOrder(part) : ['limit', 'skip'].includes(name) && isCount(part)
-    if (!fits) rejectQuery('a subquery may only have className, where, order, limit and skip')
+    if (!fits)
+      rejectQuery(`${operator} takes className, where, order, limit and skip; check "${name.slice(0, 40)}".`)
   }
   const subqueries = place.subqueries + 1
-  if (subqueries > MAX_SUBQUERY_DEPTH) rejectQuery(`subqueries are nested at most ${MAX_SUBQUERY_DEPTH} deep`)
+  if (subqueries > MAX_SUBQUERY_DEPTH)
+    rejectQuery(`Subqueries can be nested at most ${MAX_SUBQUERY_DEPTH} deep.`)
   consumeBudget(place.budget, 'subqueries')
   if (where !== undefined) checkCondition(where, { ...oneLevelDeeper(place), className, subqueries })
 }
@@ -82,10 +90,11 @@ const isCount = (value: unknown): boolean =>
 const isOrder = (value: unknown): boolean =>
   typeof value === 'string' && value.split(',').every((name) => isFieldPath(name.replace(/^-/, '')))
 
-const checkSelection: OperandCheck = (value, place, beside) => {
-  const { key, query, ...rest } = requireObject(value)
-  if (!isFieldPath(key) || Object.keys(rest).length > 0) rejectQuery('$select must have key and query')
-  checkSubquery(query, place, beside)
+const checkSelection: OperandCheck = (value, place, operator, beside) => {
+  const { key, query, ...rest } = requireObject(value, operator)
+  if (!isFieldPath(key) || Object.keys(rest).length > 0)
+    rejectQuery(`${operator} needs key (the name of a field) and query, and nothing else.`)
+  checkSubquery(query, place, operator, beside)
 }
 
 /** Permitted operators with their checks. Others (geo and text search, $where) are refused. */
@@ -101,17 +110,17 @@ const OPERATOR_CHECKS: Record<string, OperandCheck> = {
   $all: checkList,
   $containedBy: checkList,
   $exists: (value) => {
-    if (typeof value !== 'boolean') rejectQuery('$exists takes true or false')
+    if (typeof value !== 'boolean') rejectQuery('$exists needs true or false.')
   },
-  $regex: (value, { budget }, { $options }) => {
+  $regex: (value, { budget }, _, { $options }) => {
     consumeBudget(budget, 'patterns')
     if (!isSafePattern(value, $options))
       rejectQuery(
-        '$regex must be a pattern of at most 200 characters, without look-around and back-references, and with few repetitions',
+        '$regex needs a pattern of at most 200 characters, with few repetitions and without look-around and back-references.',
       )
   },
-  $options: (_, __, { $regex }) => {
-    if ($regex === undefined) rejectQuery('$options is only for use with $regex')
+  $options: (_, __, ___, { $regex }) => {
+    if ($regex === undefined) rejectQuery('$options can only be used with $regex.')
   },
   $inQuery: checkSubquery,
   $notInQuery: checkSubquery,
@@ -132,10 +141,11 @@ export function checkWhere(where: unknown, className: string, rules: QueryRules)
 
 function checkCondition(value: unknown, place: QueryPosition): void {
   requireDepth(place)
-  for (const [name, constraint] of Object.entries(requireObject(value))) {
-    if (name === '$or' || name === '$and' || name === '$nor') checkConditions(constraint, place, {})
+  for (const [name, constraint] of Object.entries(requireObject(value, 'where'))) {
+    if (name === '$or' || name === '$and' || name === '$nor') checkConditions(constraint, place, name)
+    else if (name.startsWith('$')) rejectOperator(name)
     else if (isFieldPath(name)) checkFieldConstraint(name, constraint, oneLevelDeeper(place))
-    else rejectQuery('where names an unknown operator or field')
+    else rejectQuery(`"${String(name).slice(0, 40)}" in where is not the name of a field.`)
   }
 }
 
@@ -148,9 +158,10 @@ function checkFieldConstraint(field: string, value: unknown, place: QueryPositio
   requireDepth(place)
   for (const [name, operand] of Object.entries(value as object)) {
     const check = Object.hasOwn(OPERATOR_CHECKS, name) ? OPERATOR_CHECKS[name] : undefined
-    if (!check) rejectQuery('where names an unknown operator')
-    if (!isOperatorAllowed(place.className, field, name)) rejectQuery(`${field} has no operator ${name}`)
-    check(operand, oneLevelDeeper(place), value as Record<string, unknown>)
+    if (!check) rejectOperator(name)
+    if (!isOperatorAllowed(place.className, field, name))
+      rejectQuery(`Operator ${name} needs a list, which ${field} is not.`)
+    check(operand, oneLevelDeeper(place), name, value as Record<string, unknown>)
   }
 }
 
@@ -164,29 +175,33 @@ function isOperatorAllowed(className: string, field: string, operator: string): 
 function checkPlainValue(value: unknown, place: QueryPosition): void {
   requireDepth(place)
   if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
-    rejectQuery('where compares with a string that is too long')
+    rejectQuery(`A string in where can have at most ${MAX_TEXT_LENGTH} characters.`)
   if (value === null || typeof value !== 'object') return
   for (const [name, part] of Object.entries(value)) {
-    if (name.startsWith('$')) rejectQuery('where has an operator inside a value')
-    if (name === '__op') rejectQuery('where has an operation')
+    if (name.startsWith('$')) rejectQuery(`Operator ${name.slice(0, 40)} cannot be inside a value in where.`)
+    if (name === '__op') rejectQuery('A value in where cannot contain __op.')
     checkPlainValue(part, oneLevelDeeper(place))
   }
 }
 
 function requireDepth({ budget, depth }: QueryPosition): void {
-  if (depth > MAX_DEPTH) rejectQuery('where is nested too deep')
+  if (depth > MAX_DEPTH) rejectQuery(`where can be nested at most ${MAX_DEPTH} levels deep.`)
   consumeBudget(budget, 'values')
 }
 
 function consumeBudget(budget: QueryBudget, of: keyof QueryBudget, amount = 1): void {
   budget[of] -= amount
-  if (budget[of] < 0) rejectQuery(`where is too large: it has too many ${of}`)
+  if (budget[of] < 0) rejectQuery(`where has too many ${of}. Split the query.`)
 }
 
-function requireObject(value: unknown): Record<string, unknown> {
+function requireObject(value: unknown, name: string): Record<string, unknown> {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    return rejectQuery('where must be a JSON object')
+    return rejectQuery(`${name} needs a JSON object.`)
   return value as Record<string, unknown>
+}
+
+function rejectOperator(name: string): never {
+  rejectQuery(`Operator ${name.slice(0, 40)} is not supported in where.`)
 }
 
 function rejectQuery(message: string): never {

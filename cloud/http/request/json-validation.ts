@@ -14,21 +14,33 @@ const RESERVED_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
  */
 export function checkJson(body: unknown): void {
   const exceeded = walkJson(body, JSON_LIMITS, (value) => {
-    if (typeof value === 'number' && !Number.isFinite(value)) rejectJson('a number is out of range')
+    if (typeof value === 'number' && !Number.isFinite(value))
+      rejectJson('A number is too large for a double.')
     if (value !== null && typeof value === 'object' && !Array.isArray(value))
       checkObject(value as Record<string, unknown>)
   })
-  if (exceeded === 'values') rejectJson(`JSON must not contain more than ${JSON_LIMITS.values} values`)
-  if (exceeded === 'depth') rejectJson(`JSON must not be nested deeper than ${JSON_LIMITS.depth} levels`)
+  if (exceeded === 'values') rejectJson(`JSON can contain at most ${JSON_LIMITS.values} values.`)
+  if (exceeded === 'depth') rejectJson(`JSON can be nested at most ${JSON_LIMITS.depth} levels deep.`)
 }
 
 function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
-    if (RESERVED_KEYS.has(name) || name.includes('\0')) rejectJson('a property has a reserved name')
+    if (RESERVED_KEYS.has(name) || name.includes('\0'))
+      rejectJson(
+        `A property cannot be named ${[...RESERVED_KEYS].join(', ')}, nor have a NUL character in its name.`,
+      )
   if (value.__type !== undefined && !matchesForm(TYPED_VALUES, value.__type, value))
-    rejectJson(value.__type === 'Date' ? INVALID_DATE_MESSAGE : 'a value does not match its __type')
+    rejectJson(value.__type === 'Date' ? INVALID_DATE_MESSAGE : describeMismatch('__type', value.__type))
   if (value.__op !== undefined && !matchesForm(FIELD_OPERATIONS, value.__op, value))
-    rejectJson('an operation does not match its __op')
+    rejectJson(describeMismatch('__op', value.__op))
+}
+
+/** @param name the type or operation, as sent */
+const describeMismatch = (kind: '__type' | '__op', name: unknown): string => {
+  const known = kind === '__type' ? TYPED_VALUES : FIELD_OPERATIONS
+  return typeof name === 'string' && Object.hasOwn(known, name)
+    ? `A value with ${kind} "${name}" lacks a field, or has one of another type.`
+    : `${kind} must be one of ${Object.keys(known).join(', ')}.`
 }
 
 const matchesForm = (
@@ -81,7 +93,7 @@ const isDate = (iso: unknown): boolean =>
   typeof iso === 'string' && /^[\d:T-]{19}([.]\d{3})?Z$/.test(iso) && findDateTimeViolations(iso).length === 0
 
 const INVALID_DATE_MESSAGE =
-  'a date must be {"__type":"Date","iso":"<time in UTC, such as 2026-03-01T07:30:00.000Z>"}'
+  'A date must be {"__type":"Date","iso":"<time in UTC, such as 2026-03-01T07:30:00.000Z>"}.'
 
 function rejectJson(message: string): never {
   throw new Refusal(400, parseErrorCode.invalidJson, message)

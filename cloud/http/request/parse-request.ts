@@ -57,6 +57,7 @@ export const parseErrorCode = {
   passwordMissing: 201,
   usernameTaken: 202,
   emailMissing: 204,
+  sessionMissing: 206,
   invalidSession: 209,
   unsupportedService: 252,
 } as const

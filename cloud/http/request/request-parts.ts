@@ -21,7 +21,7 @@ const BATCH_METHODS = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
 export async function readRequestParts(req: ParseRequest): Promise<RequestPart[]> {
   // The client of a POST with `_method` HEAD would wait for a body.
   if (req.originalMethod !== undefined && !BATCH_METHODS.has(req.method))
-    throw new Refusal(400, parseErrorCode.invalidJson, '_method must be GET, POST, PUT or DELETE')
+    throw new Refusal(400, parseErrorCode.invalidJson, '_method must be GET, POST, PUT or DELETE.')
   return isBatch(req) ? readBatchParts(req) : [createRequestPart(req.method, req.path, req)]
 }
 
@@ -31,7 +31,7 @@ export const isBatch = ({ method, path }: Pick<ParseRequest, 'method' | 'path'>)
 /** Normalises a path: Parse ignores case and trailing slashes. */
 export const normalizePath = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
 
-const isRead = ({ method }: RequestPart): boolean => method === 'GET' || method === 'HEAD'
+export const isRead = ({ method }: RequestPart): boolean => method === 'GET' || method === 'HEAD'
 
 export const isList = (part: RequestPart): boolean =>
   isRead(part) && part.className !== undefined && part.objectId === undefined
@@ -60,22 +60,27 @@ async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
   req.originalUrl = `${req.baseUrl}/batch`
   const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
   // Triggers write outside a batch transaction, and Parse responds with 500 when one of its requests fails.
-  if (transaction) throw new Refusal(400, parseErrorCode.invalidJson, 'a batch cannot be a transaction')
+  if (transaction)
+    throw new Refusal(
+      400,
+      parseErrorCode.invalidJson,
+      'A batch cannot be a transaction. Leave transaction out: each request succeeds or fails on its own.',
+    )
   if (!Array.isArray(requests))
-    throw new Refusal(400, parseErrorCode.invalidJson, 'requests must be an array')
+    throw new Refusal(400, parseErrorCode.invalidJson, 'requests must be an array of requests.')
   const most = auth.isMaster ? Number.POSITIVE_INFINITY : config.requestComplexity.batchRequestLimit
   if (requests.length > most)
-    throw new Refusal(400, parseErrorCode.invalidJson, `a batch has at most ${most} requests`)
+    throw new Refusal(400, parseErrorCode.invalidJson, `A batch has at most ${most} requests.`)
   const { routablePaths } = await loadParseServer()
   const routed = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
-  return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
+  return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null, i) => {
     const { method, path, body } = part ?? {}
     const isPlain = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
     if (!part || !isPlain || !BATCH_METHODS.has(method) || (body && typeof body !== 'object'))
       throw new Refusal(
         400,
         parseErrorCode.invalidJson,
-        'a batched request must have a method, a plain path and an object as body',
+        `requests.${i} must have a method (GET, POST, PUT or DELETE), a path without a query, and an object as body.`,
       )
     return createRequestPart(method as string, routed(path), part)
   })

@@ -2,7 +2,7 @@ import express, { type Response } from 'express'
 import type { Logger } from 'pino'
 import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/documents/outage.ts'
 import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
-import { UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
+import { QUERY_TIMEOUT_MESSAGE, UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
 import { parseErrorCode } from '../request/parse-request.ts'
 
 interface ErrorBody {
@@ -106,7 +106,7 @@ export function respondToDatabaseError(error: unknown, res: Response): boolean {
 export function respondToUnhandled(error: unknown, res: Response, log: Logger): void {
   if (responseStateOf(res).isSent) return
   if (error === undefined) {
-    res.status(404).json({ code: parseErrorCode.notFound, error: 'No such route' })
+    res.status(404).json({ code: parseErrorCode.notFound, error: 'This endpoint does not exist.' })
     return
   }
   const { status, retryAfter } = error as { status?: unknown; retryAfter?: number }
@@ -125,18 +125,22 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
   const text = [error, message].find((part) => typeof part === 'string' && part !== '') as string | undefined
   // Parse reports an exceeded rate limit as code 100, "connection failed".
   if (status === 429 || given === 100)
-    return { status: 429, code: parseErrorCode.tooManyRequests, error: text ?? 'Too many requests' }
+    return {
+      status: 429,
+      code: parseErrorCode.tooManyRequests,
+      error: text ?? 'Too many requests. Retry after the number of seconds in Retry-After.',
+    }
   // Parse's error for a request without a key.
   if (status === 403 && text === 'unauthorized')
     return { status, code: parseErrorCode.forbidden, error: UNAUTHORIZED_MESSAGE }
   if (given === parseErrorCode.invalidSession)
     return { status: 401, code: given, error: text ?? 'Invalid session token' }
-  if (given === parseErrorCode.timeout) return { status: 408, code: given, error: 'The query took too long' }
+  if (given === parseErrorCode.timeout) return { status: 408, code: given, error: QUERY_TIMEOUT_MESSAGE }
   if (status === 503 || (given === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
     return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
   if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
   const known = typeof given === 'number' ? given : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
-  return { status, code: known, error: text ?? 'The request is malformed' }
+  return { status, code: known, error: text ?? 'The request cannot be read.' }
 }
 
 const UNAUTHORIZED_MESSAGE =

@@ -11,7 +11,7 @@ export function checkAccountBody(body: unknown): void {
     throw new Refusal(
       400,
       parseErrorCode.unsupportedService,
-      'Accounts of the class family log in with a password only',
+      'Anonymous and third-party logins are not available under /1. Use a password, or POST /auth/login/google.',
     )
   for (const name of ['username', 'email']) {
     const value = account[name]
@@ -20,7 +20,7 @@ export function checkAccountBody(body: unknown): void {
   for (const name of ['username', 'email', 'password']) {
     const value = account[name]
     if (typeof value === 'string' && value.includes('\0'))
-      throw new Refusal(400, parseErrorCode.incorrectType, `${name} contains an invalid character`)
+      throw new Refusal(400, parseErrorCode.incorrectType, `${name} must not contain a NUL character`)
   }
 }
 

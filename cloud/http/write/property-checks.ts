@@ -18,10 +18,15 @@ export async function checkProperties(
     if (name.includes('.') && !isPartValue(value))
       rejectProperty(
         parseErrorCode.invalidJson,
-        `${name}, a part of a property, takes a value or the operation Delete`,
+        `${name} is a part of a property: send a value, or the operation Delete.`,
       )
     if (name === 'ACL' && (className === '_User' || !isAcl(value)))
-      rejectProperty(parseErrorCode.invalidAcl, 'the ACL is malformed, or must not be set by clients')
+      rejectProperty(
+        parseErrorCode.invalidAcl,
+        className === '_User'
+          ? 'ACL must not be set by clients.'
+          : 'ACL must have the form {"<user id, role:name or *>": {"read": true, "write": true}}.',
+      )
     if (isOperation(value)) Object.values(value).forEach(checkNestedValue)
     else checkNestedValue(value)
   }
@@ -39,7 +44,10 @@ function checkDeletedParts(properties: [string, unknown][]): void {
   const deleted = properties.filter(isDeletedPart).map(([name]) => rootOf(name))
   const both = deleted.find((root) => set.includes(root))
   if (both !== undefined)
-    rejectProperty(parseErrorCode.invalidJson, `parts of ${both} must not be set and deleted in one request`)
+    rejectProperty(
+      parseErrorCode.invalidJson,
+      `Parts of ${both} cannot be set and deleted in one request. Send two requests.`,
+    )
 }
 
 const isDeletedPart = ([name, value]: [string, unknown]): boolean => name.includes('.') && isOperation(value)
@@ -47,11 +55,12 @@ const isDeletedPart = ([name, value]: [string, unknown]): boolean => name.includ
 function checkPropertyName(method: string, className: string, name: string): void {
   const names = method === 'PUT' ? /^[A-Za-z]\w*(\.[^.$]+)?$/ : /^[A-Za-z]\w*$/
   if (!names.test(name))
-    rejectProperty(parseErrorCode.invalidKey, `${name.slice(0, 40)} is not the name of a property`)
+    rejectProperty(parseErrorCode.invalidKey, `"${name.slice(0, 40)}" cannot be the name of a property.`)
   const [root = '', part] = name.split('.')
   if (part === undefined) return
   const type = root === 'ACL' ? 'ACL' : (fieldTypeOf(className, root) ?? 'Object')
-  if (type !== 'Object') rejectProperty(parseErrorCode.incorrectType, `${root} is a ${type}: it has no parts`)
+  if (type !== 'Object')
+    rejectProperty(parseErrorCode.incorrectType, `${root} is a ${type} and has no parts: set it as a whole.`)
 }
 
 /** Required property type by operation. */
@@ -78,14 +87,20 @@ async function checkOperations(req: ParseRequest, className: string, body: unkno
     const expected = OPERAND_TYPES[operation]
     const type = name.includes('.') ? 'Object' : shape?.fields[name]?.type
     if (expected && type && type !== expected)
-      rejectProperty(parseErrorCode.incorrectType, `${name} is a ${type}: it has no operation ${operation}`)
+      rejectProperty(
+        parseErrorCode.incorrectType,
+        `Operation ${operation} needs a property of type ${expected}; ${name} is a ${type}.`,
+      )
   }
 }
 
 function checkNestedValue(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (isOperation(value) || (value as { __type?: unknown }).__type === 'Object')
-    rejectProperty(parseErrorCode.invalidJson, 'a value must not contain an operation or a Parse object')
+    rejectProperty(
+      parseErrorCode.invalidJson,
+      'A value cannot contain an operation (__op) or a Parse object (__type "Object").',
+    )
   Object.values(value).forEach(checkNestedValue)
 }
 

@@ -4,6 +4,9 @@ import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
 /** Message of Parse errors during a database outage. */
 export const UNAVAILABLE_MESSAGE = 'Temporarily unavailable'
 
+/** Message of Parse errors for a query that exceeded its deadline. */
+export const QUERY_TIMEOUT_MESSAGE = 'The query took too long. Narrow its conditions, or lower limit.'
+
 type AdapterQuery = (this: unknown, ...args: never[]) => Promise<unknown>
 
 /** Queries of Parse Server's storage adapter. */
@@ -25,9 +28,12 @@ const INVALID_REGEX_CODES = new Set<unknown>([51_091, 51_108])
  */
 export function translateDatabaseErrors(adapter: QueryingAdapter, ParseError: ParseErrorClass): void {
   const toParseError = (error: unknown): unknown => {
-    if (isDeadlineError(error)) return new ParseError(ParseError.TIMEOUT, 'The query took too long')
+    if (isDeadlineError(error)) return new ParseError(ParseError.TIMEOUT, QUERY_TIMEOUT_MESSAGE)
     if (INVALID_REGEX_CODES.has((error as { code?: unknown } | null)?.code))
-      return new ParseError(ParseError.INVALID_QUERY, 'The database does not know such a regular expression')
+      return new ParseError(
+        ParseError.INVALID_QUERY,
+        'The database does not support this regular expression.',
+      )
     return error
   }
   const handle = adapter.handleError.bind(adapter)

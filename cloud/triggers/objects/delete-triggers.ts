@@ -32,7 +32,7 @@ export async function beforeDelete(
   const governs = className === 'Ehr' && canManageEhr(caller, object.attributes)
   if (!governs && !isPermitted(permissions.write, caller)) throw notFoundError()
   if (!governs && className === 'Ehr')
-    throw forbiddenError('Only its subject and administrators may delete an EHR.')
+    throw forbiddenError('Only the subject of an EHR and administrators can delete it.')
   rejectForbiddenChange(kind, before)
   const { id } = before
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')

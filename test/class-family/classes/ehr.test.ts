@@ -103,7 +103,7 @@ describe('Ehr', () => {
           await createClassClient(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201)
         ).body
         await accept(stranger, objectId)
-        assertError(await createClassClient(owner).delete('Ehr', objectId), 119, /^Only its subject/)
+        assertError(await createClassClient(owner).delete('Ehr', objectId), 119, /^Only the subject/)
         await createClassClient(owner).get('Ehr', objectId).expect(200)
         await createClassClient({ headers }).delete('Ehr', objectId).expect(200)
         assertError(await createClassClient(owner).get('Ehr', objectId), 101)

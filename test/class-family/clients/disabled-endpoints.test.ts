@@ -12,16 +12,28 @@ describe('disabled endpoints of the class family', () => {
 
   for (const [method, path, instead] of [
     ['get', '/1/config', '/careplan/{careplanId}/settings'],
-    ['post', '/1/roles', 'participants of care plans'],
-    ['get', '/1/classes/_Role', 'participants of care plans'],
-    ['post', '/1/installations', 'notified by mail'],
+    ['post', '/1/roles', 'care-plan participants'],
+    ['get', '/1/classes/_Role', 'care-plan participants'],
+    ['post', '/1/installations', 'people by mail'],
     ['get', '/1/schemas', '/openapi.json'],
     ['get', '/1/aggregate/CarePlan', '/med/aql'],
     ['get', '/1/sessions', '/auth/sessions'],
     ['post', '/1/files/photo.png', '/profile/{mvUid}/picture'],
     ['post', '/1/graphql', '/openapi.json'],
     ['get', '/1/serverInfo', 'READ_ONLY_MASTER_KEY'],
-    ['get', '/1/classes/Medication', 'There is no class Medication. There are _User, Ehr, CarePlan, Goal,'],
+    ['put', '/1/sessions/me', '/auth/sessions'],
+    ['post', '/1/verifyPassword', '/1/login'],
+    ['post', '/1/events/AppOpened', 'Analytics is not available.'],
+    ['post', '/1/jobs/cleanUp', 'Background jobs are not available.'],
+    ['get', '/1/hooks/functions', '/ehr/{ehrId}/changes'],
+    ['get', '/1/nothing', 'This endpoint does not exist.'],
+    ['put', '/1/classes/ChatTopic/abcdefghij', 'POST /chat/{type}/{id}'],
+    ['delete', '/1/classes/ChatMessage/abcdefghij', 'PUT /chat/{type}/{id}/{topicId}/{messageId}'],
+    [
+      'get',
+      '/1/classes/Medication',
+      'The class "Medication" does not exist. The classes are _User, Ehr, CarePlan, Goal,',
+    ],
   ] as const)
     it(`name the alternative for ${method.toUpperCase()} ${path}`, async () => {
       const { status, body } = await request()[method](path).set(headers())
@@ -34,7 +46,7 @@ describe('disabled endpoints of the class family', () => {
     const batch = (body: object) => request().post('/1/batch').set(headers()).send(body)
     const roles = await batch({ requests: [{ method: 'GET', path: '/1/roles' }] })
     assert.deepEqual([roles.status, roles.body.code], [400, 119])
-    assert.match(roles.body.error, /^Roles are not offered/)
+    assert.match(roles.body.error, /^Parse roles are not available/)
     const { status, body } = await batch({ transaction: true, requests: [] })
     assert.deepEqual([status, body.code], [400, 107])
     assert.match(body.error, /transaction/)
@@ -47,7 +59,7 @@ describe('disabled endpoints of the class family', () => {
         () => undefined,
         (error) => error,
       )
-    assert.match((await refusal(Parse.Config.get())).message, /^Parse Config is not offered/)
+    assert.match((await refusal(Parse.Config.get())).message, /^Parse Config is not available/)
     const session = { sessionToken: user.sessionToken }
     const together = [
       new Parse.Object('CarePlan', { name: 'x' }),

@@ -35,6 +35,9 @@ function raw(
   })
 }
 
+const FOREIGN_ACCOUNT =
+  'Under /1 you can change and delete only your own account. Administrators use /auth/account/{mvUid}.'
+
 describe('class family: errors', () => {
   let user: Person
   let json: Record<string, string>
@@ -113,6 +116,51 @@ describe('class family: errors', () => {
       }
     })
   }
+
+  const where = (condition: object) =>
+    `/1/classes/CarePlan?where=${encodeURIComponent(JSON.stringify(condition))}`
+  const explained: [string, string, number, string, object?][] = [
+    ['GET', '/1/classes/CarePlan?order=nmae', 102, 'CarePlan has no field "nmae" to sort by.'],
+    ['GET', '/1/classes/CarePlan?distinct=nmae', 102, 'CarePlan has no field "nmae" to use with distinct.'],
+    ['GET', '/1/classes/CarePlan?lmit=1', 102, 'This query has no parameter "lmit".'],
+    ['GET', where({ name: { $text: 'x' } }), 102, 'Operator $text is not supported in where.'],
+    ['GET', where({ $text: 'x' }), 102, 'Operator $text is not supported in where.'],
+    ['GET', where({ 'a b': 1 }), 102, '"a b" in where is not the name of a field.'],
+    ['GET', where({ name: { $in: 'x' } }), 102, '$in needs a list of at most 1000 values.'],
+    [
+      'GET',
+      '/1/login?username=ann&password=secret',
+      119,
+      'GET /1/login is not accepted because it puts the password into the URL. Use POST /1/login.',
+    ],
+    [
+      'POST',
+      '/1/users',
+      252,
+      'Anonymous and third-party logins are not available under /1. Use a password, or POST /auth/login/google.',
+      { authData: { anonymous: { id: 'x' } } },
+    ],
+    ['PUT', '/1/users/abcdefghij', 206, FOREIGN_ACCOUNT, { name: 'x' }],
+    ['DELETE', '/1/users/abcdefghij', 206, FOREIGN_ACCOUNT],
+    [
+      'POST',
+      '/1/classes/CarePlan',
+      107,
+      '__type must be one of Date, Pointer, Object, Relation, Bytes, GeoPoint, Polygon.',
+      { name: { __type: 'File' } },
+    ],
+  ]
+  for (const [method, path, code, error, body] of explained)
+    it(`explains why it refuses ${method} ${decodeURIComponent(path)} with code ${code}`, async () => {
+      const answer = await raw(method, path, json, body === undefined ? undefined : JSON.stringify(body))
+      assert.deepEqual(JSON.parse(answer.text), { code, error })
+    })
+
+  it('asks a caller without a session to log in', async () => {
+    const { status, body } = await request().get('/1/classes/Ehr').set(apiKeys())
+    assert.deepEqual([status, body.code], [401, 209])
+    assert.match(body.error, /Log in with POST \/1\/login/)
+  })
 
   it('answers strange paths, methods and content types in the same form', async () => {
     const strange: [string, string, Record<string, string>?, string?][] = [
