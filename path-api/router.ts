@@ -103,7 +103,10 @@ async function dispatchRequest(
 ): Promise<RenderedResponse> {
   const { path, method } = exchange.request
   const found = find(path)
-  if (!found) throw new ServiceError('NotFound', { detail: 'There is nothing at this path.' })
+  if (!found)
+    throw new ServiceError('NotFound', {
+      detail: 'There is no operation at this path. The operations are described at /openapi.json.',
+    })
   const route = found.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method)
   if (route) {
     exchange.response.locals.route = route.path
@@ -114,5 +117,5 @@ async function dispatchRequest(
     .join(', ')
   exchange.response.setHeader('allow', allowed)
   if (method === 'OPTIONS') return { status: 204, headers: {}, body: undefined }
-  throw new ServiceError('MethodNotAllowed', { detail: `This path offers ${allowed}.` })
+  throw new ServiceError('MethodNotAllowed', { detail: `This path supports ${allowed}.` })
 }

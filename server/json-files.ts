@@ -21,7 +21,7 @@ function readJsonFile(path: string): Omit<JsonFile, 'name'> {
   try {
     return { content: parseJsonFile(readFileSync(path)) }
   } catch (error) {
-    const kind = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read'
+    const kind = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read'
     return { fault: `${kind}: ${(error as Error).message}` }
   }
 }

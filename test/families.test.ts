@@ -83,7 +83,7 @@ describe('both families', () => {
           assertProblem(late, 412, 'precondition-failed')
           assert.equal(late.etag, '"2"')
           agree(name, assertStatus(await replace(etag ?? '"2"')), (await get(name, id).expect(200)).body)
-          assertError(await put(name, id, { ...stale, ...change }), 142, /version may not be changed/)
+          assertError(await put(name, id, { ...stale, ...change }), 142, /version cannot be changed/)
           const { body: now } = await get(name, id).expect(200)
           assert.equal(now.version, 3)
           await put(name, id, { ...now, ...change }).expect(200)
@@ -164,13 +164,13 @@ describe('both families', () => {
     const closed = await createPlan(patient)
     assertStatus(await patient.call('POST', `careplan/${closed}/close`, {}))
     const goal = { ehrId: patient.ehrId, carePlanId: closed, name: 'x' }
-    assertError(await byClass(patient).post('Goal', goal), 142, 'carePlanId names a care plan that is closed')
+    assertError(await byClass(patient).post('Goal', goal), 142, 'carePlanId must not be a closed care plan')
     assertProblem(await patient.call('POST', `careplan/${closed}/goal`, { name: 'x' }), 422, 'rule-violated')
     const plan = await createPlan(patient, { language: 'en' })
     assertError(
       await byClass(patient).put('CarePlan', plan, { language: 'nl' }),
       142,
-      'language may not be changed',
+      'language cannot be changed',
     )
     assertProblem(
       await patient.call('PUT', `careplan/${plan}`, { name: 'x', language: 'nl' }),

@@ -155,7 +155,7 @@ function toSignUpError(error: unknown): unknown {
   const taken =
     errorCodeOf(error) === parseErrorCode.usernameTaken || errorCodeOf(error) === parseErrorCode.emailTaken
   if (!taken) return toPolicyError(error)
-  return new ServiceError('Conflict', { detail: 'The address already has an account.', cause: error })
+  return new ServiceError('Conflict', { detail: 'The e-mail address already has an account.', cause: error })
 }
 
 /** An empty name or password counts as wrong. */

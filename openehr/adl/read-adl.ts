@@ -63,7 +63,7 @@ export function readAdl(bytes: Uint8Array): AdlArchetype {
   ]
   const root = new AdlScanner(within('definition'), 0).take(/[A-Z_]+(?=\[)/y)
   if (violations.length === 0 && root !== rmType)
-    violations.push(violationAt('definition', 'root', `must be of ${rmType}, as the id says`))
+    violations.push(violationAt('definition', 'root', `must be of the class ${rmType}, which the id names`))
   if (violations.length > 0) throw new ServiceError('InvalidInput', { violations })
   const read = <T>(section: string, work: (scanner: AdlScanner) => T) =>
     readSection(text, sections, section, work)
@@ -87,7 +87,7 @@ function readSection<T>(
   } catch (error) {
     if (!(error instanceof TextSyntaxError)) throw error
     const { line, column } = lineAndColumnOf(text, error.offset)
-    const message = `cannot be read: line ${line}, column ${column}: ${error.message}`
+    const message = `is not valid ADL: line ${line}, column ${column}: ${error.message}`
     throw new ServiceError('RuleViolated', {
       violations: [{ path: section, code: 'adl', message, line, column }],
       cause: error,

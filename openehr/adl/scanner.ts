@@ -57,7 +57,7 @@ export class AdlScanner {
         return this.#text.slice(begin + 1, i).replaceAll(/\\(["\\])/g, '$1')
       }
     }
-    throw new TextSyntaxError(begin, `what begins here never ends: expected ${quote}`)
+    throw new TextSyntaxError(begin, `the text that begins here does not end: expected ${quote}`)
   }
 
   /** @throws TextSyntaxError when the nesting is too deep */

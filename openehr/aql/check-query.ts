@@ -42,27 +42,24 @@ export function checkQuery(query: AqlQuery, parameters: QueryParameters): AqlQue
     if (!variables.has(path.variable))
       throw new TextSyntaxError(
         path.at,
-        `${quoteShortened(path.variable)} is no variable of FROM: expected ${listVariables(variables)}`,
+        `${quoteShortened(path.variable)} is not a variable of FROM, which has ${listVariables(variables)}`,
       )
     parts += path.parts.length
     if (path.parts.length > MAX_PATH_STEPS || parts > MAX_STEPS_IN_ALL)
       throw new TextSyntaxError(
         path.at,
-        `a path has at most ${MAX_PATH_STEPS} steps, all together ${MAX_STEPS_IN_ALL}`,
+        `a path can have at most ${MAX_PATH_STEPS} steps, all paths together ${MAX_STEPS_IN_ALL}`,
       )
   }
   if ((bound.limit ?? 0) > MAX_ROWS)
-    throw new TextSyntaxError(
-      0,
-      `a page has at most ${MAX_ROWS} rows: expected a lower LIMIT, and OFFSET for the next page`,
-    )
+    throw new TextSyntaxError(0, `LIMIT can be at most ${MAX_ROWS}: use OFFSET for the next page`)
   return { ...bound, orderBy: bound.orderBy.map((order) => checkOrder(order, bound, variables)) }
 }
 
 const quoteShortened = (text: string): string => JSON.stringify(text.slice(0, 60))
 
 const listVariables = (variables: ReadonlySet<string>): string =>
-  variables.size === 0 ? 'one, and FROM has none' : [...variables].slice(0, 20).join(', ')
+  variables.size === 0 ? 'none' : [...variables].slice(0, 20).join(', ')
 
 /** Checks that each class exists and each variable is unique. */
 function collectVariables(from: ClassNode): Set<string> {
@@ -74,13 +71,13 @@ function collectVariables(from: ClassNode): Set<string> {
       return
     }
     if (++classes > MAX_CLASSES)
-      throw new TextSyntaxError(containment.at, `FROM has at most ${MAX_CLASSES} classes`)
+      throw new TextSyntaxError(containment.at, `FROM can have at most ${MAX_CLASSES} classes`)
     requireClass(containment, isFirst)
     const { variable } = containment
     if (variable !== undefined && variables.has(variable))
       throw new TextSyntaxError(
         containment.at,
-        `the variable ${quoteShortened(variable)} is there already: expected another name`,
+        `the variable ${quoteShortened(variable)} is already defined: use another name`,
       )
     if (variable !== undefined) variables.add(variable)
     if (containment.contains) visit(containment.contains.what, false)
@@ -91,13 +88,12 @@ function collectVariables(from: ClassNode): Set<string> {
 
 function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
   if (rmType === 'FOLDER')
-    throw new TextSyntaxError(at, 'FOLDER is not offered: expected EHR, COMPOSITION or EHR_STATUS')
-  if (rmType === 'EHR' && !isFirst)
-    throw new TextSyntaxError(at, 'an EHR is in nothing: expected it right behind FROM')
+    throw new TextSyntaxError(at, 'FOLDER is not supported: use EHR, COMPOSITION or EHR_STATUS')
+  if (rmType === 'EHR' && !isFirst) throw new TextSyntaxError(at, 'EHR must be the first class after FROM')
   if (!CONTAINER_CLASSES.has(rmType) && findRmClass(rmType) === undefined)
     throw new TextSyntaxError(
       at,
-      `${quoteShortened(rmType)} is no class of the reference model: expected one, such as COMPOSITION`,
+      `${quoteShortened(rmType)} is not a class of the reference model, such as COMPOSITION`,
     )
 }
 
@@ -155,7 +151,7 @@ function checkOrder(order: OrderBy, query: AqlQuery, variables: ReadonlySet<stri
   if (column === undefined && isGrouped)
     throw new TextSyntaxError(
       operand.at,
-      'beside COUNT, MIN, MAX, SUM and AVG rows are ordered by columns: expected one of them',
+      'a query with COUNT, MIN, MAX, SUM or AVG can be ordered by its columns only',
     )
   return column === undefined ||
     (isVariable &&
@@ -196,7 +192,10 @@ function bindSpecialParameter(
   if (kind === 'matches' && name === 'values') {
     const values = (value as Constant[]).flatMap((one) => bindList(one, parameters))
     if (values.length > MAX_MATCHES_VALUES)
-      throw new TextSyntaxError(values[0]?.at ?? 0, `a list has at most ${MAX_MATCHES_VALUES} values`)
+      throw new TextSyntaxError(
+        values[0]?.at ?? 0,
+        `the list of MATCHES can have at most ${MAX_MATCHES_VALUES} values`,
+      )
     return values
   }
   const isText =
@@ -209,12 +208,12 @@ function bindSpecialParameter(
 
 function requireShortPattern({ value, at }: Literal): void {
   if (String(value).length > MAX_PATTERN_LENGTH)
-    throw new TextSyntaxError(at, `a pattern has at most ${MAX_PATTERN_LENGTH} characters`)
+    throw new TextSyntaxError(at, `the pattern of LIKE can have at most ${MAX_PATTERN_LENGTH} characters`)
 }
 
 function parameterValue({ name, at }: Parameter, parameters: QueryParameters): unknown {
   if (!Object.hasOwn(parameters, name))
-    throw new TextSyntaxError(at, `expected a value of $${name.slice(0, 60)} in query_parameters, found none`)
+    throw new TextSyntaxError(at, `query_parameters has no value for $${name.slice(0, 60)}`)
   return parameters[name]
 }
 
@@ -225,17 +224,14 @@ function bindSingleValue(parameter: Parameter, parameters: QueryParameters): Lit
     return { kind: 'literal', value: value as Literal['value'], at }
   throw new TextSyntaxError(
     at,
-    `expected a string, a number, true, false or null as $${name}, found ${describeType(value)}`,
+    `$${name} must be a string, a number, true, false or null, not ${describeType(value)}`,
   )
 }
 
 function bindText(parameter: Parameter, parameters: QueryParameters): Literal {
   const value = parameterValue(parameter, parameters)
   if (typeof value === 'string') return { kind: 'literal', value, at: parameter.at }
-  throw new TextSyntaxError(
-    parameter.at,
-    `expected a string as $${parameter.name}, found ${describeType(value)}`,
-  )
+  throw new TextSyntaxError(parameter.at, `$${parameter.name} must be a string, not ${describeType(value)}`)
 }
 
 function bindList(one: Constant, parameters: QueryParameters): Constant[] {

@@ -209,14 +209,22 @@ export class Queries {
 const withAnalystRights = (caller: Caller): Caller =>
   caller.roles.includes(ANALYST_ROLE) ? { ...caller, unrestricted: true } : caller
 
+/** Maximum length of a query; longer ones come from programs that should ask for less. */
+const MAX_QUERY_LENGTH = 64 * 1024
+
 /** @throws InvalidInput */
 export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): AqlQuery {
+  if (q.length > MAX_QUERY_LENGTH)
+    throw new ServiceError('InvalidInput', {
+      detail: 'The query is longer than 64 KB.',
+      violations: [{ path: 'q', code: 'maxLength', message: 'is longer than 64 KB' }],
+    })
   try {
     return checkQuery(parseQuery(q), parameters)
   } catch (error) {
     if (!(error instanceof TextSyntaxError)) throw error
     const { line, column } = lineAndColumnOf(q, error.offset)
-    const message = `is no query: line ${line}, column ${column}: ${error.message}`
+    const message = `is not a valid query: line ${line}, column ${column}: ${error.message}`
     throw new ServiceError('InvalidInput', {
       violations: [{ path: 'q', code: 'aql', message, line, column }],
     })
@@ -226,7 +234,7 @@ export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | '
 /** @throws RuleViolated */
 function rowWindow({ limit, offset = 0 }: AqlQuery, request: QueryRequest): RowWindow {
   if (limit === undefined) return { offset: request.offset ?? 0, limit: request.fetch ?? MAX_ROWS }
-  const message = 'must be left out, as the query has a LIMIT'
+  const message = 'must be left out because the query has a LIMIT'
   if (request.fetch !== undefined) requireNoViolations([{ path: 'fetch', code: 'limit', message }])
   if (request.offset) requireNoViolations([{ path: 'offset', code: 'limit', message }])
   return { offset, limit }

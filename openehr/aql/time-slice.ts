@@ -27,7 +27,7 @@ export class TimeSlice {
     await others()
     if (this.#isAbandoned() || performance.now() > this.#end)
       throw new ServiceError('DeadlineExceeded', {
-        detail: 'The query took too long: narrow it by an EHR, an archetype or a template.',
+        detail: 'The query took too long. Narrow it by an EHR, an archetype or a template.',
       })
     this.#slice = performance.now() + TIME_SLICE_MS
   }

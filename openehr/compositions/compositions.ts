@@ -127,7 +127,7 @@ export class Compositions {
               {
                 path: 'archetype_details.template_id.value',
                 code: 'template',
-                message: `must be ${now.templateId} as before`,
+                message: `must stay ${now.templateId}`,
               },
             ])
           const { start: _, ...rest } = now
@@ -152,10 +152,12 @@ export class Compositions {
         (now) => {
           if (now.json === undefined)
             throw new ServiceError('MalformedRequest', {
-              violations: [{ path: 'compositionId', code: 'deleted', message: 'has already been deleted' }],
+              violations: [{ path: 'compositionId', code: 'deleted', message: 'is deleted already' }],
             })
           if (version !== undefined && version !== now.version)
-            throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })
+            throw new ServiceError('Conflict', {
+              detail: 'This is not the latest version. Read the composition again.',
+            })
           const { json: _, start: __, ...rest } = now
           return { ...rest, ...NO_SEARCH_FIELDS }
         },

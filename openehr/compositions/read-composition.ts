@@ -47,11 +47,11 @@ export async function readComposition<T extends { template: Template }>(
 function readXmlRoot(bytes: Uint8Array) {
   const root = readXml(bytes, MAX_COMPOSITION_DEPTH)
   if (root.name === 'composition' || root.type === 'COMPOSITION') return root
-  throw unreadableXml('its root must be a composition')
+  throw unreadableXml('the root element must be composition')
 }
 
 const unknownTemplateViolation = (templateId: unknown): Violation => ({
   path: 'archetype_details.template_id.value',
   code: templateId === undefined ? 'required' : 'template',
-  message: templateId === undefined ? 'is required' : 'must be the id of a template that is stored',
+  message: templateId === undefined ? 'is required' : 'must be the id of a stored template',
 })

@@ -19,7 +19,7 @@ const XMLNS_NAMESPACE = 'http://www.w3.org/2000/xmlns/'
 
 export const unreadableXml = (what: string) =>
   new ServiceError('MalformedRequest', {
-    violations: [{ path: '', code: 'xml', message: `cannot be read: ${what}` }],
+    violations: [{ path: '', code: 'xml', message: `is not valid XML: ${what}` }],
   })
 
 /**
@@ -88,7 +88,7 @@ function decodeXml(bytes: Uint8Array): string {
   try {
     return new TextDecoder(detectEncoding(bytes), { fatal: true }).decode(bytes)
   } catch {
-    throw unreadableXml('it is not in its encoding')
+    throw unreadableXml('its bytes do not match its encoding')
   }
 }
 
@@ -102,7 +102,7 @@ function detectEncoding(bytes: Uint8Array): string {
   if (named === undefined) return 'utf-8'
   // The declaration was readable as single bytes, so the encoding cannot be UTF-16.
   if (!ALLOWED_ENCODINGS.has(named) || named.startsWith('utf-16'))
-    throw unreadableXml('its encoding is not known')
+    throw unreadableXml('its encoding is not supported; use UTF-8')
   return named
 }
 const ESCAPES: Record<string, string> = {

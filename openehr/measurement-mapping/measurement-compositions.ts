@@ -58,7 +58,7 @@ export class MeasurementCompositions {
     if (!found) return
     const { noun, path } = found.kind
     throw new ServiceError('Conflict', {
-      detail: `This composition is a ${noun}, and is changed as such: see procedure/${path}/${key.id} of the EHR.`,
+      detail: `This composition shows a ${noun}. Change or delete it there: procedure/${path}/${key.id} of the EHR.`,
     })
   }
 

@@ -186,9 +186,9 @@ function completeInterval(given: RmObject, path: string, faults: ViolationList):
   if (!upper && !upper_unbounded)
     faults.add(joinPath(path, 'upper'), 'required', 'is required unless upper_unbounded')
   if (lower_unbounded && lower_included)
-    faults.add(joinPath(path, 'lower_included'), 'value', 'must be false, as there is no lower end')
+    faults.add(joinPath(path, 'lower_included'), 'value', 'must be false when there is no lower end')
   if (upper_unbounded && upper_included)
-    faults.add(joinPath(path, 'upper_included'), 'value', 'must be false, as there is no upper end')
+    faults.add(joinPath(path, 'upper_included'), 'value', 'must be false when there is no upper end')
   if (lower && upper) checkIntervalOrder(lower, upper, joinPath(path, 'upper'), faults)
   return {
     _type: given._type,
@@ -212,7 +212,7 @@ interface IntervalEnds {
 
 function checkIntervalOrder(lower: RmObject, upper: RmObject, path: string, faults: ViolationList): void {
   if (lower._type !== upper._type)
-    faults.add(path, 'type', `must be ${withArticle(String(lower._type))}, as lower is`)
+    faults.add(path, 'type', `must be ${withArticle(String(lower._type))}, like lower`)
   else if (Number(magnitudeOf(lower)) > Number(magnitudeOf(upper)))
     faults.add(path, 'order', 'must not be less than lower')
 }
@@ -229,5 +229,5 @@ function checkProportion(
   if (type === 2 && denominator !== 100)
     faults.add(joinPath(path, 'denominator'), 'range', 'must be 100 in a percentage')
   if ((type === 3 || type === 4) && !(Number.isInteger(numerator) && Number.isInteger(denominator)))
-    faults.add(joinPath(path, 'numerator'), 'range', 'must be whole, as the denominator must, in a fraction')
+    faults.add(joinPath(path, 'numerator'), 'range', 'must be a whole number in a fraction')
 }

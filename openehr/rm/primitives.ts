@@ -12,7 +12,7 @@ const XML_FORBIDDEN_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\
 
 function readText(value: unknown, rule?: (text: string) => string | undefined): PrimitiveResult {
   if (typeof value !== 'string') return { fault: 'must be a string' }
-  if (XML_FORBIDDEN_CHARACTERS.test(value)) return { fault: 'must not hold control characters' }
+  if (XML_FORBIDDEN_CHARACTERS.test(value)) return { fault: 'must not contain control characters' }
   const fault = rule?.(value)
   return fault === undefined ? { value } : { fault }
 }

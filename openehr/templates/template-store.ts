@@ -184,7 +184,9 @@ export class TemplateStore {
       await lockForRemoval(this.#records, tx, this.lockFor(id))
       const live = { template: id, json: { $exists: true } }
       if (await this.#records.db.collection(Composition.collection).findOne(live, { session: tx.session }))
-        throw new ServiceError('Conflict', { detail: 'There are compositions of this template.' })
+        throw new ServiceError('Conflict', {
+          detail: 'Compositions of this template exist. Delete them first.',
+        })
     })
     this.#records.definitions.delete(definitionCacheKey(key))
   }
@@ -251,4 +253,8 @@ function isTooLarge({ root }: Template): boolean {
 }
 
 const templateTooLarge = () =>
-  invalidInput('definition', 'nodes', `must have at most ${MAX_NODES} nodes, ${MAX_SIBLINGS} in one place`)
+  invalidInput(
+    'definition',
+    'nodes',
+    `must have at most ${MAX_NODES} nodes, and at most ${MAX_SIBLINGS} below one node`,
+  )

@@ -83,7 +83,7 @@ function slotViolations({ slot }: ObjectConstraint, value: RmObject, path: strin
     {
       path: joinPath(path, 'archetype_node_id'),
       code: 'slot',
-      message: 'must be an archetype that fills the slot',
+      message: 'must be an archetype that the slot allows',
     },
   ]
 }
@@ -147,7 +147,7 @@ const isLocatable = (value: unknown): value is RmObject =>
 
 function notInTemplateViolation(value: unknown, path: string): Violation {
   const id = isLocatable(value) ? ` ${String(value.archetype_node_id).slice(0, 200)}` : ''
-  return { path, code: 'node', message: `is not a node${id} that the template has here` }
+  return { path, code: 'node', message: `is not a node${id} of the template at this place` }
 }
 
 function occurrencesViolations(

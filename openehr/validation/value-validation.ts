@@ -49,7 +49,7 @@ function stringViolations(
   if (list && !list.includes(value)) return violationAt(path, 'value', `must be one of ${formatList(list)}`)
   // An attribute that names archetypes by a pattern (action_archetype_id) may contain the pattern itself.
   if (pattern && value !== pattern && !createTextMatcher(pattern)(value))
-    return violationAt(path, 'pattern', `must be as ${pattern.slice(0, 500)} says`)
+    return violationAt(path, 'pattern', `must match ${pattern.slice(0, 500)}`)
   return []
 }
 
@@ -73,7 +73,7 @@ function temporalViolations(
   path: string,
 ): Violation[] {
   if (pattern && !matchesTemporalPattern(type, pattern, value))
-    return violationAt(path, 'pattern', `must be written as ${pattern}`)
+    return violationAt(path, 'pattern', `must have the form ${pattern}`)
   if (range && !isInTemporalRange(type, range, value))
     return violationAt(path, 'range', `must be ${describeInterval(range)}`)
   return []

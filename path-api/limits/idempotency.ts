@@ -109,7 +109,7 @@ async function releaseClaim(
 export function parseIdempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header
-  throw malformedInput('header', IDEMPOTENCY_HEADER, 'pattern', 'must have 1 to 255 visible characters')
+  throw malformedInput('header', IDEMPOTENCY_HEADER, 'pattern', 'must have 1 to 255 visible ASCII characters')
 }
 
 /**
@@ -152,7 +152,7 @@ async function claimKey(
     const violation = {
       path: IDEMPOTENCY_HEADER,
       code: 'reused',
-      message: 'must be another one than for another request',
+      message: 'was already used for a different request. Choose a new one',
     }
     throw new InputError('IdempotencyKeyReused', [locateViolation('header')(violation)])
   }

@@ -59,7 +59,7 @@ export const accessRules = {
       principal.mvUid === mvUid || (isAdmin(principal) && profiles.isUser(mvUid)),
   },
   connection: {
-    who: 'the user named in the path, those who are connected with that user, and administrators',
+    who: 'the user named in the path, the connections of that user, and administrators',
     permits: async (principal, { mvUid = '' }, { profiles }) =>
       principal.mvUid === mvUid ||
       (isAdmin(principal)
@@ -67,54 +67,54 @@ export const accessRules = {
         : profiles.connections.areConnected(principal.mvUid, mvUid)),
   },
   'user-data': {
-    who: 'the user named in the path, those who write an EHR about that user, and the participants of its care plans',
+    who: 'the user named in the path, users who can write an EHR about that user, and participants of its care plans',
     place: 'mvUid',
     // A user may have no EHR yet.
     suffices: (reached, mvUid, principal) => reached.size > 0 || principal?.mvUid === mvUid,
   },
   chat: {
-    who: 'those who may see what the topic is about; a topic between two users is for them while they are connected',
+    who: 'users who can see the subject of the topic; for a topic between two users, both while they are connected',
     place: 'id',
     suffices: (reached) => reached.size > 0,
   },
   'ehr:read': {
-    who: 'the subject of the EHR, those who write it, and the participants of its care plans',
+    who: 'the subject of the EHR, users who can write it, and participants of its care plans',
     ...EHR_RULE,
   },
-  'ehr:write': { who: 'the subject of the EHR, and those who write it', ...EHR_RULE },
+  'ehr:write': { who: 'the subject of the EHR, and users who can write it', ...EHR_RULE },
   'ehr:subject': {
     who: 'the subject of the EHR, and administrators; its creator while the subject is not a user or has not accepted it',
     ...EHR_RULE,
   },
   'ehr:remove': {
-    who: 'those who may read its audit, and the subject who has not accepted it yet',
+    who: 'users who can read its audit, and the subject before accepting it',
     ...EHR_RULE,
   },
   'ehr:agree': { who: 'the user whom the EHR is about', ...EHR_RULE },
   'plan:read': {
-    who: 'the subject of the EHR, those who write it, and the participants of the care plan',
+    who: 'the subject of the EHR, users who can write it, and participants of the care plan',
     ...EHR_RULE,
   },
   'plan:write': {
-    who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
+    who: 'the subject of the EHR, users who can write it, and participants with write access to the care plan',
     ...EHR_RULE,
   },
   'plan:manage': {
-    who: 'the subject of the EHR, those who write it, and the participants who manage the care plan',
+    who: 'the subject of the EHR, users who can write it, and participants who manage the care plan',
     ...EHR_RULE,
   },
   admin: {
     who: 'administrators',
     permits: (principal) => {
       if (isAdmin(principal)) return true
-      throw new ServiceError('Forbidden', { detail: 'Only administrators may do this.' })
+      throw new ServiceError('Forbidden', { detail: 'Only administrators can do this.' })
     },
   },
   modeller: {
     who: 'accounts with the role modeller',
     permits: ({ roles }) => {
       if (roles.includes('modeller')) return true
-      throw new ServiceError('Forbidden', { detail: 'Only accounts with the role modeller may do this.' })
+      throw new ServiceError('Forbidden', { detail: 'Only accounts with the role modeller can do this.' })
     },
   },
 } satisfies Record<string, AccessRule>
@@ -162,5 +162,5 @@ export function requirePermissionChecked(
 ): void {
   const rule = accessRuleOf(access)
   if (rule && 'place' in rule && !rule.suffices(reached, params[rule.place], principal))
-    throw new Error(`${id} answers without asking whether the caller may reach what it is about`)
+    throw new Error(`${id} responded without a permission check on its records`)
 }

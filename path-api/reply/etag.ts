@@ -48,7 +48,7 @@ export function parseIfMatch(header: string | undefined, ids: readonly string[] 
 export function isCreateOnly(header: string | undefined): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
-  throw malformedInput('header', 'If-None-Match', 'const', 'must be * for a change')
+  throw malformedInput('header', 'If-None-Match', 'const', 'must be * in a request that changes something')
 }
 
 /** True if If-None-Match names this ETag (weak comparison), so that a 304 suffices. */

@@ -74,15 +74,15 @@ const isObject = (value: unknown): value is object =>
 /** Values that would not be returned as sent: a number beyond a double, or a lone surrogate. */
 const UNSTORABLE_VALUE: JsonFault = {
   code: 'value',
-  message: 'must be a number or a text that can be stored',
+  message: 'must be a finite number, or a text of valid Unicode without NUL',
 }
 const FORBIDDEN_KEY: JsonFault = {
   code: 'key',
-  message: 'must not contain a property name that is never allowed',
+  message: 'must not contain a property named __proto__, or one with NUL or invalid Unicode in its name',
 }
 
 const rejectTooManyValues = ({ values }: JsonLimits): never =>
-  rejectBody('values', `must not hold more than ${values.toLocaleString('en')} values`)
+  rejectBody('values', `must not contain more than ${values.toLocaleString('en')} values`)
 
 function rejectBody(code: string, message: string): never {
   throw malformedInput('body', '', code, message)

@@ -19,7 +19,7 @@ export function superviseHandler(operation: Operation): OperationHandler {
     const lookedAtExpected = trackIfMatchUse(context)
     const result = await callHandler(operation, input, context)
     if ((method === 'put' || method === 'delete') && !lookedAtExpected()) {
-      throw new Error(`${id} changes something without looking at the versions that are expected`)
+      throw new Error(`${id} changes a resource without checking If-Match`)
     }
     if (check) requireValidReply(id, check, result instanceof ReplyWithHead ? result.body : result)
     return result

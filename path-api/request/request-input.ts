@@ -127,7 +127,12 @@ function toBodyError(error: unknown): ServiceError {
   const status = error instanceof Error && 'status' in error ? error.status : undefined
   if (status === 413) return new ServiceError('ContentTooLarge')
   if (status === 415) return new ServiceError('UnsupportedMediaType')
-  return malformedInput('body', '', 'encoding', 'must arrive whole, in the encoding that its head names')
+  return malformedInput(
+    'body',
+    '',
+    'encoding',
+    'must be complete, in the encoding that Content-Encoding names',
+  )
 }
 
 const hasBody = ({ headers }: Request): boolean =>

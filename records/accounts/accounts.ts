@@ -193,13 +193,15 @@ function throwUsernameConflict(error: unknown): never {
 function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: AccountUpdate): void {
   if (roles === undefined && disabled === undefined) return
   if (!isAdmin(caller)) {
-    throw new ServiceError('Forbidden', { detail: 'Only administrators set roles and disabled.' })
+    throw new ServiceError('Forbidden', { detail: 'Only administrators can set roles and disabled.' })
   }
   if (caller.userId !== mvUid) return
   const own = (path: string, message: string) => ({ path, code: 'own-account', message })
   const violations = [
-    ...(roles && !roles.includes('admin') ? [own('roles', 'must keep your own role admin')] : []),
-    ...(disabled ? [own('disabled', 'must not be set on your own account')] : []),
+    ...(roles && !roles.includes('admin')
+      ? [own('roles', 'must keep the role admin for your own account')]
+      : []),
+    ...(disabled ? [own('disabled', 'must not be set for your own account')] : []),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

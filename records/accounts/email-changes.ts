@@ -92,7 +92,7 @@ export class EmailChanges {
       )
     } catch (error) {
       if (!isDuplicateKeyError(error)) throw error
-      throw new ServiceError('Conflict', { detail: 'The address now belongs to another account.' })
+      throw new ServiceError('Conflict', { detail: 'Another account has this address by now.' })
     }
     return { mvUid: user._id, formerEmail: user.email }
   }

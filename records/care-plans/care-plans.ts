@@ -134,7 +134,7 @@ export class CarePlans {
     newId: () => string,
   ): Promise<PlanWithGoals> {
     const template = this.templates.get(templateId, use.language)
-    if (!template) throw new ServiceError('NotFound', { detail: 'There is no such template.' })
+    if (!template) throw new ServiceError('NotFound', { detail: 'There is no template with this id.' })
     const today = this.#records.clock().toISOString().slice(0, 10)
     const { plan, goals } = instantiateTemplate(template, use, today)
     const id = newId()

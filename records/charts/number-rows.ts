@@ -135,7 +135,7 @@ function bsonSizeAt(view: DataView, type: number, at: number): number {
     case NULL:
       return 0
     default:
-      throw new TypeError(`The database answered with BSON of type ${type}.`)
+      throw new TypeError(`The database returned a BSON value of the unexpected type ${type}.`)
   }
 }
 

@@ -17,6 +17,6 @@ export function plainTextViolations(path: string, text: string): Violation[] {
       message: 'must not contain control characters or text-direction overrides',
     })
   if (!VISIBLE_CHARACTER.test(text))
-    found.push({ path, code: 'blank', message: 'must contain something visible' })
+    found.push({ path, code: 'blank', message: 'must contain a visible character' })
   return found
 }

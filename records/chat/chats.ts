@@ -190,9 +190,9 @@ export class Chats {
       requireNoViolations([
         ...plainTextViolations('text', text),
         ...(now.deleted
-          ? [{ path: 'text', code: 'deleted', message: 'cannot be changed: it was deleted' }]
+          ? [{ path: 'text', code: 'deleted', message: 'cannot be changed because the message was deleted' }]
           : []),
-        ...(late ? [{ path: 'text', code: 'late', message: 'can only be changed within 15 minutes' }] : []),
+        ...(late ? [{ path: 'text', code: 'late', message: 'can be changed within 15 minutes only' }] : []),
       ])
       return { ...now, text, editedAt: this.records.clock().toISOString() }
     }
@@ -374,10 +374,10 @@ interface MessageKey {
   messageId: string
 }
 
-const NO_RECORD_MESSAGE = 'names no measurement, event or composition of this EHR that the author may see'
+const NO_RECORD_MESSAGE = 'must be a measurement, event or composition of this EHR that the author can see'
 const unknownMessageViolation = (path: string): Violation => ({
   ...{ path, code: 'reference' },
-  message: 'names no message of this topic',
+  message: 'must be a message of this topic',
 })
 
 /** The parent fields of a topic; a message has the same ones without `about` and `aboutId`. */
@@ -404,7 +404,9 @@ const topicInsertTarget = (
   updateOnInsert: (at) => ({ $max: { lastMessageAt: at }, ...reminderUpdate(at) }),
   permissions: ({ closed, _rperm }) => {
     if (closed === true)
-      requireNoViolations([{ path: '', code: 'closed', message: 'is in a topic that is closed' }])
+      requireNoViolations([
+        { path: '', code: 'closed', message: 'cannot be stored because the topic is closed' },
+      ])
     return { read: _rperm, write: [userId] }
   },
 })

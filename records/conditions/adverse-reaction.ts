@@ -29,7 +29,7 @@ const impossibleDateViolations = (values: Values) =>
   reactionsIn(values).flatMap(({ onset }, i) =>
     onset === undefined || isPartialDate(onset) || checkDate(onset).length === 0
       ? []
-      : [{ path: `reactions.${i}.onset`, code: 'date', message: 'must be a day that exists' }],
+      : [{ path: `reactions.${i}.onset`, code: 'date', message: 'must be a day of the calendar' }],
   )
 
 export const AdverseReaction = defineKind(forms, {

@@ -19,7 +19,13 @@ const deriveSearchFields = searchFieldsFrom(({ name, bodySite, comment }) => [na
 /** FHIR's constraint con-4 on a Condition. */
 const resolvedViolations = (values: Values): Violation[] =>
   values.resolved && isOngoing(values)
-    ? [{ path: 'status', code: 'resolved', message: 'must be inactive, remission or resolved: it is over' }]
+    ? [
+        {
+          path: 'status',
+          code: 'resolved',
+          message: 'must be inactive, remission or resolved for a diagnosis with an end',
+        },
+      ]
     : []
 
 export const Diagnosis = defineKind(forms, {

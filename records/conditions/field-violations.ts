@@ -13,7 +13,13 @@ export const blankViolations = (values: Values, field: string): Violation[] => {
 export const unaddressableViolations = (values: Values, field: string): Violation[] => {
   const value = values[field]
   return value === '.' || value === '..' || String(value).includes('\0')
-    ? [{ path: field, code: 'address', message: 'must not be . or .. or hold NUL: no address leads there' }]
+    ? [
+        {
+          path: field,
+          code: 'address',
+          message: 'must not be . or .. or contain NUL because it is part of a URL',
+        },
+      ]
     : []
 }
 

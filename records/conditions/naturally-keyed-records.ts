@@ -64,7 +64,9 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
   ): Promise<{ record: SavedRecord<Static<S>>; created: boolean }> {
     const [id, another] = await this.#findIds(ehrId, body)
     if (another !== undefined)
-      throw new ServiceError('Conflict', { detail: 'The identifiers belong to two different records.' })
+      throw new ServiceError('Conflict', {
+        detail: 'The identifiers belong to two different records. Send those of one.',
+      })
     if (id !== undefined) {
       const record = await this.replace(caller, { id, ehrId }, body, { expected: createOnly ? [] : expected })
       return { record, created: false }

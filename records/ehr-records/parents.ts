@@ -88,7 +88,7 @@ async function requireWritableParent(
 const closedParentViolation = (container: 'care plan' | 'goal'): Violation => ({
   path: container === 'care plan' ? 'carePlanId' : 'goalId',
   code: 'closed',
-  message: `names a ${container} that is closed`,
+  message: `must not be a closed ${container}`,
 })
 
 /**

@@ -86,7 +86,7 @@ export function ruleViolationsBesideSchema(
 
 const requiredViolation = (path: string): Violation => ({ path, code: 'required', message: 'is required' })
 
-const FIXED_MESSAGE = 'may not be changed'
+const FIXED_MESSAGE = 'cannot be changed'
 const fixedViolation = (path: string): Violation => ({ path, code: 'fixed', message: FIXED_MESSAGE })
 
 /** Reports a known property that clients may not set as `fixed` in place of `unknown`. */
@@ -99,7 +99,7 @@ const explainFixedFields = (violations: readonly Violation[], known: object, mes
 export const alreadyClosedViolation: Violation = {
   path: 'status',
   code: 'closed',
-  message: 'cannot be changed: it is closed',
+  message: 'cannot be changed because the record is closed',
 }
 
 /** Adds the derived fields to a new record. @throws RuleViolated for a record that breaks a rule */

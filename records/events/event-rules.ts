@@ -39,7 +39,7 @@ function eventViolations(
     found.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
   const ids = participantIdsOf(participants)
   if (new Set(ids).size < ids.length)
-    found.push({ path: 'participants', code: 'twice', message: 'must name each participant once' })
+    found.push({ path: 'participants', code: 'twice', message: 'must contain each participant at most once' })
   if (type === ALERT_TYPE && changed.includes('type'))
     found.push({ path: 'type', code: 'reserved', message: 'is reserved for alerts that the service creates' })
   return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
@@ -57,7 +57,7 @@ export function alertChangeViolations(_caller: Caller, now: Values, next: Values
   }
   return ALERT_FIELDS.filter((name) => !isDeepStrictEqual(told(now, name), told(next, name))).map((path) => ({
     ...{ path, code: 'reserved' },
-    message: 'may not be changed in an alert: it says what its measurement says',
+    message: 'cannot be changed in an alert because it follows from the measurement',
   }))
 }
 

@@ -79,7 +79,10 @@ export class Subscriptions {
     const { userId } = following.caller
     const own = [...this.#open].filter((one) => one.userId === userId).length
     if (own >= MAX_SUBSCRIPTIONS_PER_USER || this.#open.size >= MAX_SUBSCRIPTIONS)
-      throw new ServiceError('TooManyRequests', { retryAfter: 60, detail: 'Too many changes are followed.' })
+      throw new ServiceError('TooManyRequests', {
+        retryAfter: 60,
+        detail: 'Too many streams of changes are open. Close one, or try again in a minute.',
+      })
     const one = new Subscription(following, followed, listener, this.#sessions, this.#subscriptionAudit)
     this.#open.add(one)
     one.onEnd = () => {

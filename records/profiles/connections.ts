@@ -64,7 +64,7 @@ export class Connections {
    * @throws RuleViolated when the other user does not exist or is the same one
    */
   async request(caller: Caller, mvUid: string, other: string) {
-    const message = other === mvUid ? 'must be somebody else' : 'must be a user of this service'
+    const message = other === mvUid ? 'must be another user' : 'must be a user of this service'
     if (other === mvUid || !(await isExistingUser(this.#records, other))) {
       throw new ServiceError('RuleViolated', { violations: [{ path: 'mvUid', code: 'user', message }] })
     }

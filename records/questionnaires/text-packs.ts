@@ -42,7 +42,7 @@ export class TextPacks {
   find(instrument: InstrumentName, language: string | undefined): TextPack {
     const packs = this.#packs.filter((pack) => pack.instrument === instrument)
     const found = packs.find((pack) => pack.language === language) ?? packs[0]
-    if (!found) throw new Error(`There are no texts of the ${instrument}.`)
+    if (!found) throw new Error(`There are no texts for the questionnaire ${instrument}.`)
     return found
   }
 }
@@ -77,12 +77,12 @@ function completenessFaults(pack: TextPack): string[] {
   const offered = placed.filter(({ notRequired }) => notRequired)
   const offering = takesNotRequired
     ? pack.notRequired === undefined && offered.length > 0
-      ? [`notRequired is required: ${offered[0]?.path} offers it`]
+      ? [`notRequired is required because ${offered[0]?.path} offers this option`]
       : []
     : [
         ...(pack.notRequired === undefined ? [] : ['notRequired']),
         ...offered.map(({ path }) => `${path}.notRequired`),
-      ].map((path) => `${path} must be absent: the ${pack.instrument} has no such answer`)
+      ].map((path) => `${path} must be left out because the ${pack.instrument} has no such answer`)
   return [
     ...blankTextFaults(pack),
     ...coverageFaults(
@@ -123,8 +123,8 @@ function coverageFaults(
       .filter((value) => !values.includes(value))
       .map((value) => `${within}: ${noun} ${value} is missing`),
     ...found.flatMap(({ path, value }, i) => {
-      if (!wanted.includes(value)) return [`${path}: there is no ${noun} ${value}`]
-      return values.indexOf(value) < i ? [`${path}: ${noun} ${value} is there already`] : []
+      if (!wanted.includes(value)) return [`${path}: ${noun} ${value} does not exist`]
+      return values.indexOf(value) < i ? [`${path}: ${noun} ${value} occurs twice`] : []
     }),
   ]
 }
@@ -137,6 +137,6 @@ function duplicatePackFaults(files: readonly JsonFile[]): string[] {
     if (instrument === undefined || language === undefined) return []
     const other = first.get(`${instrument} ${language}`)
     if (other === undefined) first.set(`${instrument} ${language}`, name)
-    return other === undefined ? [] : [`${name}: is for the same questionnaire and language as ${other}`]
+    return other === undefined ? [] : [`${name}: instrument and language are the same as in ${other}`]
   })
 }

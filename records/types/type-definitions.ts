@@ -104,7 +104,7 @@ export class TypeDefinitions {
       onConflict((error) => {
         if (again) return this.get(caller, id)
         throw new ServiceError('Conflict', {
-          detail: 'There is a type of this name: PUT makes a new version of it.',
+          detail: 'A type with this name exists already. Use PUT to make a new version of it.',
           cause: error,
         })
       }),
@@ -144,7 +144,9 @@ export class TypeDefinitions {
 
   #nameViolations(path: string): Violation[] {
     if (!this.#reserved.includes(path)) return []
-    return [{ path: 'type', code: 'reserved', message: 'is the name of a kind of measurement' }]
+    return [
+      { path: 'type', code: 'reserved', message: 'must not be the name of a built-in kind of measurement' },
+    ]
   }
 
   #toStored(body: TypeBody): Static<TypeRecord> {
@@ -162,14 +164,18 @@ export class TypeDefinitions {
     const all = documentCollection(this.#records, typeCollectionOf(this.#family))
     if ((await all.countDocuments({}, { limit: MAX_TYPES })) >= MAX_TYPES)
       requireNoViolations([
-        { path: '', code: 'maxItems', message: `would be one type more than ${MAX_TYPES}` },
+        {
+          path: '',
+          code: 'maxItems',
+          message: `cannot be added: there are already ${MAX_TYPES} types, the maximum`,
+        },
       ])
   }
 }
 
-const RETIRE_HINT = 'PUT it with `retired: true`, and nothing new is stored of it.'
-const USED_TYPE_MESSAGE = `Data have been stored of this type. ${RETIRE_HINT}`
-const BUILT_IN_TYPE_MESSAGE = `This type comes with the service. ${RETIRE_HINT}`
+const RETIRE_HINT = 'To accept no new data, PUT it with `retired: true`.'
+const USED_TYPE_MESSAGE = `Stored data uses this type. ${RETIRE_HINT}`
+const BUILT_IN_TYPE_MESSAGE = `Built-in types cannot be deleted. ${RETIRE_HINT}`
 
 const onConflict =
   <T>(otherwise: (error: unknown) => T) =>

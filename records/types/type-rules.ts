@@ -30,12 +30,20 @@ export function typeViolations(
   if (!numeric)
     for (const [path, value] of Object.entries({ unit, ranges }))
       if (value !== undefined && value !== null)
-        found.push({ path, code: 'numeric', message: 'is for a schema of type number or integer only' })
+        found.push({
+          path,
+          code: 'numeric',
+          message: 'must be left out unless the schema has the type number or integer',
+        })
   for (const [path, range] of Object.entries({ 'ranges.hard': hard, 'ranges.warn': warn }))
     if (range && lowerBound(range) > upperBound(range))
-      found.push({ path, code: 'order', message: 'must not end before it begins' })
+      found.push({ path, code: 'order', message: 'must have a maximum that is not below its minimum' })
   if (now?.unit !== undefined && now.unit !== unit)
-    found.push({ path: 'unit', code: 'fixed', message: 'must not change: earlier values are in this unit' })
+    found.push({
+      path: 'unit',
+      code: 'fixed',
+      message: 'cannot be changed because stored values have this unit',
+    })
   return found
 }
 
@@ -53,6 +61,6 @@ const objectSchemaViolations = (schema: unknown): Violation[] =>
         {
           path: 'schema.type',
           code: 'const',
-          message: 'must be `object`: the data of an occurrence are an object',
+          message: 'must be `object` because the data of an occurrence is an object',
         },
       ]

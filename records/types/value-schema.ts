@@ -96,7 +96,13 @@ export function schemaViolations(schema: ValueSchema): Violation[] {
     compileCheck(schema)
     return []
   } catch (error) {
-    return [{ path: '', code: 'schema', message: `is no schema: ${(error as Error).message}`.slice(0, 300) }]
+    return [
+      {
+        path: '',
+        code: 'schema',
+        message: `is not a valid JSON Schema: ${(error as Error).message}`.slice(0, 300),
+      },
+    ]
   }
 }
 
@@ -129,7 +135,7 @@ function sizeViolation(value: unknown): Violation | undefined {
 
 const SIZE_MESSAGES = {
   depth: `must not be nested deeper than ${VALUE_LIMITS.depth} levels`,
-  values: `must not hold more than ${VALUE_LIMITS.values} values`,
+  values: `must not contain more than ${VALUE_LIMITS.values} values`,
 }
 
 function boundsViolations(schema: ValueSchema): Violation[] {
@@ -141,7 +147,9 @@ function boundsViolations(schema: ValueSchema): Violation[] {
   if (found.length > 0) return found.slice(0, MAX_VIOLATIONS)
   const count = countSubschemas(schema, definitions)
   if (count === undefined)
-    return [{ path: '$defs', code: 'recursion', message: 'must not refer to what refers to it' }]
+    return [
+      { path: '$defs', code: 'recursion', message: 'must not refer to a schema that refers back to it' },
+    ]
   if (count <= MAX_SUBSCHEMAS) return []
   const message = `must have at most ${MAX_SUBSCHEMAS} subschemas, each counted as often as it is referred to`
   return [{ path: '', code: 'subschemas', message }]
@@ -153,10 +161,10 @@ function subschemaViolations(path: string, schema: ValueSchema, definitions: obj
   const fault = (keyword: string, code: string, message: string) =>
     found.push({ path: path === '' ? keyword : `${path}.${keyword}`, code, message })
   for (const keyword of Object.keys(schema))
-    if (!KEYWORDS.has(keyword)) fault(keyword, 'unknown', 'is not a keyword that a schema can have')
+    if (!KEYWORDS.has(keyword)) fault(keyword, 'unknown', 'is not a supported keyword of JSON Schema')
   const { $ref, $schema, $defs, pattern, patternProperties, format } = schema
   if ($schema !== undefined && $schema !== DIALECT) fault('$schema', 'const', `must be ${DIALECT}`)
-  if ($defs !== undefined && path !== '') fault('$defs', 'place', 'must stand at the root')
+  if ($defs !== undefined && path !== '') fault('$defs', 'place', 'must be at the root of the schema')
   if ($ref !== undefined && !Object.hasOwn(definitions, REFERENCE_PATTERN.exec(String($ref))?.[1] ?? ''))
     fault('$ref', 'reference', 'must name one of the definitions of this schema: #/$defs/<name>')
   if (format !== undefined && !FORMATS.includes(format as never))

@@ -57,13 +57,13 @@ const quotaKeyOf = ({ ehrId, type, day }: Omit<NewValue, 'id'>): string => `${eh
 async function findDailyLimit(records: DefinitionLookup, family: TypeFamily, name: string): Promise<number> {
   const type = await resolveType(records, family, name)
   if (type && (await markTypeUsed(records, family, type))) return type.perDay
-  const message = 'names a type that has been deleted'
+  const message = 'must not be a deleted type'
   const path = family === 'data' ? 'dataType' : 'eventType'
   throw new ServiceError('RuleViolated', { violations: [{ path, code: 'unknown', message }] })
 }
 
 function tooManyError(type: string, limit: number): ServiceError {
-  const detail = `An EHR takes ${limit} of ${type} a day: send aggregates, such as the values of an hour in one.`
+  const detail = `An EHR accepts ${limit} records of ${type} a day. Send aggregates, such as one value for each hour.`
   return new ServiceError('TooManyRequests', { detail, retryAfter: DAY_MS / 1000 })
 }
 

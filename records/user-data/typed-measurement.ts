@@ -32,7 +32,7 @@ const baseRules: Rules = {
   violations: (values) => [
     ...timestampViolations(values),
     ...(givenValues(values).length > 1
-      ? [{ path: 'value', code: 'one', message: 'must be given in one field, that of its type' }]
+      ? [{ path: 'value', code: 'one', message: 'must be sent in exactly one field, the one for its type' }]
       : []),
     ...givenValues(values).flatMap((value) => payloadViolations(value, 'value')),
   ],
@@ -50,7 +50,7 @@ function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violatio
   if (unit === undefined || unit === null) return []
   const message =
     own === undefined
-      ? 'must be left out: the data type has none'
+      ? 'must be left out because the data type has no unit'
       : `must be one of ${convertibleUnitNames(own).join(', ')}`
   return typeof unit === 'string' && own !== undefined && isConvertible(unit, own)
     ? []
@@ -69,7 +69,7 @@ function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): s
 function rangeViolations({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
   const hard = ranges?.hard
   if (!hard || amount === undefined || !isOutside(amount, hard)) return []
-  return [{ path: 'value', code: 'range', message: `must lie within ${formatRange(hard, unit)}` }]
+  return [{ path: 'value', code: 'range', message: `must be within ${formatRange(hard, unit)}` }]
 }
 
 function rangeWarnings({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
@@ -85,7 +85,8 @@ function deviceViolations(
 ): Violation[] {
   const type = (device as { type?: unknown } | null | undefined)?.type
   if (typeof type !== 'string') return []
-  if (!isKnown) return [{ path: 'device.type', code: 'unknown', message: 'names no device type' }]
+  if (!isKnown)
+    return [{ path: 'device.type', code: 'unknown', message: 'must be the name of a device type' }]
   if (deviceTypes.length === 0 || deviceTypes.includes(type)) return []
   return [{ path: 'device.type', code: 'enum', message: `must be one of ${deviceTypes.join(', ')}` }]
 }

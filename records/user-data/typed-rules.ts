@@ -20,7 +20,11 @@ export const createRulesResolver =
     const version = typeof typeVersion === 'number' ? typeVersion : undefined
     const type = typeof name === 'string' ? await resolveType(records, family, name, version) : undefined
     if (!type)
-      return withViolation(untyped, { path: by, code: 'unknown', message: `names no ${family} type` })
+      return withViolation(untyped, {
+        path: by,
+        code: 'unknown',
+        message: `must be the name of a ${family} type`,
+      })
     const deviceType = (device as { type?: unknown } | null | undefined)?.type
     const deviceIsKnown =
       typeof deviceType !== 'string' || (await resolveType(records, 'device', deviceType)) !== undefined
@@ -29,7 +33,7 @@ export const createRulesResolver =
     return withViolation(bound, {
       path: by,
       code: 'retired',
-      message: 'names a retired type, of which nothing new is stored',
+      message: 'must not be a retired type, which accepts no new data',
     })
   }
 

@@ -67,28 +67,37 @@ const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
   'date-time': 'must be a time with its offset, such as 2026-03-01T08:30:00+01:00 (no leap second)',
 }
 
-function describeAjvError({ keyword, params, message }: ErrorObject): string {
-  switch (keyword) {
-    case 'type':
-      return `must be ${withArticle([params.type].flat().join(' or '))}`
-    case 'enum':
-      return `must be one of ${params.allowedValues.map(String).join(', ')}`
-    case 'format':
-      return FORMAT_MESSAGES[params.format] ?? `must be a valid ${params.format}`
-    case 'minItems':
-    case 'maxItems':
-    case 'minProperties': {
-      const what = keyword === 'minProperties' ? 'properties' : 'items'
-      return `must have at ${keyword === 'maxItems' ? 'most' : 'least'} ${params.limit} ${what}`
-    }
-    case 'minLength':
-      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
-    case 'maxLength':
-      return `must have at most ${params.limit} characters`
-    default:
-      return message ?? `breaks the rule ${keyword}`
-  }
+type AjvParams = ErrorObject['params']
+
+const createCountMessage =
+  (bound: 'least' | 'most', what: string) =>
+  ({ limit }: AjvParams): string =>
+    `must have at ${bound} ${limit} ${limit === 1 ? what.replace(/s$/, '') : what}`
+
+/** Messages by keyword of JSON Schema; ajv's own ones name other keywords or speak of schemas. */
+const MESSAGES: Readonly<Record<string, (params: AjvParams) => string>> = {
+  type: ({ type }) => `must be ${withArticle([type].flat().join(' or '))}`,
+  enum: ({ allowedValues }) => `must be one of ${allowedValues.map(String).join(', ')}`,
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  format: ({ format }) => FORMAT_MESSAGES[format] ?? `must be a valid ${format}`,
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+  exclusiveMinimum: ({ limit }) => `must be more than ${limit}`,
+  exclusiveMaximum: ({ limit }) => `must be less than ${limit}`,
+  multipleOf: ({ multipleOf }) => `must be a multiple of ${multipleOf}`,
+  minItems: createCountMessage('least', 'items'),
+  maxItems: createCountMessage('most', 'items'),
+  minProperties: ({ limit }) => `must have at least ${limit} ${limit === 1 ? 'property' : 'properties'}`,
+  maxProperties: ({ limit }) => `must have at most ${limit} ${limit === 1 ? 'property' : 'properties'}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: createCountMessage('most', 'characters'),
+  uniqueItems: ({ i, j }) => `must not contain the same item twice (items ${j} and ${i})`,
+  anyOf: () => 'must have one of the allowed forms',
+  oneOf: () => 'must have exactly one of the allowed forms',
 }
+
+const describeAjvError = ({ keyword, params, message }: ErrorObject): string =>
+  MESSAGES[keyword]?.(params) ?? message ?? `breaks the rule ${keyword}`
 
 /** Limit of violations in a response: a client may send a hundred thousand invalid values. */
 export const MAX_REPORTED_VIOLATIONS = 100

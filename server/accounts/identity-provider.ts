@@ -45,7 +45,8 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
           redirect_uri: redirectUri,
           ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
         })
-        if (answer.id_token === undefined) throw identityRefusedError('The provider sent no ID token.')
+        if (answer.id_token === undefined)
+          throw identityRefusedError('The identity provider sent no ID token.')
         return toExternalIdentity(
           await verifyIdToken(answer.id_token, [options.clientId], provider),
           provider,
@@ -91,7 +92,7 @@ async function discoverProvider({
     },
   )
   const { jwks_uri, issuer: name } = configuration.serverMetadata()
-  if (jwks_uri === undefined) throw new Error('The identity provider names no keys')
+  if (jwks_uri === undefined) throw new Error('The identity provider publishes no jwks_uri')
   const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: PROVIDER_TIMEOUT_S * 1000 })
   return { configuration, issuer: name, keys }
 }
@@ -119,7 +120,7 @@ function toExternalIdentity(
   { issuer }: DiscoveredProvider,
 ): ExternalIdentity {
   if (email_verified !== true || typeof email !== 'string')
-    throw identityRefusedError('The provider has not verified the e-mail address.')
+    throw identityRefusedError('The identity provider has not verified the e-mail address.')
   return { issuer, subject: String(sub), email: email.toLowerCase() }
 }
 
@@ -133,12 +134,12 @@ async function translateProviderErrors(work: () => Promise<ExternalIdentity>): P
   } catch (error) {
     if (error instanceof ServiceError) throw error
     if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
-      throw identityRefusedError('The provider does not accept the code.', error)
+      throw identityRefusedError('The identity provider rejects the authorization code.', error)
     const unreachable = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid
     if (error instanceof errors.JOSEError && !unreachable)
       throw identityRefusedError('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {
-      detail: 'The external identity provider does not answer.',
+      detail: 'The identity provider does not respond.',
       retryAfter: 30,
       cause: error,
     })

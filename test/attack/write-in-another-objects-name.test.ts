@@ -53,7 +53,7 @@ describe('attack: a write in the name of another object', () => {
         assertError(
           await createClassClient(attacker).put(name, id, { ...named, ...change }),
           142,
-          'objectId may not be changed',
+          'objectId cannot be changed',
         )
       assert.deepEqual(await stored(), before)
       await createClassClient(attacker)

@@ -154,7 +154,7 @@ describe('validation of an update', () => {
     const { violations } = updateFaults('CarePlan', plan, ['ehrId', 'state', 'status', 'language'])
     assert.equal(
       formatViolations(violations),
-      'ehrId may not be changed; state is not a known property; language may not be changed',
+      'ehrId cannot be changed; state is not a known property; language cannot be changed',
     )
   })
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import type { TSchema } from '@sinclair/typebox'
 import { CLASS_NAMES, classKindOf, classKinds } from '../../records/kinds.ts'
+import { createValidator } from '../../schemas/validation/validators.ts'
 import { formatViolations } from '../../schemas/validation/violations.ts'
 
 interface Node {
@@ -59,6 +61,30 @@ describe('schemas', () => {
       'colour is not a known property; position must be one of standing, sitting, reclining, lying; ' +
         'systolic must be a number; timestamp must be {"__type":"Date","iso":"<time in UTC>"}',
     )
+  })
+
+  it('report a broken keyword in words', () => {
+    const broken: [object, unknown, string][] = [
+      [{ type: 'number', minimum: 3 }, 2, 'must be at least 3'],
+      [{ type: 'number', exclusiveMaximum: 3 }, 3, 'must be less than 3'],
+      [{ const: true }, false, 'must be true'],
+      [{ type: 'array', minItems: 1 }, [], 'must have at least 1 item'],
+      [
+        { type: 'array', uniqueItems: true },
+        ['a', 'b', 'a'],
+        'must not contain the same item twice (items 0 and 2)',
+      ],
+      [
+        { oneOf: [{ minimum: 1 }, { minimum: 2 }], type: 'number' },
+        3,
+        'must have exactly one of the allowed forms',
+      ],
+    ]
+    for (const [schema, value, message] of broken)
+      assert.deepEqual(
+        createValidator(schema as TSchema)(value).map((violation) => violation.message),
+        [message],
+      )
   })
 
   it('report a malformed Date once', () => {

@@ -67,7 +67,7 @@ export async function beforeUpdate(
   await writeWithDerived(family, kind, caller, { transition, changed, version: stored.version })
 }
 
-const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'may not be changed' }
+const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'cannot be changed' }
 
 /** Writes dependent fields together, including derived ones. */
 function setDependentFields(

@@ -9,9 +9,6 @@ export interface Token {
   to: number
 }
 
-/** Maximum length of a query; longer ones come from programs that should ask for less. */
-const MAX_QUERY_LENGTH = 64 * 1024
-
 const SPACE_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
 
 /** The order matters: a longer token comes before a shorter one with the same beginning. */
@@ -31,8 +28,6 @@ const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, 
 
 /** @throws TextSyntaxError where no token begins */
 export function tokenize(text: string): Token[] {
-  if (text.length > MAX_QUERY_LENGTH)
-    throw new TextSyntaxError(MAX_QUERY_LENGTH, `a query has at most ${MAX_QUERY_LENGTH} characters`)
   const tokens: Token[] = []
   let at = skipSpace(text, 0)
   while (at < text.length) {
@@ -52,7 +47,7 @@ function readToken(text: string, at: number): Token {
   const first = text[at] as string
   if (first === "'" || first === '"') return readString(text, at)
   if (first === '{' && text[skipSpace(text, at + 1)] === '/')
-    throw new TextSyntaxError(at, 'regular expressions are not offered: expected =, !=, <, <=, > or >=')
+    throw new TextSyntaxError(at, 'regular expressions are not supported: use =, !=, <, <=, > or >=')
   for (const [kind, pattern] of TOKEN_PATTERNS) {
     pattern.lastIndex = at
     const found = pattern.exec(text)?.[0]
@@ -61,8 +56,8 @@ function readToken(text: string, at: number): Token {
     return { kind, text: told, at, to: at + found.length }
   }
   if (text.startsWith('://', at))
-    throw new TextSyntaxError(at, 'URIs are not offered: expected the codes themselves')
-  throw new TextSyntaxError(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
+    throw new TextSyntaxError(at, 'URIs of terminologies are not supported: list the codes')
+  throw new TextSyntaxError(at, `the character ${JSON.stringify(first)} is not allowed here`)
 }
 
 const ESCAPE_SEQUENCES: Readonly<Record<string, string>> = {
@@ -94,5 +89,5 @@ function readString(text: string, at: number): Token {
       i += 4
     } else parts.push(ESCAPE_SEQUENCES[next] ?? `\\${next}`)
   }
-  throw new TextSyntaxError(at, `the string that begins here never ends: expected ${quote}`)
+  throw new TextSyntaxError(at, `the string that begins here does not end: expected ${quote}`)
 }

@@ -44,7 +44,7 @@ function parseMatchesValues(reader: TokenReader): Constant[] {
 }
 
 function refuseTerminology(reader: TokenReader): never {
-  throw new TextSyntaxError(reader.peek().at, 'TERMINOLOGY is not offered: expected the codes themselves')
+  throw new TextSyntaxError(reader.peek().at, 'TERMINOLOGY is not supported: list the codes')
 }
 
 /** The permitted number of arguments of each function. */
@@ -81,7 +81,7 @@ function parseFunctionCall(reader: TokenReader): FunctionCall {
   const name = text.toUpperCase()
   if (name === 'TERMINOLOGY') refuseTerminology(reader)
   const arity = kind === 'word' ? FUNCTION_ARITIES[name] : undefined
-  if (arity === undefined) reader.fail('a function that there is')
+  if (arity === undefined) reader.fail(`one of the functions ${Object.keys(FUNCTION_ARITIES).join(', ')}`)
   reader.take()
   reader.expect('(')
   const given = reader.isSymbol(')')
@@ -92,7 +92,7 @@ function parseFunctionCall(reader: TokenReader): FunctionCall {
   if (given.length < least || given.length > most)
     throw new TextSyntaxError(
       at,
-      `expected ${least === most ? least : `${least} to ${most}`} arguments of ${name}`,
+      `${name} needs ${least === most ? least : `${least} to ${most}`} arguments, not ${given.length}`,
     )
   return { kind: 'call', name, arguments: given, at }
 }

@@ -87,7 +87,7 @@ function parsePredicateComparison(reader: TokenReader): Predicate {
   if (reader.isWord('MATCHES'))
     throw new TextSyntaxError(
       reader.peek().at,
-      'regular expressions are not offered: expected =, !=, <, <=, > or >=',
+      'regular expressions are not supported: use =, !=, <, <=, > or >=',
     )
   const compared = parseOperator(reader)
   const { kind, text, at } = reader.peek()

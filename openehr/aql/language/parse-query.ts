@@ -16,19 +16,22 @@ export function parseQuery(text: string): AqlQuery {
   reader.expect('SELECT')
   const distinct = reader.word('DISTINCT')
   if (reader.isWord('TOP') && reader.peek(1).kind === 'number')
-    throw new TextSyntaxError(reader.peek().at, 'TOP is not offered: expected LIMIT at the end')
+    throw new TextSyntaxError(reader.peek().at, 'TOP is not supported: use LIMIT at the end')
   const columns = reader.readList(() => parseColumn(reader))
   reader.expect('FROM')
   const from = parseContainment(reader)
   if (from.kind !== 'class')
-    throw new TextSyntaxError(from.at, 'FROM begins with one class, which CONTAINS the others')
+    throw new TextSyntaxError(from.at, 'FROM must begin with one class, which CONTAINS the others')
   const where = reader.word('WHERE') ? parseCondition(reader) : undefined
   const orderBy = parseOrderBy(reader)
   const limits = parseLimits(reader)
   reader.symbol(';')
   if (reader.peek().kind !== 'end') reader.fail(expectedClauses({ where, orderBy, limits }))
   if (columns.length > MAX_COLUMNS || orderBy.length > MAX_COLUMNS)
-    throw new TextSyntaxError(0, `a query has at most ${MAX_COLUMNS} columns, and paths to order by`)
+    throw new TextSyntaxError(
+      0,
+      `the columns and the paths to order by can be at most ${MAX_COLUMNS} together`,
+    )
   return { distinct, columns, from, ...(where && { where }), orderBy, ...limits }
 }
 
@@ -132,6 +135,6 @@ function parseLimits(reader: TokenReader): Pick<AqlQuery, 'limit' | 'offset'> {
   if (!reader.word('LIMIT')) return {}
   const limit = reader.readInteger('the number of rows')
   return reader.word('OFFSET')
-    ? { limit, offset: reader.readInteger('the number of rows to leave out') }
+    ? { limit, offset: reader.readInteger('the number of rows to skip') }
     : { limit }
 }

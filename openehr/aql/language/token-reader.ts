@@ -118,7 +118,7 @@ export class TokenReader {
   #number(): number {
     const token = this.take()
     const value = Number(token.text)
-    if (!Number.isFinite(value)) throw new TextSyntaxError(token.at, 'the number is too large')
+    if (!Number.isFinite(value)) throw new TextSyntaxError(token.at, 'this number is too large')
     return value
   }
 

@@ -13,7 +13,7 @@ export class MemoryBudget {
     if (this.#usedBytes > MAX_MEMORY_BYTES)
       throw new ServiceError('DeadlineExceeded', {
         detail:
-          'The query has to keep more than 64 MB at once: narrow it, select less, or ask for fewer rows with fetch.',
+          'The query needs more than 64 MB of memory. Narrow it, select fewer columns, or ask for fewer rows with fetch.',
       })
   }
 

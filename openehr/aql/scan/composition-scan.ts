@@ -125,7 +125,6 @@ export function requireEhrFitsInMemory(held: readonly ParseDocument[]): void {
   const size = held.reduce((sum, { json }) => sum + String(json ?? '').length, 0)
   if (size > MAX_EHR_JSON_LENGTH)
     throw new ServiceError('DeadlineExceeded', {
-      detail:
-        'An EHR has more compositions than can be combined with each other: name their archetypes in FROM.',
+      detail: 'An EHR has too many compositions for this combination. Name their archetypes in FROM.',
     })
 }

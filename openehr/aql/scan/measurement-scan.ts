@@ -154,8 +154,7 @@ export async function scanMeasurementsByEhr(
       count += documents.length
       if (count > MAX_MEASUREMENTS_IN_MEMORY)
         throw new ServiceError('DeadlineExceeded', {
-          detail:
-            'There are more measurements than can be combined with each other: name their archetypes in FROM.',
+          detail: 'The query combines too many measurements. Name their archetypes in FROM.',
         })
       const known = held.get(one.ehrId)
       if (known) known.push(...documents)

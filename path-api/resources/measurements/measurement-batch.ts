@@ -100,8 +100,6 @@ export function toItemOutcome(
 function itemViolations({ error, violations }: ServiceError): readonly Violation[] {
   if (error !== 'NotFound' && error !== 'Forbidden') return violations
   const message =
-    error === 'NotFound'
-      ? 'names no care plan of this EHR'
-      : 'names a care plan that the caller may only read'
+    error === 'NotFound' ? 'must be a care plan of this EHR' : 'must be a care plan that the caller can write'
   return [{ path: 'carePlanId', code: errorCode(error), message }]
 }

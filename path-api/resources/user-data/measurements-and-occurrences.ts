@@ -92,12 +92,14 @@ function aggregationViolations({
   if (aggregate === undefined)
     return timeZone === undefined
       ? []
-      : [{ path: 'timeZone', code: 'aggregate', message: 'is for sums: `aggregate`' }]
+      : [{ path: 'timeZone', code: 'aggregate', message: 'can be used together with aggregate only' }]
   return [
     ...(dataType === undefined
-      ? [{ path: 'dataType', code: 'required', message: 'is required with `aggregate`' }]
+      ? [{ path: 'dataType', code: 'required', message: 'is required together with aggregate' }]
       : []),
-    ...(device === undefined ? [] : [{ path: 'device', code: 'aggregate', message: 'is not for sums' }]),
+    ...(device === undefined
+      ? []
+      : [{ path: 'device', code: 'aggregate', message: 'cannot be used together with aggregate' }]),
   ]
 }
 

@@ -126,7 +126,8 @@ export class Administrators {
 
   async #requireAccount(email: string): Promise<Account> {
     const account = await this.#findAccount(email)
-    if (!account) throw new ServiceError('NotFound', { detail: `${email} has no account.` })
+    if (!account)
+      throw new ServiceError('NotFound', { detail: `There is no account with the address ${email}.` })
     return account
   }
 }

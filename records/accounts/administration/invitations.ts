@@ -56,7 +56,9 @@ export class Invitations {
     const user = await usersOf(database.db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')
     if (accountStateOf(user) !== 'ACTIVATION_PENDING') {
-      throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
+      throw new ServiceError('Conflict', {
+        detail: 'Only an account that waits for its activation can be invited.',
+      })
     }
     const { email, language, termsVersion } = user
     if (user.invitedAt)

@@ -69,7 +69,7 @@ export const usernameViolations = (username: string | undefined, email: string):
         {
           path: 'username',
           code: 'foreign-address',
-          message: 'must be the e-mail address of the account, or no address',
+          message: 'must not look like an e-mail address, unless it is that of the account',
         },
       ]
     : []

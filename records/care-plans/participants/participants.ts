@@ -300,15 +300,15 @@ export class Participants {
 const isSubjectViolation: Violation = {
   path: 'mvUid',
   code: 'subject',
-  message: 'is the subject of the EHR, who always takes part in its care plans',
+  message: 'is the subject of the EHR, who has access to all its care plans already',
 }
 const notAcceptedViolation: Violation = {
   path: 'mvUid',
   code: 'pending',
-  message: 'cannot take part before the subject of the EHR has accepted it',
+  message: 'cannot be added before the subject of the EHR has accepted it',
 }
 const noUserViolation: Violation = { path: 'mvUid', code: 'user', message: 'must be a user of this service' }
-const anotherUserViolation: Violation = { path: 'mvUid', code: 'fixed', message: 'may not be changed' }
+const anotherUserViolation: Violation = { path: 'mvUid', code: 'fixed', message: 'cannot be changed' }
 const alreadyParticipatingViolation: Violation = {
   path: 'mvUid',
   code: 'twice',
@@ -317,5 +317,5 @@ const alreadyParticipatingViolation: Violation = {
 const archivedViolation: Violation = {
   path: 'status',
   code: 'archived',
-  message: 'cannot be changed: it is archived; add the participant again',
+  message: 'cannot be changed because it is archived. Add the participant again',
 }

@@ -79,7 +79,7 @@ function duplicateIdFaults(sources: readonly JsonFile[]): string[] {
     const { id } = Object(content) as { id?: unknown }
     const other = first.get(id)
     if (id !== undefined && other === undefined) first.set(id, name)
-    return other === undefined ? [] : [`${name}: has the same id as ${other}`]
+    return other === undefined ? [] : [`${name}: id is the same as in ${other}`]
   })
 }
 

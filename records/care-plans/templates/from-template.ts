@@ -26,7 +26,7 @@ function addDays(start: string, days: number): string {
 const tooLateViolation: Violation = {
   path: 'startDate',
   code: 'date',
-  message: 'must let the plan end by the year 9999',
+  message: 'must be early enough for the plan to end by the year 9999',
 }
 
 /**

@@ -56,7 +56,7 @@ export const createPlanFillingJob =
   async ({ id, ehrId, by, details }, { runStep: one, runLastStep: last }) => {
     const { templateId, use, today, invited } = details as PlanFillingDetails
     const template = templates.get(templateId, use.language)
-    if (!template) throw new Error(`The template ${templateId} is not there any more.`)
+    if (!template) throw new Error(`The template ${templateId} does not exist any more.`)
     const caller = { ...by, roles: [], unrestricted: true } as const
     const contents = buildGoalsAndTasks(
       instantiateTemplate(template, use, today).goals,

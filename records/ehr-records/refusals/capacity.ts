@@ -41,6 +41,6 @@ async function capacityViolations(
   if ((await documents.countDocuments(siblings, { limit: most.count, ...options })) < most.count) return []
   if (id !== undefined && (await documents.findOne({ _id: String(id), ...siblings }, options))) return []
   const container = most.of === 'carePlanId' ? 'care plan' : 'goal'
-  const message = `names a ${container} that already has ${most.count} ${noun}s, the maximum`
+  const message = `must be another ${container}: this one already has ${most.count} ${noun}s, the maximum`
   return [{ path: most.of, code: 'full', message }]
 }

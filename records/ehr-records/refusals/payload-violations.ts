@@ -27,10 +27,14 @@ export function payloadViolations(payload: unknown, name = 'payload'): Violation
           found.push({
             path: `${path}.${key}`,
             code: 'key',
-            message: 'must not contain $ or ., nor be __proto__',
+            message: 'must not contain $ or . and must not be __proto__',
           })
         if (key === '__op' || (key === '__type' && inner === 'Object'))
-          found.push({ path, code: 'object', message: 'must not be an operation or a Parse object' })
+          found.push({
+            path,
+            code: 'object',
+            message: 'must not be an operation (__op) or a Parse object (__type)',
+          })
         return [`${path}.${key}`, inner]
       }),
     )

@@ -104,5 +104,5 @@ async function findUndeletedEhrs(
 const tooManyEhrsViolation = {
   path: 'subjectId',
   code: 'full',
-  message: `cannot have another EHR: an account makes ${MAX_EHRS_PER_CREATOR} at most, and those that it made are still there`,
+  message: `cannot get another EHR: the account has already created ${MAX_EHRS_PER_CREATOR} EHRs, the maximum`,
 }

@@ -42,7 +42,7 @@ export function deanonymizationViolations(
     {
       path: 'anonymous',
       code: 'reserved',
-      message: 'must stay true: only those who write the EHR may name the person',
+      message: 'must stay true because only users who can write the EHR can reveal the person',
     },
   ]
 }

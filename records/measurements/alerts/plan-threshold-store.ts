@@ -40,7 +40,11 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
     const found = Object.entries(value).map(async ([path, thresholds]) => {
       if (thresholds === undefined) return []
       const rules = this.#checks.get(path) ?? (await this.#checkOfType(path))
-      return rules?.(thresholds) ?? [{ path, code: 'unknown', message: 'is not a kind of measurement' }]
+      return (
+        rules?.(thresholds) ?? [
+          { path, code: 'unknown', message: 'is not a kind of measurement with thresholds' },
+        ]
+      )
     })
     requireNoViolations((await Promise.all(found)).flat())
     return super.save(caller, place, value, options)

@@ -41,7 +41,9 @@ export function createThresholdCheck(thresholded: ThresholdTarget, path = ''): T
 const unknownPresetViolation = (published: readonly string[]): Violation => ({
   ...{ path: '', code: 'enum' },
   message:
-    published.length > 0 ? `must be one of ${published.join(', ')}` : 'must be limits, or a set with bands',
+    published.length > 0
+      ? `must be one of ${published.join(', ')}`
+      : 'must be limits or a set with bands, because there are no presets',
 })
 
 const unknownFormViolation: Violation = {
@@ -81,7 +83,7 @@ function limitViolations(thresholded: ThresholdTarget, limits: ValidPart<Persona
   const idle = names.flatMap((name): Violation[] => {
     const [min, max] = rangeInUnit(thresholded, name, limits.unit)
     const { [`${name}Low` as const]: low = 0, [`${name}High` as const]: high = max } = limits
-    const message = `must be such that a value can lie beyond it: ${roundTo(min, 2)} to ${roundTo(max, 2)} ${limits.unit}`
+    const message = `must be between ${roundTo(min, 2)} and ${roundTo(max, 2)} ${limits.unit}, so that a value can exceed it`
     return [
       ...(low > 0 && low < min ? [{ path: `${name}Low`, code: 'idle', message }] : []),
       ...(high > max ? [{ path: `${name}High`, code: 'idle', message }] : []),
@@ -136,10 +138,14 @@ function bandViolations(
 ): Violation[] {
   const { names } = thresholded
   const bounded = names.filter((name) => band[name] !== undefined)
-  if (bounded.length === 0) return [{ path, code: 'empty', message: `must bound ${names.join(' or ')}` }]
-  return bounded
-    .filter((name) => isImpossible(band[name] as Bounds, rangeInUnit(thresholded, name, unit)))
-    .map((name) => ({ path: `${path}.${name}`, code: 'impossible', message: 'must leave room for a value' }))
+  if (bounded.length === 0)
+    return [{ path, code: 'empty', message: `must have a bound for ${names.join(' or ')}` }]
+  return bounded.flatMap((name): Violation[] => {
+    const range = rangeInUnit(thresholded, name, unit)
+    if (!isImpossible(band[name] as Bounds, range)) return []
+    const message = `must allow at least one value from ${range.map((end) => roundTo(end, 2)).join(' to ')}`
+    return [{ path: `${path}.${name}`, code: 'impossible', message }]
+  })
 }
 
 /** Whether the bounds exclude every possible value. */

@@ -53,7 +53,7 @@ export const compositionId = derivedField(
 export function refuseChangeOfMember({ compositionId }: Values): void {
   if (compositionId === undefined) return
   throw new ServiceError('Conflict', {
-    detail: `The composition ${compositionId} holds this measurement: it is changed and removed with that, see composition/${compositionId} of the EHR.`,
+    detail: `This measurement is part of a composition. Change or delete it there: composition/${compositionId} of the EHR.`,
   })
 }
 

@@ -115,7 +115,7 @@ export const Hads = defineMeasurement({
     missing: (values) => (isPresent(values, 'optionIndex') ? [] : ['answers']),
     violations: (values) =>
       isPresent(values, 'answers') && isPresent(values, 'optionIndex')
-        ? [{ path: 'optionIndex', code: 'twice', message: 'must be absent when there are answers' }]
+        ? [{ path: 'optionIndex', code: 'twice', message: 'must be left out when answers are given' }]
         : [],
     derived: (values) => {
       const counted = hadsAnswersOf(values)

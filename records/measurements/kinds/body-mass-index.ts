@@ -52,7 +52,13 @@ export const BodyMassIndex = defineMeasurement({
     },
     violations: (values, changed) => [
       ...(isPresent(values, 'weight') && changed.includes('bmi') && isPresent(values, 'bmi')
-        ? [{ path: 'bmi', code: 'calculated', message: 'must be absent: it follows from weight and height' }]
+        ? [
+            {
+              path: 'bmi',
+              code: 'calculated',
+              message: 'must be left out because it is calculated from weight and height',
+            },
+          ]
         : []),
       ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(values) ?? values.bmi, 'kg/m2'),
     ],

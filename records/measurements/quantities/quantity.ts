@@ -56,7 +56,7 @@ export function quantityViolations(
     return [{ path: unitProperty, code: 'unit', message: `must be one of ${unitNames(kind).join(', ')}` }]
   const converted = toOwnUnit(quantity, sent, unitName)
   if (converted === undefined || isWithinRange(converted, hard)) return []
-  return [{ path: name, code: 'range', message: `must lie between ${hard[0]} and ${hard[1]} ${unit}` }]
+  return [{ path: name, code: 'range', message: `must be from ${hard[0]} to ${hard[1]} ${unit}` }]
 }
 
 /** The warnings about a valid but unusual quantity. */

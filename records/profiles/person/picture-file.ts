@@ -60,7 +60,7 @@ export async function cleanPicture(bytes: Buffer): Promise<PictureFile> {
     const { data, info } = await encode(fitting).toBuffer({ resolveWithObject: true })
     return { type, width: info.width, height: info.height, bytes: data }
   } catch (cause) {
-    const message = `must be a whole picture of at most ${MAX_PIXELS / 1e6} million pixels`
+    const message = `must be a complete picture of at most ${MAX_PIXELS / 1e6} million pixels`
     throw new ServiceError('RuleViolated', { violations: [{ path: '', code: 'picture', message }], cause })
   }
 }

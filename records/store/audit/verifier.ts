@@ -169,7 +169,7 @@ async function verifyChains(
 async function verifyScopes(db: Db): Promise<void> {
   for await (const { _id, ehrIds } of auditScopeCollection(db).find())
     if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
-      throw new ChainFault(_id, 'its EHRs were changed')
+      throw new ChainFault(_id, 'the list of its EHRs was changed')
   const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
   const known = auditScopeCollection(db)
   let last = ''
@@ -177,7 +177,7 @@ async function verifyScopes(db: Db): Promise<void> {
     if (ehrId === null || ehrId === last) continue
     last = ehrId
     if (!(await known.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
-      throw new ChainFault(_id, 'the EHRs that it is about are missing')
+      throw new ChainFault(_id, 'the list of its EHRs is missing')
   }
 }
 
@@ -186,7 +186,9 @@ async function checkForm<T>(at: string, check: () => T | Promise<T>): Promise<T>
   try {
     return await check()
   } catch (error) {
-    throw error instanceof TypeError ? new ChainFault(at, 'the service writes nothing of this form') : error
+    throw error instanceof TypeError
+      ? new ChainFault(at, 'the entry has a form that the service does not write')
+      : error
   }
 }
 

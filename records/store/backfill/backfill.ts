@@ -32,7 +32,7 @@ export interface BackfillProgress {
 /** Refuses to start on data that this version of the service might damage. */
 export const newerDataError = (): Error =>
   new Error(
-    'The database holds data of a newer version of this service: start that one, or restore a backup from before',
+    'The database contains data of a newer version of this service. Start that version, or restore an older backup.',
   )
 
 /** No Parse class can have a name with a dot. */

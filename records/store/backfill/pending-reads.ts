@@ -31,7 +31,7 @@ function requireDerivedFields(backfill: Backfill, name: string, query: unknown):
   const pending = backfill.pendingIn(name)
   if ((pending && hasDerivedField(query, pending)) || hasPendingJoin(query, backfill))
     throw new ServiceError('Unavailable', {
-      detail: 'Data of an earlier version of this service is being prepared for queries.',
+      detail: 'Data of an earlier version of the service is still being prepared for queries.',
       retryAfter: RETRY_AFTER_S,
     })
 }

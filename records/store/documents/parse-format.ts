@@ -65,7 +65,7 @@ const identity: Converter = (value) => value
 function parseDate(value: unknown): Date {
   const time = new Date(value as string)
   if (!Number.isNaN(time.getTime())) return time
-  throw new RangeError('must be a moment that exists')
+  throw new RangeError('must be a valid time')
 }
 
 const DATE_TIME_CONVERSION: Conversion = { store: parseDate, load: (value) => (value as Date).toISOString() }
@@ -108,7 +108,7 @@ function unionConversion(branches: TSchema[]): Conversion {
   const conversions = branches.filter((branch) => branch.type !== 'null').map(conversionOf)
   if (!conversions.some(Boolean)) return undefined
   if (conversions.length === 1) return conversions[0]
-  throw new TypeError('A union that holds dates cannot be told apart in storage, except one with null.')
+  throw new TypeError('A union with dates is ambiguous in storage, except with null.')
 }
 
 function arrayConversion(items: TSchema): Conversion {
@@ -193,7 +193,7 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
     keys: new Set([...fields.values()].map((field) => field.key)),
     field(name) {
       const field = METADATA_FIELDS[name] ?? fields.get(name)
-      if (!field) throw new TypeError(`There is no field ${name}.`)
+      if (!field) throw new TypeError(`The schema has no field ${name}.`)
       return field
     },
     toStored(record, before) {
@@ -241,7 +241,7 @@ export function toStoredPermissions({
   write,
 }: Permissions): Pick<ParseDocument, '_rperm' | '_wperm' | '_acl'> {
   if (!Array.isArray(read) || !Array.isArray(write)) {
-    throw new TypeError('A record without its readers and writers would be public: not written.')
+    throw new TypeError('A record without readers and writers would be public, so it is not written.')
   }
   const acl: ParseDocument['_acl'] = {}
   for (const who of read) acl[who] = { r: true }

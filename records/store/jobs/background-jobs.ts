@@ -74,7 +74,7 @@ export class JobRunner implements BackgroundJobs {
   ): Promise<PeriodicTask> {
     this.#runHandler = async (work) => {
       const job = jobs[work.job]
-      if (!job) throw new TypeError(`Nobody knows how to ${work.job}.`)
+      if (!job) throw new TypeError(`No handler is registered for the job ${work.job}.`)
       await job(work, this.#createSteps(records, work)).catch((fault) => {
         if (!(fault instanceof LeaseLost)) onFault(fault)
         throw fault

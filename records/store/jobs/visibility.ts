@@ -31,7 +31,11 @@ async function waitForJobs(
 ): Promise<void> {
   if (session?.inTransaction())
     throw new MongoServerError({
-      ...{ message: 'Work is under way', code: 112, errorLabels: ['TransientTransactionError'] },
+      ...{
+        message: 'A background job is still changing this record',
+        code: 112,
+        errorLabels: ['TransientTransactionError'],
+      },
     })
   for (const id of ids)
     if (!(await underWay.waitUntilDone(id, READ_WAIT_TIMEOUT_MS))) throw unavailableError()

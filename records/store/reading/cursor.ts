@@ -36,7 +36,13 @@ export function decodeCursor(list: string, cursor: string): CursorPosition {
 
 export const invalidCursorError = () =>
   new ServiceError('MalformedRequest', {
-    violations: [{ path: 'cursor', code: 'cursor', message: 'must be one that this list has returned' }],
+    violations: [
+      {
+        path: 'cursor',
+        code: 'cursor',
+        message: 'is not valid for this list. Use page.next of the previous page',
+      },
+    ],
   })
 
 function isSortableValue(value: unknown): value is CursorPosition['value'] {

@@ -76,7 +76,7 @@ function toMongoOperators(
   for (const [name, operand] of Object.entries(condition)) {
     if (operand === undefined) continue
     if (name === 'starting') return wordPrefixCondition(operand as string[])
-    if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
+    if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot be filtered by ${name}.`)
     query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)
       ? operand.map(value)
       : value(operand)

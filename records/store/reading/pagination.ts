@@ -99,7 +99,7 @@ export async function readPage<T>(
   const name = order === shape.order ? shape.name : `${shape.name}.${order}`
   const filters = either.map((one) => ({ ...where, ...one }))
   const missing = by.filter((field) => filters.some((one) => one[field as keyof Where<T>] === undefined))
-  if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
+  if (missing.length > 0) throw new TypeError(`The list ${name} needs ${missing.join(', ')}.`)
   const field = format.field(sort)
   const from = query.cursor === undefined ? undefined : decodeListCursor(name, field, query.cursor)
   const direction = (order === 'asc') === !from?.isBackward ? 1 : -1

@@ -157,7 +157,9 @@ export class BatchWriter {
     await this.#updateParents(tx, entered)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
-      throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
+      throw new ServiceError('Conflict', {
+        detail: 'Another request changed the record at the same time. Read it again and retry.',
+      })
     }
     for (const decision of decisions) {
       changes.push(...decision.changes)
@@ -180,7 +182,9 @@ export class BatchWriter {
       const ids = [...new Set(held.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
       const there = documentCollection(this.#context, name).find({ _id: { $in: ids } }, { session })
       if ((await there.project({ _id: 1 }).toArray()).length < ids.length)
-        throw new ServiceError('Conflict', { detail: 'What it is registered in has been removed.' })
+        throw new ServiceError('Conflict', {
+          detail: 'The EHR, care plan or goal of this record was deleted.',
+        })
     }
   }
 

@@ -86,7 +86,9 @@ async function writeToCollection(
   if (operations.length === 0) return []
   const done = await companions.bulkWrite(operations, { session: tx.session, ordered: false })
   if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
-    throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
+    throw new ServiceError('Conflict', {
+      detail: 'Another request changed the record at the same time. Read it again and retry.',
+    })
   tx.changes.push(...follows.flatMap(({ changes }) => changes))
   tx.accesses.push(...follows.flatMap(({ accesses }) => accesses))
   return follows.flatMap(({ derivedWrites: following = [] }) => following)

@@ -51,7 +51,7 @@ describe('Custom', () => {
     assert.deepEqual((await createClassClient(owner).get('Custom', objectId)).body.payload, { c: 3, d: 4 })
     assert.equal((await put('Custom', objectId, { 'payload.d.e': 4 })).status, 400)
     assert.equal((await put('Custom', objectId, { 'payload.d': null })).status, 400)
-    assertError(await put('Custom', objectId, { ehrId: 'other' }), 142, 'ehrId may not be changed')
+    assertError(await put('Custom', objectId, { ehrId: 'other' }), 142, 'ehrId cannot be changed')
   })
 
   it('refuses payloads that are not objects or could inject query operators', async () => {

@@ -150,7 +150,7 @@ describe('Ehr', () => {
   it('keeps its subject', async () => {
     const ehrId = await ehrOf(owner)
     const { put } = createClassClient(owner)
-    assertError(await put('Ehr', ehrId, { subjectId: stranger.mvUid }), 142, 'subjectId may not be changed')
+    assertError(await put('Ehr', ehrId, { subjectId: stranger.mvUid }), 142, 'subjectId cannot be changed')
     assertError(await put('Ehr', ehrId, { ACL: { '*': { read: true } }, subjectId: 'x' }), 142)
     const { body } = await put('Ehr', ehrId, { ACL: { '*': { read: true } } }).expect(200)
     assert.equal(body.ACL['*'], undefined)

@@ -46,8 +46,8 @@ describe('Event', () => {
     const { body } = await get('Event', objectId).expect(200)
     assert.deepEqual([body.last, body.participantIds], [parseDate('2026-03-02T08:29:59.999Z'), []])
     assertError(await put('Event', objectId, { end: parseDate('2026-01-01T00:00:00.000Z') }), 142, /^end /)
-    assertError(await put('Event', objectId, { last: start }), 142, 'last may not be changed')
-    assertError(await put('Event', objectId, { carePlanId: 'other' }), 142, 'carePlanId may not be changed')
+    assertError(await put('Event', objectId, { last: start }), 142, 'last cannot be changed')
+    assertError(await put('Event', objectId, { carePlanId: 'other' }), 142, 'carePlanId cannot be changed')
   })
 
   it('reports all violations', async () => {

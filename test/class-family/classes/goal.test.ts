@@ -84,7 +84,7 @@ describe('Goal', () => {
     assertError(
       await createClassClient(owner).put('Goal', objectId, { carePlanId }),
       142,
-      'carePlanId may not be changed',
+      'carePlanId cannot be changed',
     )
     assertError(await createClassClient(stranger).put('Goal', objectId, { name: 'x' }), 101)
   })

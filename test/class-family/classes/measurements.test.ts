@@ -252,7 +252,7 @@ describe('measurements', () => {
       assertError(
         await createClassClient(owner).post('BodyTemperature', sent),
         142,
-        'temperature must lie between 20 and 46 Cel',
+        'temperature must be from 20 to 46 Cel',
       )
     })
 

@@ -65,7 +65,7 @@ describe('Task', () => {
     assertError(await put('Task', body.objectId, { status: 'CANCELLED' }), 142)
     assertError(await put('Task', body.objectId, { goalId: context.goalId }), 142)
     await put('Goal', goalId, { status: 'COMPLETED' }).expect(200)
-    assertError(await post('Task', task), 142, 'goalId names a goal that is closed')
+    assertError(await post('Task', task), 142, 'goalId must not be a closed goal')
   })
 
   it('is deleted with its goal', async () => {
@@ -99,7 +99,11 @@ describe('Task', () => {
     }
     const task = { ...plan, goalId, name: 'x' }
     await copies('Task', (await createClassClient(owner).post('Task', task).expect(201)).body.objectId)
-    await assertOneFits('Task', task, 'goalId names a goal that already has 100 tasks, the maximum')
+    await assertOneFits(
+      'Task',
+      task,
+      'goalId must be another goal: this one already has 100 tasks, the maximum',
+    )
     await copies('Goal', goalId)
     await assertOneFits('Goal', { ...plan, name: 'x' }, /already has 100 goals/)
   })

@@ -49,7 +49,7 @@ describe('functions', () => {
       'colour is not a known property; weight must be a number',
     )
     const swapped = { weight: 178, weightUnit: 'kg', height: 72, heightUnit: 'cm' }
-    assertError(await callFunction(user, 'bmi', swapped), 142, 'bmi must lie between 5 and 200 kg/m2')
+    assertError(await callFunction(user, 'bmi', swapped), 142, 'bmi must be from 5 to 200 kg/m2')
     const acq = { version: 4, answers: [7, 1, 'x'] }
     const answer = await callFunction(user, 'acq', acq)
     assertError(answer, 142)

@@ -188,7 +188,7 @@ describe('care plans', () => {
       assertProblem(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
       const translated = await put({ name: 'x', language: 'nl' })
       assert.deepEqual(assertProblem(translated, 422, 'rule-violated'), ['fixed'])
-      const fixed = { path: 'body.language', code: 'fixed', message: 'language may not be changed.' }
+      const fixed = { path: 'body.language', code: 'fixed', message: 'language cannot be changed.' }
       assert.deepEqual(translated.body.errors, [fixed])
       assert.equal(
         assertStatus(await put({ name: 'x', status: 'CANCELLED', outcome: 'Moved' })).status,

@@ -172,10 +172,10 @@ describe('care-plan templates', () => {
         (error: Error) => {
           assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
-          assert.match(error.message, /c\.json: is no JSON/)
+          assert.match(error.message, /c\.json: is not valid JSON/)
           assert.match(
             error.message,
-            /CARE_PLAN_TEMPLATES\/d\.json: has the same id as CARE_PLAN_TEMPLATES\/a\.json/,
+            /CARE_PLAN_TEMPLATES\/d\.json: id is the same as in CARE_PLAN_TEMPLATES\/a\.json/,
           )
           assert.match(error.message, /e\.json: cannot be read/)
           return true

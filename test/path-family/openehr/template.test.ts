@@ -315,11 +315,11 @@ describe('archetypes in ADL', () => {
         10,
         /expected a range such as 0\.\.1/,
       ],
-      ['{ data matches { "never } }', 9, /never ends: expected "/],
+      ['{ data matches { "never } }', 9, /does not end: expected "/],
       [
         '{ data matches { allow_archetype CLUSTER[at1] matches { include x matches {/never} } } }',
         9,
-        /never ends: expected \//,
+        /does not end: expected \//,
       ],
       ['{ data matches { C_DV_QUANTITY < list = < [1] = <1> > } }', 9, /expected a name or >/],
       [around('use_node CLUSTER /data[at0077]'), 9, /expected the path of a node/],

@@ -148,7 +148,7 @@ describe('questionnaires', () => {
       const sent = { carePlanId, timestamp: parseDate(timestamp), ...object, ...body }
       assertError(await byClass(patient).post(name, { ...sent, ...score }), 142, /must not be set by clients/)
       const { objectId } = (await byClass(patient).post(name, sent).expect(201)).body
-      assertError(await byClass(patient).put(name, objectId, score), 142, /may not be changed/)
+      assertError(await byClass(patient).put(name, objectId, score), 142, /cannot be changed/)
     }
     assertProblem(
       await send('acq', { version: 5, answers: [1, 1, 1, 1, 1], change: null }),
@@ -211,7 +211,7 @@ describe('questionnaires', () => {
     assertError(
       await post('Hads', { ...place, answers: HADS, optionIndex: HADS }),
       142,
-      /optionIndex must be absent/,
+      /optionIndex must be left out/,
     )
     assertError(
       await post('Dsmq', { ...place, answers: full(16, 0.5) }),

@@ -153,25 +153,25 @@ describe('text packs', () => {
     const blank = itemsOf(dsmq).map((item) => (item.number === 5 ? { ...item, label: ' ' } : item))
     write('i.json', { ...withItems(dsmq, blank), language: 'de', notice: '' })
     assert.deepEqual(
-      faults().map((fault) => fault.replace('TEXT_PACKS/', '').replace(/(is no JSON).*/, '$1')),
+      faults().map((fault) => fault.replace('TEXT_PACKS/', '').replace(/(is not valid JSON).*/, '$1')),
       [
         'a.json: pages: item 3 is missing',
         'a.json: pages: item 16 is missing',
-        'a.json: pages.0.items.2.number: item 2 is there already',
+        'a.json: pages.0.items.2.number: item 2 occurs twice',
         'b.json: pages: item 14 is missing',
         'b.json: scale: option 3 is missing',
-        'b.json: scale.3.value: there is no option 4',
-        'b.json: notRequired must be absent: the HADS has no such answer',
+        'b.json: scale.3.value: option 4 does not exist',
+        'b.json: notRequired must be left out because the HADS has no such answer',
         'c.json: notice is required',
         'c.json: surprise is not a known property',
         'c.json: licensed must be a boolean',
-        'd.json: is no JSON',
-        'e.json: notRequired is required: pages.0.items.0 offers it',
+        'd.json: is not valid JSON',
+        'e.json: notRequired is required because pages.0.items.0 offers this option',
         'g.json: must be an object',
-        'h.json: is no JSON',
+        'h.json: is not valid JSON',
         'i.json: notice must not be blank',
         'i.json: pages.0.items.4.label must not be blank',
-        'f.json: is for the same questionnaire and language as TEXT_PACKS/a.json',
+        'f.json: instrument and language are the same as in TEXT_PACKS/a.json',
       ],
     )
     assert.match(faults(join(folder, 'none')).join(), /^TEXT_PACKS: cannot be read/)

@@ -88,7 +88,7 @@ describe('a user’s own data', () => {
       const read = assertStatus(await patient.call('GET', `/ehr/${patient.ehrId}/measurement/${objectId}`))
       assert.deepEqual([read.value, read.name], [value, 'Of a test'])
       const both = await createClassClient(patient).post('Measurement', { ...object, value: 1 })
-      assert.match(both.body.error, /value must be given in one field/)
+      assert.match(both.body.error, /value must be sent in exactly one field/)
     }
     const unknown = {
       dataType: 'nothing',
@@ -98,7 +98,7 @@ describe('a user’s own data', () => {
     }
     assert.match(
       (await createClassClient(patient).post('Measurement', unknown)).body.error,
-      /names no data type/,
+      /must be the name of a data type/,
     )
   })
 

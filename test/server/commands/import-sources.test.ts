@@ -121,7 +121,7 @@ describe('npm run import, for files of other programs,', function () {
     const { code, said } = await run(place, file)
     assert.equal(code, 1, said)
     assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
-      'Refused, entry 6: status must be inactive, remission or resolved: it is over.',
+      'Refused, entry 6: status must be inactive, remission or resolved for a diagnosis with an end.',
       'Refused, entry 7: name is required.',
       'Refused, entry 10: onset must be a day, such as 2026-03-01.',
       'Refused, entry 12: names no substance',

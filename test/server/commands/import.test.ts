@@ -32,7 +32,7 @@ describe('npm run import', function () {
     )
     const first = await run(place, file)
     assert.equal(first.code, 1, first.said)
-    assert.match(first.said, /Refused, line 3: weight must lie between/)
+    assert.match(first.said, /Refused, line 3: weight must be from/)
     assert.match(first.said, /Refused, line 4: timestamp must be a time with its offset/)
     assert.match(first.said, /Refused, line 6: has not as many columns/)
     assert.match(first.said, /Refused, line 7: has a quote that is never closed/)
@@ -126,7 +126,7 @@ describe('npm run import', function () {
     const { code, said } = await run(place, fileOf(points))
     assert.equal(code, 1, said)
     assert.match(said, /Refused, entry 2: The body must not be nested deeper/)
-    assert.match(said, /Refused, entry 3: .* must be a number or a text that can be stored/)
+    assert.match(said, /Refused, entry 3: .* must be a finite number, or a text of valid Unicode without NUL/)
     assert.match(said, /Stored: 2, known: 0, refused: 2/)
     const allergy = (substance: string) => ({
       resource: { resourceType: 'AllergyIntolerance', code: { text: substance } },

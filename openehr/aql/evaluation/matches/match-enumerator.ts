@@ -35,7 +35,7 @@ export class TryBudget {
 const tooManyCombinations = (): ServiceError =>
   new ServiceError('DeadlineExceeded', {
     detail:
-      'The query combines too much of what it finds: name archetypes and nodes of the classes beside each other in FROM, compare them in WHERE, or leave those out that nothing is asked of.',
+      'The query combines too many nodes. Name archetypes and nodes in FROM, compare them in WHERE, or leave out classes that you do not use.',
   })
 
 /** Enumerates the matches of a query in one EHR tree; variables that no row needs are only counted. */

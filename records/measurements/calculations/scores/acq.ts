@@ -71,13 +71,13 @@ const tooManyAnswersViolation = (version: number): Violation => ({
 const tooFewAnswersViolation = (version: number, items: number[]): Violation => ({
   path: 'answers',
   code: 'length',
-  message: `must contain ${version} items (null where there is no answer); missing: ${items.join(', ')}`,
+  message: `must contain ${version} items, null for a missing answer. Missing: items ${items.join(', ')}`,
 })
 
 const answeredTwiceViolation = (item: number, fact: string): Violation => ({
   path: fact,
   code: 'twice',
-  message: `must be absent when item ${item} has an answer`,
+  message: `must be left out when item ${item} has an answer`,
 })
 
 /**

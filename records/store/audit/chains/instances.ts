@@ -82,7 +82,7 @@ export async function registerInstance(db: Db, key: string, startedAt: Date): Pr
   const instances = auditInstanceCollection(db)
   for (;;) {
     const last = await instances.findOne({}, { sort: { _id: -1 } })
-    if (!(await isAuditKey(db, key))) throw new Error('The audit was not written with this AUDIT_KEY')
+    if (!(await isAuditKey(db, key))) throw new Error('The audit was written with another AUDIT_KEY')
     const begun = { _id: (last?._id ?? 0) + 1, startedAt, heads: [], headsAt: startedAt }
     const opening = macOfOpening(key, last?.opening ?? '', begun)
     try {
@@ -105,5 +105,5 @@ export async function signHeads(
     { _id },
     { $set: { ...heads, seal: macOfHeads(key, signed) } },
   )
-  if (matchedCount === 0) throw new Error(`The audit's record of instance ${_id} is gone.`)
+  if (matchedCount === 0) throw new Error(`The audit entry for instance ${_id} is missing.`)
 }

@@ -51,7 +51,7 @@ describe('diagnoses', () => {
     assertError(await put('Diagnosis', objectId, { status: 'relapse' }), 142, /^status must be inactive/)
     await put('Diagnosis', objectId, { status: 'relapse', resolved: null }).expect(200)
     await put('Diagnosis', objectId, { status: 'active' }).expect(200)
-    assertError(await put('Diagnosis', objectId, { words: ['x'] }), 142, 'words may not be changed')
+    assertError(await put('Diagnosis', objectId, { words: ['x'] }), 142, 'words cannot be changed')
   })
 
   it('are found by beginnings of words, ignoring case and diacritics, and by nothing else', async () => {
