@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The service and its commands as they have been built; nothing is compiled here. */
+/** Starts the compiled service and its commands; compiles nothing. */
 import { existsSync } from 'node:fs'
 
 const dist = new URL('../dist/server/', import.meta.url)
@@ -18,16 +18,17 @@ const programs = {
 
 const usage = `Usage: health-record-service [COMMAND [ARGUMENT]…]
 
-  start     the service; also without a command
-  open      the open test environment
-  admin     administrators and signing keys
-  audit     verifies the audit, changes the keys of the data
-  backup    copies the embedded database; restore makes a data directory from a copy
-  import    stores the measurements of a file
-  move      copies the embedded database into a MongoDB
-  openapi   writes the OpenAPI document
+  start     Start the service (also without a command)
+  open      Start the open test environment
+  admin     Manage administrators and signing keys
+  audit     Verify the audit, or change the keys of the data
+  backup    Copy the embedded database
+  restore   Create a data directory from such a copy
+  import    Store the measurements of a file
+  move      Copy the embedded database into a MongoDB
+  openapi   Write the OpenAPI document
 
-Each explains itself with --help. In a clone, npm run COMMAND -- [ARGUMENT]… builds first.
+Each command has its own --help. In a clone, npm run COMMAND -- [ARGUMENT]… builds first.
 `
 
 const fail = (sentence) => {
@@ -37,8 +38,8 @@ const fail = (sentence) => {
 
 const [command = 'start'] = process.argv.slice(2)
 if (command === '--help') process.stdout.write(usage)
-else if (!Object.hasOwn(programs, command)) fail(`Unknown command ${command}\n\n${usage}`)
-else if (!existsSync(dist)) fail('Nothing has been built yet. Run npm run build first')
+else if (!Object.hasOwn(programs, command)) fail(`Unknown command: ${command}\n\n${usage}`)
+else if (!existsSync(dist)) fail('The service is not compiled yet. Run npm run build first')
 else {
   const { requireNode } = await import(new URL('config/node-version.js', dist).href)
   try {

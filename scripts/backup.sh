@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Backs up the replica set of docker-compose.yml into /backups (or BACKUPS). `regularly` makes backups for ever, `once`
-# makes one now. `restore FILE` replaces the present data by a backup. `recent` checks the age of the last backup.
+# Backs up the replica set of docker-compose.yml into /backups (or BACKUPS). `regularly` makes a backup every BACKUP_HOURS,
+# `once` makes one now. `restore FILE` replaces the current data by a backup. `recent` fails if the last backup is too old.
 set -euo pipefail
 self=$(realpath "$0")
 cd "${BACKUPS:-/backups}"
@@ -15,12 +15,12 @@ case "${1:-}" in
     mv "$name.part" "$name"
     sha256sum "$name" > "$name.sha256"
     find . -type f -mmin "+$((BACKUP_DAYS * 1440))" -delete
-    echo "$name is made and read back"
+    echo "Backup $name written and verified"
     ;;
   regularly)
     while :; do
       # Runs in a process of its own, since a shell ignores `set -e` for commands before ||.
-      bash "$self" once || echo 'The backup failed' >&2
+      bash "$self" once || echo "The backup failed; next attempt in $BACKUP_HOURS h" >&2
       sleep "$((BACKUP_HOURS * 3600))"
     done
     ;;
@@ -32,7 +32,7 @@ case "${1:-}" in
     mongorestore --uri="$MONGO_URI" --gzip --archive="$2" --oplogReplay --drop
     ;;
   *)
-    echo 'regularly, once, recent or restore FILE' >&2
+    echo 'Usage: backup.sh regularly | once | recent | restore FILE' >&2
     exit 2
     ;;
 esac

@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util'
 import { type Config, ConfigError, createConfigurationRows, readConfig } from './config/config.ts'
 import type { Service } from './service.ts'
 
-const usage = `Usage: health-record-service start         the service
-       health-record-service open          the open test environment: no sessions, no validation, a database of its own
-       health-record-service start --new   begins a new database with the keys that DATA_DIR/keys.json already has
+const usage = `Usage: health-record-service start         Start the service
+       health-record-service open          Start the open test environment: no sessions, no validation, its own database
+       health-record-service start --new   Create a new database with the existing keys of DATA_DIR/keys.json
 
-Everything is configured by environment variables:
+Environment variables:
 
 `
 
@@ -37,7 +37,7 @@ function stopOn(signal: NodeJS.Signals, service: Service): void {
     service.stop().then(
       () => process.exit(0),
       (err) => {
-        service.log.fatal({ err }, 'The service could not stop cleanly')
+        service.log.fatal({ err }, 'Stopping the service failed')
         process.exit(1)
       },
     )
@@ -50,10 +50,10 @@ async function offerFirstAdministrator(config: Config, { accounts }: Service): P
   if (!administrators || (await administrators.hasActiveAdministrator())) return ''
   if (config.adminEmail !== undefined) {
     await administrators.inviteFirst(config.adminEmail)
-    return `\nFirst administrator: ${config.adminEmail} has been mailed a link.\n`
+    return `\nFirst administrator: a link has been mailed to ${config.adminEmail}\n`
   }
   if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0'].includes(config.host))
-    return '\nThere is no administrator yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
+    return '\nNo administrator exists yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
   const page = `http://127.0.0.1:${config.port}/auth/administrator?token=${administrators.createOffer()}`
   return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
 }
@@ -63,7 +63,7 @@ function formatHelpEntry([variable, kind, fallback, about]: string[]): string {
 }
 
 function formatWelcome(config: Config, { url, place }: Service, administrator: string): string {
-  const terms = config.open ? '' : ',"termsAccepted":true'
+  const terms = config.open || config.termsUrl === undefined ? '' : ',"termsAccepted":true'
   const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
   return `

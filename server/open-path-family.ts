@@ -68,7 +68,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   })
   const { publicUrl, records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
-    log.error({ err }, 'Those who follow changes could not be looked after'),
+    log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
   const own = { readiness, publicUrl, open: false, addressOf: recordPathOf, changes }
   const services = { ...own, ...parts.services, ...accounts.services }

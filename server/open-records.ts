@@ -73,7 +73,7 @@ export async function openRecords(
   metrics = createMetrics(),
 ) {
   const clock = () => new Date()
-  const onFault = (err: unknown) => log.error({ err }, 'The audit’s chain heads could not be signed')
+  const onFault = (err: unknown) => log.error({ err }, 'Signing the heads of the audit chains failed')
   const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
   const oldEntries = startAuditRetention(db, config, log)
   const records: StoreContext = {
@@ -128,7 +128,7 @@ async function addBuiltIns(
 
 const PENDING_DOCUMENTS_GAUGE = {
   name: 'derived_data_pending_documents',
-  help: 'Documents of another version of the service whose derived fields are not brought up to date yet',
+  help: 'Documents of an earlier version of the service whose derived fields are not updated yet',
 }
 
 const sumCounts = (counts: Iterable<number>): number => [...counts].reduce((sum, count) => sum + count, 0)
@@ -144,12 +144,15 @@ async function startBackfill(
   const documents = sumCounts(backfill.remaining.values())
   observeGauge(metrics, PENDING_DOCUMENTS_GAUGE, async () => sumCounts(backfill.remaining.values()))
   if (documents > 0)
-    log.info({ documents }, 'Bringing stored data up to date; queries that need it get 503 until then')
+    log.info(
+      { documents },
+      'Updating stored data of an earlier version; queries that need it get a 503 until it is done',
+    )
   const tell = ({ failed, ...progress }: BackfillProgress) => {
-    log.info(progress, 'Stored data is being brought up to date')
-    if (failed > 0) log.error({ ...progress, failed }, 'Documents that could not be brought up to date')
+    log.info(progress, 'Updating stored data')
+    if (failed > 0) log.error({ ...progress, failed }, 'Updating some stored documents failed')
   }
-  return backfill.start(tell, (err) => log.error({ err }, 'Stored data could not be brought up to date'))
+  return backfill.start(tell, (err) => log.error({ err }, 'Updating stored data failed'))
 }
 
 /** Starts background work: jobs, start and end of participations, mails. */
@@ -161,18 +164,18 @@ async function startBackgroundWork(
 ): Promise<{ stop(): Promise<void> }> {
   const jobs = { ...ehrVisibilityJobs(records), ...contentsDeletionJobs(records), ...carePlans.jobs }
   const works = await underWay.startPolling(records, jobs, (err) =>
-    log.error({ err }, 'A work of several steps could not go on'),
+    log.error({ err }, 'A background job failed and will be retried'),
   )
   const changes = startPeriodicTask(
     SECOND_MS,
     () => carePlans.participants.applyDueAccessChanges(),
-    (err) => log.error({ err }, 'The access of participants could not be updated'),
+    (err) => log.error({ err }, 'Updating the access of participants failed'),
   )
   const reminders = new Reminders(chats, sendMail)
   const mails = startPeriodicTask(
     MINUTE_MS,
     () => reminders.send(records.clock()),
-    (err) => log.error({ err }, 'Nobody could be reminded of chat messages'),
+    (err) => log.error({ err }, 'Sending reminders of chat messages failed'),
   )
   const stop = async () => {
     await mails.stop()
@@ -265,7 +268,7 @@ async function makeCollections(
     const tell = async (index: string) => {
       const documents = await collection.estimatedDocumentCount()
       const progress = { collection: name, index, documents, step: at + 1, of: all.length }
-      log.info(progress, 'The start makes an index that is new; requests are answered afterwards')
+      log.info(progress, 'Creating a new index; the service accepts requests afterwards')
     }
     if (indexes.length === 0) await createCollection(db, name)
     else await syncIndexes(collection, indexes, tell)
@@ -289,8 +292,8 @@ function startAuditRetention(
     DAY_MS,
     async () => {
       const removed = await removeEntriesBefore(db, auditKey, new Date(Date.now() - auditDays * DAY_MS))
-      if (removed > 0) log.info({ removed }, 'Old entries of the audit were removed')
+      if (removed > 0) log.info({ removed }, 'Removed old entries of the audit')
     },
-    (err) => log.error({ err }, 'Old entries of the audit could not be removed'),
+    (err) => log.error({ err }, 'Removing old entries of the audit failed'),
   )
 }

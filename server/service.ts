@@ -111,7 +111,7 @@ async function startStoppable(start: (onStop: OnStop) => Promise<ServiceParts>):
 }
 
 async function openParts(config: Config, onStop: OnStop, state: ServiceState): Promise<ServiceParts> {
-  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const publicUrl = publicUrlOf(config)
   const log = createLog(config)
   const metrics = createMetrics()
   onStop(watchRejections(log, metrics))
@@ -138,7 +138,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   })
   if (!config.open) await startMaintenance(records, log, onStop)
 
-  const tail = new ChangeFeed(db, (err) => log.error({ err }, 'What has changed could not be followed'))
+  const tail = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => tail.end())
   const draining = () => state.draining
   const parts = { config, publicUrl, log, metrics, database, mails, records, services, tail, spend, draining }
@@ -161,7 +161,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
 
 async function startMaintenance(records: StoreContext, log: Log, onStop: OnStop): Promise<void> {
   const maintenance = await startEhrMaintenance(records, (err) =>
-    log.error({ err }, 'The maintenance of the records failed'),
+    log.error({ err }, 'Maintenance of the records failed'),
   )
   onStop(() => maintenance.stop())
 }
@@ -187,18 +187,29 @@ async function openInfrastructure(
   const mails = await openMailQueue(db, {
     ...{ transport: createMailTransport(config, log), spend, log, metrics },
     ...createMailReaders(db),
+    commonValues: createMailValues(config),
   })
   onStop(() => mails.close())
   return { engine, database, spend, mails }
 }
 
-const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Bytes that the database takes on its disk' }
+const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Size of the database on disk in bytes' }
 
 /** Looks up the addresses and languages of mail recipients. */
 const createMailReaders = (db: Db) => ({
   mailboxOf: (mvUid: string) => findMailbox(db, mvUid),
   languageOf: (email: string) => findLanguage(db, { email }),
 })
+
+const publicUrlOf = ({ publicUrl, host, port }: Config): string => publicUrl ?? `http://${host}:${port}`
+
+/** The contact is for people whose account somebody else has changed. */
+function createMailValues(config: Config) {
+  const publicUrl = publicUrlOf(config)
+  const { newPassword } = createMailLinks(publicUrl)
+  const contact = config.contactEmail ?? publicUrl
+  return (language: string | undefined) => ({ appName: APP_NAME, contact, link: newPassword(language) })
+}
 
 /** The embedded engine detects dead processes; an external server may not. */
 function startAbandonedTransactionCheck(
@@ -207,7 +218,7 @@ function startAbandonedTransactionCheck(
   log: Log,
 ): () => Promise<void> {
   if (mongodbUri === undefined) return async () => {}
-  const onFault = (err: unknown) => log.warn({ err }, 'Abandoned transactions could not be ended')
+  const onFault = (err: unknown) => log.warn({ err }, 'Ending abandoned transactions failed')
   const loop = startEndingAbandonedTransactions(client, onFault)
   return () => loop.stop()
 }
@@ -239,10 +250,10 @@ function listen({ app, serve }: ServiceParts, { port, host }: Config): Promise<S
 /** Explains a listen error to the operator. */
 function toListenError(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): Error {
   const why: Record<string, string> = {
-    EADDRINUSE: `PORT ${port} is in use by another program: stop it, or set PORT to another port`,
-    EACCES: `PORT ${port} must not be opened by this user: set PORT to 1024 or higher`,
-    EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to one, or to 0.0.0.0 for all`,
-    ENOTFOUND: `HOST ${host} is unknown: set HOST to an address of this machine`,
+    EADDRINUSE: `PORT ${port} is in use by another program. Stop it, or set PORT to another port.`,
+    EACCES: `This user has no permission to open PORT ${port}. Set PORT to 1024 or higher.`,
+    EADDRNOTAVAIL: `HOST ${host} is not an address of this machine. Set HOST to one, or to 0.0.0.0 for all.`,
+    ENOTFOUND: `HOST ${host} cannot be resolved. Set HOST to an address of this machine.`,
   }
   return new Error(why[error.code ?? ''] ?? error.message, { cause: error })
 }
@@ -275,7 +286,7 @@ async function drainServer(server: Server): Promise<void> {
 function watchRejections(log: Log, metrics: Metrics): () => void {
   const note = (err: unknown): void => {
     metrics.unhandled.inc()
-    log.error({ err }, 'unhandled rejection')
+    log.error({ err }, 'Unhandled rejection')
   }
   process.on('unhandledRejection', note)
   return () => {

@@ -3,19 +3,20 @@ import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
 
 const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME]
-         Makes an administrator, and mails a link to choose a password. An account that already has the address
-         becomes an administrator's.
+         Creates an administrator and mails a link for choosing a password. If the address has an account, that
+         account gets the role.
        health-record-service admin list
-         Shows who is one: address, state, name.
+         Lists the administrators: address, state, name.
        health-record-service admin revoke --email ADDRESS
-         Takes the role away; the account stays.
+         Removes the role from an account. The account stays.
        health-record-service admin disable --email ADDRESS
-         Ends all sessions of an account, and lets nobody log in with it any more.
+         Ends all sessions of an account and blocks further logins.
        health-record-service admin rotate-keys
-         Makes a new key sign access tokens; every instance uses it within a minute. Tokens that were signed
-         before stay valid.
+         Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
+         earlier stay valid.
 
-It reads the environment variables of the service, which can keep running: it notices within 5 seconds.
+The command reads the environment variables of the service. The service can keep running; changes take effect there
+within 5 seconds.
 `
 
 /**
@@ -62,14 +63,14 @@ async function isEmailAddress(text: string): Promise<boolean> {
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
   await keys.rotate()
   const { kid } = await keys.current()
-  return `The key ${kid} signs from now on.`
+  return `The new key ${kid} signs access tokens from now on.`
 }
 
 async function createAdministrator({ services }: OpenAccounts, email: string, name: string): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
-    ? `The account of ${email} is an administrator's; a link to choose a password is on its way.`
-    : `The account of ${email} is now an administrator's.`
+    ? `${email} is now an administrator. A link for choosing a password has been mailed.`
+    : `${email} is now an administrator.`
 }
 
 async function listAdministrators({ services }: OpenAccounts): Promise<string> {
@@ -83,7 +84,7 @@ async function revokeAdministrator(
   email: string,
 ): Promise<string> {
   await administrators.revoke(email)
-  return `The account of ${email} is no administrator's any more.${await remainingAdministratorsNote(administrators)}`
+  return `${email} is no longer an administrator.${await remainingAdministratorsNote(administrators)}`
 }
 
 async function disableAdministrator(
@@ -91,13 +92,13 @@ async function disableAdministrator(
   email: string,
 ): Promise<string> {
   await administrators.disable(email)
-  return `The account of ${email} is disabled.${await remainingAdministratorsNote(administrators)}`
+  return `${email} is disabled and cannot log in any more.${await remainingAdministratorsNote(administrators)}`
 }
 
 const remainingAdministratorsNote = async (
   administrators: OpenAccounts['services']['administrators'],
 ): Promise<string> =>
-  (await administrators.hasActiveAdministrator()) ? '' : ' There is no administrator left who can log in.'
+  (await administrators.hasActiveAdministrator()) ? '' : ' Warning: no administrator who can log in is left.'
 
 async function main(): Promise<void> {
   const command = await parseCommandLine(process.argv.slice(2))

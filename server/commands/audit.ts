@@ -17,19 +17,19 @@ import { findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
 
 const usage = `Usage: health-record-service audit verify
-         Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which
-         one the first chain breaks. The service can keep running. Exit code 0: the audit is intact; 1: it is broken;
-         2: it, or a part of it, could not be checked. Parts written with a former AUDIT_KEY need AUDIT_KEYS_BEFORE.
-         Keep the output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
+         Checks that no entry of the audit was changed, removed or added, and names the first entry that does not
+         match. The service can keep running. Parts written with a former AUDIT_KEY need AUDIT_KEYS_BEFORE. Keep
+         the output outside of the database: the number of entries decreases only if AUDIT_DAYS is set.
+         Exit code 0: the audit is intact; 1: it is broken; 2: some of it could not be checked.
        health-record-service audit rekey [--lost]
-         Changes AUDIT_KEY and KEY_ENCRYPTION_KEY, and records that in the audit. Stop the service first. If it is
-         killed, run it again. Exit code 0: the keys are changed; 2: nothing was changed.
-         - Keys in DATA_DIR/keys.json: makes new ones. The former ones stay in the file, and verify uses them.
+         Changes AUDIT_KEY and KEY_ENCRYPTION_KEY, and records the change in the audit. Stop the service first. If
+         the command is interrupted, run it again. Exit code 0: the keys are changed; 2: nothing was changed.
+         - Keys in DATA_DIR/keys.json: new ones are generated. The former ones stay in the file for verify.
          - Keys in the environment: set AUDIT_KEY (KEY_ENCRYPTION_KEY) to the new key, and AUDIT_KEYS_BEFORE
            (KEY_ENCRYPTION_KEYS_BEFORE) to the former one. Keep AUDIT_KEYS_BEFORE for verify.
-         --lost: when a former key is lost. What it signed can never be verified again.
+         --lost: changes the keys although a former key is lost. Its part of the audit can never be verified again.
 
---open: in the open test environment. Both read the environment variables of the service.
+--open: use the database of the open test environment. Both commands read the environment variables of the service.
 `
 
 async function main(): Promise<number> {
@@ -55,7 +55,9 @@ const databaseOf = ({ dataDir }: Config): string => join(dataDir, 'database')
 
 /** Runs work on an existing database; never creates one. */
 async function withAudit<T>(config: Config, work: (client: MongoClient) => Promise<T>): Promise<T> {
-  const empty = new Error('it is empty, although every start of the service leaves an entry in it.')
+  const empty = new Error(
+    'it is empty. Every start of the service writes an entry, so DATA_DIR or MONGODB_URI is not that of the service.',
+  )
   if (config.mongodbUri === undefined && !existsSync(databaseOf(config))) throw empty
   const database = await openDatabase(config, true, async (db) => {
     if ((await auditInstanceCollection(db).findOne()) === null) throw empty
@@ -73,7 +75,7 @@ async function withAudit<T>(config: Config, work: (client: MongoClient) => Promi
 const verify = (config: Config): Promise<number> =>
   withAudit(config, async (client) => {
     const { path, generated } = config.keyFile
-    if (generated.includes('auditKey')) throw new Error(`AUDIT_KEY is not set, and ${path} does not have it.`)
+    if (generated.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
     // An earlier change to the current key may be unfinished.
     const key = (await findKeyOf(client.db(), config, 'auditKey')) ?? config.auditKey
     const verdict = await verifyAudit(client.db(), key, reportProgress, config.auditKeysBefore)
@@ -84,13 +86,13 @@ const verify = (config: Config): Promise<number> =>
 
 async function changeKeys(config: Config, lost: boolean): Promise<number> {
   if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
-    throw new Error(`the service is running on ${config.dataDir}; stop it first.`)
+    throw new Error(`the service is running on ${config.dataDir}. Stop it first.`)
   return withAudit(config, async (client) => {
     const tokenLifetime = ACCESS_TOKEN_LIFETIME_S
     const changed = await rekey({ client, config, lost, tokenLifetime, clock: () => new Date() })
     if (changed.length === 0)
-      throw new Error('the database has these already. Set the new ones, and the former ones (--help).')
-    process.stdout.write(`Changed: ${changed.join(' and ')}. Start the service with the new keys.\n`)
+      throw new Error('the database has these keys already. Set the new and the former ones (see --help).')
+    process.stdout.write(`${changed.join(' and ')} changed. Start the service with the new keys.\n`)
     return 0
   })
 }
@@ -100,15 +102,21 @@ const reportProgress = ({ entries, of }: VerificationProgress): void => {
 }
 
 function describeVerdict({ instances, chains, entries, broken, unverified }: VerificationResult): string {
-  const rest = unverified.length > 0 ? 'The rest is intact' : 'Intact'
-  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : rest
   const parts = unverified.map(
     (part) =>
-      `Not verified: runs of the service ${part.from} to ${part.to}, entries ${part.entries}. They were written with a ` +
-      `former AUDIT_KEY${part.lost ? ', which was lost' : ': give it in AUDIT_KEYS_BEFORE'}.\n`,
+      `Not verified: ${countOf(part.entries, 'entry', 'entries')} of the runs ${part.from} to ${part.to}, written with a ` +
+      `former AUDIT_KEY${part.lost ? ' that is lost' : '. Set AUDIT_KEYS_BEFORE to that key'}.\n`,
   )
-  return `${parts.join('')}${found}. Checked: entries ${entries}, chains ${chains}, runs of the service ${instances}.\n`
+  const checked = `${countOf(entries, 'entry', 'entries')} in ${countOf(chains, 'chain', 'chains')}, from ${countOf(instances, 'run', 'runs')} of the service`
+  const intact = `The ${unverified.length > 0 ? 'rest of the audit' : 'audit'} is intact: ${checked}.\n`
+  const found = broken
+    ? `The audit is BROKEN at ${broken.at}: ${broken.reason}. Checked: ${checked}.\n`
+    : intact
+  return parts.join('') + found
 }
+
+const countOf = (count: number, one: string, several: string): string =>
+  `${count} ${count === 1 ? one : several}`
 
 main().then(
   (code) => {

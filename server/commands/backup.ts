@@ -5,15 +5,15 @@ import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 
 const usage = `Usage: health-record-service backup DIR
-         Copies the embedded database, as it is at one moment, into DIR, which must be empty or must not exist. The
-         service can keep running. A checksum is kept with the copy.
+         Writes a copy of the embedded database at one moment, with a checksum, to DIR. DIR must be empty or must not
+         exist. The service can keep running.
        health-record-service restore DIR TARGET
-         Makes TARGET/database, which must be empty or must not exist, from a copy, and verifies all of it; then
-         start the service with DATA_DIR=TARGET.
+         Restores the copy in DIR to TARGET/database and verifies it. TARGET/database must be empty or must not
+         exist. Start the service with DATA_DIR=TARGET afterwards.
 
-Both read the environment variables of the service. Keep DATA_DIR/keys.json as well, elsewhere, and put it into
-TARGET before the service starts: it starts on a copy with the keys of that copy only. A MongoDB of MONGODB_URI has its
-own tools, mongodump and mongorestore.
+Both commands read the environment variables of the service. Back up DATA_DIR/keys.json, too, in another place. Put it
+into TARGET before you start the service, which needs the keys of the copied database. For a MongoDB of MONGODB_URI use
+mongodump and mongorestore.
 `
 
 interface BackupReceipt {
@@ -26,9 +26,9 @@ interface BackupReceipt {
 async function backUp(directory: string): Promise<string> {
   const config = readConfig(process.env, false)
   if (config.mongodbUri !== undefined)
-    throw new Error('The data are in the MongoDB of MONGODB_URI: use mongodump')
+    throw new Error('The data is in the MongoDB of MONGODB_URI. Back it up with mongodump.')
   const data = join(config.dataDir, 'database')
-  if (!existsSync(data)) throw new Error(`There is no database in ${config.dataDir}`)
+  if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${config.dataDir}).`)
   const running = await addressOf(data)
   const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
   const client = createStartClient(running ?? engine?.uri ?? '')
@@ -36,7 +36,8 @@ async function backUp(directory: string): Promise<string> {
   try {
     const receipt = await client.db('admin').command({ backup: 1, directory })
     const { bytes, sha256, at } = receipt as unknown as BackupReceipt
-    return `${bytes} bytes of ${at} are in ${directory}, SHA-256 ${sha256}`
+    const time = `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+    return `Backup of ${time} written to ${directory} (${formatSize(bytes)}, SHA-256 ${sha256}).`
   } finally {
     clearInterval(progress)
     await client.close()
@@ -46,7 +47,14 @@ async function backUp(directory: string): Promise<string> {
 
 function reportProgress(directory: string): void {
   const copied = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
-  if (copied) process.stderr.write(`${copied.size} bytes copied\n`)
+  if (copied) process.stderr.write(`${formatSize(copied.size)} copied\n`)
+}
+
+const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+
+function formatSize(bytes: number): string {
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), UNITS.length - 1)
+  return `${Number((bytes / 1024 ** power).toPrecision(3))} ${UNITS[power]}`
 }
 
 /** @throws Error when the copy differs from the backup, or the target is not empty */
@@ -56,7 +64,7 @@ async function restore(directory: string, target: string): Promise<string> {
   // The engine verifies a file that is new to it completely.
   const engine = await startEmbeddedMongo({ dataDir: data })
   await engine.stop()
-  return `${data} is complete and verified; put its keys.json into ${target}, and start the service with DATA_DIR=${target}`
+  return `Restored and verified in ${data}. Put the keys.json of this database into ${target}, then start the service with DATA_DIR=${target}.`
 }
 
 async function main(): Promise<void> {

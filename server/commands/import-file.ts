@@ -9,19 +9,20 @@ import type { Output } from '../import/progress-bar.ts'
 
 const usage = `Usage: health-record-service import --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
-Stores the measurements of a file through a running service, as the user who logs in: CSV (by its header, or a mapping
-file), an array of Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
+Logs in to a running service and stores the measurements of a file: CSV (columns by header or mapping file), an array of
+Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
 
   --file       *.csv or *.json, in UTF-8
-  --ehr        The EHR to store them in
-  --care-plan  The care plan that the measurements belong to
+  --ehr        Id of the EHR
+  --care-plan  Id of the care plan for the measurements
   --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
-  --url        Address of the service; http://127.0.0.1:1337 by default
-  --user       E-mail address to log in with; or IMPORT_USER in the environment
+  --url        Address of the service (default: http://127.0.0.1:1337)
+  --user       E-mail address for the login (default: the environment variable IMPORT_USER)
 
-The password is asked for, or taken from IMPORT_PASSWORD or the standard input. What is refused is listed with its line.
-Run again, nothing is stored twice; an interrupted import continues where it stopped (F.import-state keeps the place).
-Exit code 0: everything was stored; 1: something was refused; 2: the import failed.
+The password is read from IMPORT_PASSWORD or standard input; on a terminal the command asks for it. Rejected entries are
+listed with line number and reason; the others are stored. Running the import again stores nothing twice, and continues
+an interrupted one (F.import-state contains its position).
+Exit code 0: everything was stored; 1: some entries were rejected; 2: the import failed.
 `
 
 interface ImportOptions {
@@ -54,11 +55,11 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
   if (values.help) return undefined
   const { file, ehr, map, url = 'http://127.0.0.1:1337', user = env.IMPORT_USER } = values
   const carePlan = values['care-plan']
-  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required; see --help')
-  if (!user) throw new Error('--user, or IMPORT_USER in the environment, is required; see --help')
+  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required. See --help.')
+  if (!user) throw new Error('--user or the environment variable IMPORT_USER is required. See --help.')
   if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
-    throw new Error('--ehr and --care-plan must be ids')
-  if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address')
+    throw new Error('--ehr and --care-plan must be ids, such as n4Fq2LxT0a.')
+  if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address.')
   return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), user }
 }
 
@@ -100,7 +101,9 @@ function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell:
         renameSync(written, kept)
       } catch (error) {
         keeps = false
-        tell(`Begins anew when it is interrupted, storing nothing twice: ${(error as Error).message}\n`)
+        tell(
+          `If interrupted, the import starts over and stores nothing twice, because its position cannot be saved: ${(error as Error).message}\n`,
+        )
       }
     },
     forget: () => rmSync(kept, { force: true }),
@@ -132,13 +135,13 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   const { done = NOTHING } = place
   const bar = progressBar(terminal.stderr, done.entries)
   if (done.entries > 0)
-    terminal.stdout.write(`Continues after entry ${done.entries}; what was refused before is counted.
+    terminal.stdout.write(`Continuing after entry ${done.entries}; the totals include the earlier run.
 `)
   const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
     done,
     refused(at, reason) {
       bar.end()
-      terminal.stdout.write(`Refused, ${at}: ${reason}\n`)
+      terminal.stdout.write(`Rejected, ${at}: ${reason}\n`)
     },
     step(now, read) {
       place.keep(now)
@@ -148,8 +151,10 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   bar.end()
   place.forget()
   for (const [what, count] of Object.entries(tally.skipped))
-    terminal.stdout.write(`Left out: ${count} of ${what}\n`)
-  terminal.stdout.write(`Stored: ${tally.stored}, known: ${tally.known}, refused: ${tally.refused}.\n`)
+    terminal.stdout.write(`Not supported: ${count} × ${what}\n`)
+  terminal.stdout.write(
+    `Stored: ${tally.stored}, already known: ${tally.known}, rejected: ${tally.refused}.\n`,
+  )
   return tally.refused > 0 ? 1 : 0
 }
 
@@ -164,7 +169,7 @@ export async function runImportCommand(args: string[], terminal: Terminal): Prom
     terminal.stdout.write(usage)
     return 0
   } catch (error) {
-    terminal.stderr.write(`Not imported: ${(error as Error).message}\n`)
+    terminal.stderr.write(`The import failed: ${(error as Error).message}\n`)
     return 2
   }
 }

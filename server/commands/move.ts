@@ -5,37 +5,39 @@ import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-m
 import { readConfig } from '../config/config.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
+import { waitForServer } from '../database/wait-for-server.ts'
 
 const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
 
-Copies the embedded database of DATA_DIR into an empty database of a MongoDB, a replica set of version 7.0 or later:
-collections, documents and indexes. In the end it compares both, the number of documents and a digest of each collection.
-When it was interrupted, the same command goes on where it was. DATA_DIR stays as it is.
+Copies the embedded database of DATA_DIR, with its indexes, into an empty database of a MongoDB replica set (7.0 or
+later). Then it compares the number of documents and a digest of each collection. If it is interrupted, run it again to
+continue. DATA_DIR is not changed.
 
-The service must be stopped. To move while it runs, make a copy first, and move that:
+Stop the service first. To move while it runs, make a backup and move that:
   health-record-service backup COPY
   health-record-service restore COPY TARGET
   DATA_DIR=TARGET health-record-service move --to …
-What is written after the backup is not in it.
+Changes after the backup are not moved.
 
-It takes the environment of the service. Start the service with MONGODB_URI afterwards, and the same DATA_DIR or its
-keys.json in another one: the service starts on these data with their keys only.
+The command reads the environment variables of the service. Afterwards start the service with MONGODB_URI and the same
+DATA_DIR, or with its keys.json in another DATA_DIR: the service needs the keys of its database.
 `
 
 const lastReport = { at: 0 }
 function reportProgress({ collection, documents, of }: CopyProgress): void {
   if (Date.now() - lastReport.at < 1000) return
   lastReport.at = Date.now()
-  process.stderr.write(`${collection}: ${documents} of about ${of} documents\n`)
+  process.stderr.write(`${collection}: ${documents} of about ${of} documents copied\n`)
 }
 
 async function moveDatabase(to: string): Promise<string> {
   // Reports errors of the address in the words of the service.
   const { dataDir } = readConfig({ ...process.env, MONGODB_URI: to }, false)
   const data = join(dataDir, 'database')
-  if (!existsSync(data)) throw new Error(`There is no database in ${dataDir}`)
+  if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await addressOf(data)) !== undefined)
-    throw new Error(`The service is running on ${dataDir}: stop it, or move a backup (--help)`)
+    throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
+  await waitForServer(to, (report) => process.stderr.write(`${report}\n`))
   const target = createStartClient(to)
   try {
     await checkServer(target)
@@ -55,8 +57,10 @@ async function moveDatabase(to: string): Promise<string> {
 }
 
 function describeCopy(copied: ReadonlyMap<string, CollectionContents>): string {
-  const lines = [...copied].map(([name, { documents, digest }]) => `${name}: ${documents}, ${digest}\n`)
-  return `${lines.join('')}${copied.size} collections are the same in both\n`
+  const lines = [...copied].map(
+    ([name, { documents, digest }]) => `${name}: ${documents} documents, digest ${digest}\n`,
+  )
+  return `${lines.join('')}All ${copied.size} collections are equal in both databases.\n`
 }
 
 async function main(): Promise<void> {

@@ -4,7 +4,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 const usage = `Usage: health-record-service openapi [FILE]
 
-Writes the OpenAPI document of the path family to the file, or to standard output.
+Writes the OpenAPI document (both families) to FILE, or to standard output.
 `
 
 async function main(): Promise<void> {

@@ -30,7 +30,7 @@ export type Config = {
 export class ConfigError extends Error {
   readonly faults: string[]
   constructor(faults: string[]) {
-    super(`The configuration has faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    super(`The configuration is invalid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
     this.faults = faults
   }
 }
@@ -68,11 +68,11 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean, newDatabase = 
     )
   if (production && !open && !env.SMTP_URL)
     faults.push(
-      'SMTP_URL is required when NODE_ENV is production: the outbox and the log would hold live links',
+      'SMTP_URL is required when NODE_ENV is production, because the outbox and the log would contain valid links',
     )
   if (production && !env.PUBLIC_URL)
     faults.push(
-      'PUBLIC_URL is required when NODE_ENV is production: mails would lead to an address of this machine',
+      'PUBLIC_URL is required when NODE_ENV is production, because links in mails must work on other machines',
     )
   faults.push(...findSharedSecrets(values), ...findWeakUriOptions(values.mongodbUri))
   if (faults.length === 0 && isDirectoryNeeded(values, missing)) {
@@ -128,7 +128,7 @@ function findWeakUriOptions(address: unknown): string[] {
     .filter(([name, value]) => (REQUIRED_URI_OPTIONS[name.toLowerCase()] ?? value) !== value)
     .map(
       ([name]) =>
-        `MONGODB_URI must leave out ${name}: a majority's journals acknowledge writes, the primary answers reads`,
+        `MONGODB_URI must not contain ${name}: the service always writes to a majority and reads from the primary`,
     )
 }
 
@@ -151,7 +151,9 @@ export function createConfigurationRows(): string[][] {
   return SETTING_NAMES.map((name) => {
     const setting: Setting<unknown> = SETTINGS[name]
     const open = setting.openDefault ? ` (open: ${setting.openDefault})` : ''
-    const fallback = setting.made ? 'generated once, kept in DATA_DIR' : `${setting.default ?? ''}${open}`
+    const fallback = setting.made
+      ? 'generated once and stored in DATA_DIR'
+      : `${setting.default ?? ''}${open}`
     return [environmentVariableOf(name), setting.kind.mustBe, fallback, setting.about]
   })
 }

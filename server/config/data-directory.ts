@@ -2,8 +2,8 @@ import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const REASON_BY_CODE: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not write there',
-  EPERM: 'this user may not write there',
+  EACCES: 'this user has no permission to write there',
+  EPERM: 'this user has no permission to write there',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
 }
@@ -17,15 +17,15 @@ function makeDirectory(path: string): void {
 
 /** Reason why a directory is not writable, as the end of a sentence that begins with its variable. */
 export function findDirectoryFault(path: string): string | undefined {
-  const instead = 'name a directory that can be written'
+  const instead = 'name a writable directory'
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false)
-      return `must not be ${path}: that is a file; ${instead}`
+      return `must not be ${path}, which is a file; ${instead}`
     makeDirectory(path)
     accessSync(path, constants.W_OK | constants.X_OK)
     return undefined
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
-    return `must not be ${path}: ${REASON_BY_CODE[code] ?? `it cannot be made there (${code})`}; ${instead}`
+    return `must not be ${path}: ${REASON_BY_CODE[code] ?? `it cannot be created (${code})`}; ${instead}`
   }
 }

@@ -13,5 +13,5 @@ export function requireNode(version = process.versions.node): void {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (SUPPORTED_RANGES.some(([line, least = 0]) => line === major && minor >= least)) return
   const lines = SUPPORTED_RANGES.map(([line, least]) => `${line}.${least}`).join(', ')
-  throw new Error(`Node ${version} does not run this service: install ${lines} or later of the same line.`)
+  throw new Error(`Node ${version} is not supported. Install ${lines} or a later version of the same line.`)
 }

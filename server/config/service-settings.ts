@@ -66,6 +66,10 @@ export const SETTINGS = {
     default: 'Health Record Service <no-reply@localhost>',
     about: 'Sender of the mails',
   },
+  contactEmail: {
+    kind: mailAddress,
+    about: 'Address for questions and reports, given in mails; if unset, mails give PUBLIC_URL',
+  },
   adminEmail: {
     kind: mailAddress,
     about:
@@ -109,11 +113,11 @@ export const SETTINGS = {
   termsVersion: {
     kind: versionName,
     default: '1',
-    about: 'Version of the terms of service that people agree to',
+    about: 'Version of the terms of service, stored with each agreement',
   },
   termsUrl: {
     kind: webAddress,
-    about: 'Page with the terms of service, linked from the pages that ask for agreement',
+    about: 'Page with the terms of service; if unset, nobody is asked to agree to terms',
   },
   oidcIssuer: {
     kind: webAddress,
@@ -122,9 +126,9 @@ export const SETTINGS = {
   },
   oidcClientId: {
     kind: visibleText,
-    about: "The service's client id at that provider; if unset, external logins are off",
+    about: 'Client id of the service at that provider; if unset, external logins are off',
   },
-  oidcClientSecret: { kind: visibleText, about: "The service's client secret at that provider" },
+  oidcClientSecret: { kind: visibleText, about: 'Client secret of the service at that provider' },
   oidcAudiences: {
     kind: visibleTexts,
     about: 'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
@@ -146,12 +150,12 @@ export const SETTINGS = {
   logLevel: {
     kind: createChoiceKind('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
-    about: 'Least severe level to log',
+    about: 'Lowest level that is logged',
   },
   accessLog: {
     kind: createChoiceKind('off', 'on'),
     default: 'off',
-    about: 'Whether each request is logged, at level info and without personal data',
+    about: 'Log of each request, at level info and without personal data',
   },
   trustProxy: {
     kind: trustedProxies,
@@ -180,12 +184,12 @@ export const SETTINGS = {
   instances: {
     kind: createChoiceKind('one', 'several'),
     default: 'one',
-    about: 'Whether one or several instances run; with several, every limit is counted in the database',
+    about: 'Number of running instances; with several, the database counts the limits',
   },
   tokenInQuery: {
     kind: createChoiceKind('refused', 'accepted'),
     default: 'refused',
-    about: 'Whether ?authToken= in a URL is accepted as a token; URLs end up in logs and browser histories',
+    about: 'Acceptance of ?authToken= in a URL as a token; URLs end up in logs and browser histories',
   },
   loginAttempts: {
     kind: createWholeNumberKind(1, 1_000_000),

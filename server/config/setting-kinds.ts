@@ -78,7 +78,7 @@ export const key: SettingKind<string> = {
 }
 
 export const keys: SettingKind<string[]> = {
-  mustBe: 'such keys, separated by commas',
+  mustBe: 'keys of 16 to 200 letters, digits, - or _, separated by commas',
   read: (text) => {
     const list = text.split(',').map((each) => key.read(each.trim()))
     return list.every((each) => each !== undefined) ? list : undefined

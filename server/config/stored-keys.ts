@@ -47,7 +47,7 @@ const isKeys = (value: unknown): value is Keys =>
 
 export const damaged = (path: string): Error =>
   new Error(
-    `${path} is damaged. Restore it from its backup. Only if there is none: move it away, and have new keys made with` +
+    `${path} is damaged. Restore it from its backup. Only without a backup: move it away and generate new keys with` +
       ' health-record-service audit rekey --lost (see its --help)',
   )
 

@@ -51,8 +51,8 @@ export async function checkServer(client: MongoClient): Promise<void> {
   const admin = client.db('admin')
   const { setName, msg } = await admin.command({ hello: 1 })
   if (setName === undefined && msg !== 'isdbgrid')
-    throw new Error('The MongoDB is a standalone server, which has no transactions; use a replica set')
+    throw new Error('MONGODB_URI leads to a standalone server, which has no transactions. Use a replica set.')
   const { version } = await admin.command({ buildInfo: 1 })
   if (Number.parseInt(version, 10) < MIN_MONGODB_VERSION)
-    throw new Error(`The MongoDB has version ${version}; use ${MIN_MONGODB_VERSION}.0 or later`)
+    throw new Error(`MONGODB_URI leads to MongoDB ${version}. Use ${MIN_MONGODB_VERSION}.0 or later.`)
 }

@@ -47,7 +47,7 @@ export async function copyDatabase(
   tell: (progress: CopyProgress) => void,
 ): Promise<Map<string, CollectionContents>> {
   const names = await collectionsOf(source)
-  if (!names.includes(LAST_COLLECTION)) throw new Error('There are no data of the service to copy')
+  if (!names.includes(LAST_COLLECTION)) throw new Error('The source contains no data of the service.')
   await claimTarget(target, await identifySource(source), [...names, copyMarksOf(target).collectionName])
   const copied = new Map<string, CollectionContents>()
   for (const name of names) {
@@ -61,7 +61,7 @@ export async function copyDatabase(
     )
     const found = await readContents(to)
     if (found.documents !== wanted.documents || found.digest !== wanted.digest)
-      throw new Error(`${name} is not the same in the target: empty the target, and move again`)
+      throw new Error(`The collection ${name} differs in the target. Empty the target and move again.`)
     copied.set(name, found)
   }
   for (const name of names) {
@@ -97,7 +97,7 @@ async function claimTarget(target: Db, of: string, expected: readonly string[]):
   const foreign = mark ? found.filter((name) => !expected.includes(name)) : found
   if (foreign.length > 0 || (mark && mark.of !== of))
     throw new Error(
-      `The target holds other data (${foreign.slice(0, 3).join(', ') || 'a copy of others'}): use an empty database`,
+      `The target contains other data (${foreign.slice(0, 3).join(', ') || 'a copy of another database'}). Use an empty database.`,
     )
   if (!mark) await copyMarksOf(target).insertOne({ _id: 'copy', of })
 }

@@ -7,6 +7,7 @@ import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import type { Config } from '../config/config.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
+import { waitForServer } from './wait-for-server.ts'
 
 export interface Database {
   uri: string
@@ -31,6 +32,8 @@ export async function openDatabase(
   beside = false,
   check: typeof checkKeys = checkKeys,
 ): Promise<Database> {
+  if (config.mongodbUri)
+    await waitForServer(config.mongodbUri, (report) => process.stderr.write(`${report}\n`))
   const database = config.mongodbUri
     ? openRemoteDatabase(config.mongodbUri)
     : await openEmbeddedDatabase(config, beside)
@@ -132,9 +135,11 @@ async function claimDatabase(uri: string, kind: EnvironmentKind): Promise<void> 
         { upsert: empty, returnDocument: 'after' },
       )
     if (!found)
-      throw new Error('The database already holds data that this service did not create; use an empty one')
+      throw new Error('The database contains data that this service did not create. Use an empty one.')
     if (found.kind !== kind)
-      throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
+      throw new Error(
+        `This is the database of the ${found.kind} service. The ${kind} service needs another one.`,
+      )
     if ((found.dataVersion ?? 1) > DATA_VERSION) throw newerDataError()
     await db
       .collection<Environment>('environment')

@@ -35,15 +35,15 @@ export async function* readCsvEntries(file: string, mapOf: MapTable): AsyncGener
   if (header.fault) throw new Error(`The header of the file ${header.fault}.`)
   const twice = header.cells.find((name, i) => name !== '' && header.cells.indexOf(name) < i)
   if (twice !== undefined) throw new Error(`The header of the file has the column ${twice} twice.`)
-  if (header.cells.some(isInvalidUtf8)) throw new Error('The file is not UTF-8: save it as that.')
+  if (header.cells.some(isInvalidUtf8)) throw new Error('The file is not UTF-8. Save it as UTF-8.')
   const asksOf = mapOf(header.cells)
   for await (const { line, read, cells, fault } of rows) {
     const at = { at: `line ${line}`, read }
     if (fault !== undefined) yield { ...at, requests: [], fault }
     else if (cells.some(isInvalidUtf8))
-      yield { ...at, requests: [], fault: 'has a character that cannot be read: the file has to be UTF-8' }
+      yield { ...at, requests: [], fault: 'has a character that is not valid UTF-8' }
     else if (cells.length !== header.cells.length)
-      yield { ...at, requests: [], fault: 'has not as many columns as the header' }
+      yield { ...at, requests: [], fault: 'has another number of columns than the header' }
     else {
       const asks = asksOf(Object.fromEntries(header.cells.map((name, i) => [name, cells[i] as string])))
       yield { ...at, requests: asks, ...(asks.length === 0 && { skipped: 'no measurement' }) }
@@ -81,7 +81,7 @@ async function* readRows(
   }
 }
 
-const UNCLOSED_QUOTE = 'has a quote that is never closed'
+const UNCLOSED_QUOTE = 'has a quote that is not closed'
 
 /** Returns the cells of a row, or an error message. */
 function parseCells(text: string, how: { delimiter: string; relax_quotes?: boolean }): string[] | string {

@@ -23,7 +23,7 @@ const MAX_DOCUMENT_BYTES = 200 * 1024 * 1024
  */
 export async function* readDocumentEntries(file: string): AsyncGenerator<ImportEntry> {
   if ((await stat(file)).size > MAX_DOCUMENT_BYTES)
-    throw new Error('A JSON file can have at most 200 MB; split it.')
+    throw new Error('A JSON file can have at most 200 MB. Split it.')
   let document: unknown
   try {
     document = parseJsonFile(await readFile(file))
@@ -35,7 +35,7 @@ export async function* readDocumentEntries(file: string): AsyncGenerator<ImportE
   if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
   const read = Array.isArray(document) ? fromDataPoint : ({ resource }: JsonObject) => fromResource(resource)
   for (const [i, one] of all.entries()) {
-    const found = isJsonObject(one) ? read(one) : { fault: 'is no object' }
+    const found = isJsonObject(one) ? read(one) : { fault: 'is not an object' }
     yield { at: `entry ${i + 1}`, read: (i + 1) / all.length, requests: [], ...found }
   }
 }
@@ -93,7 +93,7 @@ const QUANTITIES_BY_CODE = new Map(
 )
 
 function fromResource(one: unknown): PartialEntry {
-  if (!isJsonObject(one)) return { fault: 'holds no resource' }
+  if (!isJsonObject(one)) return { fault: 'contains no resource' }
   switch (one.resourceType) {
     case 'Observation':
       return fromObservation(one)
@@ -103,7 +103,7 @@ function fromResource(one: unknown): PartialEntry {
       const reaction = fromAllergyIntolerance(one)
       return reaction.substance
         ? createResourceEntry('adversereaction', reaction)
-        : { fault: 'names no substance' }
+        : { fault: 'has no substance' }
     }
     case 'Device':
       return createResourceEntry('device', fromDevice(one))
@@ -125,13 +125,13 @@ const toQuantityFields = (quantity: unknown, field: string): JsonObject => {
 
 function fromObservation(one: JsonObject): PartialEntry {
   if (['entered-in-error', 'cancelled', 'registered'].includes(String(one.status)))
-    return { skipped: `Observation that is ${one.status}` }
+    return { skipped: `Observation with the status ${one.status}` }
   const inexact = [one, ...objectsIn(one.component)].find(({ valueQuantity }) =>
     nonEmptyText(memberAt(valueQuantity, 'comparator')),
   )
   if (inexact) {
     const { comparator, value } = inexact.valueQuantity as JsonObject
-    return { fault: `holds no exact value: ${comparator} ${value}` }
+    return { fault: `has no exact value: ${comparator} ${value}` }
   }
   const codes = codesOfConcept(one.code)
   const when = one.effectiveDateTime ?? memberAt(one, 'effectivePeriod', 'start') ?? one.effectiveInstant
@@ -155,7 +155,7 @@ function fromObservation(one: JsonObject): PartialEntry {
     const { bmi, bmiUnit = bodyMassIndex.unit } = toQuantityFields(one.valueQuantity, 'bmi')
     return isUnitOf(bodyMassIndex.kind, String(bmiUnit))
       ? createMeasurementEntry({ kind: 'bmi', ...at, bmi })
-      : { fault: `holds a BMI in ${bmiUnit}, not in ${bodyMassIndex.unit}` }
+      : { fault: `has a BMI in ${bmiUnit} instead of ${bodyMassIndex.unit}` }
   }
   const known = codes.map((code) => QUANTITIES_BY_CODE.get(OTHER_CODES[code] ?? code)).find((found) => found)
   if (!known) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }

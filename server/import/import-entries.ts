@@ -110,7 +110,7 @@ class ImportWriter {
       await this.#storeBatch(measurements.slice(0, half))
       return this.#storeBatch(measurements.slice(half))
     }
-    if (status !== 200) throw new Error(`The service refuses the import: ${describeProblem(body, status)}`)
+    if (status !== 200) throw new Error(`The service rejected the import: ${describeProblem(body, status)}`)
     this.#tally.stored += body.stored
     this.#tally.known += body.known
     for (const { index, status, errors } of body.items)
@@ -125,7 +125,7 @@ class ImportWriter {
     if (resource === 'diagnosis') return this.#storeDiagnosis(at, base, body)
     const substance = String(body.substance)
     if (/\p{Surrogate}/u.test(substance))
-      return this.#reportRefusal(at, 'substance holds half of a character.')
+      return this.#reportRefusal(at, 'substance contains an incomplete Unicode character.')
     if (/^\.\.?$/.test(substance)) return this.#reportRefusal(at, 'substance must not be . or ..')
     const path = resource === 'device' ? base : `${base}/${encodeURIComponent(substance)}`
     // An existing record may have been corrected, so it is not overwritten.
@@ -166,7 +166,8 @@ class ImportWriter {
     while (cursor !== null) {
       const query: string = cursor === '' ? '' : `&cursor=${cursor}`
       const { status, body } = await this.#call('GET', `${base}?limit=1000${query}`)
-      if (status !== 200) throw new Error(`The diagnoses cannot be read: ${describeProblem(body, status)}`)
+      if (status !== 200)
+        throw new Error(`The existing diagnoses could not be read: ${describeProblem(body, status)}`)
       for (const one of body.items) known.add(diagnosisKeyOf(one))
       cursor = body.page.next
     }

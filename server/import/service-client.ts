@@ -36,16 +36,16 @@ export async function connectToService(
   tell: (waiting: string) => void,
 ): Promise<CallService> {
   const patiently = async (ask: () => Promise<TimedResponse>) => {
-    const answer = await retryUntilAnswered(ask, tell)
+    const answer = await retryUntilAnswered(url, ask, tell)
     if (answer.status < 300 && answer.body === undefined)
-      throw new Error(`What answers at ${url} is not the service.`)
+      throw new Error(`The server at ${url} is not a Health Record Service. Another address: --url`)
     return answer
   }
   const logIn = async (): Promise<string> => {
     const { status, body } = await patiently(() =>
       sendRequest(url, 'POST', '/auth/login/password', { email, password }, {}),
     )
-    if (status !== 200) throw new Error(`The login was refused: ${body?.title ?? status}.`)
+    if (status !== 200) throw new Error(`The login failed: ${body?.title ?? status}.`)
     return body.authToken
   }
   let token = await logIn()
@@ -57,6 +57,12 @@ export async function connectToService(
     token = await logIn()
     return ask()
   }
+}
+
+/** The code of a failed connection, such as ECONNREFUSED. */
+function describeNetworkError({ cause, message }: Error): string {
+  const { code } = (cause ?? {}) as NodeJS.ErrnoException
+  return code ?? (cause as Error | undefined)?.message ?? message
 }
 
 type TimedResponse = ServiceResponse & { waitS: number }
@@ -95,19 +101,21 @@ const isTransient = (answer: ServiceResponse): boolean =>
 
 /** Retries until the service responds. */
 async function retryUntilAnswered(
+  url: string,
   ask: () => Promise<TimedResponse>,
   tell: (waiting: string) => void,
 ): Promise<ServiceResponse> {
   for (let tries = 1; ; tries++) {
     const answer = await ask().catch((error: Error) => error)
     if (!(answer instanceof Error || isTransient(answer))) return answer
-    if (tries === MAX_ATTEMPTS) {
-      if (answer instanceof Error) throw new Error('The service cannot be reached.')
-      throw new Error(`The service keeps answering ${answer.status}.`)
-    }
+    const fault =
+      answer instanceof Error
+        ? `${url} cannot be reached (${describeNetworkError(answer)})`
+        : `${url} responds with the status ${answer.status}`
+    const hint = answer instanceof Error ? ' Another address: --url' : ''
+    if (tries === MAX_ATTEMPTS) throw new Error(`${fault}, in ${MAX_ATTEMPTS} attempts.${hint}`)
     const seconds = Math.min(retryDelayOf(answer, tries), MAX_WAIT_S)
-    const why = answer instanceof Error ? 'cannot be reached' : `answers ${answer.status}`
-    tell(`The service ${why}: trying again in ${Math.ceil(seconds)} s.`)
+    tell(`${fault}; next attempt in ${Math.ceil(seconds)} s.${hint}`)
     await sleep(seconds * 1000)
   }
 }

@@ -35,7 +35,7 @@ export function parseTableMapping(file: Uint8Array): MapTable {
     throw new Error(`The mapping file is not valid JSON: ${(error as Error).message}`)
   }
   if (!Array.isArray(maps) || maps.length === 0 || !maps.every(isJsonObject))
-    throw new Error('The mapping file is not a list of measurements.')
+    throw new Error('The mapping file must be a list of measurements.')
   requireNoFaults(maps.flatMap((map, i) => findMappingFaults(map, `${i}`)))
   return (columns) => {
     requireNoFaults(maps.flatMap((map, i) => findUnknownColumns(map, columns, `${i}`)))
@@ -44,20 +44,22 @@ export function parseTableMapping(file: Uint8Array): MapTable {
 }
 
 function requireNoFaults(faults: readonly string[]): void {
-  if (faults.length > 0) throw new Error(`The mapping file has faults:\n  - ${faults.join('\n  - ')}`)
+  if (faults.length > 0) throw new Error(`The mapping file is invalid:\n  - ${faults.join('\n  - ')}`)
 }
 
 function findMappingFaults({ when = {}, kind: name, ...fields }: JsonObject, path: string): string[] {
   const kind = KINDS_BY_PATH.get(String(name))
   const names = Object.keys(fields)
   return [
-    ...(isJsonObject(when) ? [] : [`${path}.when must be an object: what a column has to say`]),
+    ...(isJsonObject(when) ? [] : [`${path}.when must be an object with the required text of a column`]),
     ...(kind
       ? names
           .filter((field) => !Object.hasOwn(kind.body.properties, field))
-          .map((field) => `${path}.${field} is no property of ${name}`)
+          .map((field) => `${path}.${field} is not a property of ${name}`)
       : [`${path}.kind must be one of ${[...KINDS_BY_PATH.keys()].join(', ')}: ${name} is an unknown kind`]),
-    ...(kind && !valueFieldsOf(kind, fields).length ? [`${path} takes no value from a column`] : []),
+    ...(kind && !valueFieldsOf(kind, fields).length
+      ? [`${path} must contain the name of a column in braces`]
+      : []),
   ]
 }
 
@@ -106,8 +108,8 @@ function mapRowWith({ when = {}, kind: name, ...fields }: JsonObject, row: Table
 export const mapTableByHeader: MapTable = (columns) => {
   if (!columns.includes('kind') && !guessKind(columns))
     throw new Error(
-      'The header of the file names nothing that is measured, such as systolic or weight: the first line has to name ' +
-        'the properties, or a mapping file (--map) says what the columns mean.',
+      'The header of the file has no measured property, such as systolic or weight. Name the properties in the first line, ' +
+        'or describe the columns in a mapping file (--map).',
     )
   return (row) => {
     const { kind: told, ...rest } = Object.fromEntries(

@@ -37,9 +37,9 @@ export async function findKeyOf(db: Db, config: Config, name: DataKey): Promise<
 export function requireDatabase({ keyFile, newDatabase }: Config, exists: boolean): void {
   if (exists || newDatabase || !dataKeys.some((name) => keyFile.stored.includes(name))) return
   throw new Error(
-    `${keyFile.path} has the keys of a database that is not there. Nothing was changed. ` +
-      'Restore the database from its backup; or begin a new one with these keys, by starting once with --new ' +
-      '(npm start -- --new); or name an empty DATA_DIR, for new keys and a new database',
+    `${keyFile.path} contains the keys of a database that does not exist. Nothing was changed. ` +
+      'Restore the database from its backup; or start once with --new to create a new one with these keys ' +
+      '(npm start -- --new); or set DATA_DIR to an empty directory for new keys and a new database.',
   )
 }
 
@@ -54,7 +54,7 @@ export async function checkKeys(db: Db, config: Config): Promise<() => void> {
   // The database of the other environment is refused for that reason, whatever its keys are.
   if (await isOfOtherKind(db, config)) return () => {}
   if (config.newDatabase && collections.some(({ name }) => name !== 'environment'))
-    throw new Error('--new is for an empty database, and this one has data: start without --new')
+    throw new Error('--new needs an empty database, but this one contains data. Start without --new.')
   const faults: KeyFault[] = []
   for (const name of dataKeys) {
     const found = await findKeyOf(db, config, name)
@@ -80,16 +80,19 @@ function faultOf({ keyFile }: Config, name: DataKey, hasFormer: boolean): KeyFau
   const { path, stored, generated } = keyFile
   const remedy = `Restore ${path} from its backup.`
   if (hasFormer)
-    return { reason: `The database still has a former ${variable}: its change was not finished.`, remedy: '' }
+    return {
+      reason: `The database still uses a former ${variable} because its change was interrupted.`,
+      remedy: '',
+    }
   if (stored.includes(name))
-    return { reason: `The ${name} in ${path} is not the key that the database was written with.`, remedy }
+    return { reason: `The ${name} in ${path} is not the key of this database.`, remedy }
   if (!generated.includes(name))
     return {
-      reason: `${variable} is not the key that the database was written with.`,
+      reason: `${variable} is not the key of this database.`,
       remedy: `Set ${variable} to that key.`,
     }
   const reason = existsSync(path) ? `${path} has no ${name}` : `${path} is missing`
-  return { reason: `${reason}, but the database was written with its ${name}.`, remedy }
+  return { reason: `${reason}, but the database needs its ${name}.`, remedy }
 }
 
 function sentence({ open }: Config, faults: readonly KeyFault[]): string {
@@ -99,7 +102,7 @@ function sentence({ open }: Config, faults: readonly KeyFault[]): string {
     ...all(faults.map(({ reason }) => reason)),
     'Nothing was changed.',
     ...all(faults.map(({ remedy }) => remedy)),
-    `To change keys on purpose, to finish that, or when they are lost: ${command} (see its --help)`,
+    `To change keys, to finish an interrupted change, or if keys are lost: ${command} (see its --help).`,
   ].join(' ')
 }
 
@@ -110,6 +113,6 @@ function storeGenerated(config: Config): void {
   const keys = Object.fromEntries(generated.map((name) => [name, values[name] ?? '']))
   const inFile = readStoredKeys(path)
   if (generated.some((name) => (inFile[name] ?? keys[name]) !== keys[name]))
-    throw new Error(`Another start has just made the keys in ${path}: start again`)
+    throw new Error(`Another process has just created the keys in ${path}. Start again.`)
   if (generated.some((name) => inFile[name] === undefined)) storeKeys(path, keys)
 }

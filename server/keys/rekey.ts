@@ -52,8 +52,8 @@ async function findKeys(db: Db, config: Config): Promise<Found> {
 const notAtHand = ({ keyFile }: Config, name: DataKey): string => {
   const variable = environmentVariableOf(name)
   return (
-    `The database was written with another ${variable}. Give that one in ` +
-    `${environmentVariableOf(formerOf(name))}, or restore ${keyFile.path} from its backup; only if it is lost: --lost`
+    `The database has another ${variable}. Set ` +
+    `${environmentVariableOf(formerOf(name))} to that key, or restore ${keyFile.path} from its backup. Only if the key is lost: --lost`
   )
 }
 

@@ -46,6 +46,6 @@ async function createLiveQueryDependencies(
     ...{ records, tail, sessions, spend, applicationId },
     forms: await createParseTransform(applicationId),
     clientKeys: [javascriptKey, clientKey, dotnetKey, restApiKey],
-    onFault: (err: unknown) => log.error({ err }, 'Live queries could not be told what has changed'),
+    onFault: (err: unknown) => log.error({ err }, 'Delivering changes to live queries failed'),
   }
 }

@@ -15,7 +15,7 @@ export function createMetrics() {
   collectDefaultMetrics({ register: registry })
   const build = {
     name: 'health_record_service_build_info',
-    help: 'What runs: always 1',
+    help: 'Version of the service and of Node as labels; the value is always 1',
     labelNames: ['version', 'node'] as const,
   }
   new Gauge({ ...build, registers: [registry] }).set(
@@ -39,12 +39,12 @@ const createHistograms = (registry: Registry) => {
     ),
     commands: histogram(
       'mongodb_command_duration_seconds',
-      'Time that a command to the database took, the way there and back included',
+      'Duration of a database command, including the network',
       COMMAND_BUCKETS_S,
     ),
     auditSeconds: histogram(
       'audit_write_duration_seconds',
-      'How long an answer waits until its entries are in the audit',
+      'Time that a response waits for its audit entries',
       COMMAND_BUCKETS_S,
     ),
   }
@@ -61,18 +61,15 @@ const createCounters = (registry: Registry) => {
     ),
     refused: counter(
       'requests_refused_total',
-      'Refused requests by reason: the code of the problem, or the code of the class family',
+      'Refused requests by reason: the problem code, or the error code of the class family',
       'reason',
     ),
     failedLogins: counter(
       'logins_failed_total',
-      'Logins that failed, by reason: wrong (address or password), locked (too many wrong ones)',
+      'Failed logins by reason: wrong (address or password), locked (after too many wrong passwords)',
       'reason',
     ),
-    unhandled: counter(
-      'unhandled_rejections_total',
-      'Promises that were rejected without anyone listening: each is a defect',
-    ),
+    unhandled: counter('unhandled_rejections_total', 'Unhandled promise rejections; each is a defect'),
   }
 }
 
@@ -111,7 +108,7 @@ export function observeGauge(
 
 /** Wraps the audit log with metrics. */
 export function observeAudit(audit: AuditLog, db: Db, metrics: Metrics): AuditLog {
-  const entries = { name: 'audit_entries', help: 'Entries of the audit' }
+  const entries = { name: 'audit_entries', help: 'Number of audit entries written' }
   observeGauge(metrics, entries, () => auditEntryCollection(db).estimatedDocumentCount())
   return {
     ...audit,

@@ -54,7 +54,7 @@ describe('scripts/backup.sh', () => {
     const { stdout } = run(['regularly'], { BACKUP_HOURS: '6' })
     const [older, made] = archives()
     assert.deepEqual([older, archives().length], ['20200102T000000Z.archive.gz', 2])
-    assert.equal(stdout, `${made} is made and read back\n`)
+    assert.equal(stdout, `Backup ${made} written and verified\n`)
     assert.deepEqual(calls(), [
       `mongodump --uri=mongodb://there --oplog --gzip --archive=${made}.part --quiet`,
       `mongorestore --uri=mongodb://there --gzip --archive=${made}.part --dryRun --quiet`,
@@ -66,7 +66,11 @@ describe('scripts/backup.sh', () => {
     for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }]) {
       agedDays('20200101T000000Z.archive.gz', 15)
       const { stdout, stderr } = run(['regularly'], failed)
-      assert.deepEqual([stdout, stderr], ['', 'The backup failed\n'], JSON.stringify(failed))
+      assert.deepEqual(
+        [stdout, stderr],
+        ['', 'The backup failed; next attempt in 24 h\n'],
+        JSON.stringify(failed),
+      )
       assert.deepEqual(archives(), ['20200101T000000Z.archive.gz'])
       assert.equal(calls().at(-1), 'sleep 86400')
     }
@@ -98,6 +102,6 @@ describe('scripts/backup.sh', () => {
 
   it('prints its usage for an unknown command', () => {
     const { status, stderr } = run(['yesterday'])
-    assert.deepEqual([status, stderr], [2, 'regularly, once, recent or restore FILE\n'])
+    assert.deepEqual([status, stderr], [2, 'Usage: backup.sh regularly | once | recent | restore FILE\n'])
   })
 })

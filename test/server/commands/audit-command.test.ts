@@ -69,14 +69,14 @@ describe('npm run audit', function suite() {
     await inDatabase((client) => write(client))
     assert.deepEqual(await run('verify'), {
       code: 0,
-      output: 'Intact. Checked: entries 3, chains 1, runs of the service 1.\n',
+      output: 'The audit is intact: 3 entries in 1 chain, from 1 run of the service.\n',
     })
     await inDatabase((client) =>
       auditEntryCollection(client.db()).updateOne({ _id: '1-0-000000000002' }, { $set: { userId: 'x' } }),
     )
     const { code, output } = await run('verify')
     assert.equal(code, 1)
-    assert.match(output, /^BROKEN at 1-0-000000000002: its content was changed/)
+    assert.match(output, /^The audit is BROKEN at 1-0-000000000002: its content was changed/)
   })
 
   it('verifies while the service uses the database, too', async () => {

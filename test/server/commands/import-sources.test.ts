@@ -43,7 +43,10 @@ describe('npm run import, for files of other programs,', function () {
     const mean = { ...points[0], body: { ...points[0].body, descriptive_statistic: 'average' } }
     const { code, said } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
     assert.equal(code, 0, said)
-    assert.match(said, /Left out: 1 of descriptive statistic average\n.*\nStored: 2, known: 0, refused: 0/)
+    assert.match(
+      said,
+      /Not supported: 1 × descriptive statistic average\n.*\nStored: 2, already known: 0, rejected: 0/,
+    )
     const [stored] = assertStatus(await to.call('GET', 'procedure/bloodpressure')).items
     for (const [name, value] of Object.entries(pressure)) assert.equal(stored[name], value, name)
     const [warm] = assertStatus(await to.call('GET', 'procedure/bodytemperature')).items
@@ -120,19 +123,19 @@ describe('npm run import, for files of other programs,', function () {
     })
     const { code, said } = await run(place, file)
     assert.equal(code, 1, said)
-    assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
-      'Refused, entry 6: status must be inactive, remission or resolved for a diagnosis with an end.',
-      'Refused, entry 7: name is required.',
-      'Refused, entry 10: onset must be a day, such as 2026-03-01.',
-      'Refused, entry 12: names no substance',
-      'Refused, entry 14: name is required.',
-      'Refused, entry 16: holds no resource',
-      'Refused, entry 17: is no object',
-      'Refused, entry 3: weight is required. weightUnit is required. timestamp must be a time with its offset, such as ' +
+    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+      'Rejected, entry 6: status must be inactive, remission or resolved for a diagnosis with an end.',
+      'Rejected, entry 7: name is required.',
+      'Rejected, entry 10: onset must be a day, such as 2026-03-01.',
+      'Rejected, entry 12: has no substance',
+      'Rejected, entry 14: name is required.',
+      'Rejected, entry 16: contains no resource',
+      'Rejected, entry 17: is not an object',
+      'Rejected, entry 3: weight is required. weightUnit is required. timestamp must be a time with its offset, such as ' +
         '2026-03-01T08:30:00+01:00 (no leap second).',
-      'Left out: 1 of Observation that is entered-in-error',
-      'Left out: 1 of resource Patient',
-      'Stored: 7, known: 0, refused: 8.',
+      'Not supported: 1 × Observation with the status entered-in-error',
+      'Not supported: 1 × resource Patient',
+      'Stored: 7, already known: 0, rejected: 8.',
     ])
     const [measured, pressure, device] = await Promise.all(
       ['procedure/bodyweight', 'procedure/bloodpressure', 'device'].map(
@@ -162,7 +165,7 @@ describe('npm run import, for files of other programs,', function () {
       ['Cuff 3', 'Acme', 'SN 1', '(01)0950', '2030-01-01'],
     )
     assertStatus(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
-    assert.match((await run(place, file)).said, /Stored: 0, known: 7, refused: 8/)
+    assert.match((await run(place, file)).said, /Stored: 0, already known: 7, rejected: 8/)
     assert.equal(assertStatus(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
   })
 
@@ -214,12 +217,12 @@ describe('npm run import, for files of other programs,', function () {
       },
     )
     const { said } = await run(place, file)
-    assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
-      'Refused, entry 4: holds a BMI in [lb_av]/[in_i]2, not in kg/m2',
-      'Refused, entry 5: holds no exact value: > 33.3',
-      'Refused, entry 8: substance must not be . or ..',
-      'Refused, entry 12: The request conflicts with the current state. The identifiers belong to two different records.',
-      'Stored: 8, known: 0, refused: 4.',
+    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+      'Rejected, entry 4: has a BMI in [lb_av]/[in_i]2 instead of kg/m2',
+      'Rejected, entry 5: has no exact value: > 33.3',
+      'Rejected, entry 8: substance must not be . or ..',
+      'Rejected, entry 12: The request conflicts with the current state. The identifiers belong to two different records. Send those of one.',
+      'Stored: 8, already known: 0, rejected: 4.',
     ])
     const [measured] = assertStatus(await place.call('GET', 'procedure/bloodpressure')).items
     assert.deepEqual([measured.systolic, measured.diastolic, measured.comment], [128, 82, 'At rest\nSeated'])
@@ -231,7 +234,7 @@ describe('npm run import, for files of other programs,', function () {
     assert.equal(gout.comment, 'onset: 40 years')
     const cuff = assertStatus(await place.call('GET', 'device')).items.at(-1)
     assert.deepEqual([cuff.expiry, cuff.comment], [null, 'Spare\nexpiry: 2030-05'])
-    assert.match((await run(place, file)).said, /Stored: 0, known: 8, refused: 4/)
+    assert.match((await run(place, file)).said, /Stored: 0, already known: 8, rejected: 4/)
   })
 
   it('distinguishes diagnoses by their times, and stores them once in two concurrent imports', async () => {
@@ -246,7 +249,7 @@ describe('npm run import, for files of other programs,', function () {
     )
     const both = await Promise.all([run(place, file), run(place, file)])
     const counts = both.map(({ said }) =>
-      /Stored: (\d), known: (\d), refused: 0/.exec(said)?.slice(1).map(Number),
+      /Stored: (\d), already known: (\d), rejected: 0/.exec(said)?.slice(1).map(Number),
     )
     assert.deepEqual(
       counts.map((count) => (count?.[0] ?? 0) + (count?.[1] ?? 0)),
@@ -256,7 +259,7 @@ describe('npm run import, for files of other programs,', function () {
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
     const [latest] = assertStatus(await place.call('GET', 'diagnosis')).items
     assertStatus(await place.call('DELETE', `diagnosis/${latest.id}`), 204)
-    assert.match((await run(place, file)).said, /Stored: 1, known: 4, refused: 0/)
+    assert.match((await run(place, file)).said, /Stored: 1, already known: 4, rejected: 0/)
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
   })
 

@@ -32,12 +32,12 @@ describe('npm run import', function () {
     )
     const first = await run(place, file)
     assert.equal(first.code, 1, first.said)
-    assert.match(first.said, /Refused, line 3: weight must be from/)
-    assert.match(first.said, /Refused, line 4: timestamp must be a time with its offset/)
-    assert.match(first.said, /Refused, line 6: has not as many columns/)
-    assert.match(first.said, /Refused, line 7: has a quote that is never closed/)
-    assert.match(first.said, /Refused, line 12: weightUnit must be one of/)
-    assert.match(first.said, /Stored: 5, known: 0, refused: 5/)
+    assert.match(first.said, /Rejected, line 3: weight must be from/)
+    assert.match(first.said, /Rejected, line 4: timestamp must be a time with its offset/)
+    assert.match(first.said, /Rejected, line 6: has another number of columns/)
+    assert.match(first.said, /Rejected, line 7: has a quote that is not closed/)
+    assert.match(first.said, /Rejected, line 12: weightUnit must be one of/)
+    assert.match(first.said, /Stored: 5, already known: 0, rejected: 5/)
     const { items } = assertStatus(await place.call('GET', 'procedure/bodyweight?order=asc'))
     assert.deepEqual(
       items.map(({ weight, comment }: Record<string, unknown>) => [weight, comment]),
@@ -49,7 +49,7 @@ describe('npm run import', function () {
         [70, 'over\ntwo "lines"'],
       ],
     )
-    assert.match((await run(place, file)).said, /Stored: 0, known: 5/)
+    assert.match((await run(place, file)).said, /Stored: 0, already known: 5/)
   })
 
   it('loses no row to an unterminated one, however large', async () => {
@@ -60,10 +60,10 @@ describe('npm run import', function () {
     const huge = row(700, 'y'.repeat(500_000))
     const file = fileOf(['timestamp,weight,weightUnit,comment', ...rows, huge, row(701, '')].join('\n'))
     const { said } = await run(place, file)
-    assert.match(said, /Stored: 598, known: 0, refused: 4/, said)
+    assert.match(said, /Stored: 598, already known: 0, rejected: 4/, said)
     for (const line of [102, 302, 502])
-      assert.ok(said.includes(`Refused, line ${line}: has a quote that is never closed`), said)
-    assert.match(said, /Refused, line 602: is longer than 100000 characters/)
+      assert.ok(said.includes(`Rejected, line ${line}: has a quote that is not closed`), said)
+    assert.match(said, /Rejected, line 602: is longer than 100000 characters/)
   })
 
   it('stores nothing from a file that is not UTF-8', async () => {
@@ -72,8 +72,8 @@ describe('npm run import', function () {
       'timestamp,weight,weightUnit,comment\n2026-03-01T08:30:00Z,70,kg,caf\xe9\n2026-03-02T08:30:00Z,70,kg,thee'
     const { code, said } = await run(place, fileOf(Buffer.from(rows, 'latin1'), 'csv'))
     assert.equal(code, 1, said)
-    assert.match(said, /Refused, line 2: has a character that cannot be read: the file has to be UTF-8/)
-    assert.match(said, /Stored: 1, known: 0, refused: 1/)
+    assert.match(said, /Rejected, line 2: has a character that is not valid UTF-8/)
+    assert.match(said, /Stored: 1, already known: 0, rejected: 1/)
     for (const [file, told] of [
       [fileOf(Buffer.from(`\ufeff${rows}`, 'utf16le'), 'csv'), /The file is not UTF-8/],
       [fileOf(Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), 'json'), /not valid JSON: it is not UTF-8/],
@@ -91,9 +91,9 @@ describe('npm run import', function () {
         .split('\n')
         .slice(1, -1),
       [
-        '  - 0.when must be an object: what a column has to say',
-        '  - 0.wieght is no property of bodyweight',
-        '  - 0 takes no value from a column',
+        '  - 0.when must be an object with the required text of a column',
+        '  - 0.wieght is not a property of bodyweight',
+        '  - 0 must contain the name of a column in braces',
         '  - 1.kind must be one of bloodpressure, bmi, bodytemperature, bodyweight, heartrate, oxygensaturation, ' +
           'bloodglucose, acq, hads, dsmq: pulse is an unknown kind',
       ],
@@ -102,8 +102,8 @@ describe('npm run import', function () {
       (await mapped({ ...weight, when: { loinc: '1' }, weight: '{Kilos}' }, weight)).split('\n').slice(1, -1),
       ['  - 0.when: the file has no column loinc', '  - 0.weight: the file has no column Kilos'],
     )
-    assert.match(await mapped(weight), /Stored: 1, known: 0, refused: 0/)
-    assert.match((await run(place, file)).said, /The header of the file names nothing that is measured/)
+    assert.match(await mapped(weight), /Stored: 1, already known: 0, rejected: 0/)
+    assert.match((await run(place, file)).said, /The header of the file has no measured property/)
   })
 
   it('rejects unreadable entries one by one, and stores the entries around them', async () => {
@@ -125,16 +125,19 @@ describe('npm run import', function () {
     ]
     const { code, said } = await run(place, fileOf(points))
     assert.equal(code, 1, said)
-    assert.match(said, /Refused, entry 2: The body must not be nested deeper/)
-    assert.match(said, /Refused, entry 3: .* must be a finite number, or a text of valid Unicode without NUL/)
-    assert.match(said, /Stored: 2, known: 0, refused: 2/)
+    assert.match(said, /Rejected, entry 2: The body must not be nested deeper/)
+    assert.match(
+      said,
+      /Rejected, entry 3: .* must be a finite number, or a text of valid Unicode without NUL/,
+    )
+    assert.match(said, /Stored: 2, already known: 0, rejected: 2/)
     const allergy = (substance: string) => ({
       resource: { resourceType: 'AllergyIntolerance', code: { text: substance } },
     })
     const bundle = { resourceType: 'Bundle', entry: [allergy('\ud800'), allergy('Latex')] }
     assert.match(
       (await run(place, fileOf(`\ufeff${JSON.stringify(bundle)}`, 'json'))).said,
-      /Refused, entry 1: .*\n.*Stored: 1, known: 0, refused: 1/s,
+      /Rejected, entry 1: .*\n.*Stored: 1, already known: 0, rejected: 1/s,
     )
   })
 
@@ -145,7 +148,7 @@ describe('npm run import', function () {
     )
     const file = fileOf(['timestamp,heartRate,heartRateUnit', ...rows].join('\n'))
     const { said } = await runOn(true, await newPlace(), file)
-    assert.equal(said.match(/Refused, line \d+: heartRate must/g)?.length, 3, said)
+    assert.equal(said.match(/Rejected, line \d+: heartRate must/g)?.length, 3, said)
     assert.equal(said.match(/ entries\/s, \d+ s left/g)?.length, 3, said)
     assert.doesNotMatch(said, /leftRefused/)
   })
@@ -166,9 +169,9 @@ describe('npm run import', function () {
     await once(child, 'close')
     const again = start(place, file)
     const [said] = await Promise.all([text(again.stdout), once(again, 'close')])
-    assert.match(said, /Continues after entry \d+/)
+    assert.match(said, /Continuing after entry \d+/)
     assert.equal(again.exitCode, 1, said)
-    const [, stored, known, refused] = /Stored: (\d+), known: (\d+), refused: (\d+)/.exec(said) ?? []
+    const [, stored, known, refused] = /Stored: (\d+), already known: (\d+), rejected: (\d+)/.exec(said) ?? []
     assert.deepEqual([Number(stored) + Number(known), refused], [1499, '1'])
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })
   })
@@ -179,8 +182,11 @@ describe('npm run import', function () {
     const { code, said } = await run(place, `/dev/fd/${file}`)
     closeSync(file)
     assert.equal(code, 0, said)
-    assert.match(said, /Begins anew when it is interrupted, storing nothing twice: .*import-state/)
-    assert.match(said, /Stored: 1, known: 0, refused: 0/)
+    assert.match(
+      said,
+      /If interrupted, the import starts over and stores nothing twice, because its position cannot be saved: .*import-state/,
+    )
+    assert.match(said, /Stored: 1, already known: 0, rejected: 0/)
   })
 
   it('reports that the service rejects the whole import', async () => {
@@ -188,8 +194,8 @@ describe('npm run import', function () {
     const file = fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min')
     const away = await run({ ...place, carePlanId: 'doesNotExist' }, file)
     assert.equal(away.code, 2, away.said)
-    assert.match(away.said, /refuses the import: Not found/)
-    assert.match((await run(place, file)).said, /Stored: 1, known: 0, refused: 0/)
+    assert.match(away.said, /rejected the import: The resource does not exist/)
+    assert.match((await run(place, file)).said, /Stored: 1, already known: 0, rejected: 0/)
   })
 
   it('reports a wait that the service asks for, and an address where another service answers', async () => {
@@ -201,8 +207,8 @@ describe('npm run import', function () {
     const { port } = busy.address() as AddressInfo
     const [place, file] = [await newPlace(), fileOf('a,b\n1,2')]
     const told = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
-    assert.match(await told(), /answers 429: trying again in 1 s.*The login was refused: 401/s)
-    assert.match(await told(), /What answers at http:\S+ is not the service/)
+    assert.match(await told(), /responds with the status 429; next attempt in 1 s.*The login failed: 401/s)
+    assert.match(await told(), /The server at http:\S+ is not a Health Record Service/)
     busy.close()
   })
 
@@ -221,6 +227,6 @@ describe('npm run import', function () {
       assert.match(said, told)
     }
     const wrong = await run({ ...place, password: 'wrong' }, fileOf('a,b\n1,2'))
-    assert.match(wrong.said, /login was refused/)
+    assert.match(wrong.said, /The login failed/)
   })
 })

@@ -33,7 +33,7 @@ async function audit(command: string, env: Env, ...args: string[]) {
 async function assertIntact(env: Env): Promise<void> {
   const { code, output } = await audit('verify', env)
   assert.equal(code, 0, output)
-  assert.match(output, /^Intact\./)
+  assert.match(output, /^The audit is intact:/)
 }
 
 const keysIn = (dataDir: string): Record<string, string> =>
@@ -95,7 +95,7 @@ describe('npm run audit -- rekey', function suite() {
     const { code, output } = await audit('rekey', { DATA_DIR })
     assert.deepEqual(
       [code, output],
-      [0, 'Changed: AUDIT_KEY and KEY_ENCRYPTION_KEY. Start the service with the new keys.\n'],
+      [0, 'AUDIT_KEY and KEY_ENCRYPTION_KEY changed. Start the service with the new keys.\n'],
     )
     const { auditKey, keyEncryptionKey, auditKeysBefore, ...others } = keysIn(DATA_DIR)
     assert.equal(auditKeysBefore, former.auditKey)
@@ -130,9 +130,9 @@ describe('npm run audit -- rekey', function suite() {
     assert.equal(refused.code, 2)
     assert.match(
       refused.output,
-      /another AUDIT_KEY\. Give that one in AUDIT_KEYS_BEFORE[\s\S]*another KEY_ENCRYPTION_KEY/,
+      /another AUDIT_KEY\. Set AUDIT_KEYS_BEFORE to that key[\s\S]*another KEY_ENCRYPTION_KEY/,
     )
-    await assertNoStart({ ...given, ...former }, /still has a former AUDIT_KEY.*audit rekey/)
+    await assertNoStart({ ...given, ...former }, /still uses a former AUDIT_KEY.*audit rekey/)
     await assertIntact({ ...given, ...former })
     assert.equal((await audit('rekey', { ...given, ...former })).code, 0)
     assert.deepEqual(await publishedKeys(given), signing)
@@ -141,9 +141,9 @@ describe('npm run audit -- rekey', function suite() {
     assert.equal(code, 2)
     assert.match(
       output,
-      /^Not verified: runs of the service 1 to 2, entries 1\. .*AUDIT_KEYS_BEFORE\.\nThe rest is intact\. Checked: entries 1, chains 1, runs of the service 2\.\n$/,
+      /^Not verified: 1 entry of the runs 1 to 2, .*\. Set AUDIT_KEYS_BEFORE to that key\.\nThe rest of the audit is intact: 1 entry in 1 chain, from 2 runs of the service\.\n$/,
     )
-    assert.match((await audit('rekey', { ...given, ...former })).output, /has these already/)
+    assert.match((await audit('rekey', { ...given, ...former })).output, /has these keys already/)
     await assertNoStart({ DATA_DIR }, /The auditKey in .*keys\.json is not the key/)
   })
 
@@ -151,7 +151,7 @@ describe('npm run audit -- rekey', function suite() {
     const { keyEncryptionKey } = keysIn(DATA_DIR)
     const given = { DATA_DIR, KEY_ENCRYPTION_KEY: newEncryptionKey }
     const { output } = await audit('rekey', { ...given, KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey })
-    assert.match(output, /^Changed: KEY_ENCRYPTION_KEY\./)
+    assert.match(output, /^KEY_ENCRYPTION_KEY changed\./)
     assert.deepEqual(await publishedKeys(given), signing)
     await assertIntact(given)
   })
@@ -160,7 +160,7 @@ describe('npm run audit -- rekey', function suite() {
     rmSync(join(DATA_DIR, 'keys.json'))
     const refused = await audit('rekey', { DATA_DIR })
     assert.equal(refused.code, 2)
-    assert.match(refused.output, /only if it is lost: --lost/)
+    assert.match(refused.output, /Only if the key is lost: --lost/)
     assert.deepEqual(readdirSync(DATA_DIR).includes('keys.json'), false)
     assert.equal((await audit('verify', { DATA_DIR })).code, 2)
     assert.equal((await audit('rekey', { DATA_DIR }, '--lost')).code, 0)
@@ -168,7 +168,7 @@ describe('npm run audit -- rekey', function suite() {
     assert.equal(code, 0, output)
     assert.match(
       output,
-      /^Not verified: runs of the service 1 to 1, .*, which was lost\.\nThe rest is intact\./,
+      /^Not verified: .* of the runs 1 to 1, .* that is lost\.\nThe rest of the audit is intact:/,
     )
     const [next, ...before] = await publishedKeys({ DATA_DIR })
     assert.deepEqual(before, signing)
@@ -236,7 +236,7 @@ describe('npm run audit -- rekey', function suite() {
         await assertIntact(env)
         if (moment === 'when it has committed') await publishedKeys(env)
         else {
-          await assertNoStart(env, /still has a former AUDIT_KEY/)
+          await assertNoStart(env, /still uses a former AUDIT_KEY/)
           assert.equal((await audit('rekey', env)).code, 0)
         }
         assert.equal(keysIn(dataDir).auditKeysBefore, auditKeysBefore)

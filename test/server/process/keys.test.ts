@@ -64,8 +64,7 @@ describe('a start and the keys of its database', function suite() {
   it('refuses a database without its keys.json, and serves it again when the file is back', async () => {
     const keys = contentsOf(fileIn(DATA_DIR)) ?? ''
     rmSync(fileIn(DATA_DIR))
-    const words =
-      /keys\.json is missing, but the database was written with its auditKey\..*Restore .*keys\.json/
+    const words = /keys\.json is missing, but the database needs its auditKey\..*Restore .*keys\.json/
     await assertRefused({ DATA_DIR }, words)
     writeFileSync(fileIn(DATA_DIR), keys)
     await assertServes({ DATA_DIR })
@@ -74,14 +73,12 @@ describe('a start and the keys of its database', function suite() {
   for (const name of ['auditKey', 'keyEncryptionKey']) {
     it(`refuses a keys.json without ${name}, or with another one`, async () => {
       change(DATA_DIR, (keys) => delete keys[name])
-      const missing = new RegExp(`keys\\.json has no ${name}, but the database was written with its ${name}`)
+      const missing = new RegExp(`keys\\.json has no ${name}, but the database needs its ${name}`)
       await assertRefused({ DATA_DIR }, missing)
       change(DATA_DIR, (keys) => {
         keys[name] = 'another-key-of-the-same-form'
       })
-      const other = new RegExp(
-        `The ${name} in .*keys\\.json is not the key that the database was written with`,
-      )
+      const other = new RegExp(`The ${name} in .*keys\\.json is not the key of this database`)
       await assertRefused({ DATA_DIR }, other)
     })
   }
@@ -102,16 +99,19 @@ describe('a start and the keys of its database', function suite() {
 
   it('names the variable of a given key', async () => {
     const AUDIT_KEY = 'another-key-of-the-same-form'
-    await assertRefused({ DATA_DIR, AUDIT_KEY }, /AUDIT_KEY is not the key .*Set AUDIT_KEY to that key/)
+    await assertRefused(
+      { DATA_DIR, AUDIT_KEY },
+      /AUDIT_KEY is not the key of this database\..*Set AUDIT_KEY to that key/,
+    )
   })
 
   it('refuses keys without their database, until told to create a new one', async () => {
     rmSync(join(DATA_DIR, 'database'), { recursive: true })
-    await assertRefused({ DATA_DIR }, /keys\.json has the keys of a database that is not there.*--new/)
+    await assertRefused({ DATA_DIR }, /keys\.json contains the keys of a database that does not exist.*--new/)
     await assertServes({ DATA_DIR }, '--new')
     assert.equal(contentsOf(fileIn(DATA_DIR)), contentsOf(fileIn(origin)))
     await assertServes({ DATA_DIR })
-    await assertRefused({ DATA_DIR }, /--new is for an empty database/, '--new')
+    await assertRefused({ DATA_DIR }, /--new needs an empty database/, '--new')
   })
 
   it('continues a first start that was killed after its keys were stored', async () => {
@@ -128,10 +128,10 @@ describe('a start and the keys of its database', function suite() {
     const first = await usedDataDir({ MONGODB_URI })
     const empty = createDataDir()
     await assertRefused({ MONGODB_URI, DATA_DIR: empty }, /keys\.json is missing/)
-    await assertRefused({ MONGODB_URI, DATA_DIR }, /is not the key that the database was written with/)
+    await assertRefused({ MONGODB_URI, DATA_DIR }, /is not the key of this database/)
     await assertServes({ MONGODB_URI, DATA_DIR: first })
     const other = databaseUri('keys-without-database')
-    await assertRefused({ MONGODB_URI: other, DATA_DIR: first }, /a database that is not there/)
+    await assertRefused({ MONGODB_URI: other, DATA_DIR: first }, /a database that does not exist/)
     const client = await MongoClient.connect(other)
     assert.deepEqual(await client.db().listCollections().toArray(), [])
     await client.close()
@@ -151,7 +151,7 @@ describe('a start and the keys of its database', function suite() {
     await assertRefused({ DATA_DIR: open }, /keys\.json is missing.*rekey --open/, '--open')
     writeFileSync(fileIn(open), keys)
     rmSync(join(open, 'database'), { recursive: true })
-    await assertRefused({ DATA_DIR: open }, /a database that is not there/, '--open')
+    await assertRefused({ DATA_DIR: open }, /a database that does not exist/, '--open')
     await assertServes({ DATA_DIR: open }, '--open', '--new')
   })
 })

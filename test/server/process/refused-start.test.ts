@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Document, MongoClient } from 'mongodb'
+import { waitForServer } from '../../../server/database/wait-for-server.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
@@ -22,7 +23,7 @@ describe('a start that is refused', function suite() {
     ])
     const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
-    assert.match(service.output(), /could not be brought up to date: Goal\.name\n/)
+    assert.match(service.output(), /could not be updated: Goal\.name\n/)
     const plan = await schemas.findOne({ _id: 'CarePlan' })
     const { find } = plan?._metadata.class_permissions ?? {}
     assert.deepEqual([plan?.ehrId, find], ['string', { requiresAuthentication: true }])
@@ -43,15 +44,23 @@ describe('a start that is refused', function suite() {
     const client = await MongoClient.connect(MONGODB_URI)
     await client.db().collection('patients').insertOne({ name: 'Ann' })
     await client.close()
-    assert.match(
-      await findStartRefusal({ MONGODB_URI }),
-      /already holds data that this service did not create/,
-    )
+    assert.match(await findStartRefusal({ MONGODB_URI }), /contains data that this service did not create/)
   })
 
   it('reports that there is no database', async () => {
     const MONGODB_URI = `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`
-    assert.match(await findStartRefusal({ MONGODB_URI }), /ECONNREFUSED/)
+    assert.match(
+      await findStartRefusal({ MONGODB_URI }),
+      /^MONGODB_URI: no answer from 127\.0\.0\.1:\d+ for 1 s \(ECONNREFUSED\)\.$/,
+    )
+  })
+
+  it('reports each failed attempt to reach the database', async () => {
+    const reports: string[] = []
+    const port = await freePort()
+    const uri = `mongodb://127.0.0.1:${port}/records?serverSelectionTimeoutMS=500`
+    await assert.rejects(waitForServer(uri, (report) => reports.push(report)))
+    assert.deepEqual(reports, [`MONGODB_URI: no answer from 127.0.0.1:${port} (ECONNREFUSED); trying again.`])
   })
 
   if (isFullSize)

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import {
   apiKeysOf,
+  createProcessClient,
   type ServiceProcess,
   startServiceProcess,
   stopProcess,
 } from '../../harness/service/service-process.ts'
-import { waitUntil } from '../../harness/wait.ts'
+import { waitFor, waitUntil } from '../../harness/wait.ts'
 
 const shell = promisify(execFile)
 
@@ -33,7 +34,7 @@ describe('the output of the service process', () => {
     const [curl] = /curl [\s\S]*?\}'/.exec(output) ?? []
     const { stdout } = await shell('sh', ['-c', `${curl} --silent --show-error`])
     assert.match(JSON.parse(stdout).objectId, /^\w{10}$/)
-    await waitUntil(() => service.output().includes('mail written to the outbox'))
+    await waitUntil(() => service.output().includes('mail was written to the outbox'))
     assert.equal(statSync(join(service.dataDir, 'keys.json')).mode & 0o777, 0o600)
   })
 
@@ -56,6 +57,32 @@ describe('the output of the service process', () => {
     await fetch(`${service.url}/1/classes/CarePlan/${marker}?where={"a":"${marker}"}`, { headers })
     await waitUntil(() => service.output().split('"requestId":"one-of-these"').length > 7)
     assert.doesNotMatch(service.output(), new RegExp(marker))
+  })
+
+  it('asks nobody to agree to terms while TERMS_URL is not set', async () => {
+    const email = 'ben@example.org'
+    const password = 'correct horse battery staple'
+    const post = createProcessClient(service)
+    assert.equal((await post('/auth/account/register/password', { email, password })).status, 202)
+    const link = await waitFor(() => {
+      const logged = service.output().match(/[^"\s]+\/activation\?token=[^"\s]+/g) ?? []
+      return logged.length > 1 ? logged.at(-1) : undefined
+    }, 'the link of the second account')
+    const page = await (await fetch(link)).text()
+    assert.match(page, /<button>Confirm<\/button>/)
+    assert.doesNotMatch(page, /checkbox|terms of service/i)
+    const token = new URL(link).searchParams.get('token')
+    assert.equal((await post('/auth/account/register/activate', { token, termsAccepted: true })).status, 200)
+    const { authToken } = (await post('/auth/login/password', { email, password })).body as {
+      authToken?: string
+    }
+    const accounts = await fetch(`${service.url}/auth/account`, {
+      headers: { authorization: `Bearer ${authToken}` },
+    })
+    const { items } = (await accounts.json()) as { items: { termsVersion: string | null }[] }
+    assert.equal(items[0]?.termsVersion, null)
+    const terms = await (await fetch(`${service.url}/auth/terms`)).text()
+    assert.match(terms, /The operator has not published terms yet\./)
   })
 
   it('explains that the embedded database has ended', async () => {

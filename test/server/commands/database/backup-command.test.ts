@@ -37,7 +37,10 @@ describe('npm run backup and npm run restore', function suite() {
   it('copies the data of a running service, once', async () => {
     const { code, output } = await run('backup', copy)
     assert.equal(code, 0, output)
-    assert.match(output, /^\d+ bytes of \d{4}-.* SHA-256 [0-9a-f]{64}\n$/)
+    assert.match(
+      output,
+      /^Backup of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC written to .* \([\d.]+ [KM]iB, SHA-256 [0-9a-f]{64}\)\.\n$/,
+    )
     assert.match((await run('backup', copy)).output, /is not empty/)
   })
 

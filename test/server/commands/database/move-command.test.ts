@@ -65,7 +65,7 @@ describe('npm run move', function suite() {
     proxy.findFault = (command) => void count(command)
     const { code, output } = await run()
     assert.equal(code, 0, output)
-    assert.match(output, /^Custom: 2500, [0-9a-f]{64}$/m)
+    assert.match(output, /^Custom: 2500 documents, digest [0-9a-f]{64}$/m)
     assert.deepEqual(
       sent.map(({ documents }) => documents.length),
       [1000, 500],
@@ -103,6 +103,6 @@ describe('npm run move', function suite() {
   it('runs only once', async () => {
     const { code, output } = await run()
     assert.equal(code, 1)
-    assert.match(output, /holds other data \(.*use an empty database/)
+    assert.match(output, /contains other data \(.*Use an empty database/)
   })
 })

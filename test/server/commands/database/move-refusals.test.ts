@@ -24,7 +24,7 @@ describe('npm run move refuses', function suite() {
   it('data that a service uses', async () => {
     const { output } = await move(dataDir, target)
     await running.stop()
-    assert.match(output, /is running on .*: stop it/)
+    assert.match(output, /is running on .*\. Stop it/)
   })
 
   it('a target that is not empty', async () => {
@@ -33,7 +33,7 @@ describe('npm run move refuses', function suite() {
     await client.close()
     const { code, output } = await move(dataDir, target)
     assert.equal(code, 1)
-    assert.match(output, /holds other data \(.*use an empty database/)
+    assert.match(output, /contains other data \(.*Use an empty database/)
   })
 
   it('a wrong address, and explains the fault', async () => {
