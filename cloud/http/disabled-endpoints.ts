@@ -47,7 +47,7 @@ const ALTERNATIVES: Readonly<Record<string, string>> = {
   chattopic:
     'Chat topics can only be read under /1. Start one with POST /chat/{type}/{id}; close it with POST /chat/{type}/{id}/{topicId}/close.',
   chatmessage:
-    'Chat messages can only be read under /1. Write one with POST /chat/{type}/{id}/{topicId}; change it with PUT /chat/{type}/{id}/{topicId}/{messageId}.',
+    'Chat messages can only be read under /1. Write one with POST /chat/{type}/{id}/{topicId}; change it with PUT /chat/{type}/{id}/{topicId}/message/{messageId}.',
 }
 
 /** First path segments that Parse passes on so that our handler refuses them with an explanation. */

@@ -55,7 +55,7 @@ export interface PlainRecords {
   restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<SavedRecord>
 }
 
-/** Current terms of service. */
+/** Published terms of service. */
 export interface Terms {
   version: string
   /** Address of the text. */
@@ -76,7 +76,8 @@ export interface Services {
   administrators: Administrators
   registrations: Registrations
   passwords: Passwords
-  terms: Terms
+  /** undefined while the operator has not published any; then nobody is asked to agree. */
+  terms: Terms | undefined
   logins: Logins
   sessions: Sessions
   identityProvider: IdentityProvider

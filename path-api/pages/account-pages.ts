@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { linkTokenField } from '../../schemas/accounts/account.ts'
+import { emailField, linkTokenField } from '../../schemas/accounts/account.ts'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
@@ -39,6 +39,22 @@ const PasswordForm = Type.Object(
   { additionalProperties: false, description: 'Form of the page' },
 )
 
+type LinkPurpose = 'activation' | 'password'
+
+const linkParameter = Type.Optional(
+  Type.Unsafe<LinkPurpose>({
+    type: 'string',
+    enum: ['activation', 'password'],
+    default: 'password',
+    description: 'Purpose of the link: activation of the account, or a new password',
+  }),
+)
+
+const NewLinkForm = Type.Object(
+  { lang: languageParameter, link: linkParameter, email: emailField() },
+  { additionalProperties: false, description: 'Form of the page' },
+)
+
 const PAGE_DEFAULTS = { source: PAGES_SOURCE, extra: true, access: 'public', reply: [200, htmlBody] } as const
 
 /** Opening a link changes nothing, because mail scanners open links. Only the button does. */
@@ -52,7 +68,7 @@ export const accountPages = [
     query: { token: linkTokenField, lang: languageParameter, terms: termsParameter },
     handle: async ({ query: { token, lang, terms } }, context) => {
       const view = await createPageView(lang, context)
-      if (!(await context.registrations.isValid(token))) return renderNotice(view, 'expired', 'expiredHelp')
+      if (!(await context.registrations.isValid(token))) return renderExpiredPage(view, 'activation')
       return renderActivationPage(token, view, terms, [])
     },
   }),
@@ -70,7 +86,7 @@ export const accountPages = [
         .activate(token, termsAccepted)
         .then(() => undefined, toShownError)
       if (!failed) return renderNotice(view, 'activated', 'activatedHelp')
-      if (failed.error === 'LinkExpired') return renderNotice(view, 'expired', 'expiredHelp')
+      if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'activation')
       if (failed.error === 'Conflict') return renderNotice(view, 'taken', 'takenHelp')
       return renderActivationPage(token, view, true, violationTexts(failed, view.language))
     },
@@ -84,7 +100,7 @@ export const accountPages = [
     query: { token: linkTokenField, lang: languageParameter, terms: termsParameter },
     handle: async ({ query: { token, lang, terms } }, context) => {
       const view = await createPageView(lang, context)
-      if (!(await context.passwords.isValid(token))) return renderNotice(view, 'expired', 'expiredHelp')
+      if (!(await context.passwords.isValid(token))) return renderExpiredPage(view, 'password')
       return renderPasswordPage(token, view, terms, [])
     },
   }),
@@ -102,7 +118,7 @@ export const accountPages = [
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, toShownError)
       if (!failed) return renderNotice(view, 'chosen', 'chosenHelp')
-      if (failed.error === 'LinkExpired') return renderNotice(view, 'expired', 'expiredHelp')
+      if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'password')
       return renderPasswordPage(
         token,
         view,
@@ -113,15 +129,48 @@ export const accountPages = [
   }),
   defineOperation({
     ...PAGE_DEFAULTS,
+    id: 'showNewLink',
+    method: 'get',
+    path: '/auth/link',
+    summary: 'Show the page for requesting a new link by mail',
+    query: { lang: languageParameter, link: linkParameter },
+    handle: async ({ query: { lang, link = 'password' } }, context) => {
+      const view = await createPageView(lang, context)
+      const [title, help] = NEW_LINK_TEXTS[link]
+      return renderPage(view, title, renderNewLinkForm(view, link, help, 'link'))
+    },
+  }),
+  defineOperation({
+    ...PAGE_DEFAULTS,
+    id: 'sendNewLink',
+    method: 'post',
+    path: '/auth/link',
+    summary: 'Submit the form for requesting a new link by mail',
+    description: 'The response does not reveal whether the account exists.',
+    body: formBody(NewLinkForm),
+    guarded: ({ body }) => body.email,
+    handle: async ({ body: { lang, link, email } }, context) => {
+      const view = await createPageView(lang, context)
+      if (link === 'activation') context.registrations.resend(email)
+      else context.passwords.requestReset(email)
+      return renderNotice(view, 'linkSent', 'linkSentHelp')
+    },
+  }),
+  defineOperation({
+    ...PAGE_DEFAULTS,
     id: 'showTerms',
     method: 'get',
     path: '/auth/terms',
-    summary: 'Show the placeholder for the terms of service while TERMS_URL is not set',
+    summary: 'Show where the terms of service are, or that there are none yet',
     query: { lang: languageParameter },
     handle: async ({ query: { lang } }, context) => {
-      const { language } = await createPageView(lang, context)
-      const text = markup`<p>${translate(language, 'termsUnknown')} ${context.terms.version}</p>`
-      return renderPage({ language, terms: undefined }, 'termsOfService', text)
+      const view = await createPageView(lang, context)
+      const { language, terms } = view
+      const text = terms
+        ? markup`<p><a href="${terms.url}">${translate(language, 'termsOfService')}</a></p>
+<p>${translate(language, 'termsVersion')} ${terms.version}</p>`
+        : markup`<p>${translate(language, 'termsUnknown')}</p>`
+      return renderPage({ ...view, terms: undefined }, 'termsOfService', text)
     },
   }),
 ]
@@ -139,6 +188,27 @@ function toShownError(error: unknown): ServiceError {
 const renderNotice = (view: PageView, title: PageText, text: PageText) =>
   renderPage(view, title, markup`<p>${translate(view.language, text)}</p>`)
 
+const NEW_LINK_TEXTS: Record<LinkPurpose, [title: PageText, help: PageText]> = {
+  activation: ['newActivation', 'newActivationHelp'],
+  password: ['newPasswordLink', 'newPasswordLinkHelp'],
+}
+
+/** @param action address of /auth/link, relative to the page */
+const renderNewLinkForm = ({ language }: PageView, link: LinkPurpose, help: PageText, action: string) =>
+  markup`<p>${translate(language, help)}</p>
+<form method="post" action="${action}">${renderHiddenInput('link', link)}${renderHiddenInput('lang', language)}
+<label>${translate(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
+<button>${translate(language, 'newLink')}</button></form>`
+
+const renderExpiredPage = (view: PageView, link: LinkPurpose) =>
+  renderPage(
+    view,
+    'expired',
+    renderNewLinkForm(view, link, 'expiredHelp', '../../link'),
+    // The link of a new address expires, too, and only its account can ask for another.
+    link === 'activation' ? markup`<p>${translate(view.language, 'expiredChangeHelp')}</p>` : markup``,
+  )
+
 const violationTexts = ({ violations }: ServiceError, language: InterfaceLanguage): string[] =>
   violations.map(({ code }) => translate(language, code as PageText))
 
@@ -149,10 +219,15 @@ const isAboutTerms = ({ violations }: ServiceError): boolean =>
 const renderHiddenInput = (name: string, value: string) =>
   markup`<input type="hidden" name="${name}" value="${value}">`
 
-/** Checkbox for the terms with a link to them. */
-const renderAgreement = ({ language, terms }: PageView) =>
-  markup`${renderHiddenInput('terms', 'true')}<label><input type="checkbox" name="termsAccepted" value="true" required>
-${translate(language, 'terms')}</label> <a href="${terms?.url ?? ''}" target="_blank" rel="noreferrer">${translate(language, 'readTerms')}</a>`
+/**
+ * Checkbox for the terms with a link to them; nothing while no terms are published.
+ * @param asks true if the person has not agreed yet
+ */
+const renderAgreement = ({ language, terms }: PageView, asks: boolean | undefined) =>
+  asks && terms
+    ? markup`${renderHiddenInput('terms', 'true')}<label><input type="checkbox" name="termsAccepted" value="true" required>
+${translate(language, 'agree')} <a href="${terms.url}" target="_blank" rel="noreferrer">${translate(language, 'theTerms')}</a></label>`
+    : ''
 
 const renderViolations = (faults: readonly string[]) =>
   faults.length === 0 ? '' : markup`<ul role="alert">${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>`
@@ -165,7 +240,7 @@ function renderActivationPage(token: string, view: PageView, terms: boolean | un
     'activation',
     markup`<p>${translate(language, 'activationHelp')}</p>${renderViolations(faults)}
 <form method="post" action="activation">${renderHiddenInput('token', token)}${renderHiddenInput('lang', language)}
-${terms ? renderAgreement(view) : ''}
+${renderAgreement(view, terms)}
 <button>${translate(language, 'confirm')}</button></form>`,
   )
 }
@@ -180,7 +255,7 @@ function renderPasswordPage(token: string, view: PageView, terms: boolean | unde
 <form method="post" action="choice">${renderHiddenInput('token', token)}${renderHiddenInput('lang', language)}
 <label>${translate(language, 'newPassword')}
 <input type="password" name="newPassword" autocomplete="new-password" required></label>
-${terms ? renderAgreement(view) : ''}
+${renderAgreement(view, terms)}
 <button>${translate(language, 'save')}</button></form>`,
   )
 }

@@ -185,7 +185,7 @@ function personLabel(userId: string, names: Map<string, string>, language: Inter
   if (known !== undefined) return known
   if (kind === 'operator') return `${translate(language, 'operator')} ${name.join(' ')}`.trim()
   if (userId === 'service' || userId === 'nobody') return translate(language, userId)
-  return `${translate(language, 'unnamed')} (${userId})`
+  return translate(language, 'unnamed', { user: userId })
 }
 
 /** Shows which EHR is open and links to the others, if there are several. */
@@ -214,10 +214,14 @@ interface AccessLine {
 function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: AccessList): AccessLine[] {
   const lines = new Map<string, AccessLine>()
   for (const { at, userId, action, type, outcome, application, ...about } of items) {
-    const did = [action, accessScopeOf(ehrId, about), outcome].map((name) => translateName(language, name))
+    const what = [
+      capitalize(translateName(language, action, { kind: kindLabel(type, language) })),
+      translateName(language, accessScopeOf(ehrId, about)),
+      translateName(language, outcome),
+    ]
     const line = {
       who: personLabel(userId, names, language),
-      what: `${kindLabel(type, language)}: ${did.filter(Boolean).join(' ')}`,
+      what: what.filter(Boolean).join(' '),
       through: translateName(language, application),
     }
     const key = JSON.stringify(line)
@@ -228,12 +232,12 @@ function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: Ac
   return [...lines.values()]
 }
 
+const capitalize = (text: string): string => text.replace(/^./u, (first) => first.toUpperCase())
+
 function renderLine(view: PageView, { who, what, through, last, first, times }: AccessLine) {
   const say = (text: PageText) => translate(view.language, text)
-  const often =
-    times === 1
-      ? ''
-      : markup` <span>(${String(times)} ${say('times')}, ${say('since')} ${renderMoment(first, view)})</span>`
+  const count = times === 2 ? say('twice') : translate(view.language, 'times', { times: String(times) })
+  const often = times === 1 ? '' : markup`, ${count} ${renderMoment(first, view, last)}`
   return markup`<tr><td data-head="${say('when')}">${renderMoment(last, view)}</td>
 <th scope="row" data-head="${say('who')}">${who}</th>
 <td data-head="${say('what')}">${what}${often}</td><td data-head="${say('through')}">${through}</td></tr>`
@@ -256,7 +260,7 @@ function renderAccessPage(view: PageView, accesses: AccessList) {
     renderLogoutForm(lang, language),
     markup`${renderEhrChooser(language, accesses)}<p>${say(own ? 'all' : 'others')}
 ${link(own ? 'showOthers' : 'showAll', { own: String(!own), ...place })}</p>
-${items.length === 0 ? markup`<p>${say('noAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
+${items.length === 0 ? markup`<p>${say(own ? 'noAccesses' : 'noOtherAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
 <p>${cursor === undefined ? '' : link('newest', { own: String(own) }, 'first')}
 ${next === null ? '' : link('older', { own: String(own), cursor: next }, 'next')}</p>`,
   )

@@ -29,10 +29,14 @@ border:1px solid var(--line);border-radius:.3rem;margin:.8rem 0;padding:.4rem .6
 border:0;padding:.1rem 0}.cards [data-head]::before{content:attr(data-head) ": ";font-weight:bold}}`
 const PAGE_STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64')
 
-/** Converts times to the time zone of the reader. Without scripts they stay in UTC. */
+/**
+ * Converts times to the time zone of the reader; without scripts they stay in UTC. A time on the day of
+ * `data-day` needs no date.
+ */
 const LOCAL_TIME_SCRIPT = `for(const time of document.querySelectorAll('time.utc')){
-time.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle:'medium',timeStyle:'short'}).format(
-new Date(time.dateTime))}`
+const at=new Date(time.dateTime),day=new Date(time.dataset.day);
+const dateStyle=at.toDateString()===day.toDateString()?undefined:'medium';
+time.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle,timeStyle:'short'}).format(at)}`
 const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).digest('base64')
 
 /** Forbids other scripts, frames and sites. Keeps the address, which contains a token, out of the Referer. */
@@ -47,7 +51,7 @@ export type PageText = keyof (typeof texts)['en']
 /** Dutch if requested, otherwise English. */
 const pageLanguageOf = (tag: string): InterfaceLanguage => (/^nl\b/i.test(tag) ? 'nl' : 'en')
 
-/** Language, time zone and terms for rendering a page. */
+/** Language, time zone and published terms for rendering a page. */
 export interface PageView {
   language: InterfaceLanguage
   /** Time zone of the user's profile; if undefined, the browser decides. */
@@ -70,12 +74,19 @@ export async function createPageView(
   return { terms, timeZone, language: chosen === undefined ? language : pageLanguageOf(chosen) }
 }
 
-/** Returns a text in the language of the page. */
-export const translate = (language: InterfaceLanguage, text: PageText): string => texts[language][text]
+/** Returns a text in the language of the page; `{name}` is replaced by a value. */
+export const translate = (
+  language: InterfaceLanguage,
+  text: PageText,
+  values: Readonly<Record<string, string>> = {},
+): string => texts[language][text].replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')
 
 /** Returns the text for a name, or the name itself if there is none. */
-export const translateName = (language: InterfaceLanguage, name: string): string =>
-  Object.hasOwn(texts.en, name) ? translate(language, name as PageText) : name
+export const translateName = (
+  language: InterfaceLanguage,
+  name: string,
+  values?: Readonly<Record<string, string>>,
+): string => (Object.hasOwn(texts.en, name) ? translate(language, name as PageText, values) : name)
 
 /** HTML that needs no escaping. */
 class Markup {
@@ -98,13 +109,18 @@ export function markup(parts: TemplateStringsArray, ...values: (string | Markup 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** Renders a time in the time zone of the reader; if unknown, the browser converts it. */
-export function renderMoment(at: Date, { language, timeZone }: PageView): Markup {
+/**
+ * Renders a time in the time zone of the reader; if unknown, the browser converts it.
+ * @param day a time shown beside it; the date is omitted if it is the same
+ */
+export function renderMoment(at: Date, { language, timeZone }: PageView, day?: Date): Markup {
   const iso = at.toISOString()
   if (timeZone === undefined)
-    return markup`<time class="utc" datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
-  const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short', timeZone })
-  return markup`<time datetime="${iso}">${format.format(at)}</time>`
+    return markup`<time class="utc" datetime="${iso}"${day ? markup` data-day="${day.toISOString()}"` : ''}>${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
+  const format = (style: Intl.DateTimeFormatOptions, moment = at) =>
+    new Intl.DateTimeFormat(language, { ...style, timeZone }).format(moment)
+  const isSameDay = day && format({ dateStyle: 'medium' }) === format({ dateStyle: 'medium' }, day)
+  return markup`<time datetime="${iso}">${format({ timeStyle: 'short', ...(!isSameDay && { dateStyle: 'medium' }) })}</time>`
 }
 
 export function renderPage(

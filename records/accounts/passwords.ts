@@ -12,7 +12,8 @@ export interface PasswordDependencies {
   credentials: Credentials
   sessions: Sessions
   background: BackgroundTasks
-  termsVersion: string
+  /** The version of the published terms of service; undefined if there are none. */
+  termsVersion: string | undefined
   clock: () => Date
 }
 
@@ -47,7 +48,7 @@ export class Passwords {
     if (!user) throw new ServiceError('LinkExpired')
     requireNoViolations([
       ...passwordViolations(newPassword, 'newPassword', user.email),
-      ...(user.termsVersion === undefined ? termsViolations(termsAccepted) : []),
+      ...(user.termsVersion === undefined ? termsViolations(termsVersion, termsAccepted) : []),
     ])
     await credentials.resetPassword(token, newPassword).catch(async (fault: unknown) => {
       const isRefused = fault instanceof ServiceError && fault.error === 'RuleViolated'

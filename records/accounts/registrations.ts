@@ -19,8 +19,9 @@ export interface RegistrationDependencies {
   removals: AccountDeletion
   sendMail: SendMail
   background: BackgroundTasks
-  /** The version of the terms of service that a person agrees to now. */
-  termsVersion: string
+
+  /** The version of the published terms of service; undefined if there are none, then nobody agrees. */
+  termsVersion: string | undefined
   clock: () => Date
 }
 
@@ -49,7 +50,7 @@ export class Registrations {
    * @throws RuleViolated for the password, or without agreement to the terms
    */
   register(registration: Registration): void {
-    this.#register(registration, termsViolations(registration.termsAccepted))
+    this.#register(registration, termsViolations(this.#parts.termsVersion, registration.termsAccepted))
   }
 
   /**
@@ -122,7 +123,8 @@ export class Registrations {
     requireNoViolations([...passwordViolations(wanted.password, 'password', wanted.email), ...more])
     const { termsAccepted, ...account } = wanted
     this.#parts.background.run(() => {
-      const terms = termsAccepted === true ? { termsVersion: this.#parts.termsVersion } : {}
+      const { termsVersion } = this.#parts
+      const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
       return this.#signUpOrReplace({ ...account, ...terms, email: wanted.email.toLowerCase() })
     })
   }
@@ -167,7 +169,7 @@ export class Registrations {
     const { database, termsVersion, clock } = this.#parts
     const user = await usersOf(database.db).findOne(this.#pendingActivationFilter(token))
     if (!user) return undefined
-    if (user.termsVersion === undefined) requireNoViolations(termsViolations(termsAccepted))
+    if (user.termsVersion === undefined) requireNoViolations(termsViolations(termsVersion, termsAccepted))
     const done = await activateAccount(
       database.db,
       user,

@@ -68,7 +68,7 @@ interface NaturalKey {
 
 /** The properties of every kind of record, whichever API family offers it. */
 export interface Kind extends Resource<TObject, string> {
-  /** Its name within a sentence, for people: `{ en: 'care plan', nl: 'zorgplan' }`. */
+  /** Its plural within a sentence, for people: `{ en: 'care plans', nl: 'zorgplannen' }`. */
   words: Record<InterfaceLanguage, string>
   registeredIn: ParentType
 }
@@ -145,7 +145,7 @@ interface KindOptions<S extends TObject, L extends KindLists<S>> {
  * and its indexes, and which data is hidden, restored, removed, exported and erased. Documentation and tests
  * follow from it, too.
  *
- *     export const Event = defineKind(EventForms, { words: { en: 'event', nl: 'gebeurtenis' }, lists: { … } })
+ *     export const Event = defineKind(EventForms, { words: { en: 'events', nl: 'gebeurtenissen' }, lists: { … } })
  */
 export function defineKind<F extends AnyForms, const L extends KindLists<F['record']>>(
   forms: F,

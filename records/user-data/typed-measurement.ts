@@ -162,7 +162,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 
 /** Measurements of the data types that modellers define. */
 export const Measurement = defineKind(forms, {
-  words: { en: 'measurements of data types', nl: 'metingen van datatypes' },
+  words: { en: 'measurements', nl: 'metingen' },
   rules: baseRules,
   rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),

@@ -76,7 +76,11 @@ export const Account = closedObject('Account', 'An account, valid in both famili
     'New address, which replaces `email` once it is confirmed; null if none is waiting',
     'anna@example.net',
   ),
-  termsVersion: nullableStringField({}, 'Version of the accepted terms of service, or null', '1'),
+  termsVersion: nullableStringField(
+    {},
+    'Version of the accepted terms of service; null if none were accepted',
+    '1',
+  ),
   termsAcceptedAt: nullableStringField(
     { format: 'date-time' },
     'Time of acceptance of the terms, or null',
@@ -137,7 +141,10 @@ export const Registration = closedObject('Registration', 'A registration', {
   email: emailField(),
   password: newPasswordField,
   termsAccepted: Type.Optional(
-    Type.Boolean({ description: 'Acceptance of the terms of service: must be true', examples: [true] }),
+    Type.Boolean({
+      description: 'Acceptance of the terms of service: must be true if the operator has published terms',
+      examples: [true],
+    }),
   ),
   name: Type.Optional(accountNameField),
   language: Type.Optional(accountLanguageField),
@@ -173,7 +180,8 @@ export const linkTokenField = Type.String({
 
 const termsAcceptedField = Type.Optional(
   Type.Boolean({
-    description: 'Acceptance of the terms of service; required unless given when the account was created',
+    description:
+      'Acceptance of the terms of service; required if the operator has published terms, unless given when the account was created',
     examples: [true],
   }),
 )

@@ -7,16 +7,19 @@ const termsParameterOf = (agreed: boolean) => (agreed ? {} : { terms: 'true' })
  * Creates the links in mails. They lead to our own pages, which require a click on a button, because mail
  * scanners open links.
  */
-export function createMailLinks(publicUrl: string): MailLinks {
+export function createMailLinks(publicUrl: string) {
   const link = (path: string, parameters: Record<string, string | undefined>) => {
     const url = new URL(`${publicUrl}${path}`)
     for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value)
     return url.href
   }
-  return {
+  const links: MailLinks = {
     activation: (token, lang, agreed) =>
       link('/auth/account/register/activation', { token, lang, ...termsParameterOf(agreed) }),
     password: (token, lang, agreed) =>
       link('/auth/account/password/choice', { token, lang, ...termsParameterOf(agreed) }),
   }
+  /** The page that mails a link for choosing a new password. */
+  const newPassword = (lang: string | undefined) => link('/auth/link', { link: 'password', lang })
+  return { ...links, newPassword }
 }

@@ -50,10 +50,12 @@ export async function openAccounts(options: AccountsOptions) {
   const { credentials, sessions } = await openSessions(options, clock)
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
-  const background = createBackgroundTasks((err) => log.error({ err }, 'Work in the background failed'))
+  const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await openCollections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
-  const { termsVersion } = config
+  const terms =
+    config.termsUrl === undefined ? undefined : { version: config.termsVersion, url: config.termsUrl }
+  const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
   const accounts = new Accounts({ ...shared, links })
   const removals = new AccountDeletion({ ...shared, cleanups: belongings })
@@ -75,7 +77,7 @@ export async function openAccounts(options: AccountsOptions) {
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
       sessions,
-      terms: { version: termsVersion, url: config.termsUrl ?? `${publicUrl}/auth/terms` },
+      terms,
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
     },
@@ -102,7 +104,8 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
   const credentials = await createParseCredentials(config.applicationId, database.db)
   const sessions = new Sessions(database, credentials, clock)
   watchSessions(database.adapter, () => sessions.invalidateCache())
-  const onFault = (err: unknown) => log.error({ err }, 'Parse Server may use former roles for 5 s')
+  const onFault = (err: unknown) =>
+    log.error({ err }, 'The role cache was not cleared; Parse Server may use former roles for 5 s')
   onRoleChange(database, () => {
     sessions.invalidateCache()
     void credentials.forgetRoles().catch(onFault)
@@ -116,7 +119,7 @@ const startUnconfirmedCleanup = (removals: AccountDeletion, log: Log): PeriodicT
   startPeriodicTask(
     HOUR_MS,
     () => removals.removeExpiredAccounts(),
-    (err) => log.error({ err }, 'Unconfirmed accounts could not be removed'),
+    (err) => log.error({ err }, 'Removing unconfirmed accounts failed'),
   )
 
 async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<void> {

@@ -7,7 +7,7 @@ import { syncIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Metrics, observeGauge } from '../telemetry/metrics.ts'
-import { APP_NAME, type TemplateName } from './mail-templates.ts'
+import type { TemplateName } from './mail-templates.ts'
 import type { MailTransport } from './mail-transport.ts'
 import { renderMail } from './render-mail.ts'
 
@@ -45,6 +45,8 @@ interface MailQueueDependencies {
   mailboxOf(mvUid: string): Promise<{ to: string; language: string | undefined } | undefined>
   /** Returns the language of the owner of an address. */
   languageOf(address: string): Promise<string | undefined>
+  /** Values for every template; those of a mail precede. */
+  commonValues(language: string | undefined): Record<string, string>
 }
 
 type AddressedMail = QueuedMail & { to: string }
@@ -73,7 +75,7 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
     async (ending) => {
       while (!ending.aborted && (await sendNextMail(mails, post)));
     },
-    (err) => post.log.error({ err }, 'The mail queue cannot be read'),
+    (err) => post.log.error({ err }, 'Reading the mail queue failed'),
   )
   const keeping = new Set<Promise<unknown>>()
   return {
@@ -98,8 +100,8 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
 /** The queue in the form for the stores. */
 export const toSendMail =
   (queue: MailQueue): SendMail =>
-  ({ data, ...mail }, session) =>
-    queue.enqueue({ ...mail, data: { appName: APP_NAME, ...data } }, session)
+  (mail, session) =>
+    queue.enqueue(mail, session)
 
 /**
  * Sends one mail that is due.
@@ -119,7 +121,8 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
   if (!mail.counted && !(await isWithinMailLimit(mails, mail, post))) return true
   try {
     const language = mail.language ?? (await post.languageOf(mail.to))
-    await transport.send({ to: mail.to, ...renderMail(mail.template, language, mail.data) })
+    const values = { ...post.commonValues(language), ...mail.data }
+    await transport.send({ to: mail.to, ...renderMail(mail.template, language, values) })
     await mails.deleteOne({ _id: mail._id })
     metrics.mails.inc({ outcome: 'sent' })
   } catch (error) {
@@ -132,7 +135,7 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
         : { $set: { lastFailure, dueAt: new Date(Date.now() + backoffDelayMs(mail.attempts)) } },
     )
     metrics.mails.inc({ outcome: abandoned ? 'abandoned' : 'failed' })
-    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail could not be sent')
+    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'Sending a mail failed')
   }
   return true
 }
@@ -191,10 +194,10 @@ async function isWithinMailLimit(
 
 function countWaitingMails(mails: Collection<QueuedMail>, metrics: Metrics): void {
   const waiting = { dueAt: { $exists: true } }
-  observeGauge(metrics, { name: 'mails_waiting', help: 'Mails that are not sent yet' }, () =>
+  observeGauge(metrics, { name: 'mails_waiting', help: 'Number of mails that are waiting to be sent' }, () =>
     mails.countDocuments(waiting),
   )
-  const oldest = { name: 'mails_oldest_seconds', help: 'How long the oldest of them has waited' }
+  const oldest = { name: 'mails_oldest_seconds', help: 'Waiting time of the oldest mail' }
   observeGauge(metrics, oldest, async () => {
     const mail = await mails.findOne(waiting, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
     return mail ? (Date.now() - mail.createdAt.getTime()) / 1000 : 0

@@ -59,7 +59,7 @@ function createOutboxTransport(config: Config, log: Log): MailTransport {
       await rename(`${file}.part`, file)
       log.info(
         { file, link: /https?:\/\/\S+/.exec(mail.text)?.[0] },
-        'No SMTP_URL: mail written to the outbox',
+        'SMTP_URL is not set; the mail was written to the outbox',
       )
     },
     close: () => transporter.close(),

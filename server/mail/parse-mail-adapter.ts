@@ -1,7 +1,7 @@
 import type { MailLinks } from '../../records/accounts/user/mails.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { MailQueue } from './mail-queue.ts'
-import { APP_NAME, type TemplateName } from './mail-templates.ts'
+import type { TemplateName } from './mail-templates.ts'
 
 interface AccountMail {
   /** Link to a page of Parse Server; its token works for our page, too. */
@@ -23,10 +23,10 @@ export function createParseMailAdapter(queue: MailQueue, links: MailLinks | unde
           to,
           template,
           language: user.get('language'),
-          data: { link, appName: APP_NAME },
+          data: { link },
         })
     } catch (err) {
-      log.error({ err, template }, 'A mail could not be queued')
+      log.error({ err, template }, 'Queueing a mail failed')
     }
   }
   return {

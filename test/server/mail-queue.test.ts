@@ -36,6 +36,7 @@ describe('mail queue', () => {
       log,
       metrics,
       languageOf: async () => undefined,
+      commonValues: (language) => ({ contact: `contact-${language}@example.org` }),
       mailboxOf: async (mvUid) => (mvUid === 'ann' ? { to: 'ann@example.org', language: 'nl' } : undefined),
     })
     queues.push(queue)

@@ -3,17 +3,18 @@ import type { Violation } from '../../../schemas/validation/violations.ts'
 import { type User, usersOf } from './user.ts'
 
 /**
- * Activates an account whose owner has received its mail and agreed to the terms.
+ * Activates an account whose owner has received its mail and agreed to the terms, if there are any.
  * @param still further conditions on the account at that moment
  * @returns whether they held and the account is active
  */
 export async function activateAccount(
   db: Db,
   { _id, email, termsVersion: agreed, activatedAt }: User,
-  { termsVersion, now }: { termsVersion: string; now: Date },
+  { termsVersion, now }: { termsVersion: string | undefined; now: Date },
   still: { _email_verify_token?: string } = {},
 ): Promise<boolean> {
-  const terms = agreed === undefined ? { termsVersion, termsAcceptedAt: now } : {}
+  const agrees = agreed === undefined && termsVersion !== undefined
+  const terms = agrees ? { termsVersion, termsAcceptedAt: now } : {}
   const { matchedCount } = await usersOf(db).updateOne(
     { _id, email, ...still },
     {
@@ -25,5 +26,11 @@ export async function activateAccount(
   return matchedCount === 1
 }
 
-export const termsViolations = (accepted: boolean | undefined): Violation[] =>
-  accepted === true ? [] : [{ path: 'termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]
+/** @param termsVersion the published terms; undefined if there are none, then nobody needs to agree */
+export const termsViolations = (
+  termsVersion: string | undefined,
+  accepted: boolean | undefined,
+): Violation[] =>
+  termsVersion === undefined || accepted === true
+    ? []
+    : [{ path: 'termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]

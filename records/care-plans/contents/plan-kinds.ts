@@ -17,7 +17,7 @@ const closableTimeline = (kind: string, start: readonly string[]): TimelineDefin
 })
 
 export const CarePlan = defineKind(CarePlanForms, {
-  words: { en: 'care plan', nl: 'zorgplan' },
+  words: { en: 'care plans', nl: 'zorgplannen' },
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   timeline: closableTimeline('careplan', ['actualStartDate', 'createdAt']),
@@ -26,14 +26,14 @@ export const CarePlan = defineKind(CarePlanForms, {
 
 /** The number of goals and tasks is limited, because a plan can be read as a whole. */
 export const Goal = defineKind(GoalForms, {
-  words: { en: 'goal', nl: 'doel' },
+  words: { en: 'goals', nl: 'doelen' },
   lists: { ofPlan: byPlan },
   maxCount: { of: 'carePlanId', count: 100 },
   timeline: closableTimeline('goal', ['createdAt']),
 })
 
 export const Task = defineKind(TaskForms, {
-  words: { en: 'task', nl: 'taak' },
+  words: { en: 'tasks', nl: 'taken' },
   lists: {
     ofPlan: byPlan,
     ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },

@@ -28,7 +28,7 @@ describe('disabled endpoints of the class family', () => {
     ['get', '/1/hooks/functions', '/ehr/{ehrId}/changes'],
     ['get', '/1/nothing', 'This endpoint does not exist.'],
     ['put', '/1/classes/ChatTopic/abcdefghij', 'POST /chat/{type}/{id}'],
-    ['delete', '/1/classes/ChatMessage/abcdefghij', 'PUT /chat/{type}/{id}/{topicId}/{messageId}'],
+    ['delete', '/1/classes/ChatMessage/abcdefghij', 'PUT /chat/{type}/{id}/{topicId}/message/{messageId}'],
     [
       'get',
       '/1/classes/Medication',

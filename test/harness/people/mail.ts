@@ -5,17 +5,21 @@ import { config } from '../service/service.ts'
 import { waitFor } from '../wait.ts'
 
 /**
- * Opens the page of a mailed link, fills in its form and submits it.
- * @returns the next page, or the first one if it has no form
+ * Opens the page of a mailed link, fills in the form with its token and submits it.
+ * @returns the next page, or the first one if it has no such form
  */
 export async function followLink(link: string, more: Record<string, string> = {}): Promise<string> {
   const page = await (await fetch(link)).text()
+  return page.includes('name="token"') ? submitForm(page, link, more) : page
+}
+
+/** Submits the form of a page with its hidden fields. @returns the next page */
+export async function submitForm(page: string, url: string, more: Record<string, string>): Promise<string> {
   const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1]
-  if (action === undefined) return page
   const hidden = [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
   const fields = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
   const body = new URLSearchParams({ ...fields, ...more })
-  return (await fetch(new URL(action, link), { method: 'POST', body })).text()
+  return (await fetch(new URL(action ?? '', url), { method: 'POST', body })).text()
 }
 
 /** The read mails of the outbox, by file; files never change. */

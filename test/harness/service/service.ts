@@ -12,12 +12,16 @@ import { freePort } from './port.ts'
 
 const unlimited = '1000000'
 
+const PORT = String(await freePort())
+
 export const config = readConfig(
   {
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
     DATA_DIR: mkdtempSync(join(tmpdir(), 'service-')),
     MONGODB_URI: databaseUri('service'),
-    PORT: String(await freePort()),
+    PORT,
+    TERMS_URL: `http://127.0.0.1:${PORT}/auth/terms`,
+    CONTACT_EMAIL: 'contact@example.org',
     LOGIN_ATTEMPTS: unlimited,
     ACCOUNT_LOGIN_ATTEMPTS: unlimited,
     ADDRESS_RATE: unlimited,

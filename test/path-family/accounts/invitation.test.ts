@@ -53,7 +53,7 @@ describe('accounts that an administrator creates', () => {
       await followLink(link, { newPassword: 'short', termsAccepted: 'true' }),
       /at least 10 characters/,
     )
-    assert.match(await followLink(link, { newPassword: password }), /agree to the terms/)
+    assert.match(await followLink(link, { newPassword: password }), /Please agree to the terms/)
     assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /is saved/)
     assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /no longer works/)
     assert.equal((await logIn(email)).status, 200)

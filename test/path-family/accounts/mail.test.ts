@@ -28,6 +28,7 @@ describe('mails of accounts', () => {
         link: 'https://x.example/?a=1&b=2',
         message: '<i>hi</i>',
         newEmail: 'a@b.example',
+        contact: 'contact@b.example',
       }
       for (const language of ['en', 'nl', 'nl-BE', 'de', undefined]) {
         const { subject, text, html } = renderMail(name as TemplateName, language, data)

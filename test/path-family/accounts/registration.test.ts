@@ -102,7 +102,7 @@ describe('registration', () => {
     const registrations = new Registrations(watched)
     registrations.register({ email: createAddress(), password, termsAccepted: true })
     registrations.resend(createAddress())
-    assert.deepEqual(touched, ['background', 'background'])
+    assert.deepEqual(touched, ['termsVersion', 'background', 'background'])
     assert.equal(works.length, 2)
   })
 
