@@ -59,6 +59,6 @@ const unexpectedEnd = (dataDir: string, code: number | null, signal: string | nu
   const how = signal ?? `code ${code}`
   const sentence = `the embedded engine ended with ${how} before it was ready, on data directory ${dataDir}`
   return isCrash(signal)
-    ? `${sentence}: its data.mdb is probably damaged. Restore a backup into an empty directory`
+    ? `${sentence}: its data.mdb is probably damaged. Restore a backup into an empty directory.`
     : sentence
 }

@@ -18,9 +18,9 @@ const usage = `Usage: embedded-mongo --data DIR [--port N]
 
 A MongoDB wire-protocol server for one machine, on 127.0.0.1 only.
 
-  --data DIR   where the data are kept; made when it does not exist
-  --port N     the port to listen on (default 27017; 0: any free one)
-  --help       this text
+  --data DIR   Directory of the data; created if it does not exist
+  --port N     Port to listen on (default: 27017; 0: any free port)
+  --help       Print this text
 `
 
 interface Arguments {
@@ -38,9 +38,9 @@ const readArguments = (): Arguments => {
       process.exit(0)
     }
     const port = Number(values.port ?? 27017)
-    if (!values.data) throw new Error('--data DIR is missing')
+    if (!values.data) throw new Error('--data DIR is required')
     if (!Number.isInteger(port) || port < 0 || port > 65535 || values.port === '')
-      throw new Error(`--port must be a number from 0 to 65535, not ${values.port}`)
+      throw new Error(`--port must be a whole number from 0 to 65535, not ${values.port}`)
     return { data: resolve(values.data), port }
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${usage}`)
@@ -57,7 +57,7 @@ const openEngine = ({ file, doubt, confirm }: DataDirectory, data: string): Engi
   } catch (error) {
     const { message } = error as Error
     if (isSystemFault(error)) throw new StartFault(`cannot open data directory ${data}: ${message}`)
-    throw damaged(data, `${file} does not fit together: ${message}`)
+    throw damaged(data, `${file} is inconsistent: ${message}`)
   }
 }
 
@@ -70,7 +70,7 @@ const verifyApart = (file: string, doubt: string, data: string): void => {
   if (status === 0) return
   const ended = `reading it ended with ${signal ?? `code ${status}`}`
   const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || ended
-  if (status === 1 || isCrash(signal)) throw damaged(data, `${file} does not fit together: ${why}`)
+  if (status === 1 || isCrash(signal)) throw damaged(data, `${file} is inconsistent: ${why}`)
   throw new StartFault(`cannot verify data directory ${data}: ${why}`)
 }
 

@@ -97,7 +97,7 @@ const setParameter: Command = {
     const { engine, command } = context
     const name = ['ttlMonitorSleepSecs', 'transactionLifetimeLimitSeconds'].find((key) => key in command)
     const seconds = toNumber(name && command[name])
-    if (!name || !(seconds > 0)) return fail(72, 'no such parameter can be set to this value')
+    if (!name || !(seconds > 0)) return fail(72, 'setParameter does not support this parameter or value')
     const was = parameters(context)[name]
     if (name === 'ttlMonitorSleepSecs') engine.ttlSleepSeconds = seconds
     else engine.transactions.lifetimeMs = seconds * 1000

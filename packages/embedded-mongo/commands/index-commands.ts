@@ -144,13 +144,13 @@ const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
   const names = Array.isArray(wanted) ? wanted : [wanted]
   if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(wanted))))
     fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
-  if (new Set(names).size < names.length) fail(27, 'an index is named twice')
+  if (new Set(names).size < names.length) fail(27, 'two indexes have the same name')
   return names.map((name) => {
     if (
       isObject(name) &&
       collection.indexes.filter(({ spec }) => findIndex({ indexes: [{ spec } as Index] }, name)).length > 1
     )
-      fail(181, 'several indexes have this key pattern; use the name of the one to drop')
+      fail(181, 'several indexes have this key pattern; drop one by its name')
     const index =
       findIndex(collection, name) ??
       fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)

@@ -99,7 +99,9 @@ const killAllSessions: Command = {
 }
 
 const checkUser = (given: unknown): void => {
-  const user: Document = isObject(given) ? given : fail(14, "BSON field 'killAllSessions' takes users")
+  const user: Document = isObject(given)
+    ? given
+    : fail(14, "BSON field 'killAllSessions' must be an array of users")
   checkKnown(user, 'user', ['user', 'db'])
   for (const key of ['user', 'db']) {
     if (isNullish(user[key])) fail(40414, `BSON field 'user.${key}' is missing but a required field`)

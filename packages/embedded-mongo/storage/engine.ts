@@ -127,7 +127,7 @@ export class Engine {
   /** Removes discarded bytes in the background, a few at a time. */
   purge(): void {
     this.#purging ??= this.#purge().catch((error) => {
-      process.stderr.write(`embedded-mongo: dropped data stays for now: ${error}\n`)
+      process.stderr.write(`embedded-mongo: removing dropped data failed, will try again: ${error}\n`)
     })
   }
 

@@ -21,11 +21,11 @@ export const verifyCounts = (view: View, catalog: Catalog): void => {
     for (const owner of [collection, ...collection.indexes.filter(isTotal)]) {
       const found = view.count(...spaceBounds(owner.space))
       if (found !== kept)
-        throw new Error(`${nameOf(collection, owner)} holds ${found} entries for ${kept} documents`)
+        throw new Error(`${nameOf(collection, owner)} has ${found} entries for ${kept} documents`)
     }
   }
   for (let space = firstSpace(view, 0); space !== undefined; space = firstSpace(view, space + 1))
-    if (!owners.has(space)) throw new Error('it holds data that belong to no collection')
+    if (!owners.has(space)) throw new Error('it contains data of no collection')
 }
 
 const nameOf = (collection: Collection, owner: Collection | Index): string =>
@@ -46,7 +46,7 @@ export const verifyAll = (view: View, catalog: Catalog): void => {
     const tallied = indexes.filter(isTallied).map((index) => new TallyCheck(index))
     for (const { id, bytes } of scanRecords(view, collection)) {
       if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
-        throw new Error(`a record of ${collection.ns} is cut`)
+        throw new Error(`a record of ${collection.ns} is incomplete`)
       const document = decode(bytes)
       for (const tallies of tallied) tallies.add(document)
       for (const { index, key, value } of storedEntries(indexes, id, document)) {
@@ -58,6 +58,6 @@ export const verifyAll = (view: View, catalog: Catalog): void => {
     for (const tallies of tallied) tallies.compare(view)
     for (const [index, count] of entries)
       if (view.count(...spaceBounds(index.space)) !== count)
-        throw new Error(`the index ${index.name} of ${collection.ns} holds more than its documents`)
+        throw new Error(`the index ${index.name} of ${collection.ns} has more entries than documents`)
   }
 }

@@ -90,7 +90,7 @@ export class Dispatcher {
     if (isNullish(request.txnNumber)) return command.run(context)
     return name in writes
       ? this.#retryable(command, context)
-      : fail(50768, `txnNumber without autocommit is for writes; ${name} is none that can be sent again`)
+      : fail(50768, `txnNumber without autocommit is for retryable writes; ${name} is not one`)
   }
 
   /** The cluster time of the replica set that the engine presents; it grows with each command. */
@@ -186,7 +186,7 @@ export class Dispatcher {
 const constants = (variables: Document): Document => {
   const known: Document = {}
   for (const [name, value] of Object.entries(variables)) {
-    if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a variable of the system's`)
+    if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a system variable`)
     known[checkVariable(name)] = constantOf(value, known)
   }
   return known

@@ -31,7 +31,7 @@ const hint: Check = (value, name) => {
   if ($natural === undefined) return
   const direction = isNumeric($natural) ? toNumber($natural) : Number.NaN
   if (Math.abs(direction) !== 1 || Object.keys(others).length > 0)
-    fail(2, '$natural hint may only be 1 or -1, and alone')
+    fail(2, '$natural hint must be 1 or -1, without other fields')
 }
 
 /** Unless an entry says otherwise, null counts as absent. */

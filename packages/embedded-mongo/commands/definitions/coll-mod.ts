@@ -49,9 +49,8 @@ const checkIndexOptions = (index: Document): void => {
   checkKnown(index, 'collMod.index', Object.keys(parts))
   checkEach(index, 'collMod.index', parts)
   const { name, keyPattern, ...changes } = index
-  if (isNullish(name) === isNullish(keyPattern))
-    fail(72, 'An index is changed by its name or by its keyPattern')
-  if (Object.values(changes).every(isNullish)) fail(72, 'Nothing of the index is changed')
+  if (isNullish(name) === isNullish(keyPattern)) fail(72, 'collMod.index needs a name or a keyPattern')
+  if (Object.values(changes).every(isNullish)) fail(72, 'collMod.index names no property to change')
   for (const option of ['unique', 'prepareUnique'])
     if (!isNullish(changes[option])) fail(115, `collMod.index.${option} is not supported by this engine`)
 }
@@ -69,7 +68,7 @@ const expiryOf = ({ name, spec }: Index, { expireAfterSeconds }: Document): Chan
   const seconds = Math.min(rounded(expireAfterSeconds) || 0, LONGEST)
   if (seconds < 0) fail(72, 'expireAfterSeconds cannot be negative')
   if (name === '_id_' || Object.keys(spec.key).length > 1)
-    fail(72, 'Only indexes of one field, and not of _id, expire documents')
+    fail(72, 'expireAfterSeconds needs an index of one field other than _id')
   const before = isNullish(spec.expireAfterSeconds)
     ? {}
     : { expireAfterSeconds_old: Long.fromNumber(rounded(spec.expireAfterSeconds)) }

@@ -46,5 +46,5 @@ export const checkIdIndex = ({ idIndex, collation }: Document): void => {
   checkVersion(idIndex)
   checkIdSpec(idIndex)
   if (!isNullish(idIndex.collation) && collationOf(idIndex.collation) !== collationOf(collation))
-    fail(2, 'The _id index has the collation of its collection')
+    fail(2, 'The _id index must have the collation of its collection')
 }

@@ -60,7 +60,7 @@ const renameCollection: Command = {
     const [db, name] = splitNamespace(to)
     if (from === to) fail(20, "Can't rename a collection to itself")
     for (const ns of [from, to])
-      if (/^[^.]*\.system\.|^local\.oplog\../.test(ns)) fail(20, `${ns} is the system's`)
+      if (/^[^.]*\.system\.|^local\.oplog\../.test(ns)) fail(20, `${ns} is a system collection`)
     checkNamespace(db, name)
     engine.catalog.get(from)
     const existing = engine.catalog.find(to)
@@ -82,7 +82,7 @@ const checkDropTarget = (dropTarget: unknown): void => {
   if (dropTarget === undefined || typeof dropTarget === 'boolean') return
   if (bsonType(dropTarget) !== 'Binary') wrongType('renameCollection.dropTarget', 'bool')
   const { sub_type: type, position: length } = dropTarget as Binary
-  if (type !== Binary.SUBTYPE_UUID || length !== 16) fail(207, 'dropTarget is no UUID')
+  if (type !== Binary.SUBTYPE_UUID || length !== 16) fail(207, 'dropTarget is not a UUID')
   fail(115, 'dropTarget as a UUID is not supported by this engine')
 }
 

@@ -154,7 +154,7 @@ const killCursors: Command = {
       ? command.cursors.filter((id) => id !== null)
       : fail(14, "BSON field 'cursors' must be an array")
     if (!given.every((id) => bsonType(id) === 'Long'))
-      fail(14, "BSON field 'killCursors.cursors' takes longs")
+      fail(14, "BSON field 'killCursors.cursors' must contain longs only")
     const ids = given as Long[]
     const cursorsKilled = ids.filter((id) => engine.cursors.kill(id))
     const cursorsNotFound = ids.filter((id) => !cursorsKilled.includes(id))

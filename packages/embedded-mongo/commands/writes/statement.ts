@@ -63,7 +63,7 @@ export const runInSlices = async (context: Context, statement: Statement): Promi
     const changed = await changeAll(context, statement, ids)
     if (changed.matched > 0 || ids.length === 0 || !statement.single) return changed
   }
-  return fail(112, 'WriteConflict: what was found changed again and again')
+  return fail(112, 'WriteConflict: other operations kept changing the matching documents')
 }
 
 const findIds = async (

@@ -46,7 +46,7 @@ const unset: MakeStage = (body, environment) => {
       '$unset specification must be a string or an array containing only string values',
     )
   for (const name of names) checkPath(name)
-  if (new Set(names).size < names.length) fail(31250, '$unset names a path twice')
+  if (new Set(names).size < names.length) fail(31250, '$unset contains a path twice')
   return project(Object.fromEntries(names.map((name) => [name, false])), environment)
 }
 

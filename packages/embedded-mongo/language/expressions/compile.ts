@@ -123,7 +123,7 @@ class Compilation implements Compiler {
   }
 
   #document(): Expression {
-    if (this.#shared.constant) fail(4890500, 'a constant expression cannot look at a document')
+    if (this.#shared.constant) fail(4890500, 'a constant expression cannot refer to a document')
     return ({ root }) => root
   }
 

@@ -81,7 +81,7 @@ const translate = (pattern: string, flags: string): string => {
   const end = (rest: string): string =>
     rest === '' || /^[)|]/.test(rest)
       ? `(?P<${ending}${endings++}>\\n)?\\z`
-      : invalid('the end of the text inside the pattern is not supported')
+      : invalid('$ or \\Z inside the pattern is not supported')
   const replace = (...[whole, quoted, letters, first, inside, name, at]: [string, ...string[]]): string => {
     const rest = pattern.slice(Number(at) + whole.length)
     if (quoted !== undefined) return quote(quoted)

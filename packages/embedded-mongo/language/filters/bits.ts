@@ -33,7 +33,7 @@ const positionOf = (value: unknown): number => {
 }
 
 const mask = (operand: unknown): unknown => {
-  if (!isNumeric(operand)) fail(2, 'bit operators take an array, a number, or binary data')
+  if (!isNumeric(operand)) fail(2, 'bit operators need an array, a number, or binary data')
   if (wholeNumber(operand) === undefined || toNumber(operand) < 0)
     fail(9, 'a bit mask must be a non-negative whole number that fits into 64 bits')
   return operand

@@ -196,7 +196,7 @@ const operators: Record<string, Operator> = {
   $all: (operand, options) => {
     if (!Array.isArray(operand)) return fail(2, '$all needs an array')
     if (operand.some(isElemMatch) && !operand.every(isElemMatch))
-      fail(2, '$all with $elemMatch takes nothing else')
+      fail(2, '$all with $elemMatch allows nothing else')
     if (operand.length > FEW && !operand.some((value) => isRegex(value) || isElemMatch(value)))
       return containsAll(operand, options.collation)
     const tests = operand.map((value) => valueTest(isElemMatch(value) ? value : literal(value), options))

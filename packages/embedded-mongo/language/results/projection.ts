@@ -249,8 +249,8 @@ const firstElement = (found: unknown, test: (element: unknown) => boolean): unkn
 const slicer = (spec: unknown) => {
   const numbers = (Array.isArray(spec) ? spec : [spec]).map((value) => Math.trunc(toNumber(value)))
   const [first = 0, count] = numbers
-  if (numbers.length > 2) fail(28724, '$slice takes one or two numbers')
-  if (numbers.length < (Array.isArray(spec) ? 2 : 1)) fail(28667, '$slice takes one or two numbers')
+  if (numbers.length > 2) fail(28724, '$slice needs one or two numbers')
+  if (numbers.length < (Array.isArray(spec) ? 2 : 1)) fail(28667, '$slice needs one or two numbers')
   if (count !== undefined && count <= 0) fail(28724, 'Third argument to $slice must be positive')
   return (value: unknown): unknown => {
     if (!Array.isArray(value)) return value

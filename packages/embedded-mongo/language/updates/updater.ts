@@ -203,7 +203,7 @@ const rename: Modifier = (operand, field) => {
     for (const parts of [path, to])
       for (let length = 1; length < parts.length; length++)
         if (Array.isArray(read(document, parts.slice(0, length))))
-          fail(2, '$rename cannot lead through an array')
+          fail(2, '$rename cannot have an array in its path')
     checkWay(document, path)
     const value = read(document, path)
     if (value === undefined) return
@@ -278,7 +278,7 @@ const checkPath = (path: string): void => {
 }
 
 const checkRename = (path: string, operand: unknown): void => {
-  const to = typeof operand === 'string' ? operand : fail(2, `$rename needs a path to rename '${path}' to`)
+  const to = typeof operand === 'string' ? operand : fail(2, `$rename needs a new path for '${path}'`)
   checkPath(to)
   if (to.includes('\0')) fail(9867600, 'a path may not contain a null byte')
   if (path === to) fail(2, `The source and target field for $rename must differ: ${path}`)

@@ -79,11 +79,12 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
     if (option in spec) check(spec[option], `createIndexes.indexes.${option}`)
   if (spec.partialFilterExpression) checkPartial(spec.partialFilterExpression)
   if (spec.collation && Object.keys(spec.collation).length === 0)
-    fail(2, 'the collation of an index is not empty')
+    fail(2, 'the collation of an index must not be empty')
   const ofIndex = collationOf(spec.collation)
   if (isIdKey(key)) {
     checkIdIndex(spec)
-    if (ofIndex !== collationOf(collation)) fail(67, 'The _id index has the collation of its collection')
+    if (ofIndex !== collationOf(collation))
+      fail(67, 'The _id index must have the collation of its collection')
     return { v: 2, key, name: '_id_' }
   }
   checkTtl(spec, length)
@@ -131,7 +132,7 @@ export const checkIdIndex = (spec: Document): void => {
   for (const option of Object.keys(spec))
     if (!idOptions.includes(option))
       fail(197, `The field '${option}' is not valid for an _id index specification`)
-  if (!isIdKey(spec.key) || toNumber(spec.key._id) !== 1) fail(2, 'The _id index has the key {_id: 1}')
+  if (!isIdKey(spec.key) || toNumber(spec.key._id) !== 1) fail(2, 'The _id index must have the key {_id: 1}')
 }
 
 const partialOperators = [

@@ -140,7 +140,7 @@ export class TallyCheck {
     let left = this.#counts.size
     for (const { key, value } of view.range(...(bounds as [Buffer, Buffer]))) {
       const count = this.#counts.get(key.toString('latin1', key.length - HASH_BYTES))
-      if (Number(value) !== (count ?? 0)) throw new Error(`the index ${name} counts otherwise`)
+      if (Number(value) !== (count ?? 0)) throw new Error(`the index ${name} has a wrong count`)
       if (count !== undefined) left--
     }
     if (left > 0) throw new Error(`the index ${name} does not count all documents`)

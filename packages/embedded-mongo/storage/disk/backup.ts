@@ -55,12 +55,12 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
   // Unlike existsSync, statSync distinguishes a missing file from one that may not be read.
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
   if (sizeOf(receiptFile) === undefined)
-    throw new Error(`${from} holds no finished backup: ${RECEIPT} is missing`)
+    throw new Error(`${from} contains no finished backup: ${RECEIPT} is missing`)
   const receipt: Receipt = JSON.parse(readFileSync(receiptFile, 'utf8'))
   if (receipt.format !== FORMAT)
     throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT}`)
   if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
-    throw new Error(`${from} is damaged: ${DATA} is not what was backed up`)
+    throw new Error(`${from} is damaged: ${DATA} does not match its checksum`)
   makeEmpty(to)
   copyFileSync(file, join(to, DATA))
   replaceFile(join(to, MARKER), { format: FORMAT })

@@ -30,7 +30,7 @@ const ANNOUNCED = 'announced'
 const UNVERIFIED = 'data.mdb.unverified'
 
 export const damaged = (directory: string, what: string): StartFault =>
-  new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory`)
+  new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory.`)
 
 /**
  * Whether the process ended by a signal of a crash, as lmdb causes on unexpected pages. Other signals come
@@ -120,8 +120,8 @@ interface Holder {
 
 const nameOf = ({ process: id, startedIn, startedAt }: Holder): string =>
   startedIn === undefined
-    ? `another embedded-mongo (process ${id})`
-    : `a service that was started in ${startedIn} at ${startedAt}, process ${id}: stop it first`
+    ? `another embedded-mongo, process ${id}. Stop it first.`
+    : `process ${id}, which was started in ${startedIn} at ${startedAt}. Stop it first.`
 
 /** Remembered because the engine changes into its data directory. */
 const startedIn = process.cwd()

@@ -25,14 +25,14 @@ export const checkAccess = (directory: string, names: readonly string[]): void =
 /** Explains why a file or directory cannot be used, and the remedy. */
 export const whyNoAccess = (path: string, error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EROFS') return `${path} lies on a disk that can only be read`
+  if (code === 'EROFS') return `${path} is on a read-only disk`
   if (code !== 'EACCES' && code !== 'EPERM') return message
   const user = process.getuid?.()
   const { found, owner } = nearest(path)
-  if (user === undefined || owner === undefined) return `this user may not use ${path} (${message})`
+  if (user === undefined || owner === undefined) return `this user has no access to ${path} (${message})`
   return owner === user
-    ? `its owner, this user (uid ${user}), may not read and write ${found}: allow it with chmod u+rwX`
-    : `${found} belongs to another user (uid ${owner}), and this one (uid ${user}) may not read and write it: start it as that user, or change the owner with chown`
+    ? `its owner, this user (uid ${user}), cannot read and write ${found}. Allow it with chmod u+rwX.`
+    : `${found} belongs to another user (uid ${owner}), and this user (uid ${user}) cannot read and write it. Start as that user, or change the owner with chown.`
 }
 
 /** The path and its owner. If the path is hidden or missing: the nearest visible directory above it. */

@@ -171,14 +171,14 @@ class Pages {
     const [first, last] = [keys[0], keys.at(-1)]
     const within =
       !(first && low && Buffer.compare(first, low) < 0) && !(last && high && Buffer.compare(last, high) >= 0)
-    if (!rising || !within) throw new DamagedFile(`has keys on page ${page} that do not belong there`)
+    if (!rising || !within) throw new DamagedFile(`has foreign keys on page ${page}`)
   }
 
   #readPage(page: number, kind: number): Buffer {
     this.#note(page, 1)
     const bytes = this.#read(page * this.#pageSize, kind === OVERFLOW ? HEADER : this.#pageSize)
     const fits = numberAt(bytes, PAGE.number) === page && (bytes.readUInt16LE(PAGE.flags) & KINDS) === kind
-    if (!fits) throw new DamagedFile(`has on page ${page} not what belongs there`)
+    if (!fits) throw new DamagedFile(`has wrong content on page ${page}`)
     return bytes
   }
 
@@ -191,7 +191,7 @@ class Pages {
     const head = this.#readPage(first, OVERFLOW)
     const bytes = head.readUInt32LE(PAGE.pages) * this.#pageSize
     if (head.readUInt32LE(PAGE.pages) !== pages || HEADER + length > bytes)
-      throw new DamagedFile(`has a value of another length than page ${page} says`)
+      throw new DamagedFile(`has a value of the wrong length on page ${page}`)
     this.#note(first + 1, pages - 1)
     if ((first + pages) * this.#pageSize > this.#size) throw tooShort()
     tree.see?.(this.#read(first * this.#pageSize + HEADER, length))
@@ -217,7 +217,7 @@ class Pages {
   #note(from: number, count: number): void {
     if (count === 0) return
     if (!(from > 1 && from + count - 1 <= this.#lastPage))
-      throw new DamagedFile(`uses page ${from}, which it does not have`)
+      throw new DamagedFile(`uses page ${from}, which does not exist`)
     const seen = this.#seen
     for (let page = from; seen && page < from + count; page++) {
       const bit = 1 << (page & 7)
@@ -239,7 +239,7 @@ class Pages {
 }
 
 const noDatabase = () => new DamagedFile('is not a database')
-const tooShort = () => new DamagedFile('is shorter than what it holds')
+const tooShort = () => new DamagedFile('is shorter than its content')
 
 const treeAt = (meta: Buffer, at: number) => ({
   root: numberAt(meta, at + TREE.root),

@@ -55,12 +55,11 @@ interface Group {
 /** If a commit fails with less free space than this, the disk is full. */
 const NEARLY_FULL = 2 ** 20
 
-const noSpace = () =>
-  new CommandError(14031, 'no space left on the disk that holds the data; nothing was written')
+const noSpace = () => new CommandError(14031, 'no space left on the disk of the data; nothing was written')
 
 /** An exhausted quota or file-size limit has many names, such as "Input/output error" for a short write. */
 const notWritten = (cause: unknown) =>
-  new CommandError(14031, `the disk that holds the data takes no more; nothing was written: ${cause}`)
+  new CommandError(14031, `the disk of the data accepts no writes; nothing was written: ${cause}`)
 
 /** How long jobs run before other work gets a turn, and how long a group accepts more of them. */
 const SLICE_MS = 10

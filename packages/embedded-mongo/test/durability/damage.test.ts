@@ -150,7 +150,7 @@ describe('a damaged data file', function () {
         } catch (error) {
           const { message } = error as Error
           assert.ok(message.startsWith(`data directory ${dataDir} is damaged: `), `${title}: ${message}`)
-          assert.match(message, /data\.mdb .*\. Restore a backup into an empty directory$/, title)
+          assert.match(message, /data\.mdb .*\. Restore a backup into an empty directory\.$/, title)
           refused++
         }
       }

@@ -66,7 +66,7 @@ describe('the data directory', () => {
     it('refuses a second process and names the first', async () => {
       const first = await startEmbeddedMongo({ dataDir })
       const told = new RegExp(
-        `in use by a service that was started in ${process.cwd()} at 2.*Z, process ${process.pid}`,
+        `in use by process ${process.pid}, which was started in ${process.cwd()} at 2.*Z\\. Stop it first\\.`,
       )
       assert.match(await refusal(), told)
       await first.stop()
@@ -197,7 +197,7 @@ describe('the data directory', () => {
         await filledFor(user)
         const path = join(dataDir, name)
         await chmod(path, 0o000)
-        const sentence = `its owner, this user (uid ${user}), may not read and write ${path}: allow it with chmod`
+        const sentence = `its owner, this user (uid ${user}), cannot read and write ${path}. Allow it with chmod`
         assert.ok(refusalOf().includes(sentence), refusalOf())
         await chmod(path, 0o700)
       })
@@ -209,7 +209,7 @@ describe('the data directory', () => {
         const path = join(dataDir, name)
         await chown(path, 0, 0)
         await chmod(path, name === '.' ? 0o755 : 0o644)
-        const sentence = `${path} belongs to another user (uid 0), and this one (uid ${user}) may not read and write it`
+        const sentence = `${path} belongs to another user (uid 0), and this user (uid ${user}) cannot read and write it`
         assert.ok(refusalOf().includes(sentence), refusalOf())
       })
 
@@ -220,7 +220,7 @@ describe('the data directory', () => {
       await chmod(above, isRoot ? 0o700 : 0o000)
       const sentence = refusalOf()
       await chmod(above, 0o700)
-      const found = isRoot ? `${above} belongs to another user (uid 0)` : `may not read and write ${above}:`
+      const found = isRoot ? `${above} belongs to another user (uid 0)` : `cannot read and write ${above}.`
       assert.ok(sentence.includes(found), sentence)
     })
 

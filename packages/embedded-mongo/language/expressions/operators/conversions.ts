@@ -114,7 +114,7 @@ const objectIdOf = (value: unknown): ObjectId => {
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (value instanceof Date && !(value.getUTCFullYear() >= 0 && value.getUTCFullYear() <= 9999))
-    return fail(18537, 'a text holds years between 0 and 9999')
+    return fail(18537, 'a date string can have years from 0 to 9999')
   if (typeof value === 'boolean' || value instanceof Date || isNumeric(value)) return asText(value)
   if (bsonType(value) === 'ObjectId') return String(value)
   if (bsonType(value) === 'Binary' && (value as Binary).sub_type === 4)
@@ -185,7 +185,7 @@ const $convert: Operator = (operand, compiler, name) => {
     if (isNullish(target)) return null
     const convert = conversionTo(target)
     if (convert === textOf && bsonType(value) === 'Binary')
-      fail(4341115, 'a conversion of binary data to a text needs a format')
+      fail(4341115, 'converting binData to a string needs a format')
     try {
       return convert(value)
     } catch (error) {

@@ -68,7 +68,7 @@ export interface NamedCodes {
 export const checkText = (text: string): string =>
   text.length < LARGEST_DOCUMENT / 4 || Buffer.byteLength(text) < LARGEST_DOCUMENT
     ? text
-    : fail(16493, 'the string is longer than a document may be')
+    : fail(16493, 'the string exceeds the maximum document size')
 
 /** An operator with named operands. Checks for unknown and missing names. */
 export const named = (

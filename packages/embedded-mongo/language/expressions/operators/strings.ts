@@ -15,7 +15,7 @@ const lenient = (value: unknown): string => {
   if (typeof value === 'string' || isNumeric(value) || value instanceof Date) return asText(value)
   if (typeName(value) === 'symbol' || typeName(value) === 'javascript') return asText(value)
   if (typeName(value) === 'timestamp')
-    return fail(115, 'a timestamp as a text is not supported by this engine')
+    return fail(115, 'converting a timestamp to a string is not supported by this engine')
   return fail(16007, `can't convert from BSON type ${typeName(value)} to String`)
 }
 
