@@ -51,7 +51,9 @@ export const systemFields = {
   objectId: Type.Optional(idField('this object, assigned by the service')),
   createdAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of creation' })),
   updatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the last update' })),
-  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Counts the writes, from 1' })),
+  version: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Version number, from 1; each write increments it' }),
+  ),
 }
 
 export const SYSTEM_FIELD_NAMES = Object.keys(systemFields) as (keyof typeof systemFields)[]

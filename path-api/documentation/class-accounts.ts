@@ -53,7 +53,7 @@ const AccountProof = closedObject(
 )
 const NeutralResult = closedObject(
   'ClassDone',
-  'The same response whether or not the address has an account',
+  'Empty response, whether or not the address has an account',
   {},
 )
 const AddressBody = closedObject('ClassAddress', 'Recipient of the mail', { email })

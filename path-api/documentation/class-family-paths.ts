@@ -32,7 +32,11 @@ const LIST_PARAMETERS = [
     { type: 'integer', minimum: 0, examples: [100] },
   ],
   ['skip', 'Number of objects to skip', { type: 'integer', minimum: 0, examples: [0] }],
-  ['count', '1 to include the number of matching objects', { type: 'integer', enum: [0, 1], examples: [1] }],
+  [
+    'count',
+    'Flag: 1 to include the number of matching objects',
+    { type: 'integer', enum: [0, 1], examples: [1] },
+  ],
 ] as const
 
 const createPathParameter = (name: string, description: string, schema: Json) => ({

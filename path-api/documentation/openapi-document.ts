@@ -75,13 +75,18 @@ export function createOpenApiDocument(operations: readonly Operation[], version:
 }
 
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: '`authToken` of a login' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'Access token: the `authToken` of a login',
+  },
   authToken: { type: 'apiKey', in: 'header', name: 'authToken' },
   cookie: {
     type: 'apiKey',
     in: 'cookie',
     name: 'authToken',
-    description: '`authToken` as a cookie, for pages of the service itself',
+    description: 'Access token as the cookie `authToken`, for pages of the service itself',
   },
   applicationId: { type: 'apiKey', in: 'header', name: 'X-Parse-Application-Id' },
   restApiKey: { type: 'apiKey', in: 'header', name: 'X-Parse-REST-API-Key' },

@@ -4,7 +4,7 @@ import { type ErrorName, errorCatalogue, errorCode, ServiceError } from '../../s
 import { defineOperation } from '../operation/operation.ts'
 
 const ProblemType = closedObject('ProblemType', 'A kind of problem', {
-  code: Type.String({ description: '`code` of its problem documents', examples: ['not-found'] }),
+  code: Type.String({ description: 'Code of its problem documents', examples: ['not-found'] }),
   status: Type.Integer({ description: 'HTTP status', examples: [404] }),
   title: Type.String({ description: 'Title', examples: ['Not found'] }),
 })

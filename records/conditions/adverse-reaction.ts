@@ -18,7 +18,7 @@ interface Reaction {
 const reactionsIn = ({ reactions }: Values): Reaction[] =>
   Array.isArray(reactions) ? reactions.map((one: Reaction | null) => one ?? {}) : []
 
-const checkDate = createValidator(dateField('A day'))
+const checkDate = createValidator(dateField('Day'))
 
 /** A month or a year, without the day. */
 const isPartialDate = (onset: unknown): boolean =>
@@ -51,7 +51,7 @@ export const AdverseReaction = defineKind(forms, {
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
-    search: searchFilter('the substance, what happened and the remark on it', 'penic'),
+    search: searchFilter('the substance, the reactions and the comment', 'penic'),
     code: codeFilter,
     status: fieldFilter('status', ReactionStatusEnum),
     category: fieldFilter('category', SubstanceCategoryEnum),

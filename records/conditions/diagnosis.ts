@@ -46,7 +46,7 @@ export const Diagnosis = defineKind(forms, {
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
-    search: searchFilter('its name, its place in the body and the remark on it', 'blood pres'),
+    search: searchFilter('the name, the body site and the comment', 'blood pres'),
     code: codeFilter,
     status: fieldFilter('status', DiagnosisStatusEnum),
   },

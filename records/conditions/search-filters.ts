@@ -22,7 +22,7 @@ const searchTextSchema = (description: string, example: string, maxLength: numbe
 /** @param where the searched texts, in words for the description */
 export const searchFilter = (where: string, example: string): ListFilter => ({
   schema: searchTextSchema(
-    `Words in ${where}: all of them must occur, each as the beginning of a word, regardless of case and diacritics`,
+    `Words to find in ${where}, regardless of case and diacritics; each must be the beginning of a word`,
     example,
     200,
   ),
@@ -30,11 +30,7 @@ export const searchFilter = (where: string, example: string): ListFilter => ({
 })
 
 export const codeFilter: ListFilter = {
-  schema: searchTextSchema(
-    'A code, or its system, a | and the code, exactly as they are stored',
-    '38341003',
-    401,
-  ),
+  schema: searchTextSchema('Code, alone or as `system|code`, exactly as stored', '38341003', 401),
   where: (value) => ({ codes: value }),
 }
 

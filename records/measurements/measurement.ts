@@ -40,14 +40,16 @@ import { loincCoding, type Series, seriesOf, seriesValueOf, unitLabel } from './
 
 /** The fields of every measurement. */
 const commonFields = {
-  timestamp: dateTimeField('When it was measured'),
-  deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Device that measured' })),
-  comment: Type.Optional(longTextField('A remark on the measurement')),
+  timestamp: dateTimeField('Time of the measurement'),
+  deviceId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Id of the measuring device' }),
+  ),
+  comment: Type.Optional(longTextField('Comment on the measurement')),
   source: Type.Optional(SourceEnum),
 }
 
 const fingerprintField = internalField(
-  Type.Optional(Type.String({ description: 'Of device, time and values as they were first stored' })),
+  Type.Optional(Type.String({ description: 'Fingerprint of device, time and values as first stored' })),
 )
 
 const HOUR_MS = 3_600_000
@@ -67,17 +69,20 @@ export function timestampViolations({ timestamp }: Values): Violation[] {
 
 const warningSchema = Type.Object(
   {
-    path: Type.String({ description: 'The field', examples: ['systolic'] }),
-    code: Type.String({ description: 'A name for programs', examples: ['unusual'] }),
-    message: Type.String({ description: 'In words', examples: ['lies outside of 70 to 250 mm[Hg]'] }),
+    path: Type.String({ description: 'Path of the field', examples: ['systolic'] }),
+    code: Type.String({ description: 'Code for programs', examples: ['unusual'] }),
+    message: Type.String({
+      description: 'Explanation in a sentence',
+      examples: ['lies outside of 70 to 250 mm[Hg]'],
+    }),
   },
-  { additionalProperties: false, description: 'What is unusual about a value' },
+  { additionalProperties: false, description: 'A warning about an unusual value' },
 )
 
 const warningsField = derivedField(
   Type.Array(warningSchema, {
     default: [],
-    description: 'What is unusual about it; it is stored nevertheless',
+    description: 'Warnings about unusual values; the measurement is stored nevertheless',
   }),
 )
 
@@ -221,7 +226,7 @@ const responsePropertiesOf = (properties: TProperties): TProperties => ({
   carePlanId: nullable(properties.carePlanId as TSchema),
   compositionId: {
     ...properties.id,
-    description: 'Of the composition that holds it; else its own id',
+    description: 'Id of the composition that contains the measurement; otherwise the id of the measurement',
   } as TSchema,
 })
 

@@ -75,8 +75,8 @@ const keyPartField = (description: string, example: string) =>
 const JsonWebKey = closedObject('JsonWebKey', 'A public key (RFC 7517)', {
   kty: keyPartField('Key type', 'EC'),
   crv: keyPartField('Curve', 'P-256'),
-  x: keyPartField('x coordinate', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
-  y: keyPartField('y coordinate', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
+  x: keyPartField('Coordinate x', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'),
+  y: keyPartField('Coordinate y', 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'),
   alg: keyPartField('Algorithm', 'ES256'),
   use: keyPartField('Use', 'sig'),
   kid: keyPartField('Key id', 'k1'),

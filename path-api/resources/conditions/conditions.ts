@@ -33,7 +33,7 @@ const answerWithStored = (
 
 const substanceParameter = {
   ...AdverseReaction.fields.substance,
-  description: 'The substance, regardless of case and spacing',
+  description: 'Substance, regardless of case and spacing',
 }
 
 const reactionsPath = '/ehr/{ehrId}/adversereaction'

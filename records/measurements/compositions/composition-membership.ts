@@ -44,7 +44,8 @@ export const FROM_COMPOSITION_FILTER = { compositionId: { $gt: '' } } as const
 export const compositionId = derivedField(
   Type.Optional(
     Type.String({
-      description: 'The composition that holds it, and with which it is changed; absent: none does',
+      description:
+        'Id of the composition that contains the measurement and must be changed instead; absent if none does',
     }),
   ),
 )

@@ -22,7 +22,7 @@ const itemsSchema = (description: string, example: unknown) =>
   })
 
 const answersSchema = itemsSchema(
-  'Items 1 to 14 as they count, each 0 to 3; null where there is no answer',
+  'Scores of items 1 to 14, each 0 to 3; null for a missing answer',
   EXAMPLE_ANSWERS,
 )
 
@@ -43,17 +43,17 @@ const subscaleSchema = (of: string) =>
         {
           score: Type.Unsafe<number | null>({
             type: ['number', 'null'],
-            description: '0 to 21; null when fewer than four of its seven items have an answer',
+            description: 'Score, 0 to 21; null when fewer than four of the seven items have an answer',
             examples: [8],
           }),
           band: Type.Unsafe<string | null>({
             type: ['string', 'null'],
-            description: 'normal, borderline or abnormal, by the unrounded score',
+            description: 'Band of the unrounded score: normal, borderline or abnormal',
             examples: ['borderline'],
           }),
-          missing: Type.Integer({ description: 'How many of its items have no answer', examples: [0] }),
+          missing: Type.Integer({ description: 'Number of items without an answer', examples: [0] }),
         },
-        { additionalProperties: false, description: `Of the items about ${of}` },
+        { additionalProperties: false, description: `Score of the ${of}` },
       ),
     ),
   )
@@ -89,8 +89,8 @@ export const Hads = defineMeasurement({
   specified: ['list', 'add'],
   noun: 'anxiety and depression scale',
   description:
-    'A Hospital Anxiety and Depression Scale (HADS), about the past week: its answers as they count, or the options ' +
-    'that were ticked',
+    'A Hospital Anxiety and Depression Scale (HADS), about the past week: either the scores of the items or the ' +
+    'chosen options',
   words: { en: 'anxiety and depression scale', nl: 'vragenlijst over angst en depressie' },
   group: 'questionnaires',
   series: {
@@ -102,12 +102,12 @@ export const Hads = defineMeasurement({
     answers: Type.Optional(answersSchema),
     optionIndex: Type.Optional(
       itemsSchema(
-        'In place of answers: which option of each item was ticked, from 0 for the first one on the form',
+        'Chosen option of each item, instead of answers; 0 is the first one on the form',
         hadsAnswersFromOptions(EXAMPLE_ANSWERS),
       ),
     ),
-    anxiety: subscaleSchema('anxiety, the odd ones'),
-    depression: subscaleSchema('depression, the even ones'),
+    anxiety: subscaleSchema('anxiety subscale (odd items)'),
+    depression: subscaleSchema('depression subscale (even items)'),
   },
   examples: [{ timestamp: '2026-03-01T08:30:00Z', answers: EXAMPLE_ANSWERS }],
   rules: {

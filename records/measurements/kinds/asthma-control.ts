@@ -76,11 +76,11 @@ export const Acq = defineMeasurement({
     // Elsewhere the path name `version` means the version of the record.
     acqVersion: withPathName('version', version),
     ...acqFactFields,
-    score: derivedNumberField('The unweighted mean, 0 to 6; null when an item has no answer', 1.5),
-    sum: derivedNumberField('The sum of the items; null when one has no answer', 9),
-    answered: derivedNumberField('How many items have an answer', 6),
+    score: derivedNumberField('Unweighted mean of the answers, 0 to 6; null when an answer is missing', 1.5),
+    sum: derivedNumberField('Sum of the answers; null when an answer is missing', 9),
+    answered: derivedNumberField('Number of answered items', 6),
     control: derivedTextField(
-      'well-controlled, borderline or not-well-controlled, by the unrounded score',
+      'Level of control, by the unrounded score: well-controlled, borderline or not-well-controlled',
       'not-well-controlled',
     ),
   },
@@ -104,14 +104,16 @@ export const Acq = defineMeasurement({
       change: Type.Optional(
         Type.Object(
           {
-            since: Type.String({ format: 'date-time', description: 'When the previous one was filled in' }),
+            since: Type.String({ format: 'date-time', description: 'Time of the previous questionnaire' }),
             delta: Type.Number({ description: 'Score minus the previous score', examples: [-0.5] }),
-            important: Type.Boolean({ description: 'Whether it reaches the minimal important difference' }),
+            important: Type.Boolean({
+              description: 'True if the change reaches the minimal important difference',
+            }),
           },
           {
             additionalProperties: false,
             description:
-              'Change since the previous one of the same version in the same care plan; null without one',
+              'Change since the previous questionnaire of the same version in the same care plan; null without one',
           },
         ),
       ),

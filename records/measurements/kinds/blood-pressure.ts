@@ -39,14 +39,17 @@ export const BloodPressure = defineMeasurement({
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {
-    heartRate: Type.Optional(quantityField('Beats per minute: 20 to 300', heartRate.example)),
+    heartRate: Type.Optional(quantityField('Pulse, in beats per minute: 20 to 300', heartRate.example)),
     position: Type.Optional(PositionEnum),
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),
     method: Type.Optional(PressureMethodEnum),
-    meanArterialPressure: derivedNumberField('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
-    pulsePressure: derivedNumberField('systolic - diastolic, in mm[Hg]', 46),
-    condition: derivedTextField('By ESC/ESH 2018, see docs/decisions', 'normal'),
+    meanArterialPressure: derivedNumberField(
+      'Mean arterial pressure in mm[Hg]: (systolic + 2 diastolic) / 3',
+      97.3,
+    ),
+    pulsePressure: derivedNumberField('Pulse pressure in mm[Hg]: systolic - diastolic', 46),
+    condition: derivedTextField('Category by ESC/ESH 2018', 'normal'),
   },
   omh: defineOmhBody('blood-pressure', '4.0', {
     systolic_blood_pressure: quantityMember(systolic, 'systolic'),

@@ -32,14 +32,15 @@ export const BodyMassIndex = defineMeasurement({
   optional: ['weight', 'height'],
   fields: {
     bmi: Type.Optional(quantityField('Body-mass index, in kg/m2: 5 to 200', 22.9)),
-    age: Type.Optional(
-      Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, when it is known' }),
-    ),
+    age: Type.Optional(Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, if known' })),
     category: derivedTextField(
-      'By the WHO, for adults; absent for people under 20, and where the age is not known',
+      'Category of the WHO for adults; absent for people under 20, and if the age is unknown',
       'normal',
     ),
-    method: derivedTextField('calculated, or measured by a device', 'calculated'),
+    method: derivedTextField(
+      'Method: calculated from weight and height, or measured by a device',
+      'calculated',
+    ),
   },
   examples: [
     { timestamp: '2026-03-01T08:30:00Z', weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'cm' },

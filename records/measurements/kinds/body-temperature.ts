@@ -63,8 +63,8 @@ export const BodyTemperature = defineMeasurement({
   summary: 'band',
   fields: {
     location: Type.Optional(ThermometerLocationEnum),
-    basal: Type.Optional(Type.Boolean({ description: 'Whether it was taken at rest, on waking' })),
-    band: derivedTextField('low, normal, elevated, fever or very-high', 'normal'),
+    basal: Type.Optional(Type.Boolean({ description: 'True if measured at rest, on waking' })),
+    band: derivedTextField('Category: low, normal, elevated, fever or very-high', 'normal'),
   },
   omh: defineOmhBody('body-temperature', '4.0', {
     body_temperature: quantityMember(temperature, 'temperature'),

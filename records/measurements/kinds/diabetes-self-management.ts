@@ -12,7 +12,7 @@ const answersSchema = Type.Array(Type.Unsafe<number | 'NR' | null>({ enum: [0, 1
   minItems: ITEM_COUNT,
   maxItems: ITEM_COUNT,
   description:
-    'Items 1 to 16, each 0 to 3; NR where the treatment does not require it, null where there is no answer',
+    'Answers to items 1 to 16, each 0 to 3; NR if the treatment does not require it, null for a missing answer',
   examples: [[3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]],
 })
 
@@ -23,17 +23,20 @@ const scaleSchema = (description: string) =>
     Type.Object(
       {
         raw: Type.Integer({
-          description: 'Sum of its answers, reversed where a high answer is unfavourable',
+          description: 'Sum of the answers, reversed where a high answer is unfavourable',
           examples: [7],
         }),
         max: Type.Integer({
-          description: 'The highest sum that is possible with as many answers',
+          description: 'Highest possible sum for this number of answers',
           examples: [9],
         }),
-        score: Type.Number({ description: '0 to 10; higher is better', examples: [7.78] }),
-        answered: Type.Integer({ description: 'How many of its items have an answer', examples: [3] }),
+        score: Type.Number({ description: 'Score, 0 to 10; higher is better', examples: [7.78] }),
+        answered: Type.Integer({ description: 'Number of answered items', examples: [3] }),
       },
-      { additionalProperties: false, description: `${description}; null when more than half is missing` },
+      {
+        additionalProperties: false,
+        description: `${description}; null when more than half of the answers are missing`,
+      },
     ),
   )
 
@@ -68,7 +71,7 @@ export const Dsmq = defineMeasurement({
             HU: scaleSchema('Use of health care'),
             SS: scaleSchema('All items'),
           },
-          { additionalProperties: false, description: 'Its scores' },
+          { additionalProperties: false, description: 'Scores of the scales' },
         ),
       ),
     ),

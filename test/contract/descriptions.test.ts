@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { createOpenApiDocument } from '../../path-api/documentation/openapi-document.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+
+/** Beginnings of a description that lacks its noun, such as "Which it is" or "Their mean". */
+const WITHOUT_NOUN = /^(which|what|who|whose|whom|where|whether|when|how|that|its|their|those|of|by)\b/i
+
+/** Members with values instead of schemas. */
+const VALUES = new Set(['example', 'examples', 'default', 'enum', 'const'])
+
+/** Every summary and description of the document, with its place. */
+function* textsIn(node: unknown, place = ''): Generator<[place: string, text: string]> {
+  if (typeof node !== 'object' || node === null) return
+  for (const [name, member] of Object.entries(node)) {
+    const at = `${place}/${name}`
+    if ((name === 'description' || name === 'summary') && typeof member === 'string') yield [at, member]
+    else if (!VALUES.has(name)) yield* textsIn(member, at)
+  }
+}
+
+describe('the texts of the OpenAPI document', () => {
+  const texts = [...textsIn(createOpenApiDocument(operationTable, '0.0.0'))]
+
+  it('are on every operation and field', () => assert.ok(texts.length > 5_000, String(texts.length)))
+
+  it('begin with a noun or a verb', () =>
+    assert.deepEqual(
+      texts.filter(([, text]) => WITHOUT_NOUN.test(text)),
+      [],
+    ))
+
+  it('do not refer to the specification, which readers do not have', () =>
+    assert.deepEqual(
+      texts.filter(([, text]) => /\bSpecification\b/.test(text)),
+      [],
+    ))
+
+  it('begin with a capital or code, and are not empty', () =>
+    assert.deepEqual(
+      texts.filter(([, text]) => !/^[\p{Lu}`]/u.test(text)),
+      [],
+    ))
+})
