@@ -1,4 +1,4 @@
-/** Measures how easily the prose of Markdown files reads, by Rudolf Flesch's formula for English. */
+/** Measures how easily documents, mails and pages read, by Rudolf Flesch's formula for English. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,13 +7,16 @@ import { syllable } from 'syllable'
 const HELP = `Usage: npm run readability [-- FILE-OR-FOLDER...] [--long]
 
 Prints the Flesch reading ease of each Markdown file: 100 is very easy, 50 is fairly difficult, 30 is an academic paper.
-Headings, code, tables and the addresses of links do not count. Without files: the project's documents.
+Headings, code, tables and the addresses of links do not count. Without files: the project's documents, and the mails and
+pages of the service, which need an ease of 60.
 
-  --min N   The ease that each file needs; the exit status is 1 if one is below it (default: 50)
+  --min N   Ease that each file needs; the exit status is 1 if one is below it (default: 50)
   --long    Also list the sentences of more than 25 words
   --help    Print this text
 `
 const MAX_WORDS = 25
+/** Ease of mails and pages, which patients read. */
+const MIN_RENDERED_EASE = 60
 const DOCUMENTS = [
   'README.md',
   'CONTRIBUTING.md',
@@ -68,24 +71,43 @@ const { values, positionals } = parseArgs({
   },
 })
 
-function report(path) {
-  const sentences = blocksOf(readFileSync(path, 'utf8')).flatMap(sentencesOf)
+/** @returns true if the text is easy enough */
+function report({ name, text, min }) {
+  const sentences = blocksOf(text).flatMap(sentencesOf)
   if (sentences.length === 0) return true
   const ease = easeOf(sentences)
-  process.stdout.write(`${ease.toFixed(1).padStart(6)}  ${path}\n`)
+  process.stdout.write(`${ease.toFixed(1).padStart(6)}  ${name}\n`)
   if (values.long)
     for (const sentence of sentences.filter((sentence) => wordsOf(sentence).length > MAX_WORDS))
       process.stdout.write(`        ${wordsOf(sentence).length}: ${sentence.replace(/\s+/g, ' ').trim()}\n`)
-  return ease >= Number(values.min)
+  return ease >= min
 }
+
+const readDocuments = (paths) =>
+  paths
+    .flatMap(filesIn)
+    .map((path) => ({ name: path, text: readFileSync(path, 'utf8'), min: Number(values.min) }))
+
+/** Loads the compiled service only when it is needed. */
+async function readRenderedTexts() {
+  const { renderTexts } = await import('./rendered-texts.mjs')
+  return (await renderTexts()).map((one) => ({ ...one, min: MIN_RENDERED_EASE }))
+}
+
+// `head` stops reading before the end.
+process.stdout.on('error', (error) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
 
 if (values.help) process.stdout.write(HELP)
 else {
-  const paths = (positionals.length > 0 ? positionals : DOCUMENTS).flatMap(filesIn)
-  const hard = paths.filter((path) => !report(path))
-  if (hard.length > 0)
-    process.stderr.write(
-      `Below ${values.min}, rewrite with shorter sentences and words: ${hard.join(', ')}\n`,
-    )
+  const texts =
+    positionals.length > 0
+      ? readDocuments(positionals)
+      : [...readDocuments(DOCUMENTS), ...(await readRenderedTexts())]
+  const hard = texts.filter((text) => !report(text))
+  for (const { name, min } of hard)
+    process.stderr.write(`Below ${min}, rewrite with shorter sentences and words: ${name}\n`)
   process.exitCode = hard.length > 0 ? 1 : 0
 }

@@ -36,4 +36,18 @@ describe('npm run readability', () => {
     // Two sentences of six words and one of five, each word of one syllable.
     assert.match(stdout, /^ *116\.5 /)
   })
+
+  it('measures the documents, mails and pages of the project', () => {
+    const { status, stdout } = spawnSync(process.execPath, ['scripts/readability.mjs'], { encoding: 'utf8' })
+    assert.equal(status, 0)
+    for (const name of ['README.md', 'mail verify-email', 'page showActivation, void link'])
+      assert.ok(stdout.split('\n').some((line) => line.endsWith(`  ${name}`)), name)
+  })
+
+  it('ends quietly if its reader stops early', () => {
+    const pipe = 'node scripts/readability.mjs docs README.md | head -1'
+    const { stdout, stderr } = spawnSync('sh', ['-c', pipe], { encoding: 'utf8' })
+    assert.match(stdout, /^ *[\d.]+ {2}docs\S+\n$/)
+    assert.equal(stderr, '')
+  })
 })
