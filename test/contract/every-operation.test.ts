@@ -7,6 +7,7 @@ import type { Services } from '../../path-api/operation/services.ts'
 import { operationTable } from '../../path-api/operation-table.ts'
 import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
 import { mediaTypesOf } from '../../path-api/request/request-input.ts'
+import { withArticle } from '../../schemas/common.ts'
 import { placesOfViolations } from '../harness/clients/violation-places.ts'
 import { type SampleApi, startSampleApi } from './http/sample-api.ts'
 
@@ -148,7 +149,7 @@ describe('every operation', () => {
       })
       for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
         if (isOfAnyType(member)) continue
-        it(`refuses a ${name} of a wrong type`, async () => {
+        it(`refuses ${withArticle(name)} of a wrong type`, async () => {
           await refusedBody(operation, { ...example, [name]: createWrongValue(member) }, 'wrong type')
           if (isTypeAccepted(member, 'string'))
             await refusedBody(operation, { ...example, [name]: { $gt: '' } }, 'operator')

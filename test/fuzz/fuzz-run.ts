@@ -180,7 +180,7 @@ export class FuzzRun {
       this.#findings.add({ kind, told: `${told}\n  ${sent}`, asks: [] })
     if (!inTime && !this.#isOver) add('frames without an answer')
     for (const { text, message } of heard) {
-      if (message?.op === undefined) add('an answer to a frame that is none', text)
+      if (message?.op === undefined) add('an answer that is not a frame', text)
       if (message?.op === 'error' && message.code === 1)
         add('an internal error in an answer to a frame', text)
       if (isPlantedTextIn(actor, text)) add('what somebody else has written, by a socket', text)

@@ -55,12 +55,12 @@ describe('measurements from compositions', () => {
   })
 
   const none: [why: string, change: (event: RmObject, quantity: RmObject) => void][] = [
-    ['of a time, as a mean is', (event) => Object.assign(event, { _type: 'INTERVAL_EVENT' })],
-    ['in a unit that is not known', (_, quantity) => Object.assign(quantity, { units: 'stone' })],
-    ['that cannot be', (_, quantity) => Object.assign(quantity, { magnitude: 4000 })],
+    ['over a period, such as a mean', (event) => Object.assign(event, { _type: 'INTERVAL_EVENT' })],
+    ['in an unknown unit', (_, quantity) => Object.assign(quantity, { units: 'stone' })],
+    ['that is impossible', (_, quantity) => Object.assign(quantity, { magnitude: 4000 })],
     ['without a number', (_, quantity) => Reflect.deleteProperty(quantity, 'magnitude')],
     ['of a month', (event) => Object.assign(event.time as object, { value: '2026-03' })],
-    ['to come', (event) => Object.assign(event.time as object, { value: '2126-03-01' })],
+    ['in the future', (event) => Object.assign(event.time as object, { value: '2126-03-01' })],
   ]
   for (const [why, change] of none)
     it(`are not created from a value ${why}`, () => {

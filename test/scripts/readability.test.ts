@@ -41,7 +41,10 @@ describe('npm run readability', () => {
     const { status, stdout } = spawnSync(process.execPath, ['scripts/readability.mjs'], { encoding: 'utf8' })
     assert.equal(status, 0)
     for (const name of ['README.md', 'mail verify-email', 'page showActivation, void link'])
-      assert.ok(stdout.split('\n').some((line) => line.endsWith(`  ${name}`)), name)
+      assert.ok(
+        stdout.split('\n').some((line) => line.endsWith(`  ${name}`)),
+        name,
+      )
   })
 
   it('ends quietly if its reader stops early', () => {

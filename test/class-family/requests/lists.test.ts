@@ -134,7 +134,7 @@ describe('class family: lists', () => {
     'too long a text': { where: { modelClassName: 'x'.repeat(10_001) } },
     'an internal field': { where: { _rperm: '*' } },
     'a dotted internal field': { where: { 'payload.$where': 1 } },
-    'a regex that is none': { where: { modelClassName: { $regex: '(' } } },
+    'an invalid regex': { where: { modelClassName: { $regex: '(' } } },
     'a regex that looks ahead': { where: { modelClassName: { $regex: '(?=a)b' } } },
     'a regex that refers back': { where: { modelClassName: { $regex: '(a)\\1' } } },
     'a regex of a class without members': { where: { modelClassName: { $regex: '[z-a]' } } },
@@ -146,8 +146,8 @@ describe('class family: lists', () => {
     'an empty $or': { where: { $or: [] } },
     '$exists without a boolean': { where: { modelClassName: { $exists: 'x' } } },
     'an unknown parameter': { nonsense: 1 },
-    'keys that are none': { keys: '$x' },
-    'a Date that is none': { where: { createdAt: { $gt: { __type: 'Date', iso: 'yesterday' } } } },
+    'invalid keys': { keys: '$x' },
+    'an invalid Date': { where: { createdAt: { $gt: { __type: 'Date', iso: 'yesterday' } } } },
   }
   for (const [name, parameters] of Object.entries(bad)) {
     it(`refuse ${name} with 400 and a code, in every form`, async () => {

@@ -203,7 +203,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
 
       for (const [way, send] of Object.entries(ways)) {
         if (way !== 'alone' && !isFullSize && !isFirstOfItsKind(row)) continue
-        it(`${title}: create, get, update and delete ${way}`, async () => {
+        it(`decide who can create, get, update and delete ${title} ${way}`, async () => {
           const those = way === 'alone' ? asking : few
           const refused = those.filter(isRefused)
           const ids = className === 'CarePlan' ? await plan() : shared
@@ -254,7 +254,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         if (className === 'CarePlan' && isDeletable) deletable = undefined
       }
 
-      it(`${title}: find, count and distinct`, async () => {
+      it(`decide who can find and count ${title}, and list its distinct values`, async () => {
         const objectId = await objectFor(row, shared, false)
         const where = JSON.stringify({ objectId })
         const look = async (name: Name): Promise<void> => {

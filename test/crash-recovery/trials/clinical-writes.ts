@@ -200,12 +200,12 @@ const pathFamily: ClinicalWrite[] = [
   },
   createWrite('replace a care plan', planned, changedPlan, 'CarePlan'),
   {
-    name: 'close a care plan with all that is open in it',
+    name: 'close a care plan with its open goals and tasks',
     given: [...filled, secondTask, secondGoal],
     ask: (place) => createPost(planPath(place, '/close'), { closeOpen: true, outcome: 'Done' }),
   },
   {
-    name: 'close a large care plan with all that is open in it',
+    name: 'close a large care plan with its open goals and tasks',
     given: [ehr, fromTemplate],
     ask: (place) => createPost(planPath(place, '/close'), { closeOpen: true, outcome: 'Done' }),
   },
@@ -217,7 +217,7 @@ const pathFamily: ClinicalWrite[] = [
   },
   createWrite('add a goal', planned, goal),
   {
-    name: 'close a goal with all that is open in it',
+    name: 'close a goal with its open tasks',
     given: [...filled, secondTask],
     ask: (place) => createPost(goalPath(place, '/close'), { closeOpen: true }),
   },
@@ -283,11 +283,11 @@ const pathFamily: ClinicalWrite[] = [
     shares: 'ChatMessage',
   },
   {
-    name: 'delete an event that is talked about',
+    name: 'delete an event with a chat topic',
     given: [...planned, event, topicAbout('event')],
     ask: (place) => createDelete(ehrPath(place, `/event/${place.eventId}`)),
   },
-  { name: 'note what was read', given: talked, ask: (place) => createPost(topicPath(place, '/read')) },
+  { name: 'mark messages as read', given: talked, ask: (place) => createPost(topicPath(place, '/read')) },
   {
     name: 'close a topic',
     given: talked,
@@ -310,7 +310,7 @@ const pathFamily: ClinicalWrite[] = [
       createPost(`/data/${name}/event/fall`, { carePlanId, timestamp: measured.timestamp }),
   },
   {
-    name: 'store a batch of measurements, one of which calls for an alert',
+    name: 'store a batch of measurements, one of which raises an alert',
     given: watched,
     ask: ({ ehrId, carePlanId }) => {
       const items = MEASUREMENT_KINDS.slice(0, 2).flatMap(({ name, path }) => {
@@ -323,13 +323,13 @@ const pathFamily: ClinicalWrite[] = [
   },
   createWrite('register what calls for an alert', watched, alarming, 'BloodPressure'),
   {
-    name: 'correct what called for an alert',
+    name: 'correct a measurement with an alert',
     given: [...watched, alarming],
     ask: (place) => createPut(pressurePath(place, true), { ...measured, ...within }),
     shares: 'BloodPressure',
   },
   {
-    name: 'delete what called for an alert',
+    name: 'delete a measurement with an alert',
     given: [...watched, alarming],
     ask: (place) => createDelete(pressurePath(place, true)),
     shares: 'BloodPressure',
@@ -447,18 +447,18 @@ const classFamily: ClinicalWrite[] = [
     })),
   ].flatMap((one) => createClassWrites(one as ClassWriteOptions)),
   {
-    name: 'create what calls for an alert',
+    name: 'create a measurement that raises an alert',
     given: watched,
     ask: alarmingInClass.make,
     makesAnother: true,
   },
   {
-    name: 'update what called for an alert',
+    name: 'update a measurement with an alert',
     given: [...watched, alarming],
     ask: ({ recordId }) => createPut(classPath('BloodPressure', recordId), { ...within }),
   },
   {
-    name: 'delete what called for an alert',
+    name: 'delete a measurement with an alert',
     given: [...watched, alarming],
     ask: ({ recordId }) => createDelete(classPath('BloodPressure', recordId)),
   },

@@ -63,7 +63,7 @@ describe('login with a password', () => {
   })
 
   const many = bySize(40, 200)
-  it(`answers ${many} wrong logins`, async () => {
+  it(`answers each of ${many} simultaneous wrong logins`, async () => {
     const email = createAddress()
     const answers = await Promise.all(Array.from({ length: many }, () => logIn(email, 'not the password')))
     for (const { status } of answers) assert.ok(status === 401 || status === 429, String(status))

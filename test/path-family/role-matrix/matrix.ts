@@ -136,7 +136,7 @@ function matrix<Name>(
         ? sampleByVerdict(callers, (name) => expected(name, operation))
         : callers
     const isRefused = (name: Name) => expected(name, operation) !== 'done'
-    it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
+    it(`follows the roles at ${operation.method.toUpperCase()} ${operation.path}`, async () => {
       // Refused calls change nothing, so they can run concurrently.
       await Promise.all(asking.filter(isRefused).map((name) => ask(operation, name)))
       for (const name of asking) if (!isRefused(name)) await ask(operation, name)

@@ -155,7 +155,7 @@ describe('types of data', () => {
     ['has a keyword that nobody knows', { type: 'number', minimun: 1 }, 'schema.minimun'],
     ['has a keyword of another type', { type: 'number', minLength: 1 }, 'schema'],
     ['has a keyword with a wrong value', { type: 'number', minimum: '1' }, 'schema.minimum'],
-    ['has a type that is none', { type: 'float' }, 'schema.type'],
+    ['has an unknown type', { type: 'float' }, 'schema.type'],
     ['has 101 subschemas', { anyOf: Array(101).fill({ type: 'number' }) }, 'schema'],
     ['is larger than 64 KB', { type: 'string', description: 'x'.repeat(65_536) }, 'schema'],
   ]

@@ -56,41 +56,42 @@ describe('query plans', () => {
 
   const first = { limit: 5 }
   const operations: Record<string, (notes: TestStore['notes']) => Promise<unknown>> = {
-    get: (notes) => notes.get(subject, { id, ehrId: 'e1' }),
-    update: (notes) => notes.update(subject, { id, ehrId: 'e1' }, (now) => now),
+    'one record': (notes) => notes.get(subject, { id, ehrId: 'e1' }),
+    'an update': (notes) => notes.update(subject, { id, ehrId: 'e1' }, (now) => now),
     'a list descending': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first }),
     'a list ascending': (notes) => notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first }),
-    'its next page': async (notes) => {
+    'the next page': async (notes) => {
       const { next } = await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first })
       await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first, cursor: next ?? '' })
     },
-    'a list turned around': (notes) =>
+    'a reversed list': (notes) =>
       notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, order: 'asc' }),
-    'the page before': async (notes) => {
+    'the previous page': async (notes) => {
       const query = { where: { ehrId: 'e1' }, ...first }
       const { next } = await notes.list(subject, 'byText', query)
       const { prev } = await notes.list(subject, 'byText', { ...query, cursor: next ?? '' })
       await notes.list(subject, 'byText', { ...query, cursor: prev ?? '' })
     },
-    'its count': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, count: true }),
-    'what one may see': (notes) => notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
-    history: (notes) => notes.history(subject, { id }, first),
-    restore: (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
+    'a count': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, count: true }),
+    'a list of readable records': (notes) =>
+      notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
+    'a history': (notes) => notes.history(subject, { id }, first),
+    'a restored version': (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
     'the subject’s view of the audit': () => listAccesses(opened.db, 'e1', first),
     'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),
-    remove: (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
+    'a removal': (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
   }
   /**
    * The expected number of examined documents, where it exceeds a page: all documents of a count, those with
    * the same text as the start of the page before, a batch of removable entries.
    */
   const examines: Record<string, number> = {
-    'its count': 31,
-    'the page before': 7 + 5,
+    'a count': 31,
+    'the previous page': 7 + 5,
     'the removal of old entries': 1000,
   }
   for (const [what, operation] of Object.entries(operations)) {
-    it(`use an index: ${what}`, async () => {
+    it(`use an index for ${what}`, async () => {
       const plans = await plansOf(() => operation(opened.notes))
       assert.ok(plans.length > 0)
       for (const plan of plans) {

@@ -181,11 +181,10 @@ describe('npm run audit -- rekey', function suite() {
       entriesOf(db).updateOne({ _id: '2-0-000000000001' }, { $set: { userId: 'x' } }),
     'an entry with the new key': (db) =>
       entriesOf(db).updateOne({ _id: '3-0-000000000001' }, { $set: { userId: 'x' } }),
-    'that the key was changed': (db) => runsOf(db).updateOne({ _id: 3 }, { $unset: { formerKey: 1 } }),
-    'that the former key was at hand': (db) =>
-      runsOf(db).updateOne({ _id: 3 }, { $set: { formerKey: 'lost' } }),
+    'the mark of the key change': (db) => runsOf(db).updateOne({ _id: 3 }, { $unset: { formerKey: 1 } }),
+    'the proof of the former key': (db) => runsOf(db).updateOne({ _id: 3 }, { $set: { formerKey: 'lost' } }),
     'a run before the change': (db) => runsOf(db).updateOne({ _id: 1 }, { $set: { startedAt: new Date(0) } }),
-    'where the key was changed': (db) => runsOf(db).updateOne({ _id: 2 }, { $set: { formerKey: 'lost' } }),
+    'the place of the key change': (db) => runsOf(db).updateOne({ _id: 2 }, { $set: { formerKey: 'lost' } }),
   }
   for (const [what, tamper] of Object.entries(tamperings))
     it(`reveals changes of ${what}`, async () => {

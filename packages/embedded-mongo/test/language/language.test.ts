@@ -132,7 +132,7 @@ describe('the query language', () => {
     [{ $dateAdd: { startDate: new Date('2024-08-31'), unit: 'quarter', amount: 1 } }, new Date('2024-11-30')],
   ]
   for (const [expression, expected] of results)
-    it(JSON.stringify(expression).slice(0, 90), async () => {
+    it(`evaluates ${JSON.stringify(expression).slice(0, 90)}`, async () => {
       assert.deepEqual(await value(expression), expected)
     })
 
@@ -171,7 +171,7 @@ describe('the query language', () => {
     [{ $toString: new Date(-1e15) }, 18537],
   ]
   for (const [expression, code] of refusals)
-    it(`${JSON.stringify(expression).slice(0, 90)} is refused with ${code}`, async () => {
+    it(`refuses ${JSON.stringify(expression).slice(0, 90)} with code ${code}`, async () => {
       await assert.rejects(value(expression), (error: { code: unknown }) => Number(error.code) === code)
     })
 

@@ -41,7 +41,7 @@ describe('projections of find', () => {
 
   for (const [subject, rows] of Object.entries({ positional, elemMatch, slice }))
     for (const [document, filter, projection, expected] of rows)
-      it(`${subject}: ${JSON.stringify(projection)} of ${JSON.stringify(document)} where ${JSON.stringify(filter)}`, async () => {
+      it(`apply ${subject} ${JSON.stringify(projection)} to ${JSON.stringify(document)} where ${JSON.stringify(filter)}`, async () => {
         const things = engine.db.collection<Document & { _id: number }>('things')
         await things.deleteMany({})
         await things.insertOne({ _id: 1, ...document })

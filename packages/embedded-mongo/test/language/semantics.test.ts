@@ -203,7 +203,7 @@ describe('semantics', () => {
     describe(subject, () => {
       before(() => engine.db.collection(subject).insertMany(documents))
       for (const indexed of [false, true]) {
-        describe(indexed ? 'by an index' : 'by a scan', () => {
+        describe(indexed ? 'finds with an index what matches' : 'finds with a scan what matches', () => {
           before(async () => {
             if (indexed)
               await engine.db.collection(subject).createIndexes([{ key: { v: 1 } }, { key: { 'v.w': 1 } }])

@@ -130,7 +130,7 @@ describe('stages', () => {
 
   for (const [subject, rows] of Object.entries({ group, facet, others, lookup }))
     for (const [documents, pipeline, result] of rows)
-      it(`${subject}: ${text(pipeline)} of ${text(documents).slice(0, 200)}`, async () => {
+      it(`run ${text(pipeline)} on ${text(documents).slice(0, 200)} (${subject})`, async () => {
         const things = engine.db.collection('things')
         await things.insertMany(documents.map((document) => ({ ...document })))
         const found = await things
@@ -143,7 +143,7 @@ describe('stages', () => {
 
   for (const indexed of [false, true])
     for (const [v, documents, found] of joins)
-      it(`joins ${text(v)} with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
+      it(`join ${text(v)} with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
         await engine.db.collection('things').insertOne({ v })
         await engine.db.collection('others').insertMany(documents)
         if (indexed) await engine.db.collection('others').createIndex({ w: 1 })

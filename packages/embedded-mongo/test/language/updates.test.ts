@@ -302,7 +302,7 @@ describe('updates', () => {
   }))
     describe(subject, () => {
       for (const [before, update, after, { filter = {}, ...options } = {}] of rows)
-        it(`${text(update)} on ${text(before)}`, async () => {
+        it(`apply ${text(update)} to ${text(before)}`, async () => {
           await things.insertOne({ _id: 1, ...before })
           const failure = await things
             .updateOne({ _id: 1, ...filter }, update, options)
@@ -314,7 +314,7 @@ describe('updates', () => {
 
   describe('upserts', () => {
     for (const [filter, update, after] of upserts)
-      it(`${text(update)} for ${text(filter)}`, async () => {
+      it(`insert what ${text(filter)} and ${text(update)} make`, async () => {
         await things.updateOne({ _id: 1, ...filter }, update, { upsert: true })
         assert.equal(await stored(), text({ _id: 1, ...after }))
       })

@@ -37,7 +37,7 @@ describe('long commands', function suite() {
     before(() => engine.db.collection('other').insertOne({ _id: 1 as never }))
 
     for (const [name, run] of long)
-      it(name, async () => {
+      it(`during ${name}`, async () => {
         let running = true
         const done = run().finally(() => {
           running = false
@@ -68,7 +68,7 @@ describe('long commands', function suite() {
       { createIndexes: 'things', indexes: [{ key: { i: 1 }, name: 'i' }] },
     ]
     for (const command of limited)
-      it(JSON.stringify(command).slice(0, 60), async () => {
+      it(`in ${JSON.stringify(command).slice(0, 60)}`, async () => {
         const begun = performance.now()
         await assert.rejects(engine.db.command({ ...command, maxTimeMS: 3 }), { code: 50 })
         assert.ok(performance.now() - begun < 1000)

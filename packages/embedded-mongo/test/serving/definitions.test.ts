@@ -34,7 +34,7 @@ const refusals: [code: number, what: string, command: Document][] = [
   [14, 'a validation action that is no text', { collMod: 'things', validationAction: true }],
   [14, 'a validator that is no document', { collMod: 'things', validator: false }],
   [115, 'a validator', { collMod: 'things', validator: { a: 1 } }],
-  [14, 'options of a storage engine that are none', { create: 'new', storageEngine: 1 }],
+  [14, 'invalid options of a storage engine', { create: 'new', storageEngine: 1 }],
   [115, 'options of a storage engine', { create: 'new', storageEngine: { wiredTiger: {} } }],
   [115, 'a cluster of nothing', { create: 'new', clusteredIndex: null }],
   [40414, 'a collation without a locale', collated({})],
@@ -43,7 +43,7 @@ const refusals: [code: number, what: string, command: Document][] = [
   [2, 'a collation with an unknown choice', collated({ locale: 'en', alternate: 'some' })],
   [161, 'a collation of another version', collated({ locale: 'en', version: '58' })],
   [40415, 'a collation with an unknown option', collated({ locale: 'en', Strength: 1 })],
-  [14, 'an _id index that is none', { create: 'new', idIndex: [idIndex] }],
+  [14, 'an invalid _id index', { create: 'new', idIndex: [idIndex] }],
   [2, 'an _id index of another field', { create: 'new', idIndex: { ...idIndex, key: { x: 1 } } }],
   [2, 'an _id index of hashes', { create: 'new', idIndex: { ...idIndex, key: { _id: 'hashed' } } }],
   [2, 'an _id index in another order', { create: 'new', idIndex: { ...idIndex, ...inEnglish } }],
@@ -61,7 +61,7 @@ const refusals: [code: number, what: string, command: Document][] = [
   [72, 'a change of an index named twice', changed({ keyPattern: { at: 1 }, hidden: true })],
   [72, 'no change of an index', changed({ hidden: null })],
   [40415, 'an unknown change of an index', changed({ sparse: true })],
-  [14, 'a time to live that is no number', changed({ expireAfterSeconds: true })],
+  [14, 'a time to live without a number', changed({ expireAfterSeconds: true })],
   [72, 'a negative time to live', changed({ expireAfterSeconds: -1 })],
   [72, 'a time to live of _id', { collMod: 'things', index: { name: '_id_', expireAfterSeconds: 1 } }],
   [27, 'a change of an index that is not there', { collMod: 'things', index: { name: 'n', hidden: true } }],
@@ -91,14 +91,14 @@ describe('definitions', () => {
   })
 
   for (const [code, what, command] of refusals)
-    it(`${code}: ${what}`, async () => {
+    it(`are refused with code ${code}: ${what}`, async () => {
       const onDatabase = command.listDatabases ? asAdmin : run
       await assert.rejects(onDatabase(command), { code })
       assert.deepEqual(await engine.db.listCollections({ name: 'new' }).toArray(), [])
     })
 
   for (const [code, what, idIndex] of idRefusals)
-    it(`${code}: an _id index ${what}`, async () => {
+    it(`are refused with code ${code}: an _id index ${what}`, async () => {
       await assert.rejects(run({ create: 'new', idIndex }), { code })
       await assert.rejects(run({ createIndexes: 'new', indexes: [idIndex] }), { code })
     })

@@ -48,26 +48,26 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
   [14, '$inc of a string', update({ $inc: { name: 1 } })],
   [14, '$inc by a string', update({ $inc: { n: 'x' } })],
   [14, '$pop from a number', update({ $pop: { n: 1 } })],
-  [14, 'a filter that is none', (_, run) => run({ find: 'things', filter: 1 })],
+  [14, 'an invalid filter', (_, run) => run({ find: 'things', filter: 1 })],
   ...['x', {}, [], new Date(0)].flatMap((value): typeof attempts => [
-    [14, 'remove is no boolean', (_, run) => run({ findAndModify: 'things', remove: value })],
-    [14, 'ordered is no boolean', (_, run) => run({ insert: 'things', documents: [{}], ordered: value })],
-    [14, 'allowDiskUse is no boolean', (_, run) => aggregate(run, { allowDiskUse: value })],
-    [14, 'singleBatch is no boolean', (_, run) => run({ find: 'things', singleBatch: value })],
-    [14, 'noCursorTimeout is no boolean', (_, run) => run({ find: 'things', noCursorTimeout: value })],
-    [14, 'tailable is no boolean', (_, run) => run({ find: 'things', tailable: value })],
-    [14, 'returnKey is no boolean', (_, run) => run({ find: 'things', returnKey: value })],
-    [14, 'hidden is no boolean', (things) => things.createIndex({ h: 1 }, { hidden: value as never })],
+    [14, 'remove without a boolean', (_, run) => run({ findAndModify: 'things', remove: value })],
+    [14, 'ordered without a boolean', (_, run) => run({ insert: 'things', documents: [{}], ordered: value })],
+    [14, 'allowDiskUse without a boolean', (_, run) => aggregate(run, { allowDiskUse: value })],
+    [14, 'singleBatch without a boolean', (_, run) => run({ find: 'things', singleBatch: value })],
+    [14, 'noCursorTimeout without a boolean', (_, run) => run({ find: 'things', noCursorTimeout: value })],
+    [14, 'tailable without a boolean', (_, run) => run({ find: 'things', tailable: value })],
+    [14, 'returnKey without a boolean', (_, run) => run({ find: 'things', returnKey: value })],
+    [14, 'hidden without a boolean', (things) => things.createIndex({ h: 1 }, { hidden: value as never })],
   ]),
-  [14, 'let is no document', (_, run) => aggregate(run, { let: [] })],
-  [14, 'a collation is no document', (_, run) => aggregate(run, { collation: 1 })],
-  [9, 'a hint is neither a name nor a document', (_, run) => aggregate(run, { hint: null })],
+  [14, 'let without a document', (_, run) => aggregate(run, { let: [] })],
+  [14, 'a collation without a document', (_, run) => aggregate(run, { collation: 1 })],
+  [9, 'a hint without a name or document', (_, run) => aggregate(run, { hint: null })],
   [2, '$natural in no direction', (_, run) => aggregate(run, { hint: { $natural: 2 } })],
   [9, 'half a millisecond', (_, run) => aggregate(run, { maxTimeMS: 1.5 })],
   [2, 'too many milliseconds', (_, run) => aggregate(run, { maxTimeMS: 2 ** 31 })],
   [40415, 'an unknown part of a read concern', (_, run) => aggregate(run, { readConcern: { some: 1 } })],
   [2, 'an unknown read concern', (_, run) => aggregate(run, { readConcern: { level: 'most' } })],
-  [14, 'a time that is none', (_, run) => aggregate(run, { readConcern: { afterClusterTime: 1 } })],
+  [14, 'an invalid time', (_, run) => aggregate(run, { readConcern: { afterClusterTime: 1 } })],
   [40415, 'an unknown part of a write concern', (_, run) => run({ drop: 'x', writeConcern: { W: 1 } })],
   [4890500, 'a variable of a document', (_, run) => aggregate(run, { let: { x: '$a' } })],
   [51144, 'a variable of the moment', (_, run) => aggregate(run, { let: { x: '$$NOW' } })],
@@ -98,7 +98,7 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
   [100, 'more members than there are', (things) => things.insertOne({}, { writeConcern: { w: 2 } })],
   [9, 'tags without numbers', (_, run) => run({ drop: 'x', writeConcern: { w: { a: 'b' } } })],
   [72, 'a write concern of a read', (_, run) => run({ count: 'things', writeConcern: { w: 1 } })],
-  [14, 'cursors that are no longs', (_, run) => run({ killCursors: 'things', cursors: [1] })],
+  [14, 'cursors that are not longs', (_, run) => run({ killCursors: 'things', cursors: [1] })],
   [
     9,
     'array filters for a pipeline',
@@ -170,7 +170,7 @@ describe('errors', () => {
   })
 
   for (const [code, what, attempt] of attempts)
-    it(`${code}: ${what}`, async () => {
+    it(`have code ${code} for ${what}`, async () => {
       await assert.rejects(attempt(things, run), (error: Document) => {
         assert.equal(error.code, code, error.message)
         assert.ok(error.message.length > 10, error.message)
