@@ -9,41 +9,41 @@ interface Options {
 /** The benchmarks, each a module that runs when it is imported, or that exports what runs it. */
 const benches: Record<string, { about: string; run(options: Options): Promise<unknown> }> = {
   'class-family': {
-    about: 'the class family against a bare Parse Server: GET one, list of 20, POST, PUT',
+    about: 'class family and a bare Parse Server: GET one, list of 20, POST, PUT',
     run: () => import('./class-family.ts'),
   },
   'path-family': {
-    about: 'profiles against a bare Express and a bare Parse Server: GET, list, PUT, login',
+    about: 'profiles, a bare Express and a bare Parse Server: GET, list, PUT, login',
     run: () => import('./path-family.ts'),
   },
   start: {
-    about: 'from the command to the first answer, against a bare Parse Server',
+    about: 'time from the command to the first response, and that of a bare Parse Server',
     run: () => import('./start.ts'),
   },
   store: {
-    about: 'what the store costs: handlers on the bare driver against it, with and without audit',
+    about: 'cost of the store: handlers with it and on the bare driver, with and without audit',
     run: () => import('./store.ts'),
   },
   clinical: {
-    about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
+    about: 'care plans, a bare Express and a bare Parse Server, with a growing number of items',
     run: async ({ items }) => (await import('./clinical.ts')).benchmarkClinical(items),
   },
   data: {
-    about: 'a user’s own data and chat against a bare Express: batches, a list, posts, a topic',
+    about: 'user data and chat, and a bare Express: batches, a list, posts, a topic',
     run: async () => (await import('./user-data/benchmark-own-data.ts')).benchmarkOwnData(),
   },
   live: {
     about:
-      'live queries: 1,000 sockets and 100 writes a second, from the answer to the event; one that takes nothing',
+      'live queries: 1,000 sockets, 100 writes a second, time from response to event; a socket that reads nothing',
     run: async () => (await import('./live/benchmark-live.ts')).benchmarkLive(),
   },
   aql: {
-    about: 'AQL over ever more compositions: one EHR, all EHRs, a count; and commits',
+    about: 'AQL over a growing number of compositions: one EHR, all EHRs, a count; and commits',
     run: async ({ items, data }) => (await import('./aql/benchmark-aql.ts')).benchmarkAql(items, data),
   },
   measurements: {
     about:
-      'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',
+      'measurements in both families, a bare Express and a bare Parse Server, with a growing number of them',
     run: async ({ items, parts, data }) =>
       (await import('./measurements/benchmark-measurements.ts')).benchmarkMeasurements(items, parts, data),
   },
@@ -65,12 +65,12 @@ if (values.help || !chosen) {
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
 ${list.join('')}
-  --items N,N     aql, clinical, measurements: how many items are registered (${values.items})
-  --parts P,P     measurements: which of its parts (${values.parts})
-  --data DIR      aql, measurements: where what is loaded is kept for the next run
-  --help          this text
+  --items N,N     aql, clinical, measurements: numbers of stored items (default: ${values.items})
+  --parts P,P     measurements: parts to run (default: ${values.parts})
+  --data DIR      aql, measurements: directory that keeps the loaded data for the next run
+  --help          Print this text
 
-  ROUNDS, SECONDS  in the environment: how many rounds (5) of how many seconds each (3)
+  ROUNDS, SECONDS  environment variables: number of rounds (default: 5) and their seconds (default: 3)
 `)
   process.exitCode = values.help ? 0 : 1
 } else {

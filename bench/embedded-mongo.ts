@@ -6,12 +6,12 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Collection, MongoClient } from 'mongodb'
 import { readMemory } from './frame/process-memory.ts'
 
-const help = `Measures the embedded database engine through the driver, on a directory of its own.
+const help = `Usage: npm run bench:db -- [--documents N]
 
-  npm run bench:db -- [--documents N]
+Measures the embedded database engine through the driver, in a temporary directory.
 
-  --documents N   how many documents the collection holds (default 100000)
-  --help          this text
+  --documents N   Number of documents in the collection (default: 100000)
+  --help          Print this text
 `
 
 interface Reading {
@@ -238,7 +238,7 @@ const { values } = parseArgs({
 })
 const documents = Number(values.documents)
 if (values.help || !(documents >= 1000)) {
-  process.stdout.write(values.help ? help : `--documents: a number from 1000 on\n\n${help}`)
+  process.stdout.write(values.help ? help : `--documents must be a number of at least 1000\n\n${help}`)
   process.exit(values.help ? 0 : 1)
 }
 const dataDir = await mkdtemp(join(tmpdir(), 'bench-embedded-mongo-'))

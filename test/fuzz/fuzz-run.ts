@@ -183,7 +183,7 @@ export class FuzzRun {
       if (message?.op === undefined) add('an answer that is not a frame', text)
       if (message?.op === 'error' && message.code === 1)
         add('an internal error in an answer to a frame', text)
-      if (isPlantedTextIn(actor, text)) add('what somebody else has written, by a socket', text)
+      if (isPlantedTextIn(actor, text)) add('data of another user, by a socket', text)
     }
   }
 

@@ -64,13 +64,13 @@ describe('the fuzzer', () => {
     const refusal = { code: 101, error: 'Object not found.' }
     assert.deepEqual(kinds(json(404, refusal)), [])
     assert.deepEqual(kinds(json(200, [{ error: refusal }])), [])
-    assert.deepEqual(kinds(json(200, { name: 'x' }), true), ['what somebody else has written'])
+    assert.deepEqual(kinds(json(200, { name: 'x' }), true), ['data of another user'])
     assert.deepEqual(kinds(json(500, refusal)), ['a 5xx'])
     assert.deepEqual(kinds(json(200, [{ error: { code: 1 } }])), ['an internal error in an answer'])
     assert.deepEqual(kinds(json(404, { title: 'Not found', code: 'not-found' })), [
-      'a refusal in another form',
+      'an error response in another form',
     ])
-    assert.deepEqual(kinds(page), ['a refusal that is no JSON'])
+    assert.deepEqual(kinds(page), ['an error response without JSON'])
     assert.deepEqual(findResponseFindings({ ...ask, page: true }, page, false), [])
   })
 

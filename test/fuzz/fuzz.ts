@@ -22,19 +22,19 @@ const { values } = parseArgs({
 
 const usage = `Usage: npm run fuzz [-- <options>]
 
-Tries a service of its own, as in production and on data of its own, with requests made of its OpenAPI document and of
-the classes, and with frames of live queries: such as clients send, and such with something wrong. Ends with 1 when there are findings: a 5xx, no answer
-within 5 s, a refusal that is no JSON, an error in the log, something shown or changed that belongs to somebody else. Ctrl-C ends
-it early, with its summary.
+Starts a service with temporary data, configured as in production. Sends valid and invalid requests and frames of live
+queries, generated from the OpenAPI document and the classes. Exit code 1: there are findings, which are a 5xx, no
+response within 5 s, an error response without JSON, an error in the log, and data of another user in a response or
+changed. Ctrl-C ends the run early, with its summary.
 
-  --seconds N     how long at most (${values.seconds})
-  --requests N    how many requests, or frames, at most (no limit)
-  --seed S        what is asked: the same seed asks the same in the same order, with ids of its own (the day)
-  --family F      path, class, live (the sockets of live queries) or all (all)
-  --lanes N       how many requests at once (${values.lanes})
-  --keep          with findings the service goes on, for their curl lines, until Ctrl-C
-  --never         name the routes that never succeeded
-  --help          this text
+  --seconds N     Maximum duration (default: ${values.seconds})
+  --requests N    Maximum number of requests or frames (default: no limit)
+  --seed S        Seed: the same one sends the same requests in the same order, with new ids (default: the day)
+  --family F      path, class, live (sockets of live queries) or all (default: all)
+  --lanes N       Number of simultaneous requests (default: ${values.lanes})
+  --keep          If there are findings, keep the service running for their curl lines until Ctrl-C
+  --never         List the routes that never succeeded
+  --help          Print this text
 `
 
 const families: Record<string, Family[]> = {

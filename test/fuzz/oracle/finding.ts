@@ -46,13 +46,13 @@ export function findResponseFindings(ask: FuzzRequest, answer: FuzzResponse, sho
   const kinds: [boolean, string][] = [
     [status >= 500, 'a 5xx'],
     [status < 500 && ask.family === 'class' && isInternal(answer.json), 'an internal error in an answer'],
-    [shows, 'what somebody else has written'],
+    [shows, 'data of another user'],
   ]
   const bodiless = ask.method === 'HEAD' || (text === '' && status < 400)
   if (status >= 400 && !bodiless && !ask.page)
     kinds.push(
-      [!isJson(answer), 'a refusal that is no JSON'],
-      [isJson(answer) && !isWellFormed(ask, answer), 'a refusal in another form'],
+      [!isJson(answer), 'an error response without JSON'],
+      [isJson(answer) && !isWellFormed(ask, answer), 'an error response in another form'],
     )
   return kinds.filter(([is]) => is).map(([, kind]) => ({ kind, status, told: text, asks: [ask] }))
 }
