@@ -59,7 +59,8 @@ interface DsmqOptions {
       sending: 'Sending…',
       stored: 'Your answers have been stored.',
       notLoaded: 'The questionnaire could not be loaded.',
-      notAllowed: 'Your answers were not stored: you are not logged in, or may not store them here.',
+      notAllowed:
+        'Your answers were not stored: you are not logged in, or have no permission to store them here.',
       notAccepted:
         'Your answers were not stored: the service did not accept them. Trying again does not help.',
       notStored: 'Your answers were not stored. Please try again.',
