@@ -46,7 +46,7 @@ const rooms = {
   ],
   cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': ['reply', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],
-  server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'accounts', 'live', 'import'],
+  server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
   [engine]: [
     'values',
     'language/expressions',

@@ -26,6 +26,8 @@ export interface PathApiOptions extends Omit<HandlerDependencies, 'once'> {
   log: Record<'error' | 'warn', (facts: object, message: string) => void>
   /** Permitted browser origins besides our own. */
   corsOrigins: readonly string[]
+  /** Path of PUBLIC_URL, without a slash at its end. */
+  pathPrefix: string
   /** Version for the documentation. */
   version: string
   /** Operations; tests may bring their own, default: the whole table. */
@@ -40,13 +42,22 @@ interface OperationRoute {
   perform: HandleRequest
 }
 
-/** Creates the router of the path family. It comes last in the app because it responds to every path. */
-export async function createPathApi(options: PathApiOptions): Promise<Router> {
-  const { db, spend, log, corsOrigins, version, operations = operationTable, open } = options
+interface PathApi {
+  router: Router
+  /** True if an operation has this path. */
+  isServed(path: string): boolean
+}
+
+/** Creates the path family. Its router comes last in the app because it responds to every path. */
+export async function createPathApi(options: PathApiOptions): Promise<PathApi> {
+  const { db, spend, log, corsOrigins, pathPrefix, version, operations = operationTable, open } = options
   const frame: HandlerDependencies = { ...options, once: await createRunOnce(db) }
   const served = [
     ...operations,
-    ...createDocumentationOperations(() => createOpenApiDocument(operations, version, open)),
+    ...createDocumentationOperations(
+      () => createOpenApiDocument(operations, version, { pathPrefix, open }),
+      pathPrefix,
+    ),
   ]
   const find = createPathMatcher(
     served.map(
@@ -64,14 +75,22 @@ export async function createPathApi(options: PathApiOptions): Promise<Router> {
       // Readiness and metrics already show an unreachable database.
       if (error.status >= 500)
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
-      return createProblemResponse(error, request.path, requestId)
+      return createProblemResponse(error, { path: request.path, pathPrefix, requestId })
     }
     const rendered = await spend('address', addressKey(request.ip ?? ''), response)
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
-    await writeResponse(response, rendered).catch(() => response.destroy())
+    await writeResponse(response, rendered, pathPrefix).catch(() => response.destroy())
   })
-  return router
+  return { router, isServed: (path) => isMatched(find, path) }
+}
+
+function isMatched(find: (path: string) => unknown, path: string): boolean {
+  try {
+    return find(path) !== undefined
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { createClassFamilyHandler, isServedAtRoot } from '../cloud/http/class-fa
 import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
+import { removePathPrefix } from './http/path-prefix.ts'
 import type { Log } from './telemetry/log.ts'
 import { type Metrics, metricsRoute } from './telemetry/metrics.ts'
 import { observeRequests } from './telemetry/observe-requests.ts'
@@ -27,6 +28,10 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
 
+  const pathApi = await createPathApi(pathFamily)
+  const isServed = (path: string) =>
+    /^\/(1|metrics)(\/|$)/.test(path) || isServedAtRoot(path) || pathApi.isServed(path)
+  if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
   app.use(observeRequests(log, metrics, config.accessLog === 'on'))
   app.use(setCommonHeaders(parts))
   const serveClasses = createClassFamilyHandler(parse, {
@@ -38,7 +43,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   app.use('/1', serveClasses)
   app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))
-  app.use(await createPathApi(pathFamily))
+  app.use(pathApi.router)
   return app
 }
 

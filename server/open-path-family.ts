@@ -11,6 +11,7 @@ import type { Database } from '../records/store/documents/database.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
 import type { Config } from './config/config.ts'
 import type { DatabaseConnection } from './database/database-connection.ts'
+import { pathPrefixOf } from './http/path-prefix.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
 import type { RecordServices } from './open-records.ts'
 import type { Log } from './telemetry/log.ts'
@@ -50,8 +51,10 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     service: !parts.draining(),
     database: await isDatabaseResponding(database),
   })
+  const { publicUrl } = parts
+  const own = { readiness, publicUrl, pathPrefix: pathPrefixOf(publicUrl) }
   if (config.open) {
-    const services = { readiness, publicUrl: parts.publicUrl, open: true } as Partial<Services> as Services
+    const services = { ...own, open: true } as Partial<Services> as Services
     const operations = [...startPage, ...healthOperations]
     return { options: { ...createPathApiOptions(parts, services), operations, open: true }, ...NO_ACCOUNTS }
   }
@@ -66,12 +69,18 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
       (session, mvUid) => chats.marks.forget(session, mvUid),
     ],
   })
-  const { publicUrl, records, tail, log } = parts
+  const { records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
-  const own = { readiness, publicUrl, open: false, addressOf: recordPathOf, changes }
-  const services = { ...own, ...parts.services, ...accounts.services }
+  const services = {
+    ...own,
+    open: false,
+    addressOf: recordPathOf,
+    changes,
+    ...parts.services,
+    ...accounts.services,
+  }
   return {
     options: createPathApiOptions(parts, services, accounts),
     accounts,
@@ -98,6 +107,7 @@ function createPathApiOptions(
     log,
     spend,
     corsOrigins: config.corsOrigins ?? [],
+    pathPrefix: services.pathPrefix,
     version: packageJson.version,
     checking: !config.production,
   }

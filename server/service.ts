@@ -24,13 +24,14 @@ import type { Config } from './config/config.ts'
 import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
 import { type DatabaseConnection, openDatabaseConnection } from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
+import { rejectMalformedRequests } from './http/malformed-requests.ts'
+import { pathPrefixOf } from './http/path-prefix.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
 import { openLiveQueries } from './live/open-live-queries.ts'
 import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
 import { APP_NAME } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
-import { rejectMalformedRequests } from './malformed-requests.ts'
 import { openPathFamily } from './open-path-family.ts'
 import { openRecords } from './open-records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
@@ -235,12 +236,12 @@ const createClassFamilyOptions = ({ open }: Config, records: StoreContext, datab
   },
 })
 
-function listen({ app, serve }: ServiceParts, { port, host }: Config): Promise<Server> {
+function listen({ app, serve, url }: ServiceParts, { port, host }: Config): Promise<Server> {
   const server = createServer(app)
   serve(server)
   return new Promise((resolve, reject) => {
     server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS
-    rejectMalformedRequests(server)
+    rejectMalformedRequests(server, pathPrefixOf(url))
     server
       .once('error', (error) => reject(toListenError(error, { port, host })))
       .listen(port, host, () => resolve(server))

@@ -12,7 +12,8 @@ const MAX_FRAME_BYTES = 256 * 1024
 /** Maximum connections per address, all and unauthenticated. */
 const MAX_CONNECTIONS_PER_ADDRESS = { all: 2_000, unknown: 100 }
 const MAX_CONNECTIONS = 10_000
-const LIVE_QUERY_PATHS = ['/', '/1', '/1/']
+/** The first one is that of PUBLIC_URL with a path. */
+const LIVE_QUERY_PATHS = ['', '/', '/1', '/1/']
 /** Timeout for delivering unsent messages at shutdown. */
 const CLOSE_TIMEOUT_MS = 2_000
 
@@ -24,6 +25,8 @@ interface LiveQueryServerDependencies {
   origins: readonly string[]
   /** undefined if live queries are disabled. */
   queries: LiveQueries | undefined
+  /** Path of PUBLIC_URL, without a slash at its end. */
+  pathPrefix: string
 }
 
 /** WebSocket server of live queries, on the port of the service. */
@@ -69,9 +72,11 @@ export class LiveQueryServer {
 
   /** @returns the status of the error, or undefined to accept the socket */
   async #checkUpgrade(request: IncomingMessage): Promise<number | undefined> {
-    const { spend, origins } = this.#dependencies
+    const { spend, origins, pathPrefix } = this.#dependencies
     const { origin } = request.headers
-    if (!LIVE_QUERY_PATHS.includes((request.url ?? '').split('?')[0] ?? '')) return 404
+    const [path = ''] = (request.url ?? '').split('?')
+    const inner = path.startsWith(pathPrefix) ? path.slice(pathPrefix.length) : path
+    if (!LIVE_QUERY_PATHS.includes(inner)) return 404
     if (origin !== undefined && !origins.includes(origin)) return 403
     const address = clientAddressOf(this.#dependencies, request)
     await spend('address', address)

@@ -9,20 +9,20 @@ import { replyWithCacheableText } from '../reply/cacheable-text.ts'
 import { replyWith } from '../reply/reply.ts'
 
 /** All assets come from the service and nothing is inline. The page works offline and under a strict CSP. */
-const DOCS_PAGE = `<!doctype html>
+const createDocsPage = (pathPrefix: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Health Record Service</title>
-<link rel="icon" href="/docs/favicon-32x32.png">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-<link rel="stylesheet" href="/docs/readable.css">
+<link rel="icon" href="${pathPrefix}/docs/favicon-32x32.png">
+<link rel="stylesheet" href="${pathPrefix}/docs/swagger-ui.css">
+<link rel="stylesheet" href="${pathPrefix}/docs/readable.css">
 </head>
 <body>
 <div id="docs"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/start.js"></script>
+<script src="${pathPrefix}/docs/swagger-ui-bundle.js"></script>
+<script src="${pathPrefix}/docs/start.js"></script>
 </body>
 </html>
 `
@@ -48,8 +48,8 @@ function resolved(document, node, within = []) {
 const resolveSubtree = async (document, path) => ({ spec: resolved(document, nodeAt(document, path)), errors: [] })
 `
 
-const START_SCRIPT = `SwaggerUIBundle({
-  url: '/openapi.json',
+const createStartScript = (pathPrefix: string) => `SwaggerUIBundle({
+  url: '${pathPrefix}/openapi.json',
   dom_id: '#docs',
   deepLinking: true,
   docExpansion: 'none',
@@ -93,8 +93,11 @@ const SWAGGER_UI_FOLDER = dirname(createRequire(import.meta.url).resolve('swagge
 
 const DOCS_OPERATION = { method: 'get', access: 'public', source: 'ours', extra: true } as const
 
-/** Serves the OpenAPI document at `/openapi.json` and an interactive page at `/docs`. */
-export function createDocumentationOperations(openApi: () => object): Operation[] {
+/**
+ * Serves the OpenAPI document at `/openapi.json` and an interactive page at `/docs`.
+ * @param pathPrefix path of PUBLIC_URL
+ */
+export function createDocumentationOperations(openApi: () => object, pathPrefix: string): Operation[] {
   let document: string | undefined
   return [
     defineOperation({
@@ -114,7 +117,7 @@ export function createDocumentationOperations(openApi: () => object): Operation[
       path: '/docs',
       summary: 'The documentation as a page',
       reply: [200, rawBody('text/html')],
-      handle: () => replyWithCacheableText(DOCS_PAGE, 'text/html; charset=utf-8'),
+      handle: () => replyWithCacheableText(createDocsPage(pathPrefix), 'text/html; charset=utf-8'),
     }),
     defineOperation({
       ...DOCS_OPERATION,
@@ -126,8 +129,10 @@ export function createDocumentationOperations(openApi: () => object): Operation[
       handle: ({ params: { asset } }) => {
         const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
         if (type === undefined) throw new ServiceError('NotFound')
-        if (asset === 'start.js')
-          return replyWithCacheableText(ACCESSIBILITY_SCRIPT + REFERENCE_RESOLVER_SCRIPT + START_SCRIPT, type)
+        if (asset === 'start.js') {
+          const script = ACCESSIBILITY_SCRIPT + REFERENCE_RESOLVER_SCRIPT + createStartScript(pathPrefix)
+          return replyWithCacheableText(script, type)
+        }
         if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
         const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
         return replyWith(createReadStream(join(SWAGGER_UI_FOLDER, asset)), { headers })

@@ -33,13 +33,20 @@ Errors are problem documents (RFC 9457): \`code\` is for programs, \`errors\` na
 input. Single resources carry an ETag; send it as If-Match with a change and as If-None-Match with a repeated read.
 A POST with an Idempotency-Key may be repeated safely for 24 hours.
 
-\`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.`
+\`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.
+
+\`href\` and \`links\` in bodies are paths below the address of the server, like the paths in this document.`
 
 /**
  * Creates the OpenAPI 3.1 document of both families from the operation table and the class definitions.
+ * @param pathPrefix path of PUBLIC_URL
  * @param open describes the open test environment
  */
-export function createOpenApiDocument(operations: readonly Operation[], version: string, open = false): Json {
+export function createOpenApiDocument(
+  operations: readonly Operation[],
+  version: string,
+  { pathPrefix = '', open = false }: { pathPrefix?: string; open?: boolean | undefined } = {},
+): Json {
   const schemas = new SchemaCollector()
   const refusals: Json = {}
   const paths: Record<string, Json> = {}
@@ -59,7 +66,7 @@ export function createOpenApiDocument(operations: readonly Operation[], version:
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       contact: { name: 'The operator of this service' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: pathPrefix || '/' }],
     tags: TAGS.filter(
       ([, name], i) => used.has(name) && TAGS.findIndex(([, other]) => other === name) === i,
     ).map(([, name, description]) => ({ name, description })),

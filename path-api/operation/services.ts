@@ -66,6 +66,8 @@ export interface Terms {
 export interface Services {
   /** Public address of the service. */
   publicUrl: string
+  /** Path of the public address, without a slash at its end. */
+  pathPrefix: string
   /** True in the open test environment. */
   open: boolean
   /** Readiness by dependency, such as the database. */

@@ -41,8 +41,8 @@ const LogoutForm = Type.Object(
 )
 
 /** Sends the cookie with requests from our own pages only, and hides it from scripts. */
-const createSessionCookie = (token: string, seconds: number) => ({
-  'set-cookie': `authToken=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Strict`,
+const createSessionCookie = (pathPrefix: string, token: string, seconds: number) => ({
+  'set-cookie': `authToken=${token}; Path=${pathPrefix || '/'}; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Strict`,
 })
 
 /** Address of the audit page, relative to the targets of its forms. */
@@ -106,13 +106,13 @@ export const auditPages = [
     access: 'public',
     guarded: ({ body }) => body.email,
     reply: [303],
-    handle: async ({ body: { email, password, lang } }, { logins, userAgent }) => {
+    handle: async ({ body: { email, password, lang } }, { logins, userAgent, pathPrefix }) => {
       const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)
       return grant === undefined
         ? replyWith(undefined, { location: auditPageUrl(lang, { failed: 'true' }) })
         : replyWith(undefined, {
             location: auditPageUrl(lang),
-            headers: createSessionCookie(grant.authToken, grant.expiresIn),
+            headers: createSessionCookie(pathPrefix, grant.authToken, grant.expiresIn),
           })
     },
   }),
@@ -125,9 +125,12 @@ export const auditPages = [
     body: formBody(LogoutForm),
     access: 'optional',
     reply: [303],
-    handle: async ({ body: { lang } }, { principal, sessions }) => {
+    handle: async ({ body: { lang } }, { principal, sessions, pathPrefix }) => {
       if (principal) await sessions.end(principal.mvUid, principal.sessionId)
-      return replyWith(undefined, { location: auditPageUrl(lang), headers: createSessionCookie('', 0) })
+      return replyWith(undefined, {
+        location: auditPageUrl(lang),
+        headers: createSessionCookie(pathPrefix, '', 0),
+      })
     },
   }),
 ]

@@ -16,7 +16,7 @@ export const startPage = [
     access: 'public',
     reply: [200, htmlBody],
     handle: async ({ query: { lang } }, context) => {
-      const { publicUrl, open } = context
+      const { publicUrl, pathPrefix, open } = context
       const view = await createPageView(lang, context)
       const { language } = view
       const say = (text: Parameters<typeof translate>[1]) => translate(language, text)
@@ -24,10 +24,10 @@ export const startPage = [
         view,
         'start',
         markup`<p>${say(open ? 'openHelp' : 'startHelp')}</p>
-${open ? '' : markup`<p><a href="ehr/audit?lang=${language}">${say('accesses')}</a></p>`}
+${open ? '' : markup`<p><a href="${pathPrefix}/ehr/audit?lang=${language}">${say('accesses')}</a></p>`}
 <h2>${say('forPrograms')}</h2>
-<p><a href="docs">${say('documentation')}</a><br><a href="openapi.json">OpenAPI</a><br><a
-href="health/ready">${say('state')}</a></p>
+<p><a href="${pathPrefix}/docs">${say('documentation')}</a><br><a href="${pathPrefix}/openapi.json">OpenAPI</a><br><a
+href="${pathPrefix}/health/ready">${say('state')}</a></p>
 <table><tbody>
 ${open ? '' : markup`<tr><th scope="row">${say('pathFamily')}</th><td>${publicUrl}</td></tr>`}
 <tr><th scope="row">${say('classFamily')}</th><td>${publicUrl}/1</td></tr></tbody></table>`,

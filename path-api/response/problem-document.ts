@@ -77,7 +77,7 @@ export const ProblemDocument = closedObject('Problem', 'A problem document', {
   ),
 })
 
-const problemTypeOf = (code: string): string => `/problems/${code}`
+const problemTypeOf = (code: string, pathPrefix = ''): string => `${pathPrefix}/problems/${code}`
 
 /** Example response for this error. */
 export function problemExample(name: ErrorName): Static<typeof ProblemDocument> {
@@ -97,16 +97,15 @@ export function problemExample(name: ErrorName): Static<typeof ProblemDocument> 
 
 export function createProblemResponse(
   error: ServiceError,
-  instance: string,
-  requestId: string,
+  { path, pathPrefix, requestId }: { path: string; pathPrefix: string; requestId: string },
 ): RenderedResponse {
   const code = errorCode(error.error)
   const document: Static<typeof ProblemDocument> = {
-    type: problemTypeOf(code),
+    type: problemTypeOf(code, pathPrefix),
     title: error.title,
     status: error.status,
     ...(error.detail === undefined ? {} : { detail: error.detail }),
-    instance,
+    instance: pathPrefix + path,
     code,
     requestId,
     errors: [...error.violations],

@@ -39,12 +39,22 @@ export function renderResponse(
   }
 }
 
-/** Writes the response. A client that disconnects during a stream is not an error. */
+/** Headers with paths from the root of the host: RFC 9110 and RFC 8288 resolve them against the request. */
+const ROOTED_PATHS: Readonly<Record<string, RegExp>> = { location: /^(?=\/)/, link: /(?<=<)(?=\/)/g }
+
+/**
+ * Writes the response. A client that disconnects during a stream is not an error.
+ * @param pathPrefix path of PUBLIC_URL
+ */
 export async function writeResponse(
   response: Response,
   { status, headers, body }: RenderedResponse,
+  pathPrefix: string,
 ): Promise<void> {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  for (const [name, value] of Object.entries(headers)) {
+    const rooted = ROOTED_PATHS[name]
+    response.setHeader(name, rooted ? value.replace(rooted, () => pathPrefix) : value)
+  }
   response.statusCode = status
   if (body instanceof Readable) {
     if (response.req.method !== 'HEAD') return pipeline(body, response)

@@ -8,6 +8,7 @@ import type { RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ChangeFeed } from '../../records/live/change-feed.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
+import { pathPrefixOf } from '../http/path-prefix.ts'
 import type { Log } from '../telemetry/log.ts'
 
 interface LiveQueryOptions {
@@ -27,7 +28,7 @@ export async function openLiveQueries(parts: LiveQueryOptions) {
   const { config, publicUrl, app, spend, sessions } = parts
   const queries = sessions && new LiveQueries(await createLiveQueryDependencies(parts, sessions))
   const origins = [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])]
-  const sockets = new LiveQueryServer({ app, spend, origins, queries })
+  const sockets = new LiveQueryServer({ app, spend, origins, queries, pathPrefix: pathPrefixOf(publicUrl) })
   return {
     serve: (server: Server) => sockets.serve(server),
     async end() {

@@ -13,6 +13,7 @@ import type { Metrics } from './metrics.ts'
 export function observeRequests(log: Log, metrics: Metrics, lines: boolean): RequestHandler {
   return (req: Request & { id?: unknown }, res, next) => {
     const begun = performance.now()
+    const { path } = req
     const requestId = requestIdOf(req)
     req.id = requestId
     // Parse passes the headers to triggers.
@@ -22,7 +23,7 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
       const { method } = req
       const { statusCode: status } = res
       const ms = performance.now() - begun
-      const route = routeTemplateOf(req, res)
+      const route = routeTemplateOf(path, res)
       metrics.requests.observe({ method, route, status }, ms / 1000)
       const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
       if (reason) metrics.refused.inc({ reason })
@@ -40,5 +41,5 @@ function requestIdOf({ headers }: Request): string {
 }
 
 /** Route template that the path family's router has recorded, or that of the class family. */
-const routeTemplateOf = ({ originalUrl }: Request, { locals }: Response): string =>
-  locals.route ?? classFamilyRouteTemplate(originalUrl.split('?', 1)[0] ?? '') ?? 'unmatched'
+const routeTemplateOf = (path: string, { locals }: Response): string =>
+  locals.route ?? classFamilyRouteTemplate(path) ?? 'unmatched'

@@ -7,6 +7,8 @@ export interface ParseRequest extends Request {
     database: RequestDatabase<ParseSchema>
     serverURL: string
     publicServerURL: string
+    /** Start of the `Location` of created objects. */
+    mount: string
     requestComplexity: { batchRequestLimit: number }
   }
   auth: {

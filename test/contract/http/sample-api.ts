@@ -276,7 +276,7 @@ async function startSampleServer(
 ): Promise<SampleServer> {
   const logged: SampleServer['logged'] = []
   const note = (facts: object, message: string) => logged.push({ facts, message })
-  const api = await createPathApi({
+  const { router } = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: sampleTokens,
     log: { error: note, warn: note },
@@ -284,11 +284,12 @@ async function startSampleServer(
     db,
     spend: await openRateLimits(db, rateLimits),
     corsOrigins: ['https://friend.example'],
+    pathPrefix: '',
     version: '0.0.0',
     operations: sampleOperations,
     ...options,
   })
-  const server: Server = createServer(express().use(setRequestId, api)).listen(0, '127.0.0.1')
+  const server: Server = createServer(express().use(setRequestId, router)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const close = async () => {
     server.closeAllConnections()

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type Server, STATUS_CODES } from 'node:http'
-import { malformedInput } from '../path-api/reply/invalid-input.ts'
-import { createProblemResponse } from '../path-api/response/problem-document.ts'
-import { ServiceError } from '../schemas/errors.ts'
+import { malformedInput } from '../../path-api/reply/invalid-input.ts'
+import { createProblemResponse } from '../../path-api/response/problem-document.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 
 /** Responds to malformed HTTP with an explanation; Node would send a bare status. */
-export function rejectMalformedRequests(server: Server): void {
+export function rejectMalformedRequests(server: Server, pathPrefix: string): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy()
@@ -15,7 +15,11 @@ export function rejectMalformedRequests(server: Server): void {
       error.code === 'HPE_HEADER_OVERFLOW'
         ? new ServiceError('HeadersTooLarge')
         : malformedInput('request', '', 'http', 'must be HTTP/1.1')
-    const { status, headers, body } = createProblemResponse(refusal, '/', randomUUID())
+    const { status, headers, body } = createProblemResponse(refusal, {
+      path: '/',
+      pathPrefix,
+      requestId: randomUUID(),
+    })
     const text = String(body)
     const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
     const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)
