@@ -7,10 +7,9 @@ import type { PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { Subscriptions } from '../records/live/subscriptions.ts'
-import type { Database } from '../records/store/documents/database.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
 import type { Config } from './config/config.ts'
-import type { DatabaseConnection } from './database/database-connection.ts'
+import { type DatabaseConnection, isResponding } from './database/database-connection.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
 import type { RecordServices } from './open-records.ts'
@@ -49,7 +48,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const { config, database } = parts
   const readiness = async () => ({
     service: !parts.draining(),
-    database: await isDatabaseResponding(database),
+    database: await isResponding(database.db),
   })
   const { publicUrl } = parts
   const own = { readiness, publicUrl, pathPrefix: pathPrefixOf(publicUrl) }
@@ -110,14 +109,5 @@ function createPathApiOptions(
     pathPrefix: services.pathPrefix,
     version: packageJson.version,
     checking: !config.production,
-  }
-}
-
-async function isDatabaseResponding({ db }: Database): Promise<boolean> {
-  try {
-    await db.command({ ping: 1 }, { timeoutMS: 2_000 })
-    return true
-  } catch {
-    return false
   }
 }

@@ -22,7 +22,11 @@ import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
-import { type DatabaseConnection, openDatabaseConnection } from './database/database-connection.ts'
+import {
+  type DatabaseConnection,
+  isResponding,
+  openDatabaseConnection,
+} from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
 import { rejectMalformedRequests } from './http/malformed-requests.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
@@ -183,6 +187,7 @@ async function openInfrastructure(
   onStop(() => database.close())
   const { client, db } = database
   onStop(startAbandonedTransactionCheck(config, client, log))
+  observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
   const spend = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
@@ -194,6 +199,7 @@ async function openInfrastructure(
   return { engine, database, spend, mails }
 }
 
+const DATABASE_UP_GAUGE = { name: 'database_up', help: '1 if the database responds, otherwise 0' }
 const DATABASE_SIZE_GAUGE = { name: 'database_size_bytes', help: 'Size of the database on disk in bytes' }
 
 /** Looks up the addresses and languages of mail recipients. */

@@ -83,3 +83,12 @@ export async function openDatabaseConnection(
     close: () => adapter.handleShutdown(),
   }
 }
+
+export async function isResponding(db: Db): Promise<boolean> {
+  try {
+    await db.command({ ping: 1 }, { timeoutMS: 2_000 })
+    return true
+  } catch {
+    return false
+  }
+}

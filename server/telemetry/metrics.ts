@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { RequestHandler } from 'express'
 import type { ConnectionCheckedOutEvent, Db, MongoClient } from 'mongodb'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
@@ -89,6 +90,9 @@ export function observeCommands(client: MongoClient, metrics: Metrics): void {
 
 type ConnectionEvent = Pick<ConnectionCheckedOutEvent, 'address' | 'connectionId'>
 
+/** Less than the 10 s in which Prometheus wants an answer. */
+const GAUGE_TIMEOUT_MS = 3_000
+
 /** Registers a gauge that is read when metrics are requested; it is absent while it cannot be read. */
 export function observeGauge(
   { registry }: Metrics,
@@ -99,8 +103,10 @@ export function observeGauge(
     ...about,
     registers: [registry],
     async collect() {
-      const figure = await look().catch(() => undefined)
-      if (figure === undefined) this.reset()
+      const expired = sleep(GAUGE_TIMEOUT_MS, undefined, { ref: false })
+      const figure = await Promise.race([look(), expired]).catch(() => undefined)
+      // Resetting would set it to 0.
+      if (figure === undefined) this.remove()
       else this.set(figure)
     },
   })

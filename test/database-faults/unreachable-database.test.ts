@@ -99,6 +99,19 @@ describe('an unreachable database', function suite() {
     assert.deepEqual([refused, pressures], [0, 0])
   }
 
+  it('is told by metrics, without numbers that nobody could read', async () => {
+    const ofDatabase = /^(database_up|audit_entries|mails_waiting|mails_oldest_seconds) (.*)$/gm
+    const told = async () => [...(await (await send('GET', '/metrics')).text()).matchAll(ofDatabase)]
+    const before = await told()
+    assert.equal(before.length, 4)
+    assert.equal(before.find(([, name]) => name === 'database_up')?.[2], '1')
+    await faulty.stopListening()
+    const gone = (await told()).map(([line]) => line)
+    await faulty.resumeListening()
+    assert.deepEqual(gone, ['database_up 0'])
+    await isReady()
+  })
+
   it('is answered with 503 and Retry-After; a refused write is never carried out', async () => {
     await isRead()
     await faulty.stopListening()

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { parse } from 'yaml'
 import { apiKeys, request } from '../harness/service/service.ts'
+
+const RULES = 'docs/prometheus-rules.yml'
+const PROMTOOL = '/usr/bin/promtool'
 
 describe('seen from outside', () => {
   it('reports liveness and readiness to everybody', async () => {
@@ -23,6 +32,38 @@ describe('seen from outside', () => {
     assert.match(text, /^audit_write_duration_seconds_count \d+$/m)
     assert.match(text, /^requests_refused_total\{reason="code 209"\} \d+$/m)
     assert.doesNotMatch(text, /abcdefghij/)
+  })
+
+  it('has the metrics of the alert rules', async () => {
+    const { text } = await request().get('/metrics')
+    const served = new Set([...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
+    const [group] = (parse(readFileSync(RULES, 'utf8')) as { groups: { rules: { expr: string }[] }[] }).groups
+    for (const { expr } of group?.rules ?? assert.fail('no rules')) {
+      const names = [...expr.replace(/"[^"]*"/g, '').matchAll(/\b(\w+)(?=[{[]| [<>=])/g)].map(
+        ([name]) => name,
+      )
+      assert.ok(names.length > 0, expr)
+      for (const name of names)
+        assert.ok(name === 'up' || served.has(name.replace(/_(bucket|count)$/, '')), name)
+    }
+  })
+
+  it('has alert rules that Prometheus accepts, and that report a database that is away', async function () {
+    if (!existsSync(PROMTOOL)) {
+      process.stderr.write(`promtool is not installed (${PROMTOOL}): the alert rules are not checked\n`)
+      return this.skip()
+    }
+    const run = promisify(execFile)
+    assert.match((await run(PROMTOOL, ['check', 'rules', RULES])).stdout, /SUCCESS: \d\d rules found/)
+    const file = join(mkdtempSync(join(tmpdir(), 'rules-')), 'test.json')
+    const alert_rule_test = [
+      { eval_time: '2m', alertname: 'DatabaseDown', exp_alerts: [] },
+      { eval_time: '4m', alertname: 'DatabaseDown', exp_alerts: [{ exp_labels: {} }] },
+    ]
+    const input_series = [{ series: 'database_up', values: '1 1 0 0 0' }]
+    const tests = [{ interval: '1m', input_series, alert_rule_test }]
+    writeFileSync(file, JSON.stringify({ rule_files: [resolve(RULES)], evaluation_interval: '1m', tests }))
+    await run(PROMTOOL, ['test', 'rules', file])
   })
 
   it('counts failed logins of both families', async () => {
