@@ -5,7 +5,7 @@ import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-m
 import { readConfig } from '../config/config.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
-import { waitForServer } from '../database/wait-for-server.ts'
+import { waitForDatabase } from '../database/database-wait.ts'
 
 const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
 
@@ -37,7 +37,7 @@ async function moveDatabase(to: string): Promise<string> {
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await addressOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
-  await waitForServer(to, (report) => process.stderr.write(`${report}\n`))
+  await waitForDatabase(to, '--to')
   const target = createStartClient(to)
   try {
     await checkServer(target)

@@ -7,7 +7,7 @@ import { newerDataError } from '../../records/store/backfill/backfill.ts'
 import type { Config } from '../config/config.ts'
 import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
-import { waitForServer } from './wait-for-server.ts'
+import { waitForDatabase } from './database-wait.ts'
 
 export interface Database {
   uri: string
@@ -32,8 +32,7 @@ export async function openDatabase(
   beside = false,
   check: typeof checkKeys = checkKeys,
 ): Promise<Database> {
-  if (config.mongodbUri)
-    await waitForServer(config.mongodbUri, (report) => process.stderr.write(`${report}\n`))
+  if (config.mongodbUri) await waitForDatabase(config.mongodbUri, 'MONGODB_URI')
   const database = config.mongodbUri
     ? openRemoteDatabase(config.mongodbUri)
     : await openEmbeddedDatabase(config, beside)

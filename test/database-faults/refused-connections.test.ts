@@ -1,6 +1,37 @@
 import assert from 'node:assert/strict'
+import { waitForDatabase } from '../../server/database/database-wait.ts'
 import { startFaultyMongoForBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { freePort } from '../harness/service/port.ts'
 import { findStartRefusal } from '../harness/service/service.ts'
+
+describe('an address of a database that does not answer', () => {
+  const fail = async (uri: string) => {
+    const lines: string[] = []
+    const wait = waitForDatabase(uri, 'MONGODB_URI', (line) => lines.push(line))
+    const reason = await wait.then(
+      () => assert.fail('it answers'),
+      (error: Error) => error.message,
+    )
+    assert.doesNotMatch([...lines, reason].join(), /s3cret/)
+    return { lines, reason }
+  }
+
+  it('is reported at once and at the end, with the variable and the reason', async () => {
+    const address = `127.0.0.1:${await freePort()}`
+    const { lines, reason } = await fail(
+      `mongodb://u:s3cret@${address}/records?serverSelectionTimeoutMS=1600`,
+    )
+    assert.deepEqual(lines, [
+      `MONGODB_URI: no answer from ${address} for 1 s (ECONNREFUSED). Trying for 1 s more.`,
+    ])
+    assert.equal(reason, `MONGODB_URI: no answer from ${address} for 2 s (ECONNREFUSED).`)
+  })
+
+  it('is reported without its parts when it is malformed', async () => {
+    const { reason } = await fail('mongodb://host:s3cret:1/records')
+    assert.match(reason, /^MONGODB_URI is malformed\. Encode special characters/)
+  })
+})
 
 describe('a start that the kind of database prevents', function suite() {
   this.timeout(60_000)
@@ -15,6 +46,18 @@ describe('a start that the kind of database prevents', function suite() {
       faulty.greeting = greeting
     })
     assert.equal(reason, 'The MongoDB is a standalone server, which has no transactions; use a replica set')
+  })
+
+  it('reports which server is of another replica set, or not the primary', async () => {
+    const uri = `${faulty.uri}/refused?serverSelectionTimeoutMS=300`
+    const wait = (address: string) => waitForDatabase(address, 'MONGODB_URI', () => {})
+    await assert.rejects(wait(`${uri}&replicaSet=other`), /for 0 s \(its replica set is \w+\)\.$/)
+    const { greeting } = faulty
+    faulty.greeting = ({ primary, ...answer }) =>
+      greeting({ ...answer, isWritablePrimary: false, ismaster: false, secondary: true })
+    await assert.rejects(wait(uri), /for 0 s \(it is not the primary\)\.$/).finally(() => {
+      faulty.greeting = greeting
+    })
   })
 
   it('reports a too old server', async () => {

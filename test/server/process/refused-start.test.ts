@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Document, MongoClient } from 'mongodb'
-import { waitForServer } from '../../../server/database/wait-for-server.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
@@ -53,14 +52,6 @@ describe('a start that is refused', function suite() {
       await findStartRefusal({ MONGODB_URI }),
       /^MONGODB_URI: no answer from 127\.0\.0\.1:\d+ for 1 s \(ECONNREFUSED\)\.$/,
     )
-  })
-
-  it('reports each failed attempt to reach the database', async () => {
-    const reports: string[] = []
-    const port = await freePort()
-    const uri = `mongodb://127.0.0.1:${port}/records?serverSelectionTimeoutMS=500`
-    await assert.rejects(waitForServer(uri, (report) => reports.push(report)))
-    assert.deepEqual(reports, [`MONGODB_URI: no answer from 127.0.0.1:${port} (ECONNREFUSED); trying again.`])
   })
 
   if (isFullSize)
