@@ -21,6 +21,7 @@ import { createMailLinks } from './accounts/mail-links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
+import { localUrlOf, storeAddress } from './config/service-address.ts'
 import { startEndingAbandonedTransactions } from './database/abandoned-transactions.ts'
 import {
   type DatabaseConnection,
@@ -85,6 +86,7 @@ export function startService(config: Config): Promise<Service> {
     const state: ServiceState = { draining: false }
     const parts = await openParts(config, onStop, state)
     const server = await listen(parts, config)
+    onStop(storeAddress(config.dataDir, { url: localUrlOf(config), publicUrl: parts.url }))
     const closeSilent = trackSilentConnections(server)
     onStop(() => {
       state.draining = true

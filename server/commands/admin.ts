@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
+import { readAddress } from '../config/service-address.ts'
+import { webAddress } from '../config/setting-kinds.ts'
 
-const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME]
+const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME] [--url URL]
          Creates an administrator and mails a link for choosing a password. If the address has an account, that
          account gets the role.
        health-record-service admin list
@@ -14,6 +16,8 @@ const usage = `Usage: health-record-service admin create --email ADDRESS [--name
        health-record-service admin rotate-keys
          Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
          earlier stay valid.
+
+  --url  Address of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
 
 The command reads the environment variables of the service. The service can keep running; changes take effect there
 within 5 seconds.
@@ -33,14 +37,22 @@ const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>
   'rotate-keys': { run: rotateKeys },
 }
 
+interface CommandLine {
+  run(accounts: OpenAccounts): Promise<string>
+  /** Start of mailed links. */
+  url: string | undefined
+  mailsLink: boolean
+}
+
 /** @throws Error for an invalid command line */
-async function parseCommandLine(
-  args: string[],
-): Promise<((accounts: OpenAccounts) => Promise<string>) | undefined> {
+async function parseCommandLine(args: string[]): Promise<CommandLine | undefined> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { email: { type: 'string' }, name: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      ...{ email: { type: 'string' }, name: { type: 'string' }, url: { type: 'string' } },
+      help: { type: 'boolean', short: 'h' },
+    },
   })
   const { email = '', name = 'Administrator', help } = values
   if (help) return undefined
@@ -49,7 +61,13 @@ async function parseCommandLine(
   if (!command) throw new Error(`Unknown command${given && ` ${given}`}; see --help`)
   if (command.ofAccount && !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
-  return (accounts) => command.run(accounts, email, name)
+  const url = values.url && webAddress.read(values.url)
+  if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
+  return {
+    run: (accounts) => command.run(accounts, email, name),
+    url,
+    mailsLink: command === COMMANDS.create,
+  }
 }
 
 async function isEmailAddress(text: string): Promise<boolean> {
@@ -108,9 +126,15 @@ async function main(): Promise<void> {
   }
   // Loaded last, so that help and usage errors appear immediately.
   const { openService } = await import('../service.ts')
-  const service = await openService(readConfig(process.env, false))
+  const config = readConfig(process.env, false)
+  const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
+  const service = await openService(publicUrl === undefined ? config : { ...config, publicUrl })
   try {
-    if (service.accounts) process.stdout.write(`${await command(service.accounts)}\n`)
+    if (service.accounts) process.stdout.write(`${await command.run(service.accounts)}\n`)
+    if (command.mailsLink && publicUrl === undefined)
+      process.stderr.write(
+        `Mailed links begin with ${service.url}: PUBLIC_URL is not set, and no service runs on ${config.dataDir}. Another address: --url\n`,
+      )
   } finally {
     await service.stop()
   }

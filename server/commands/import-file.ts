@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import { addressFileOf, localUrlOf, readAddress } from '../config/service-address.ts'
+import { SETTINGS } from '../config/service-settings.ts'
 import type { ImportTally } from '../import/import-entries.ts'
 import type { Output } from '../import/progress-bar.ts'
 
@@ -16,7 +19,7 @@ Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIn
   --ehr        Id of the EHR
   --care-plan  Id of the care plan for the measurements
   --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
-  --url        Address of the service (default: http://127.0.0.1:1337)
+  --url        Address of the service (default: that of the service on DATA_DIR, else HOST and PORT)
   --user       E-mail address for the login (default: the environment variable IMPORT_USER)
 
 The password is read from IMPORT_PASSWORD or standard input; on a terminal the command asks for it. Rejected entries are
@@ -31,6 +34,8 @@ interface ImportOptions {
   carePlan: string
   map: string | undefined
   url: string
+  /** Where the address comes from. */
+  urlSource: string
   user: string
 }
 
@@ -53,14 +58,26 @@ function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions
     },
   })
   if (values.help) return undefined
-  const { file, ehr, map, url = 'http://127.0.0.1:1337', user = env.IMPORT_USER } = values
+  const { file, ehr, map, user = env.IMPORT_USER } = values
+  const { url, urlSource } = locateService(values.url, env)
   const carePlan = values['care-plan']
   if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required. See --help.')
   if (!user) throw new Error('--user or the environment variable IMPORT_USER is required. See --help.')
   if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
     throw new Error('--ehr and --care-plan must be ids, such as n4Fq2LxT0a.')
   if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address.')
-  return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), user }
+  return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), urlSource, user }
+}
+
+function locateService(url: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {
+  if (url !== undefined) return { url, urlSource: '--url' }
+  const file = addressFileOf(DATA_DIR || SETTINGS.dataDir.default)
+  const running = readAddress(dirname(file))
+  if (running) return { url: running.url, urlSource: file }
+  return {
+    url: localUrlOf({ host: HOST || SETTINGS.host.default, port: PORT || SETTINGS.port.default }),
+    urlSource: `HOST and PORT, because ${file} does not exist`,
+  }
 }
 
 async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
@@ -126,11 +143,11 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
     import('../import/import-entries.ts'),
     import('../import/progress-bar.ts'),
   ])
-  const { file, map, ehr: ehrId, carePlan: carePlanId, url, user: email } = options
+  const { file, map, ehr: ehrId, carePlan: carePlanId, url, urlSource, user: email } = options
   const table = map ? mapping.parseTableMapping(readFileSync(map)) : mapping.mapTableByHeader
   const place = openResumePoint(options, (text) => terminal.stderr.write(text))
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
-  const login = { url, email, password: await readPassword(terminal) }
+  const login = { url, urlSource, email, password: await readPassword(terminal) }
   const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
   const bar = progressBar(terminal.stderr, done.entries)

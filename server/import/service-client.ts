@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface ImportLogin {
   url: string
+  /** Why the service is looked for there, as the end of a sentence. */
+  urlSource: string
   email: string
   password: string
 }
@@ -32,11 +34,11 @@ const MAX_WAIT_S = 300
  * @throws Error
  */
 export async function connectToService(
-  { url, email, password }: ImportLogin,
+  { url, urlSource, email, password }: ImportLogin,
   tell: (waiting: string) => void,
 ): Promise<CallService> {
   const patiently = async (ask: () => Promise<TimedResponse>) => {
-    const answer = await retryUntilAnswered(url, ask, tell)
+    const answer = await retryUntilAnswered(ask, { url, urlSource }, tell)
     if (answer.status < 300 && answer.body === undefined)
       throw new Error(`The server at ${url} is not a Health Record Service. Another address: --url`)
     return answer
@@ -101,17 +103,18 @@ const isTransient = (answer: ServiceResponse): boolean =>
 
 /** Retries until the service responds. */
 async function retryUntilAnswered(
-  url: string,
   ask: () => Promise<TimedResponse>,
+  { url, urlSource }: Pick<ImportLogin, 'url' | 'urlSource'>,
   tell: (waiting: string) => void,
 ): Promise<ServiceResponse> {
+  const place = `${url} (from ${urlSource})`
   for (let tries = 1; ; tries++) {
     const answer = await ask().catch((error: Error) => error)
     if (!(answer instanceof Error || isTransient(answer))) return answer
     const fault =
       answer instanceof Error
-        ? `${url} cannot be reached (${describeNetworkError(answer)})`
-        : `${url} responds with the status ${answer.status}`
+        ? `${place} cannot be reached (${describeNetworkError(answer)})`
+        : `${place} responds with the status ${answer.status}`
     const hint = answer instanceof Error ? ' Another address: --url' : ''
     if (tries === MAX_ATTEMPTS) throw new Error(`${fault}, in ${MAX_ATTEMPTS} attempts.${hint}`)
     const seconds = Math.min(retryDelayOf(answer, tries), MAX_WAIT_S)

@@ -57,7 +57,13 @@ describe('npm run admin', function suite() {
 
   it('prints help, and explains a wrong command line', async () => {
     assert.match((await admin('--help')).said, /create --email[\s\S]*rotate-keys/)
-    const faulty = [[], ['create', '--email', 'x'], ['create', '--mail', 'a@b.example'], ['revoke']]
+    const faulty = [
+      [],
+      ['create', '--email', 'x'],
+      ['create', '--mail', 'a@b.example'],
+      ['revoke'],
+      ['list', '--url', 'x'],
+    ]
     for (const { code, said } of await Promise.all(faulty.map((args) => admin(...args)))) {
       assert.equal(code, 1, said)
       assert.doesNotMatch(said, /\n\s+at /)
@@ -88,7 +94,10 @@ describe('npm run admin', function suite() {
     const { code, said } = await admin('create', '--email', 'Root@example.org')
     assert.equal(code, 0, said)
     const mail = await waitFor(() => mailTo('root@example.org'))
-    const token = new URL(/https?:\S+/.exec(mail.text ?? '')?.[0] ?? '').searchParams.get('token')
+    const link = /https?:\S+/.exec(mail.text ?? '')?.[0] ?? ''
+    assert.ok(link.startsWith(`${service.url}/auth/`), link)
+    assert.equal(said.includes('--url'), false, said)
+    const token = new URL(link).searchParams.get('token')
     assert.equal(await choose(token), undefined)
   })
 

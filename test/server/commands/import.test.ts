@@ -6,8 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { assertStatus } from '../../harness/clients/path-client.ts'
+import { freePort } from '../../harness/service/port.ts'
+import { config } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
-import { directory, fileOf, newPlace, run, runOn, start, totals } from './importing.ts'
+import { directory, fileOf, newPlace, run, runOn, start, startWithoutUrl, totals } from './importing.ts'
 
 describe('npm run import', function () {
   this.timeout(60_000)
@@ -210,6 +212,24 @@ describe('npm run import', function () {
     assert.match(await told(), /responds with the status 429; next attempt in 1 s.*The login failed: 401/s)
     assert.match(await told(), /The server at http:\S+ is not a Health Record Service/)
     busy.close()
+  })
+
+  it('finds the service that runs on DATA_DIR, and otherwise says where it looked', async () => {
+    const [place, file] = [
+      await newPlace(),
+      fileOf('timestamp,weight,weightUnit\n2026-01-01T00:00:00Z,70,kg'),
+    ]
+    const found = startWithoutUrl(place, file, { DATA_DIR: config.dataDir })
+    assert.match(await text(found.stdout), /Stored: 1/)
+    const [DATA_DIR, PORT] = [join(directory, 'elsewhere'), String(await freePort())]
+    const lost = startWithoutUrl(place, file, { DATA_DIR, HOST: '0.0.0.0', PORT })
+    const [said] = await once(lost.stderr, 'data')
+    lost.kill()
+    assert.equal(
+      String(said).trim(),
+      `http://127.0.0.1:${PORT} (from HOST and PORT, because ${DATA_DIR}/service.json does not exist) cannot be reached ` +
+        '(ECONNREFUSED); next attempt in 1 s. Another address: --url',
+    )
   })
 
   it('explains a wrong command line', async () => {

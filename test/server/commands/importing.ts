@@ -55,6 +55,15 @@ export function start(place: Place, file: string) {
   return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...args], { env })
 }
 
+/** Starts the command without an address of the service, in this environment. */
+export function startWithoutUrl(place: Place, file: string, more: NodeJS.ProcessEnv) {
+  const { args, env } = calledBy(place, file)
+  const named = args.filter((arg) => arg !== '--url' && arg !== service.url)
+  return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...named], {
+    env: { ...env, ...more },
+  })
+}
+
 /** The number of records of each kind. */
 export const totals = async ({ call, ehrId }: Patient, ...kinds: string[]) =>
   Object.fromEntries(
