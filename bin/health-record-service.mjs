@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** Starts the compiled service and its commands; compiles nothing. */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 
 const dist = new URL('../dist/server/', import.meta.url)
 
@@ -28,7 +28,7 @@ const usage = `Usage: health-record-service [COMMAND [ARGUMENT]…]
   move      Copy the embedded database into a MongoDB
   openapi   Write the OpenAPI document
 
-Each command has its own --help. In a clone, npm run COMMAND -- [ARGUMENT]… builds first.
+Each command has its own --help; --version prints the version. In a clone, npm run COMMAND -- [ARGUMENT]… builds first.
 `
 
 const fail = (sentence) => {
@@ -36,9 +36,15 @@ const fail = (sentence) => {
   process.exit(1)
 }
 
-const [command = 'start'] = process.argv.slice(2)
+const readVersion = () =>
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+
+const [command = 'start', ...args] = process.argv.slice(2)
+const isKnown = Object.hasOwn(programs, command)
 if (command === '--help') process.stdout.write(usage)
-else if (!Object.hasOwn(programs, command)) fail(`Unknown command: ${command}\n\n${usage}`)
+else if (command === '--version' || (isKnown && args.includes('--version')))
+  process.stdout.write(`health-record-service ${readVersion()}\n`)
+else if (!isKnown) fail(`Unknown command: ${command}\n\n${usage}`)
 else if (!existsSync(dist)) fail('The service is not compiled yet. Run npm run build first')
 else {
   const { requireNode } = await import(new URL('config/node-version.js', dist).href)

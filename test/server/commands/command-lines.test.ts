@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { startProcess } from '../../harness/service/service-process.ts'
 
@@ -24,6 +25,16 @@ describe('the command lines', () => {
       const { stdout, stderr } = await run(process.execPath, [...command, '--help'])
       assert.match(stdout, /Usage: |npm run /, command.join(' '))
       assert.ok(stdout.length < 2_000 && stderr === '', command.join(' '))
+    }
+  })
+
+  it('of the service and its commands print the version', async () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const names = ['', 'start', 'open', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi']
+    for (const name of names) {
+      const command = ['bin/health-record-service.mjs', ...(name ? [name] : []), '--version']
+      const { stdout, stderr } = await run(process.execPath, command)
+      assert.deepEqual([stdout, stderr], [`health-record-service ${version}\n`, ''], name)
     }
   })
 
