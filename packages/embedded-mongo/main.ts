@@ -77,6 +77,8 @@ const verifyApart = (file: string, doubt: string, data: string): void => {
 const verifier = fileURLToPath(new URL('./verify.js', import.meta.url))
 
 const start = async ({ data, port }: Arguments): Promise<void> => {
+  // Nobody else may read the data, also in backups.
+  process.umask(0o077)
   // The catalogue, and the counts and results in its space.
   const [, endOfCatalog] = spaceBounds(0)
   const directory = await openDataDirectory(data, endOfCatalog)

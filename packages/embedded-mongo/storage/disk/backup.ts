@@ -2,7 +2,15 @@
  * Writes a consistent copy of a data file in use, with its checksum, and restores it into a new directory.
  */
 import { createHash } from 'node:crypto'
-import { copyFileSync, createReadStream, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  createReadStream,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DATA, FORMAT, MARKER, replaceFile } from './data-directory.ts'
 
@@ -63,5 +71,6 @@ export const restoreBackup = async (from: string, to: string): Promise<void> => 
     throw new Error(`${from} is damaged: ${DATA} does not match its checksum`)
   makeEmpty(to)
   copyFileSync(file, join(to, DATA))
+  chmodSync(join(to, DATA), 0o600)
   replaceFile(join(to, MARKER), { format: FORMAT })
 }

@@ -1,5 +1,6 @@
 /** The data directory: one process at a time, one format. Damaged files are never recreated. */
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -86,10 +87,18 @@ const enter = (directory: string): void => {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     process.chdir(directory)
     checkAccess(directory, ['.', DATA, READERS, STATE, UNVERIFIED, MARKER, LOCK])
+    for (const name of [DATA, READERS]) denyOthers(name)
   } catch (error) {
     if (error instanceof StartFault) throw error
     throw new StartFault(`cannot use data directory ${directory}: ${whyNoAccess(directory, error)}`)
   }
+}
+
+/** Earlier versions created files that others may read. A file of another user stays as it is. */
+const denyOthers = (path: string): void => {
+  try {
+    chmodSync(path, statSync(path).mode & 0o700)
+  } catch {}
 }
 
 /**
