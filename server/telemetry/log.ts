@@ -9,6 +9,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
     level: config.logLevel,
     base: config.open ? { environment: 'open-test' } : null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (level) => ({ level }) },
     serializers: { err: describeError },
   })
 }

@@ -29,7 +29,10 @@ export function observeRequests(log: Log, metrics: Metrics, lines: boolean): Req
       if (reason) metrics.refused.inc({ reason })
       // Errors that require action have already been logged at their origin.
       const level = status >= 500 ? 'warn' : lines ? 'info' : 'debug'
-      log[level]({ requestId, method, route, status, ms, ...(reason && { reason }) }, 'answered')
+      log[level](
+        { requestId, method, route, status, ms: Number(ms.toFixed(3)), ...(reason && { reason }) },
+        'answered',
+      )
     })
     next()
   }

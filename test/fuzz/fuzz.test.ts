@@ -76,9 +76,9 @@ describe('the fuzzer', () => {
 
   it('reports errors in the log, with the requests that caused them', () => {
     const asks = new Map([['one', ask]])
-    const line = (level: number) => JSON.stringify({ level, requestId: 'one', msg: 'answered' })
-    assert.equal(findLineFinding(line(40), asks), undefined)
-    assert.deepEqual(findLineFinding(line(50), asks)?.asks, [ask])
+    const line = (level: string) => JSON.stringify({ level, requestId: 'one', msg: 'answered' })
+    assert.equal(findLineFinding(line('warn'), asks), undefined)
+    assert.deepEqual(findLineFinding(line('error'), asks)?.asks, [ask])
     assert.equal(findLineFinding('(node:1) Warning', asks)?.kind, 'output that is no log')
   })
 

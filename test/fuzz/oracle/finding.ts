@@ -59,11 +59,11 @@ export function findResponseFindings(ask: FuzzRequest, answer: FuzzResponse, sho
 
 interface LogLine {
   requestId?: string
-  level?: number
+  level?: string
   msg?: string
   err?: { name?: string; message?: string; stack?: string }
 }
-const ERROR_LEVEL = 50
+const HARMLESS_LEVELS = ['trace', 'debug', 'info', 'warn']
 
 /**
  * The fault of a line of the service's output: it is no log line, or it reports an error.
@@ -76,7 +76,7 @@ export function findLineFinding(text: string, asks: ReadonlyMap<string, FuzzRequ
   } catch {
     return { kind: 'output that is no log', told: text, asks: [...asks.values()] }
   }
-  if ((line.level ?? 0) < ERROR_LEVEL) return undefined
+  if (HARMLESS_LEVELS.includes(line.level ?? '')) return undefined
   const { requestId = '', msg, err } = line
   const ask = asks.get(requestId)
   const kind = [`log: ${msg}`, err?.name, err?.stack?.split('\n')[0]?.trim()].filter(Boolean).join(', ')

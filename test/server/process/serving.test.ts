@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import {
@@ -83,6 +83,22 @@ describe('the output of the service process', () => {
     assert.equal(items[0]?.termsVersion, null)
     const terms = await (await fetch(`${service.url}/auth/terms`)).text()
     assert.match(terms, /The operator has not published terms yet\./)
+  })
+
+  it('has lines like the one in docs/operating.md', async () => {
+    const [, example = ''] = /^```json\n(.*)\n```/m.exec(readFileSync('docs/operating.md', 'utf8')) ?? []
+    await fetch(`${service.url}/ehr/e5RtGb81Xz/careplan`)
+    const line = await waitFor(
+      () => /^.*"\/ehr\/\{ehrId\}\/careplan".*"answered"\}$/m.exec(service.output())?.[0],
+    )
+    const read: Record<string, unknown> = JSON.parse(line)
+    assert.deepEqual(
+      Object.keys(read).filter((name) => name !== 'reason'),
+      Object.keys(JSON.parse(example)),
+    )
+    assert.equal(read.level, 'debug')
+    assert.match(String(read.time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.match(String(read.ms), /^\d+(\.\d{1,3})?$/)
   })
 
   it('explains that the embedded database has ended', async () => {
