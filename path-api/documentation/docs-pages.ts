@@ -14,6 +14,7 @@ const createDocsPage = (pathPrefix: string) => `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>Health Record Service</title>
 <link rel="icon" href="${pathPrefix}/docs/favicon-32x32.png">
 <link rel="stylesheet" href="${pathPrefix}/docs/swagger-ui.css">
@@ -62,6 +63,13 @@ const createStartScript = (pathPrefix: string) => `SwaggerUIBundle({
 })
 `
 
+/** Swagger UI has a dark mode, but leaves it to the page to choose it. */
+const COLOR_SCHEME_SCRIPT = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const applyColorScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', applyColorScheme)
+applyColorScheme()
+`
+
 /** Adds ARIA labels and roles that Swagger UI lacks. */
 const ACCESSIBILITY_SCRIPT = `const docs = document.getElementById('docs')
 const regions = { '.information-container': 'About', '.scheme-container': 'Server', '.filter-container': 'Filter' }
@@ -76,10 +84,22 @@ new MutationObserver(() => {
     }
 }).observe(docs, { childList: true, subtree: true })
 `
-const CONTRAST_STYLE = `.swagger-ui .info .title small{background:#4a505c}
+/** Replaces colours of Swagger UI with a contrast below 4.5. */
+const CONTRAST_STYLE = `@media(prefers-color-scheme:dark){html{background:#1c2022}}
+.swagger-ui .info .title small{background:#4a505c}
 .swagger-ui .info .title small.version-stamp{background:#3b6600}
-.swagger-ui .info .url,.swagger-ui .info .link,.swagger-ui .info a{color:#0b4f94}
-.swagger-ui .btn.authorize{color:#1c6b45;border-color:#1c6b45}.swagger-ui .btn.authorize svg{fill:#1c6b45}
+.swagger-ui .microlight span[style*="211, 99, 99"],.swagger-ui .microlight span[style*="d36363"]{color:#ff9d9d!important}
+.swagger-ui .download-contents{background:#4a505c}
+html:not(.dark-mode) .swagger-ui :is(.info .url,.info .link,.info a){color:#0b4f94}
+html:not(.dark-mode) .swagger-ui .btn.authorize{color:#1c6b45;border-color:#1c6b45}
+html:not(.dark-mode) .swagger-ui .btn.authorize svg{fill:#1c6b45}
+html:not(.dark-mode) .swagger-ui .btn.cancel{color:#b3001b;border-color:#b3001b}
+html:not(.dark-mode) .swagger-ui .btn.execute{background:#1f5fae;border-color:#1f5fae}
+html:not(.dark-mode) .swagger-ui .opblock .opblock-summary-method{color:#111;text-shadow:none}
+html:not(.dark-mode) .swagger-ui :is(.parameter__in,.json-schema-2020-12-expand-deep-button){color:#595959}
+html.dark-mode .swagger-ui .opblock .opblock-section-header .btn.try-out__btn.cancel{color:#ffb3b3;border-color:#ffb3b3}
+html.dark-mode .swagger-ui .opblock.opblock-put .opblock-section-header{background:#5e3826}
+html.dark-mode .swagger-ui td.header-col{color:#e4e6e6}
 `
 
 const ASSET_TYPES: Readonly<Record<string, string>> = {
@@ -130,8 +150,8 @@ export function createDocumentationOperations(openApi: () => object, pathPrefix:
         const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
         if (type === undefined) throw new ServiceError('NotFound')
         if (asset === 'start.js') {
-          const script = ACCESSIBILITY_SCRIPT + REFERENCE_RESOLVER_SCRIPT + createStartScript(pathPrefix)
-          return replyWithCacheableText(script, type)
+          const scripts = [COLOR_SCHEME_SCRIPT, ACCESSIBILITY_SCRIPT, REFERENCE_RESOLVER_SCRIPT]
+          return replyWithCacheableText(scripts.join('') + createStartScript(pathPrefix), type)
         }
         if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
         const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }

@@ -39,9 +39,23 @@ describe('the documentation page in a browser', () => {
     await page.waitForSelector('.opblock-tag')
   })
 
-  it('passes axe-core', async () => {
-    assert.deepEqual(await findAccessibilityViolations(page), [])
-  })
+  const inBothColorSchemes = async (check: () => Promise<void>) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      // Buttons fade to their new colours.
+      await page.evaluate(
+        'Promise.allSettled(document.getAnimations().map((one) => one.finished)).then(() => {})',
+      )
+      const background = await page.evaluate<string>(
+        'getComputedStyle(document.documentElement).backgroundColor',
+      )
+      assert.equal(background === 'rgb(28, 32, 34)', colorScheme === 'dark', background)
+      await check()
+    }
+  }
+
+  it('passes axe-core in light and dark mode', () =>
+    inBothColorSchemes(async () => assert.deepEqual(await findAccessibilityViolations(page), [])))
 
   it('sends requests to an operation', async () => {
     await page.locator('.opblock-tag', { hasText: 'Service' }).click()
@@ -51,5 +65,19 @@ describe('the documentation page in a browser', () => {
     const answer = operation.locator('.live-responses-table .response-col_status').nth(1)
     assert.match((await answer.textContent()) ?? '', /200/)
     assert.deepEqual(faults, [])
+  })
+
+  it('is readable in light and dark mode while operations are open', async () => {
+    await page.locator('#operations-Service-getReadiness .opblock-summary-control').click()
+    await page.locator('.opblock-tag', { hasText: 'Login' }).click()
+    await page.locator('.opblock.opblock-post .opblock-summary-control').first().click()
+    await page.waitForSelector('.opblock-post textarea')
+    await inBothColorSchemes(async () => {
+      const violations = await findAccessibilityViolations(page)
+      assert.deepEqual(
+        violations.filter((violation) => violation.startsWith('color-contrast')),
+        [],
+      )
+    })
   })
 })
