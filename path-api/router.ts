@@ -8,6 +8,7 @@ import { createOpenApiDocument } from './documentation/openapi-document.ts'
 import { createRunOnce } from './limits/idempotency.ts'
 import type { Method, Operation } from './operation/operation.ts'
 import { operationTable } from './operation-table.ts'
+import { prefersPage, renderNotFoundPage } from './pages/not-found-page.ts'
 import {
   createRequestHandler,
   type HandleRequest,
@@ -75,7 +76,9 @@ export async function createPathApi(options: PathApiOptions): Promise<PathApi> {
       // Readiness and metrics already show an unreachable database.
       if (error.status >= 500)
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
-      return createProblemResponse(error, { path: request.path, pathPrefix, requestId })
+      return error.status === 404 && prefersPage(request)
+        ? renderNotFoundPage(request, options.services.terms, pathPrefix)
+        : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
     }
     const rendered = await spend('address', addressKey(request.ip ?? ''), response)
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))

@@ -72,6 +72,7 @@ describe('the fuzzer', () => {
     ])
     assert.deepEqual(kinds(page), ['an error response without JSON'])
     assert.deepEqual(findResponseFindings({ ...ask, page: true }, page, false), [])
+    assert.deepEqual(findResponseFindings({ ...ask, headers: { accept: 'text/html' } }, page, false), [])
   })
 
   it('reports errors in the log, with the requests that caused them', () => {

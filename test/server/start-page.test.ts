@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { call } from '../harness/clients/path-client.ts'
+import { assertProblem, call } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
 
 describe('the page at the service’s own address', () => {
@@ -22,4 +22,30 @@ describe('the page at the service’s own address', () => {
       for (const href of links)
         assert.equal((await call('GET', href.replaceAll('&amp;', '&'))).status, 200, href)
     })
+})
+
+describe('an address at which there is nothing', () => {
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+
+  for (const [language, heading] of [
+    ['en', 'Page not found'],
+    ['nl', 'Pagina niet gevonden'],
+  ] as const)
+    it(`shows a page to browsers, with the policy of other pages (${language})`, async () => {
+      const headers = { accept, 'accept-language': language }
+      const { status, body, headers: sent } = await call('GET', '/nowhere', undefined, headers)
+      assert.equal(status, 404)
+      assert.match(sent.get('content-type') ?? '', /^text\/html/)
+      assert.ok(body.includes(`<html lang="${language}">`) && body.includes(`<h1>${heading}</h1>`), body)
+      assert.match(body, /<a href="\/">/)
+      const start = await call('GET', '/')
+      assert.equal(sent.get('content-security-policy'), start.headers.get('content-security-policy'))
+    })
+
+  it('is a problem document to programs', async () => {
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json, text/html' }])
+      assertProblem(await call('GET', '/nowhere', undefined, headers), 404, 'not-found')
+    assertProblem(await call('POST', '/nowhere', {}, { accept }), 404, 'not-found')
+    assert.equal(typeof (await call('GET', '/1/nowhere', undefined, { accept })).body.code, 'number')
+  })
 })

@@ -48,8 +48,9 @@ export function findResponseFindings(ask: FuzzRequest, answer: FuzzResponse, sho
     [status < 500 && ask.family === 'class' && isInternal(answer.json), 'an internal error in an answer'],
     [shows, 'data of another user'],
   ]
+  const isPage = ask.page || (status === 404 && ask.headers.accept === 'text/html')
   const bodiless = ask.method === 'HEAD' || (text === '' && status < 400)
-  if (status >= 400 && !bodiless && !ask.page)
+  if (status >= 400 && !bodiless && !isPage)
     kinds.push(
       [!isJson(answer), 'an error response without JSON'],
       [isJson(answer) && !isWellFormed(ask, answer), 'an error response in another form'],
