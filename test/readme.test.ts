@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type ServiceProcess, startProcess, stopProcess } from './harness/service/service-process.ts'
 import { isFullSize } from './harness/test-size.ts'
@@ -14,6 +15,36 @@ function tour(language: string): string {
   assert.ok(parts.length > 0, `docs/tour.md has commands in ${language}`)
   return parts.map(([, commands]) => commands).join('\n')
 }
+
+describe('the documents', () => {
+  const documents = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))]
+  const texts = documents
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
+
+  it('name commands that exist', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+    const named = texts.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name = '']) => ({ path, name })),
+    )
+    assert.ok(named.length > 30)
+    assert.deepEqual(
+      named.filter(({ name }) => !Object.hasOwn(scripts, name)),
+      [],
+    )
+  })
+
+  it('link to files that exist', () => {
+    const links = texts.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => join(dirname(path), link)),
+    )
+    assert.ok(links.length > 20)
+    assert.deepEqual(
+      links.filter((link) => !existsSync(link)),
+      [],
+    )
+  })
+})
 
 describe('the tour in docs/tour.md', function suite() {
   this.timeout(60_000)

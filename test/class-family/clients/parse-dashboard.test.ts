@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { freePort } from '../../harness/service/port.ts'
 import { apiKeys, config, request, service } from '../../harness/service/service.ts'
+import { waitFor } from '../../harness/wait.ts'
 
 /** The headers of Parse Dashboard behind a proxy that adds the operator's name. */
 const asOperator = { 'X-Operator': 'alice' }
@@ -60,6 +67,37 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
       const { status, body } = await send('/classes/CarePlan', 'GET', {}, headers)
       assert.deepEqual([status, body.code], [403, 119])
       assert.match(body.error, /X-Operator/)
+    }
+  })
+
+  it('gets the name from the proxy that docs/parse-dashboard.md starts', async function () {
+    if (!existsSync('/usr/bin/caddy')) {
+      process.stderr.write('Caddy is not installed (/usr/bin/caddy): its command is not tried\n')
+      return this.skip()
+    }
+    const page = readFileSync('docs/parse-dashboard.md', 'utf8')
+    const [, block = ''] = /^ {3}```sh\n( {3}caddy [\s\S]*?)^ {3}```/m.exec(page) ?? []
+    const port = await freePort()
+    const command = block
+      .replaceAll(/^ {3}/gm, '')
+      .replace('127.0.0.1:1337', new URL(service.url).host)
+      .replace('localhost:4041', `localhost:${port}`)
+    const env = { PATH: process.env.PATH, HOME: mkdtempSync(join(tmpdir(), 'caddy-')) }
+    const proxy = spawn('sh', ['-c', `exec ${command}`], { env, stdio: 'ignore' })
+    try {
+      const read = () =>
+        fetch(`http://localhost:${port}/1/classes/CarePlan/${planId}`, {
+          method: 'POST',
+          headers: { 'Content-Type': 'text/plain' },
+          body: JSON.stringify(body('GET')),
+        })
+      const answer = await waitFor(() => read().catch(() => undefined), `Caddy: ${command}`)
+      assert.equal(answer.status, 200)
+      const userId = 'operator alice@example.org'
+      assert.ok(await service.db.collection('audit.entries').findOne({ ehrId: patient.ehrId, userId }))
+    } finally {
+      proxy.kill()
+      await once(proxy, 'exit')
     }
   })
 

@@ -86,7 +86,7 @@ describe('the output of the service process', () => {
   })
 
   it('has lines like the one in docs/operating.md', async () => {
-    const [, example = ''] = /^```json\n(.*)\n```/m.exec(readFileSync('docs/operating.md', 'utf8')) ?? []
+    const [, example = ''] = /^```\n(\{"level".*)\n```/m.exec(readFileSync('docs/operating.md', 'utf8')) ?? []
     await fetch(`${service.url}/ehr/e5RtGb81Xz/careplan`)
     const line = await waitFor(
       () => /^.*"\/ehr\/\{ehrId\}\/careplan".*"answered"\}$/m.exec(service.output())?.[0],
