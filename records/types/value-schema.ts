@@ -58,30 +58,39 @@ const toEcmaScriptDollar = (pattern: string): string =>
 class PatternStepsExceeded extends Error {}
 
 /** The steps left for all patterns on the value that is being checked. */
-let stepsLeft = MAX_MATCH_STEPS
+interface PatternBudget {
+  steps: number
+}
 
-/** Compiles to an expression whose steps are counted. @throws if it has too many */
-const compileCountedRegExp = Object.assign(
-  (pattern: string) => {
-    const expression = compileRegex(toEcmaScriptDollar(pattern), 's')
+/** A compiler whose patterns count their steps. @throws PatternStepsExceeded when the budget is used up */
+const createAjv = (budget: PatternBudget, isForSchemas = false): Ajv2020 => {
+  const regExp = (pattern: string) => {
+    const expression = compilePattern(pattern)
     const test = (text: string): boolean => {
-      stepsLeft -= expression.steps(text.length)
-      if (stepsLeft < 0) throw new PatternStepsExceeded()
+      budget.steps -= expression.steps(text.length)
+      if (budget.steps < 0) throw new PatternStepsExceeded()
       return expression.test(text)
     }
     // Ajv takes patterns with the same text for the same pattern.
     return { test, toString: () => pattern }
-  },
-  { code: 'counted' },
-)
+  }
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    verbose: true,
+    // The schema of schemas takes longest to compile.
+    meta: isForSchemas,
+    validateSchema: isForSchemas,
+    code: { regExp: Object.assign(regExp, { code: 'counted' }) as never },
+  })
+  addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
+  return ajv
+}
 
-const ajv = new Ajv2020({
-  allErrors: true,
-  strict: true,
-  verbose: true,
-  code: { regExp: compileCountedRegExp as never },
-})
-addFormats.default(ajv, [...FORMATS, 'regex', 'uri', 'uri-reference'])
+const compilePattern = (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's')
+
+/** Checks the schemas themselves. */
+const schemaAjv = createAjv({ steps: Number.POSITIVE_INFINITY }, true)
 
 /** Whether the values that match the schema are numbers. */
 export const isNumeric = (schema: ValueSchema): boolean =>
@@ -92,7 +101,8 @@ export function schemaViolations(schema: ValueSchema): Violation[] {
   const found = boundsViolations(schema)
   if (found.length > 0) return found
   try {
-    if (ajv.validateSchema(schema) !== true) return violationsFromAjv(ajv.errors).slice(0, MAX_VIOLATIONS)
+    if (schemaAjv.validateSchema(schema) !== true)
+      return violationsFromAjv(schemaAjv.errors).slice(0, MAX_VIOLATIONS)
     compileCheck(schema)
     return []
   } catch (error) {
@@ -108,13 +118,12 @@ export function schemaViolations(schema: ValueSchema): Violation[] {
 
 /** Compiles a schema without violations to a check that returns all violations at once. */
 export function compileCheck(schema: ValueSchema): Validator {
-  const validate = ajv.compile(schema)
-  // Otherwise Ajv would keep it forever.
-  ajv.removeSchema(schema)
+  const budget = { steps: 0 }
+  const validate = createAjv(budget).compile(schema)
   return (value) => {
     const large = sizeViolation(value)
     if (large) return [large]
-    stepsLeft = MAX_MATCH_STEPS
+    budget.steps = MAX_MATCH_STEPS
     try {
       return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
     } catch (error) {
@@ -185,7 +194,7 @@ const NOT_LINEAR = `must be a regular expression of at most ${MAX_PATTERN_LENGTH
 function isLinear(pattern: unknown): boolean {
   if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN_LENGTH) return false
   try {
-    compileCountedRegExp(pattern)
+    compilePattern(pattern)
     return true
   } catch {
     return false
