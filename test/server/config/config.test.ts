@@ -142,7 +142,7 @@ describe('configuration', () => {
     writeFileSync(file, '')
     for (const [directory, why] of [
       [file, /^DATA_DIR must not be .*, which is a file; name a writable directory/],
-      [join(file, 'below'), /^DATA_DIR must not be .*: it cannot be made there/],
+      [join(file, 'below'), /^DATA_DIR must not be .*: it cannot be created/],
       ['/proc/x', /^DATA_DIR must not be \/proc\/x: .*; name a writable directory/],
     ] as const) {
       const faults = faultsOf({ DATA_DIR: directory })
