@@ -45,7 +45,10 @@ describe('a start that the kind of database prevents', function suite() {
     const reason = await told().finally(() => {
       faulty.greeting = greeting
     })
-    assert.equal(reason, 'The MongoDB is a standalone server, which has no transactions; use a replica set')
+    assert.equal(
+      reason,
+      'MONGODB_URI leads to a standalone server, which has no transactions. Use a replica set.',
+    )
   })
 
   it('reports which server is of another replica set, or not the primary', async () => {
@@ -63,6 +66,6 @@ describe('a start that the kind of database prevents', function suite() {
   it('reports a too old server', async () => {
     faulty.findFault = ({ buildInfo }) =>
       buildInfo ? { change: (it) => ({ ...it, version: '6.0.14' }) } : undefined
-    assert.equal(await told(), 'The MongoDB has version 6.0.14; use 7.0 or later')
+    assert.equal(await told(), 'MONGODB_URI leads to MongoDB 6.0.14. Use 7.0 or later.')
   })
 })

@@ -148,9 +148,9 @@ describe('measurements in compositions', () => {
     assertError(
       await classes.put('BloodPressure', held.id, { comment: 'Mine' }),
       119,
-      /holds this measurement/,
+      /is part of a composition/,
     )
-    assertError(await classes.delete('BloodPressure', held.id), 119, /holds this measurement/)
+    assertError(await classes.delete('BloodPressure', held.id), 119, /is part of a composition/)
     const made = { carePlanId: planId, timestamp: body.timestamp, systolic: 1, systolicUnit: 'kPa' }
     assertError(await classes.post('BloodPressure', { ...made, compositionId: id }), 142, /compositionId/)
     assert.deepEqual(await heldBy(id), [held])

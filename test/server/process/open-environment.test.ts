@@ -102,8 +102,11 @@ describe('the open test environment', function suite() {
   })
 
   it('never shares a database with the main service', async () => {
-    assert.match(await findStartRefusal({ MONGODB_URI: config.mongodbUri }, true), /main database/)
+    assert.match(
+      await findStartRefusal({ MONGODB_URI: config.mongodbUri }, true),
+      /database of the main service/,
+    )
     await stopProcess(open)
-    assert.match(await findStartRefusal({ DATA_DIR: open.dataDir }), /open-test database/)
+    assert.match(await findStartRefusal({ DATA_DIR: open.dataDir }), /database of the open-test service/)
   })
 })
