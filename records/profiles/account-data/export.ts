@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { userPointer } from '../../accounts/login/sessions.ts'
-import { findScopeIds } from '../../store/audit/scopes.ts'
+import { EVERY_EHR, findScopeIds } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
@@ -70,7 +70,7 @@ export async function* exportPerson(
     }
   }
   const accesses = collectionOf(records.db, 'audit.entries').find(
-    { ehrId: { $in: [...ehrIds, ...(await findScopeIds(records.db, ehrIds))] } },
+    { ehrId: { $in: [...ehrIds, EVERY_EHR, ...(await findScopeIds(records.db, ehrIds))] } },
     EXPORT_QUERY_OPTIONS,
   )
   for await (const entry of accesses) yield toJsonLine('access', entry)

@@ -7,7 +7,7 @@ import { createPage, type Page, type PageRequest } from '../reading/pagination.t
 import { type AuditEntry, type AuditedAccess, mergeAccesses } from './chains/chain.ts'
 import { type AuditChain, type ChainPool, createChainPool } from './chains/chain-pool.ts'
 import { registerInstance, signHeads } from './chains/instances.ts'
-import { auditScopeIndexes, createScopeSaver, findScopeIds } from './scopes.ts'
+import { auditScopeIndexes, createScopeSaver, EVERY_EHR, findScopeIds } from './scopes.ts'
 
 export type { AuditEntry, AuditedAccess } from './chains/chain.ts'
 
@@ -146,10 +146,12 @@ const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }
  */
 export async function listAccesses(db: Db, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
   const from = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
-  const kept = [{ ehrId }, { ehrId: { $in: await findScopeIds(db, [ehrId]) } }]
+  const [scopes, createdAt] = await Promise.all([findScopeIds(db, [ehrId]), findCreationTime(db, ehrId)])
+  // A query over every EHR is about those that existed.
+  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }]
   const pages = kept.map((where) =>
     auditEntryCollection(db)
-      .find({ ...where, ...from }, AUDIT_QUERY_OPTIONS)
+      .find({ $and: [where, from] }, AUDIT_QUERY_OPTIONS)
       .sort({ at: -1, _id: -1 })
       .limit(page.limit + 1)
       .toArray(),
@@ -160,6 +162,13 @@ export async function listAccesses(db: Db, ehrId: string, page: PageRequest): Pr
     : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
+}
+
+/** The time of an EHR's creation; the beginning of time for one that has been removed. */
+async function findCreationTime(db: Db, ehrId: string): Promise<Date> {
+  const ehrs = db.collection<{ _id: string; _created_at: Date }>('Ehr')
+  const ehr = await ehrs.findOne({ _id: ehrId }, { projection: { _created_at: 1 } })
+  return ehr?._created_at ?? new Date(0)
 }
 
 const compareNewestFirst = (a: AuditEntry, b: AuditEntry): number =>

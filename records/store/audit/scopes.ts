@@ -44,8 +44,8 @@ export function createScopeSaver(db: Db, clock: () => Date): (ehrIds: readonly s
   }
 }
 
-/** Finds the scopes that contain one of these EHRs; accesses are stored under them, too. */
+/** Finds the scopes that name one of these EHRs; accesses are stored under them, too. */
 export async function findScopeIds(db: Db, ehrIds: readonly string[]): Promise<string[]> {
   const found = auditScopeCollection(db).find({ ehrIds: { $in: [...ehrIds] } }, { projection: { _id: 1 } })
-  return [EVERY_EHR, ...(await found.toArray()).map(({ _id }) => _id)]
+  return (await found.toArray()).map(({ _id }) => _id)
 }
