@@ -71,11 +71,11 @@ async function measureRate(
   work: (n: number) => Promise<unknown>,
 ): Promise<number> {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < times) await work(next++)
   }
   const begin = performance.now()
-  await Promise.all(Array.from({ length: width }, lane))
+  await Promise.all(Array.from({ length: width }, worker))
   return (times / (performance.now() - begin)) * 1000
 }
 

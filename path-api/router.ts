@@ -80,7 +80,7 @@ export async function createPathApi(options: PathApiOptions): Promise<PathApi> {
         ? renderNotFoundPage(request, options.services.terms, pathPrefix)
         : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
     }
-    const rendered = await spend('address', addressKey(request.ip ?? ''), response)
+    const rendered = await consume('address', addressKey(request.ip ?? ''), response)
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
     await writeResponse(response, rendered, pathPrefix).catch(() => response.destroy())

@@ -107,8 +107,8 @@ export const kinds: readonly Kind[] = [
   ...([Participation, PlanSettings, PlanThresholds, Composition, EhrStatus] as unknown as Kind[]),
 ]
 
-const collectionsIn = (...places: Kind['registeredIn'][]): string[] =>
-  kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
+const collectionsIn = (...places: Kind['parentType'][]): string[] =>
+  kinds.filter(({ parentType }) => places.includes(parentType)).map(({ collection }) => collection)
 
 /**
  * All derivations of stored fields. The history comes first, because others look up former versions in it.

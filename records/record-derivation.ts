@@ -15,7 +15,7 @@ const DERIVATION_BATCH_SIZE = 200
 export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
   if (!kind.rules.derived && !kind.rulesFor) return undefined
   const format = createParseFormat(kind.schema)
-  const { fixedDerived: once = [] } = kind.rules
+  const { fixedDerived = [] } = kind.rules
   const defaults = defaultsOf(kind.fields)
   return createFieldDerivation({
     collection: kind.collection,
@@ -26,10 +26,10 @@ export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
     async derive(context, document) {
       const now = { ...defaults, ...format.fromStored(document) }
       const derived = await deriveFields(context, kind, now)
-      const missing = once.some((name) => !(name in now))
+      const missing = fixedDerived.some((name) => !(name in now))
       const first = missing ? await findFirstVersion(context, kind.collection, document) : undefined
       const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derived
-      const kept = once.map((name) => [name, now[name] ?? fromFirst[name]])
+      const kept = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
       const filled = Object.keys(defaults).map((name) => [name, now[name]])
       return format.toStored(
         { ...Object.fromEntries(filled), ...derived, ...Object.fromEntries(kept) } as object,

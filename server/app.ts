@@ -16,14 +16,14 @@ export interface AppDependencies {
   parse: Express
   pathFamily: PathApiOptions
   publicUrl: string
-  spend: RateLimiter
+  consume: RateLimiter
   /** True while the service drains; each response then closes its connection. */
   draining: () => boolean
 }
 
 /** Creates the app: all middleware in the order in which a request passes it. */
 export async function createApp(parts: AppDependencies): Promise<Express> {
-  const { config, log, metrics, parse, pathFamily, spend } = parts
+  const { config, log, metrics, parse, pathFamily, consume } = parts
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
@@ -38,7 +38,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
     trustProxy: config.trustProxy,
     open: config.open,
     log,
-    spend,
+    consume,
   })
   app.use('/1', serveClasses)
   app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))

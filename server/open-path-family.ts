@@ -26,7 +26,7 @@ export interface PathFamilyDependencies {
   records: RecordServices['records']
   services: RecordServices['services']
   tail: ChangeFeed
-  spend: RateLimiter
+  consume: RateLimiter
   draining: () => boolean
 }
 
@@ -91,7 +91,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }
 
 function createPathApiOptions(
-  { config, publicUrl, log, database, spend }: PathFamilyDependencies,
+  { config, publicUrl, log, database, consume }: PathFamilyDependencies,
   services: Services,
   accounts?: OpenAccounts,
 ): PathApiOptions {
@@ -104,7 +104,7 @@ function createPathApiOptions(
     },
     db: database.db,
     log,
-    spend,
+    consume,
     corsOrigins: config.corsOrigins ?? [],
     pathPrefix: services.pathPrefix,
     version: packageJson.version,

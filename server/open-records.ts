@@ -66,7 +66,7 @@ export type RecordServices = Awaited<ReturnType<typeof openRecords>>
 
 /** Opens the audit log and the stores of the path family, and creates their indexes. */
 export async function openRecords(
-  { client, db, underWay, backfill }: Pick<DatabaseConnection, 'client' | 'db' | 'underWay' | 'backfill'>,
+  { client, db, jobs, backfill }: Pick<DatabaseConnection, 'client' | 'db' | 'jobs' | 'backfill'>,
   config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates' | 'textPacks'>,
   log: Log,
   sendMail: SendMail,
@@ -77,7 +77,7 @@ export async function openRecords(
   const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
   const oldEntries = startAuditRetention(db, config, log)
   const records: StoreContext = {
-    ...{ client, db, clock, audit, contents: containedCollections, jobs: underWay, ehrLocks: new EhrLocks() },
+    ...{ client, db, clock, audit, contents: containedCollections, jobs, ehrLocks: new EhrLocks() },
     ...{ recentRemovals: new RecentRemovals(), definitions: new LRUCache({ max: 1000, ttl: CACHE_TTL_MS }) },
     notifyOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
@@ -109,7 +109,7 @@ export async function openRecords(
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
   await addBuiltIns(types, openehr)
   const filling = await startBackfill(backfill, records, log, metrics)
-  const running = await startBackgroundWork(records, underWay, { ...own, chats, sendMail }, log)
+  const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await audit.close()
@@ -158,7 +158,7 @@ async function startBackfill(
 /** Starts background work: jobs, start and end of participations, mails. */
 async function startBackgroundWork(
   records: StoreContext,
-  underWay: DatabaseConnection['underWay'],
+  jobs: DatabaseConnection['jobs'],
   { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
@@ -226,24 +226,24 @@ const openQueries = (records: StoreContext, backfill: Backfill) =>
   new Queries(records, MEASUREMENT_KINDS, () => !backfill.isPending(Composition.collection))
 
 /** Opens charts and thresholds. */
-function openCharts(records: StoreContext, holders: ParentChecks) {
-  const timelines = new Timelines(records, holders, CLASS_NAMES.map(classKindOf))
+function openCharts(records: StoreContext, parentChecks: ParentChecks) {
+  const timelines = new Timelines(records, parentChecks, CLASS_NAMES.map(classKindOf))
   const typed = (name: string) => findThresholdTarget(records, name)
-  const thresholds = new PlanThresholdStore(records, holders, MEASUREMENT_KINDS, typed)
+  const thresholds = new PlanThresholdStore(records, parentChecks, MEASUREMENT_KINDS, typed)
   return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
 }
 
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */
 function openRecordsOfKinds(
   records: StoreContext,
-  holders: ParentChecks,
+  parentChecks: ParentChecks,
   own: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
   const given = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
   const opened = (kind: ClassKind) =>
     kind.comparison
-      ? new MeasurementsWithChange(records, kind, holders, kind.comparison)
-      : new EhrRecords(records, kind, holders)
+      ? new MeasurementsWithChange(records, kind, parentChecks, kind.comparison)
+      : new EhrRecords(records, kind, parentChecks)
   return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKindOf(name))]))
 }
 

@@ -121,12 +121,13 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const publicUrl = publicUrlOf(config)
   const log = createLog(config)
   const metrics = createMetrics()
+  const shared = { config, publicUrl, log, metrics }
   onStop(watchRejections(log, metrics))
 
   // Loading takes half a second and runs while the database starts. A failure appears where the modules are
   // used.
   loadParseServer().catch(() => {})
-  const { engine, database, spend, mails } = await openInfrastructure(config, onStop, state, { log, metrics })
+  const { engine, database, consume, mails } = await openInfrastructure(config, onStop, state, shared)
   const { client, db } = database
   const { records, services, close } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
@@ -139,7 +140,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
     middleware: createClassFamilyMiddleware({
       open: config.open,
       records,
-      spend,
+      consume,
       accounts: (...all) => accountAnswers(...all),
     }),
   })
@@ -148,12 +149,12 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const tail = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => tail.end())
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, metrics, database, mails, records, services, tail, spend, draining }
+  const parts = { ...shared, database, mails, records, services, tail, consume, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  if (accounts) accountAnswers = createAccountHandler({ ...accounts.services, records, spend })
+  if (accounts) accountAnswers = createAccountHandler({ ...accounts.services, records, consume })
   const app = await createApp({
-    ...{ config, log, metrics, parse, publicUrl, spend, draining },
+    ...{ ...shared, parse, consume, draining },
     pathFamily: pathFamily.options,
   })
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
@@ -191,14 +192,14 @@ async function openInfrastructure(
   onStop(startAbandonedTransactionCheck(config, client, log))
   observeGauge(metrics, DATABASE_UP_GAUGE, async () => Number(await isResponding(db)))
   observeGauge(metrics, DATABASE_SIZE_GAUGE, () => engine.size(db))
-  const spend = await openConfiguredRateLimits(db, config)
+  const consume = await openConfiguredRateLimits(db, config)
   const mails = await openMailQueue(db, {
-    ...{ transport: createMailTransport(config, log), spend, log, metrics },
+    ...{ transport: createMailTransport(config, log), consume, log, metrics },
     ...createMailReaders(db),
     commonValues: createMailValues(config),
   })
   onStop(() => mails.close())
-  return { engine, database, spend, mails }
+  return { engine, database, consume, mails }
 }
 
 const DATABASE_UP_GAUGE = { name: 'database_up', help: '1 if the database responds, otherwise 0' }

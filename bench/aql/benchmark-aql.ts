@@ -123,9 +123,9 @@ async function measureSizes(sizes: readonly Size[]): Promise<Map<string, Figures
 async function writeMemory({ items, engine, service }: Size): Promise<void> {
   const memory = [await readMemory(service.child.pid), await readMemory(engine.pid)]
   const sum = memory.reduce((total, { own, mapped }) => total + own + mapped, 0)
-  const told = memory.map(({ own, mapped }) => `${own.toFixed(0)} own and ${mapped.toFixed(0)} mapped`)
+  const usage = memory.map(({ own, mapped }) => `${own.toFixed(0)} own and ${mapped.toFixed(0)} mapped`)
   process.stdout.write(
-    `${items}: memory: ${told.join(' + ')} MB, aim <= ${MAX_MEMORY_MB}: ${describeVerdict(sum <= MAX_MEMORY_MB)}\n`,
+    `${items}: memory: ${usage.join(' + ')} MB, aim <= ${MAX_MEMORY_MB}: ${describeVerdict(sum <= MAX_MEMORY_MB)}\n`,
   )
 }
 

@@ -25,7 +25,7 @@ const parse = ParseServer(
 await parse.start()
 // Parse Server indexes nothing of a class: without these its lists would read all that there is.
 const pressures = parse.config.databaseController.adapter.database.collection('BloodPressure')
-for (const holder of ['ehrId', 'carePlanId']) await pressures.createIndex({ [holder]: 1, timestamp: -1 })
+for (const field of ['ehrId', 'carePlanId']) await pressures.createIndex({ [field]: 1, timestamp: -1 })
 const app = express()
 app.use('/1', parse.app)
 app.listen(config.port, config.host, () => process.send?.('ready'))

@@ -45,7 +45,7 @@ interface MiddlewareDependencies {
   /** True in the open test environment. */
   open: boolean
   records: StoreContext
-  spend: RateLimiter
+  consume: RateLimiter
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
 }
@@ -58,7 +58,7 @@ interface MiddlewareDependencies {
 export function createClassFamilyMiddleware({
   open,
   records,
-  spend,
+  consume,
   accounts,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
@@ -77,7 +77,7 @@ export function createClassFamilyMiddleware({
       )
       if (!timeLeft) return
       setDatabaseDeadline(req.config.database, timeLeft)
-      await consumeRateLimits(req, res, parts.length, spend)
+      await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
       for (const part of parts) await checkWrite(req, part)
       const queries = await normalizeQueries(req, parts, serves)
@@ -109,10 +109,10 @@ async function consumeRateLimits(
   { auth, ip = '' }: ParseRequest,
   res: Response,
   parts: number,
-  spend: RateLimiter,
+  consume: RateLimiter,
 ): Promise<void> {
-  if (parts > 1) await spend('address', addressKey(ip), res, parts - 1)
-  if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
+  if (parts > 1) await consume('address', addressKey(ip), res, parts - 1)
+  if (auth.user) await consume('account', auth.user.id, res, Math.max(parts, 1))
 }
 
 /** @throws Refusal for callers without permission and for disabled endpoints */

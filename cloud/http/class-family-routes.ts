@@ -12,13 +12,13 @@ interface ClassFamilyDependencies {
   /** True in the open test environment, whose mails lead to Parse's own pages. */
   open: boolean
   log: Logger
-  spend: RateLimiter
+  consume: RateLimiter
 }
 
 /** Creates the handler of the class family, with uniform errors and rate limits. */
 export function createClassFamilyHandler(
   parse: Express,
-  { trustProxy, open, log, spend }: ClassFamilyDependencies,
+  { trustProxy, open, log, consume }: ClassFamilyDependencies,
 ): RequestHandler {
   parse.set('trust proxy', trustProxy)
   return (req, res) => {
@@ -31,7 +31,7 @@ export function createClassFamilyHandler(
       return res
         .status(400)
         .json({ code: parseErrorCode.forbidden, error: describeDisabledEndpoint(req.path) })
-    spend('address', addressKey(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
+    consume('address', addressKey(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
   }
 }
 

@@ -23,7 +23,7 @@ export interface LiveQueryDependencies {
   records: StoreContext
   tail: ChangeFeed
   sessions: Pick<Sessions, 'facts' | 'findByToken'>
-  spend: RateLimiter
+  consume: RateLimiter
   forms: ParseTransform
   applicationId: string
   /** Client keys of the SDKs. */
@@ -85,12 +85,12 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     requestId: number,
     message: Record<string, unknown>,
   ): Promise<void> {
-    const { records, spend, forms } = this.#dependencies
+    const { records, consume, forms } = this.#dependencies
     const session = await this.#requireSession(
       connection,
       nonEmptyText(message.sessionToken) ?? connection.sessionToken,
     )
-    await spend('account', session.mvUid)
+    await consume('account', session.mvUid)
     const own = this.#connections.get(connection)
     if (!own || own.size >= MAX_SUBSCRIPTIONS)
       throw new Refusal(

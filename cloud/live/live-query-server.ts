@@ -20,7 +20,7 @@ const CLOSE_TIMEOUT_MS = 2_000
 interface LiveQueryServerDependencies {
   /** App whose `trust proxy` determines the client address. */
   app: Express
-  spend: RateLimiter
+  consume: RateLimiter
   /** Permitted browser origins. */
   origins: readonly string[]
   /** undefined if live queries are disabled. */
@@ -79,7 +79,7 @@ export class LiveQueryServer {
     if (!LIVE_QUERY_PATHS.includes(inner)) return 404
     if (origin !== undefined && !origins.includes(origin)) return 403
     const address = clientAddressOf(this.#dependencies, request)
-    await spend('address', address)
+    await consume('address', address)
     const own = [...this.#connections].filter((one) => one.address === address)
     const unknown = own.filter(({ mvUid }) => mvUid === undefined)
     const tooMany =

@@ -66,11 +66,11 @@ async function createMatcher(className: ClassName, conditions: object, forms: Pa
   try {
     return compileFilter(await forms.toFilter(className, conditions))
   } catch (error) {
-    const told =
+    const parseError =
       error instanceof Parse.Error
         ? error
         : { code: parseErrorCode.invalidQuery, message: UNSUPPORTED_CONDITIONS }
-    throw new Refusal(400, told.code, told.message)
+    throw new Refusal(400, parseError.code, parseError.message)
   }
 }
 

@@ -69,14 +69,14 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
 
 /** Converts Parse's errors during a database outage, in all functions. */
 function translateOutages(credentials: Credentials): Credentials {
-  const told = Object.entries<CredentialsMethod>({ ...credentials }).map(([name, ask]) => [
+  const translating = Object.entries<CredentialsMethod>({ ...credentials }).map(([name, ask]) => [
     name,
     (...args: never[]) =>
       ask(...args).catch((error: unknown) => {
         throw errorMessageOf(error) === UNAVAILABLE_MESSAGE ? unavailableError(error) : error
       }),
   ])
-  return Object.fromEntries(told)
+  return Object.fromEntries(translating)
 }
 
 type CredentialsMethod = (...args: never[]) => Promise<unknown>

@@ -10,7 +10,7 @@ const HomeVisitForms = defineForms({
   name: 'HomeVisit',
   noun: 'home visit',
   description: 'A visit to the person at home',
-  registeredIn: 'either', // a care plan when it names one, else the EHR as a whole
+  parentType: 'either', // a care plan when it names one, else the EHR as a whole
   example: 'h7TgBn42Lk',
   fields: {
     day: dateField('When it took place'),

@@ -56,7 +56,7 @@ export const relatives = [
     body: RelationUpdate,
     reply: [200, Relation, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { id, ...body } }, { caller, profiles, expected }) => {
+    handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
       const number = relationNumberOf(params.relationId)
       if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
       const { version, ...updated } = await profiles.relations.update(
@@ -64,7 +64,7 @@ export const relatives = [
         params.mvUid,
         number,
         body,
-        expected,
+        ifMatch,
       )
       return replyWith(relativeOf(updated), { version })
     },

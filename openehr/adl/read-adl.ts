@@ -137,7 +137,7 @@ function readTerms(scanner: AdlScanner, language: string): TermDefinitions {
   const ontology = readMembers(scanner)
   scanner.expectEnd('a name or the end of the ontology')
   const languages = odinMembers(ontology.get('term_definitions'))
-  const told = languages?.get(language) ?? languages?.values().next().value
-  const items = odinMembers(odinAt(told, 'items') ?? told) ?? new Map()
+  const terms = languages?.get(language) ?? languages?.values().next().value
+  const items = odinMembers(odinAt(terms, 'items') ?? terms) ?? new Map()
   return new Map([...items].map(([code, item]) => [code, { text: String(odinAt(item, 'text') ?? '') }]))
 }

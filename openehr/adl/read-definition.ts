@@ -77,7 +77,7 @@ class DefinitionReader {
     return this.#node(rmType, { nodeId, occurrences: this.#range('occurrences') ?? EXACTLY_ONCE })
   }
 
-  #node(rmType: string, told: Partial<ObjectConstraint> = {}): ObjectConstraint {
+  #node(rmType: string, properties: Partial<ObjectConstraint> = {}): ObjectConstraint {
     if (++this.#count > MAX_NODES) throw tooManyNodes(this.#scanner.at)
     const archetype = this.#archetype
     return {
@@ -87,7 +87,7 @@ class DefinitionReader {
       attributes: [],
       archetype,
       isRoot: false,
-      ...told,
+      ...properties,
     }
   }
 
@@ -107,10 +107,10 @@ class DefinitionReader {
     if (scanner.take(new RegExp(`${name}\\b`, 'y')) === undefined) return undefined
     scanner.expect(MATCHES_KEYWORD, 'matches')
     scanner.expect(/\{/y, '{')
-    const told = scanner.expect(RANGE_TEXT, 'a range such as 0..1')
+    const range = scanner.expect(RANGE_TEXT, 'a range such as 0..1')
     if (name === 'cardinality') scanner.take(CONTAINER_FLAGS)
     scanner.expect(/\}/y, '}')
-    const [from = '*', to = from] = told.split('..').map((end) => end.trim())
+    const [from = '*', to = from] = range.split('..').map((end) => end.trim())
     const [lower, upper] = [from === '*' ? 0 : Number(from), to === '*' ? undefined : Number(to)]
     return { lower, ...(upper !== undefined && { upper }), lowerIncluded: true, upperIncluded: true }
   }
@@ -228,12 +228,12 @@ class DefinitionReader {
 
   /** `C_DV_QUANTITY <…>`: a constraint of the openEHR profile in ODIN. */
   #ofProfile(node: ObjectConstraint): ObjectConstraint {
-    const told = readOdin(this.#scanner)
+    const profile = readOdin(this.#scanner)
     const rmType = node.rmType.replace(/^C_/, '')
-    if (rmType === 'DV_ORDINAL') return { ...node, rmType, ordinals: readOrdinals(odinAt(told, 'list')) }
-    const codes = odinMembers(odinAt(told, 'code_list')) ?? odinAt(told, 'code_list')
+    if (rmType === 'DV_ORDINAL') return { ...node, rmType, ordinals: readOrdinals(odinAt(profile, 'list')) }
+    const codes = odinMembers(odinAt(profile, 'code_list')) ?? odinAt(profile, 'code_list')
     const list = typeof codes === 'string' ? [codes] : [...(codes?.values() ?? [])].map(String)
-    const terminology = String(odinAt(told, 'terminology_id', 'value') ?? '')
+    const terminology = String(odinAt(profile, 'terminology_id', 'value') ?? '')
     return { ...node, rmType, ...(rmType === 'CODE_PHRASE' && { codes: { terminology, list } }) }
   }
 }

@@ -113,9 +113,9 @@ export class StoredQueries {
     name: string,
     parameters: QueryParameters,
   ): Promise<Pick<QueryRequest, 'q' | 'parameters'>> {
-    const { q, parameters: known } = await this.get(caller, name)
+    const { q, parameters: queryParameters } = await this.get(caller, name)
     const violations = Object.keys(parameters)
-      .filter((one) => !known.includes(one))
+      .filter((one) => !queryParameters.includes(one))
       .map((one) => ({
         path: `query_parameters.${one.slice(0, 60)}`,
         code: 'unknown',

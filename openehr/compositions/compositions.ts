@@ -48,7 +48,7 @@ export class Compositions {
     this.#records = records
     this.#templates = templates
     this.#measurementCompositions = new MeasurementCompositions(records, kinds)
-    this.#store = new Store(records, { ...Composition, companion: compositionMeasurements(kinds) })
+    this.#store = new Store(records, { ...Composition, recordDerivation: compositionMeasurements(kinds) })
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -64,7 +64,7 @@ export class Compositions {
     caller: Caller,
     place: ParentIds,
     sent: SentComposition,
-    { newUuid, again }: { newUuid: string; again: boolean },
+    { newUuid, isRetry }: { newUuid: string; isRetry: boolean },
   ) {
     return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
       const { kept, uid } = await this.#read(caller, sent)
@@ -79,7 +79,7 @@ export class Compositions {
         return created as SavedComposition
       } catch (error) {
         if (!isDuplicateKeyError(error)) throw error
-        if (uid === undefined || again) return this.#store.get(caller, { id, ehrId: place.ehrId })
+        if (uid === undefined || isRetry) return this.#store.get(caller, { id, ehrId: place.ehrId })
         throw new ServiceError('Conflict', {
           detail: 'A composition with this uid already exists.',
           cause: error,
@@ -92,10 +92,10 @@ export class Compositions {
   async get(
     caller: Caller,
     { ehrId, uid }: CompositionKey,
-    { versionUid: requested, at }: VersionSelector = {},
+    { versionUid: requestedUid, at }: VersionSelector = {},
   ): Promise<SavedComposition> {
     const { id, version } = parseVersionUid(uid)
-    const named = requested === undefined ? { id, version } : parseVersionUid(requested)
+    const named = requestedUid === undefined ? { id, version } : parseVersionUid(requestedUid)
     if (named.id !== id) throw new ServiceError('NotFound')
     const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
     if (measured) return measured
@@ -113,8 +113,8 @@ export class Compositions {
   ): Promise<SavedComposition> {
     const { id } = parseVersionUid(uid)
     await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
-    const { kept, uid: told } = await this.#read(caller, sent)
-    if (told !== undefined && told !== id)
+    const { kept, uid: sentUid } = await this.#read(caller, sent)
+    if (sentUid !== undefined && sentUid !== id)
       requireNoViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
     return this.#translatePreconditionFailed(id, () =>
       this.#store.update(
@@ -225,7 +225,7 @@ export class Compositions {
       this.#findTemplate(caller, templateId),
     )
     const { uid, ...rest } = object
-    const told = valueAt(uid, 'value')
+    const uidText = valueAt(uid, 'value')
     return {
       kept: {
         template: template.head.id,
@@ -234,7 +234,7 @@ export class Compositions {
         ...searchFieldsOf(object),
         json: JSON.stringify(rest),
       },
-      uid: typeof told === 'string' ? requireAddressableId(told) : undefined,
+      uid: typeof uidText === 'string' ? requireAddressableId(uidText) : undefined,
     }
   }
 

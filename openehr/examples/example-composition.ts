@@ -42,11 +42,11 @@ function pruneOptional(object: RmObject, path: string, optional: ReadonlySet<obj
   let cut: (() => void) | undefined
   for (const name of path.split('.')) {
     if (typeof value !== 'object' || value === null) break
-    const holder = value as Record<string, unknown>
-    value = holder[name]
+    const parent = value as Record<string, unknown>
+    value = parent[name]
     if (typeof value === 'object' && value !== null && optional.has(value)) {
       const found = value
-      cut = Array.isArray(holder) ? () => holder.splice(holder.indexOf(found), 1) : () => delete holder[name]
+      cut = Array.isArray(parent) ? () => parent.splice(parent.indexOf(found), 1) : () => delete parent[name]
     }
   }
   cut?.()

@@ -25,12 +25,12 @@ function writeNode(flat: FlatComposition, place: string, node: WebNode, value: u
     writeFlatValue(flat, place, object)
     return
   }
-  const told = new Set<string>()
+  const writtenPaths = new Set<string>()
   for (const child of children) {
     const what = `${child.rmType} ${child.aqlPath}`
     // Nodes of the same type and path share their values, so only the first one is written.
-    if (told.has(what)) continue
-    told.add(what)
+    if (writtenPaths.has(what)) continue
+    writtenPaths.add(what)
     const found = pathToChild(node, child)(value)
     for (const [i, { value: one }] of found.entries())
       writeNode(flat, `${place}/${child.id}${child.max === 1 ? '' : `:${i}`}`, child, one)

@@ -50,24 +50,24 @@ export const mappableByArchetype = (
 export function fromComposition(
   kinds: ReadonlyMap<string, MeasurementKind>,
   composition: RmObject,
-  holder: MeasurementParents,
+  parents: MeasurementParents,
 ): CompositionMeasurement[] {
   const times = new Map<string, number>()
-  const held: CompositionMeasurement[] = []
+  const measurements: CompositionMeasurement[] = []
   for (const observation of findObservations(composition)) {
     const kind = kinds.get(String(observation.archetype_node_id))
     if (!kind) continue
     for (const event of listAttribute(observation.data, 'events')) {
-      const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, holder)
+      const record = event._type === 'POINT_EVENT' && toMeasurementRecord(kind, event, parents)
       if (!record) continue
-      const about = [holder.compositionId, kind.path, record.timestamp].join('/')
+      const about = [parents.compositionId, kind.path, record.timestamp].join('/')
       const nth = times.get(about) ?? 0
       times.set(about, nth + 1)
-      held.push({ kind, id: derivedId(`${about}/${nth}`), record })
-      if (held.length === MAX_MEASUREMENTS) return held
+      measurements.push({ kind, id: derivedId(`${about}/${nth}`), record })
+      if (measurements.length === MAX_MEASUREMENTS) return measurements
     }
   }
-  return held
+  return measurements
 }
 
 /** All observations, in document order. */
@@ -77,8 +77,8 @@ function findObservations(value: unknown): RmObject[] {
   return Object.values(value).flatMap(findObservations)
 }
 
-const listAttribute = (holder: unknown, name: string): RmObject[] => {
-  const members = (holder as RmObject | undefined)?.[name]
+const listAttribute = (object: unknown, name: string): RmObject[] => {
+  const members = (object as RmObject | undefined)?.[name]
   return Array.isArray(members) ? members : []
 }
 
@@ -86,12 +86,12 @@ const listAttribute = (holder: unknown, name: string): RmObject[] => {
 function toMeasurementRecord(
   kind: MeasurementKind,
   event: RmObject,
-  holder: MeasurementParents,
+  parents: MeasurementParents,
 ): Values | undefined {
   const timestamp = toTimestamp((event.time as RmObject | undefined)?.value)
   if (timestamp === undefined) return undefined
   const values = {
-    ...withoutUndefined(holder),
+    ...withoutUndefined(parents),
     timestamp,
     ...readValues(kind, listAttribute(event.data, 'items')),
   }

@@ -57,10 +57,10 @@ function readObject(
   if (rm === undefined) return undefined
   const object: RmObject = { _type: rm.name }
   for (const attribute of rm.attributes.values()) {
-    const told = given[attribute.name]
+    const givenValue = given[attribute.name]
     // Skips missing attributes early, because most attributes of a class are missing.
-    if (isMissingOrEmpty(told) && !attribute.mandatory) continue
-    const value = readAttribute(told, attribute, joinPath(path, attribute.name), faults)
+    if (isMissingOrEmpty(givenValue) && !attribute.mandatory) continue
+    const value = readAttribute(givenValue, attribute, joinPath(path, attribute.name), faults)
     if (value !== undefined) object[attribute.name] = value
   }
   for (const name of Object.keys(given))

@@ -22,5 +22,5 @@ function reachableClassNames(name: string): Set<string> {
 }
 
 /** Whether an object of a class can be, or contain, one of another class. */
-export const canContain = (holder: string, name: string): boolean =>
-  isSubclassOf(holder, name) || [...reachableClassNames(holder)].some((one) => isSubclassOf(one, name))
+export const canContain = (container: string, name: string): boolean =>
+  isSubclassOf(container, name) || [...reachableClassNames(container)].some((one) => isSubclassOf(one, name))

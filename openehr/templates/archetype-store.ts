@@ -55,11 +55,11 @@ export class ArchetypeStore {
   }
 
   /**
-   * @param again whether an earlier attempt of the same request may have stored it
+   * @param isRetry whether an earlier attempt of the same request may have stored it
    * @throws MalformedRequest, InvalidInput, RuleViolated for an invalid archetype; Conflict when its ADL is
    * already stored
    */
-  async add(caller: Caller, bytes: Uint8Array, again: boolean): Promise<Archetype> {
+  async add(caller: Caller, bytes: Uint8Array, isRetry: boolean): Promise<Archetype> {
     const { id, concept, rmType } = readAdl(bytes)
     const adl = await gzipToBase64(bytes)
     try {
@@ -71,7 +71,7 @@ export class ArchetypeStore {
     } catch (error) {
       const taken =
         isDuplicateKeyError(error) || (error instanceof ServiceError && error.error === 'Conflict')
-      if (!taken || !again) throw error
+      if (!taken || !isRetry) throw error
     }
     return this.#find(caller, id)
   }

@@ -59,7 +59,7 @@ function archetypeDetailsViolations(
 ): Violation[] {
   if (!isRoot || value.archetype_node_id === undefined) return []
   const details = value.archetype_details as RmObject | undefined
-  const told = details && (details.archetype_id as RmObject | undefined)?.value
+  const archetypeId = details && (details.archetype_id as RmObject | undefined)?.value
   const faults: Violation[] = []
   if (value.archetype_node_id !== archetype.id)
     faults.push({
@@ -67,7 +67,7 @@ function archetypeDetailsViolations(
       code: 'archetype',
       message: `must be ${archetype.id}`,
     })
-  if (told !== undefined && told !== archetype.id)
+  if (archetypeId !== undefined && archetypeId !== archetype.id)
     faults.push({
       path: joinPath(path, 'archetype_details.archetype_id.value'),
       code: 'archetype',

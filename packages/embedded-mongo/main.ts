@@ -110,7 +110,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   if (process.send) watchParent()
   if (process.send && !process.connected) return stop()
   const uri = `mongodb://127.0.0.1:${bound}`
-  directory.announce(uri)
+  directory.publishAddress(uri)
   process.send?.({ ready: true, uri })
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
 }

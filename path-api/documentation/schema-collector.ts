@@ -36,10 +36,10 @@ export class SchemaCollector {
 function toPortableSchema(schema: Json): Json {
   const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(schema)
   const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
-  const told = known ? description : `${description}; ${inWords}`
+  const fullDescription = known ? description : `${description}; ${inWords}`
   return {
     ...rest,
-    ...(told === undefined ? {} : { description: told }),
+    ...(fullDescription === undefined ? {} : { description: fullDescription }),
     ...(known && pattern !== undefined ? { pattern } : {}),
     ...(required === undefined ? {} : { required }),
     ...(properties === undefined ? {} : { properties: withoutDefaults(properties as Json, required) }),
@@ -64,11 +64,12 @@ function withoutDefaults(properties: Json, required: unknown): Json {
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
   return Object.fromEntries(
     Object.entries(properties).map(([name, property]) => {
-      const { default: usual, ...rest } = (property ?? {}) as Json
-      if (usual === undefined || isRequired(name) || typeof property !== 'object') return [name, property]
+      const { default: defaultValue, ...rest } = (property ?? {}) as Json
+      if (defaultValue === undefined || isRequired(name) || typeof property !== 'object')
+        return [name, property]
       return [
         name,
-        { ...rest, description: `${rest.description ?? name}. Default: ${JSON.stringify(usual)}` },
+        { ...rest, description: `${rest.description ?? name}. Default: ${JSON.stringify(defaultValue)}` },
       ]
     }),
   )

@@ -53,7 +53,7 @@ export interface IdempotentRequest {
   content: Buffer
 }
 
-type IdempotentWork = (attempt: IdGenerators & Pick<Context, 'again'>) => Promise<RenderedResponse>
+type IdempotentWork = (attempt: IdGenerators & Pick<Context, 'isRetry'>) => Promise<RenderedResponse>
 
 /**
  * Runs a POST once per Idempotency-Key and replays its first response for 24 hours. Without a key it just
@@ -68,7 +68,7 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
   const claims = db.collection<IdempotencyClaim>('idempotency_keys')
   await syncIndexes(claims, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   return async (same, work) => {
-    if (same === undefined) return work({ newId, newUuid, again: false })
+    if (same === undefined) return work({ newId, newUuid, isRetry: false })
     const secrets = deriveSecrets(same)
     const now = Date.now()
     const fresh = { leaseUntil: new Date(now + LEASE_MS), expiresAt: new Date(now + RETENTION_MS) }
@@ -76,7 +76,7 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
     try {
       const claimed = await claimKey(claims, secrets, fresh)
       if ('answer' in claimed) return decryptResponse(claimed.answer.buffer, secrets.encryption)
-      const rendered = await work({ ...createSeededIdGenerators(secrets.seed), again: claimed.again })
+      const rendered = await work({ ...createSeededIdGenerators(secrets.seed), isRetry: claimed.isRetry })
       if (isFinalResponse(rendered))
         await claims.updateOne(mine, {
           $set: { answer: encryptResponse(rendered, secrets.encryption) as unknown as Binary },
@@ -137,11 +137,11 @@ async function claimKey(
   claims: Collection<IdempotencyClaim>,
   { id, fingerprint }: DerivedSecrets,
   fresh: Pick<IdempotencyClaim, 'leaseUntil' | 'expiresAt'>,
-): Promise<{ answer: Binary } | { again: boolean }> {
+): Promise<{ answer: Binary } | { isRetry: boolean }> {
   const now = Date.now()
   try {
     await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
-    return { again: false }
+    return { isRetry: false }
   } catch (error) {
     if (!isDuplicateKeyError(error)) throw error
   }
@@ -167,10 +167,10 @@ async function takeOverClaim(
   claims: Collection<IdempotencyClaim>,
   { _id, leaseUntil }: IdempotencyClaim,
   fresh: Omit<IdempotencyClaim, '_id' | 'answer'>,
-): Promise<{ again: true }> {
+): Promise<{ isRetry: true }> {
   const taken = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
   if (taken.modifiedCount === 0) throw keyInUseError(1)
-  return { again: true }
+  return { isRetry: true }
 }
 
 const keyInUseError = (retryAfter: number) => new ServiceError('IdempotencyKeyInUse', { retryAfter })

@@ -25,7 +25,7 @@ interface RequestFacts<A extends Access> {
   /** Preferred media type of the client among those of the response. */
   accepted: string
   /** Versions from `If-Match`; the store compares and sets. */
-  expected: ExpectedVersions
+  ifMatch: ExpectedVersions
   /** `Last-Event-ID`: the stream resumes after this event. */
   lastEventId: string | undefined
   /** True for `If-None-Match: *`: create only. */
@@ -41,7 +41,7 @@ interface RequestFacts<A extends Access> {
    * True if an earlier attempt under this Idempotency-Key ended without a response and may have been carried
    * out. Creations detect that by the id. Operations that would fail the second time must check it.
    */
-  again: boolean
+  isRetry: boolean
   /** True if the client has disconnected, so that nobody reads the response. */
   isAbandoned(): boolean
 }

@@ -174,14 +174,24 @@ function definePagedOperation<
   answered: TSchema,
   bodyOf: (found: FoundPage<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
-  const { item: _, handle, query, order: usual, ...about } = definition
+  const { item: _, handle, query, order: defaultOrder, ...about } = definition
   return defineOperation({
     ...(about as unknown as OperationDescription<Access> & { path: string }),
     method: 'get',
-    query: { ...query, ...parameters, ...(usual && createOrderParameter(usual)) } as typeof pagingParameters,
+    query: {
+      ...query,
+      ...parameters,
+      ...(defaultOrder && createOrderParameter(defaultOrder)),
+    } as typeof pagingParameters,
     reply: [200, answered],
     handle: async (input, context) => {
-      const { limit = 100, cursor, count = false, order = usual, ...filters } = input.query as PageRequest
+      const {
+        limit = 100,
+        cursor,
+        count = false,
+        order = defaultOrder,
+        ...filters
+      } = input.query as PageRequest
       const page = { limit, cursor, count, ...(order && { order }) }
       const own = { ...input, query: filters, page }
       const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)

@@ -94,9 +94,9 @@ interface OperationDefinition<
    * Marks a guarded operation, which invites guessing or mass mailing. It is limited by address and by
    * account. Returns the account (an e-mail address, say) if the input names one.
    */
-  guarded?(input: OperationInput<Path, P, Q, B>): string | undefined
+  guardedAccount?(input: OperationInput<Path, P, Q, B>): string | undefined
   /** Further violations of a body that does not fit its schema, so that one response lists them all. */
-  brokenBeside?(body: object, bySchema: readonly Violation[]): Violation[]
+  furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
   handle(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
 }
 
@@ -114,8 +114,8 @@ export interface Operation extends OperationDescription<Access> {
   query: TObject
   body: BodySpec | undefined
   reply: ReplySpec
-  guarded?(input: AnyInput): string | undefined
-  brokenBeside?(body: object, bySchema: readonly Violation[]): Violation[]
+  guardedAccount?(input: AnyInput): string | undefined
+  furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
   handle(input: AnyInput, context: Context): unknown
 }
 

@@ -69,7 +69,7 @@ export function defineRecordOperations(
   about: RecordOperationsOptions,
 ): Operation[] {
   const { source, parameter, descriptions = {}, without = [], extra = [], named } = about
-  const ofEhr = kind.registeredIn === 'EHR'
+  const ofEhr = kind.parentType === 'EHR'
   const represent = createRepresent(kind, path)
   const made: RecordOperationsContext = {
     kind,
@@ -89,7 +89,7 @@ export function defineRecordOperations(
       ...(descriptions[what] !== undefined && { description: descriptions[what] }),
       ...((extra.includes(what) || OPERATIONS_BEYOND_SPECIFICATION.includes(what)) && { extra: true }),
     }),
-    represent: represent,
+    represent,
     replyWithVersion: (record, location) => replyWith(represent(record), replyHeadOf(record, location)),
   }
   return (Object.keys(PLAIN_OPERATIONS) as PlainOperation[])
@@ -156,7 +156,7 @@ export const defineHistoryOperation = ({
   one,
   read,
   namesForClients,
-  represent: represented,
+  represent,
   ...about
 }: HistoryOptions): Operation =>
   defineListOperation({
@@ -166,7 +166,7 @@ export const defineHistoryOperation = ({
     handle: async ({ params, page }, context) =>
       mapPage(await read(params, page, context), ({ before, changed, announced = false, ...change }) => ({
         ...{ ...change, announced, changed: namesForClients(changed) },
-        before: before && represented(before),
+        before: before && represent(before),
       })),
   })
 
@@ -207,7 +207,7 @@ const textParameterOf = (params: object, name: string): string =>
   (params as Record<string, string>)[name] ?? ''
 
 const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) => Operation> = {
-  list: ({ kind, paths, records, about, represent: represented }) =>
+  list: ({ kind, paths, records, about, represent }) =>
     defineListOperation({
       ...about('list'),
       id: `list${pluralize(kind.name)}`,
@@ -224,10 +224,10 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
           query as RecordFilter,
           page,
         )
-        return mapPage(found, represented)
+        return mapPage(found, represent)
       },
     }),
-  add: ({ kind, paths, one, access, records, about, replyWithVersion: versioned }) =>
+  add: ({ kind, paths, one, access, records, about, replyWithVersion }) =>
     defineOperation({
       ...about('add'),
       id: `add${kind.name}`,
@@ -236,17 +236,17 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       summary: `Add ${one}`,
       access: access.write,
       body: kind.body,
-      brokenBeside: (body, bySchema) => ruleViolationsBesideSchema(kind, body, bySchema),
+      furtherViolations: (body, bySchema) => ruleViolationsBesideSchema(kind, body, bySchema),
       reply: [201, kind.resource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, context) => {
         const ehrId = textParameterOf(params, 'ehrId')
         const record = await records(context).create(context.caller, { ehrId }, body, context.newId())
         const location = `${paths.all.replace('{ehrId}', ehrId)}/${record.id}`
-        return versioned(record, location)
+        return replyWithVersion(record, location)
       },
     }),
-  get: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion: versioned }) =>
+  get: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
     defineOperation({
       ...about('get'),
       id: `get${kind.name}`,
@@ -256,9 +256,9 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       access: access.read,
       reply: [200, kind.resource, 'versioned'],
       handle: async ({ params }, context) =>
-        versioned(await records(context).get(context.caller, await keyOf(params, context))),
+        replyWithVersion(await records(context).get(context.caller, await keyOf(params, context))),
     }),
-  replace: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion: versioned }) =>
+  replace: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
     defineOperation({
       ...about('replace'),
       id: `update${kind.name}`,
@@ -267,15 +267,15 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       summary: `Replace ${one}`,
       access: access.write,
       body: kind.replacement,
-      brokenBeside: (body, bySchema) => ruleViolationsBesideSchema(kind, body, bySchema),
+      furtherViolations: (body, bySchema) => ruleViolationsBesideSchema(kind, body, bySchema),
       reply: [200, kind.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated', ...conflictErrorsOf(kind)],
       handle: async ({ params, body }, context) => {
         const { id, ...rest } = body as Representation
         const key = await keyOf(params, context)
         if (id !== undefined) requireSameId('id', String(id), key.id)
-        const { caller, expected } = context
-        return versioned(await records(context).replace(caller, key, rest, { expected }))
+        const { caller, ifMatch } = context
+        return replyWithVersion(await records(context).replace(caller, key, rest, { expected: ifMatch }))
       },
     }),
   delete: ({ kind, paths, one, access, records, keyOf, about }) =>
@@ -289,11 +289,11 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       reply: [204],
       errors: kind.refuseChange ? ['Conflict'] : [],
       handle: async ({ params }, context) => {
-        const { caller, expected } = context
-        await records(context).remove(caller, await keyOf(params, context), { expected })
+        const { caller, ifMatch } = context
+        await records(context).remove(caller, await keyOf(params, context), { expected: ifMatch })
       },
     }),
-  history: ({ kind, paths, one, access, records, keyOf, about, represent: represented }) =>
+  history: ({ kind, paths, one, access, records, keyOf, about, represent }) =>
     defineHistoryOperation({
       ...about('history'),
       id: `list${kind.name}Changes`,
@@ -307,9 +307,9 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
         changed
           .map((name) => pathNameOf(kind.fields, name))
           .filter((name) => name in kind.resource.properties),
-      represent: represented,
+      represent,
     }),
-  restore: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion: versioned }) =>
+  restore: ({ kind, paths, one, access, records, keyOf, about, replyWithVersion }) =>
     defineRestoreOperation({
       ...about('restore'),
       id: `restore${kind.name}`,
@@ -319,27 +319,29 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       reply: kind.resource,
       errors: conflictErrorsOf(kind),
       restore: async (params, version, context) => {
-        const { caller, expected } = context
-        return versioned(
-          await records(context).restore(caller, await keyOf(params, context), version, { expected }),
+        const { caller, ifMatch } = context
+        return replyWithVersion(
+          await records(context).restore(caller, await keyOf(params, context), version, {
+            expected: ifMatch,
+          }),
         )
       },
     }),
 }
 
 /** A replacement can conflict with the natural key of another record, or with data that it depends on. */
-const conflictErrorsOf = ({ naturalKey: known, refuseChange }: ClassKind) =>
-  known || refuseChange ? (['Conflict'] as const) : []
+const conflictErrorsOf = ({ naturalKey, refuseChange }: ClassKind) =>
+  naturalKey || refuseChange ? (['Conflict'] as const) : []
 
 /** Filter parameters of the list operation. */
-export function createRangeParameters({ registeredIn, lists, fields, filters = {} }: ClassKind) {
+export function createRangeParameters({ parentType, lists, fields, filters = {} }: ClassKind) {
   const sorted = lists.ofEhr?.sort ?? 'createdAt'
   const format = fields[sorted]?.format ?? 'date-time'
   const bound = (description: string) => Type.Optional(Type.String({ format, description }))
   return {
     from: bound(`Start of the period: only records whose ${sorted} is this or later`),
     to: bound(`End of the period (exclusive): only records whose ${sorted} is earlier`),
-    ...(registeredIn !== 'EHR' && {
+    ...(parentType !== 'EHR' && {
       carePlanId: Type.Optional(idField('the care plan in which the records are registered')),
     }),
     ...Object.fromEntries(Object.entries(filters).map(([name, { schema }]) => [name, Type.Optional(schema)])),

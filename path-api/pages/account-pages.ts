@@ -79,7 +79,7 @@ export const accountPages = [
     path: '/auth/account/register/activation',
     summary: 'Submit the page for activating an account',
     body: formBody(ActivationForm),
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     handle: async ({ body: { token, lang, termsAccepted } }, context) => {
       const view = await createPageView(lang, context)
       const failed = await context.registrations
@@ -111,7 +111,7 @@ export const accountPages = [
     path: '/auth/account/password/choice',
     summary: 'Submit the page for choosing a password',
     body: formBody(PasswordForm),
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     handle: async ({ body: { token, lang, terms, newPassword, termsAccepted } }, context) => {
       const view = await createPageView(lang, context)
       const failed = await context.passwords

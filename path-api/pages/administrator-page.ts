@@ -59,7 +59,7 @@ type="hidden" name="lang" value="${language}">
     method: 'post',
     summary: 'Submit the page for creating the first administrator',
     body: formBody(FirstAdministratorForm),
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     reply: [303],
     handle: async ({ body: { token, lang = 'en', email } }, { administrators, address }) => {
       requireLoopback(address)

@@ -104,7 +104,7 @@ export const auditPages = [
     summary: 'Log in on the audit page',
     body: formBody(LoginForm),
     access: 'public',
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     reply: [303],
     handle: async ({ body: { email, password, lang } }, { logins, userAgent, pathPrefix }) => {
       const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)

@@ -22,7 +22,7 @@ import { authenticateRequest, type TokenPolicy } from './token.ts'
 export interface HandlerDependencies {
   services: Services
   tokens: TokenPolicy
-  spend: RateLimiter
+  consume: RateLimiter
   once: RunOnce
   /** Supervise the handlers in tests and development, see handler-supervision.ts. */
   checking: boolean
@@ -45,15 +45,15 @@ export type HandleRequest = (
 /** Creates the request handler of an operation: authenticate, read the input, check access, run, respond. */
 export function createRequestHandler(operation: Operation, frame: HandlerDependencies): HandleRequest {
   const read = createInputReader(operation)
-  const { services, tokens, once, spend, checking } = frame
+  const { services, tokens, once, consume, checking } = frame
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
   return async (exchange, params) => {
     const { request, response } = exchange
     requireAcceptable(request, operation)
     const principal = await authenticate(request, operation, tokens)
-    if (principal) await spend('account', principal.mvUid, response)
+    if (principal) await consume('account', principal.mvUid, response)
     const input = await read(request, response, params)
-    await limitGuardedAttempts(operation, input, exchange, spend)
+    await limitGuardedAttempts(operation, input, exchange, consume)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
     const reached = new Set<string>()
@@ -128,13 +128,14 @@ async function limitGuardedAttempts(
   operation: Operation,
   input: RequestInput,
   exchange: RequestContext,
-  spend: RateLimiter,
+  consume: RateLimiter,
 ): Promise<void> {
-  if (operation.guarded === undefined) return
-  const account = operation.guarded(input)
+  if (operation.guardedAccount === undefined) return
+  const account = operation.guardedAccount(input)
   const { request, response } = exchange
-  await spend('guardedAddress', `${operation.id} ${addressKey(request.ip ?? '')}`, response)
-  if (account !== undefined) await spend('guardedAccount', `${operation.id} ${hashedKey(account)}`, response)
+  await consume('guardedAddress', `${operation.id} ${addressKey(request.ip ?? '')}`, response)
+  if (account !== undefined)
+    await consume('guardedAccount', `${operation.id} ${hashedKey(account)}`, response)
 }
 
 /** @throws PreconditionRequired */
@@ -143,8 +144,8 @@ function readRequestFacts(
   operation: Operation,
   params: Record<string, string>,
 ) {
-  const expected = parseIfMatch(request.headers['if-match'], Object.values(params))
-  if (operation.ifMatch === 'required' && expected === undefined)
+  const ifMatch = parseIfMatch(request.headers['if-match'], Object.values(params))
+  if (operation.ifMatch === 'required' && ifMatch === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly = operation.creates === true && isCreateOnly(request.headers['if-none-match'])
@@ -153,7 +154,7 @@ function readRequestFacts(
   const isAbandoned = () => response.closed
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
   const client = { address: request.ip ?? '', userAgent, accepted, language }
-  return { requestId, ...client, expected, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
+  return { requestId, ...client, ifMatch, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
 }
 
 /** @throws MalformedRequest when the value cannot be an event id */

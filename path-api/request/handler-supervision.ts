@@ -39,11 +39,11 @@ async function callHandler(operation: Operation, ...about: Parameters<OperationH
 }
 
 function trackIfMatchUse(context: Context): () => boolean {
-  const { expected } = context
+  const { ifMatch } = context
   let looked = false
   const get = () => {
     looked = true
-    return expected
+    return ifMatch
   }
   Object.defineProperty(context, 'expected', { get, enumerable: true })
   return () => looked

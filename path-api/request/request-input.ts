@@ -28,10 +28,10 @@ type InputReader = (
  * violations at once.
  */
 export function createInputReader(operation: Operation): InputReader {
-  const { params, query, body, limits, brokenBeside } = operation
+  const { params, query, body, limits, furtherViolations } = operation
   const checkParams = createValidator(params)
   const checkQuery = createQueryCheck(operation)
-  const checkBody = createBodyCheck(body, brokenBeside)
+  const checkBody = createBodyCheck(body, furtherViolations)
   const readBytes = body === undefined ? undefined : createBodyReader(limits.bytes)
   return async (request, response, values) => {
     if (body !== undefined) requireMediaType(request, body)
@@ -96,15 +96,15 @@ function findReversedRange({ from, to }: Record<string, unknown>): Violation[] {
 
 function createBodyCheck(
   body: Operation['body'],
-  brokenBeside: Operation['brokenBeside'],
+  furtherViolations: Operation['furtherViolations'],
 ): Validator | undefined {
   if (body === undefined || body instanceof RawBody) return undefined
   const check = createValidator(body instanceof FormBody ? body.schema : body)
-  if (brokenBeside === undefined) return check
+  if (furtherViolations === undefined) return check
   return (value) => {
     const found = check(value)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return found.length > 0 && isObject ? [...found, ...brokenBeside(value, found)] : found
+    return found.length > 0 && isObject ? [...found, ...furtherViolations(value, found)] : found
   }
 }
 

@@ -88,7 +88,7 @@ export class AccountDeletion {
     mvUid: string,
     refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
-    const { database, sessions, emailChanges, cleanups: belongings, clock } = this.#parts
+    const { database, sessions, emailChanges, cleanups, clock } = this.#parts
     const { db } = database
     await runTransaction(database, async (session) => {
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
@@ -98,7 +98,7 @@ export class AccountDeletion {
       await removeUserFromRoles(database, session, mvUid)
       await identityLinksOf(db).deleteMany({ mvUid }, { session })
       await emailChanges.cancel(mvUid, session)
-      for (const remove of belongings) await remove(session, mvUid)
+      for (const remove of cleanups) await remove(session, mvUid)
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
       const by = { caller, at: clock() }
       await recordAccountChange(db, session, by, { action: 'delete', user, before: null, changed: [] })

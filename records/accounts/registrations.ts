@@ -114,8 +114,8 @@ export class Registrations {
    */
   async #requireFree(username: string | undefined): Promise<void> {
     if (username === undefined || username.includes('@')) return
-    const holder = await usersOf(this.#parts.database.db).findOne({ username })
-    if (holder && accountStateOf(holder) !== 'ACTIVATION_PENDING')
+    const user = await usersOf(this.#parts.database.db).findOne({ username })
+    if (user && accountStateOf(user) !== 'ACTIVATION_PENDING')
       throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
   }
 

@@ -37,17 +37,17 @@ export async function startPlanClosing(
 /** Closes the open goals and tasks of a closed plan; leaves alone those that a user has closed meanwhile. */
 export const createPlanClosingJob =
   (records: StoreContext, of: PlanStores): JobHandler =>
-  async ({ id, by, details }, { unfilteredDb: db, runStep: one, runLastStep: last }) => {
+  async ({ id, by, details }, { unfilteredDb: db, runStep, runLastStep }) => {
     const caller = { ...by, roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
     for (const members of [of.goals, of.tasks])
       for await (const ids of iterateIdBatches(db, members.kind.collection, openFilter(id)))
-        await one(async (tx) => {
+        await runStep(async (tx) => {
           const still = { _id: { $in: ids }, status: 'ACTIVE' }
           const documents = documentCollection(records, members.kind.collection)
           const open = await documents.find(still, { session: tx.session, projection: { _id: 1 } }).toArray()
           const closing = open.map(({ _id }) => _id)
           await members.closeOpen(caller, closing, status, tx)
         })
-    await last()
+    await runLastStep()
   }

@@ -126,8 +126,8 @@ export class Graphs {
         }),
       ),
     )
-    const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    return { axes: buildAxes([...this.#kinds, ...types], told), series: told, annotations }
+    const shownSeries = measures === undefined ? series.filter(({ total }) => total > 0) : series
+    return { axes: buildAxes([...this.#kinds, ...types], shownSeries), series: shownSeries, annotations }
   }
 
   /** The thresholds of these plans, most recently changed first. */
@@ -248,9 +248,9 @@ function calculateStats({
 }
 
 /** The axes of the returned series; each covers all series on it. */
-function buildAxes(kinds: readonly GraphSource[], told: readonly GraphSeries[]): GraphAxis[] {
-  return [...new Set(told.map(({ axis }) => axis))].map((id) => {
-    const those = told.filter(({ axis }) => axis === id)
+function buildAxes(kinds: readonly GraphSource[], series: readonly GraphSeries[]): GraphAxis[] {
+  return [...new Set(series.map(({ axis }) => axis))].map((id) => {
+    const those = series.filter(({ axis }) => axis === id)
     const { unit, unitLabel, measure } = those[0] as GraphSeries
     const kind = kinds.find(({ path }) => path === measure)
     const stats = those.flatMap((one) => one.stats ?? [])

@@ -93,9 +93,13 @@ export class Timelines {
   readonly #parentChecks: Pick<ParentChecks, 'requireEhr'>
   readonly #kinds: readonly TimelineKind[]
 
-  constructor(records: StoreContext, holders: Pick<ParentChecks, 'requireEhr'>, kinds: readonly ClassKind[]) {
+  constructor(
+    records: StoreContext,
+    parentChecks: Pick<ParentChecks, 'requireEhr'>,
+    kinds: readonly ClassKind[],
+  ) {
     this.#records = records
-    this.#parentChecks = holders
+    this.#parentChecks = parentChecks
     this.#kinds = kinds.filter(hasTimelineLine).map((kind) => ({
       kind,
       format: createParseFormat(kind.schema) as ParseFormat<FieldValues>,
@@ -119,13 +123,13 @@ export class Timelines {
     const ofEhr = { ehrId }
     const streams = this.#kinds.flatMap((source) => streamsOf(source, query))
     const collections = [...new Set(streams.map(({ source }) => source.kind.collection))]
-    const [holding, inPlans = [ofEhr]] = await Promise.all([
+    const [nonempty, inPlans = [ofEhr]] = await Promise.all([
       findNonemptyCollections(this.#records, ehrId, collections),
       this.#planScopes(caller, ehrId),
     ])
-    const held = streams.filter(({ source }) => holding.has(source.kind.collection))
+    const nonemptyStreams = streams.filter(({ source }) => nonempty.has(source.kind.collection))
     const parts = await Promise.all(
-      held.flatMap((stream) =>
+      nonemptyStreams.flatMap((stream) =>
         (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) => {
           const readable = { ...place, ...permissionFilter('_rperm', caller) }
           return readStream(stream, readable, { direction, after, limit: limit + 1 })
@@ -165,7 +169,7 @@ export class Timelines {
 
 /** Whether an index lists the records of a stream plan by plan, in the timeline's order. */
 const isOfPlans = ({ source: { kind, format }, key }: TimelineStream): boolean =>
-  kind.registeredIn === 'plan' &&
+  kind.parentType === 'plan' &&
   Object.values(kind.lists).some(
     ({ by, sort }) => by.join() === 'carePlanId' && format.field(sort as string).key === key,
   )
@@ -208,11 +212,11 @@ function compareMatches(
 
 function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): TimelineStream[] {
   const { kind, format } = source
-  const { start, parts = [], overlapFilters: reaching } = kind.timeline
+  const { start, parts = [], overlapFilters } = kind.timeline
   const wanted = kinds ?? timelineKindsOf(kind.timeline)
   if (!timelineKindsOf(kind.timeline).some((one) => wanted.includes(one))) return []
   const ofParts = partFilter(kind.timeline, wanted)
-  const overlapping = reaching?.(from).map((where) => toMongoFilter(format, where as never)) ?? [
+  const overlapping = overlapFilters?.(from).map((where) => toMongoFilter(format, where as never)) ?? [
     overlapFilter(source, from && new Date(from)),
   ]
   return start.flatMap((name, i) => {

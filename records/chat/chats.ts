@@ -111,7 +111,7 @@ export class Chats {
           const { permissions } = await this.#subject(caller, place)
           const write = [...new Set([...permissions.write, caller.userId])]
           const at = this.records.clock().toISOString()
-          const told = {
+          const topic = {
             ...parentFieldsOf(subject),
             title,
             createdBy: caller.userId,
@@ -120,7 +120,7 @@ export class Chats {
           }
           const made = await this.#topics.create(
             caller,
-            told as never,
+            topic as never,
             { read: permissions.read, write },
             { tx, id: topicId },
           )

@@ -81,8 +81,8 @@ export class Reminders {
     now: Date,
     session: ClientSession,
   ): Promise<boolean> {
-    const told = mailedAt && new Date(mailedAt.getTime() - REMINDER_DELAY_MS)
-    const since = told && told > readTo ? told : readTo
+    const mailedUntil = mailedAt && new Date(mailedAt.getTime() - REMINDER_DELAY_MS)
+    const since = mailedUntil && mailedUntil > readTo ? mailedUntil : readTo
     const period = { $gt: since, $lte: new Date(now.getTime() - REMINDER_DELAY_MS) }
     const others = { topicId, _created_at: period, createdBy: { $ne: userId }, deleted: { $ne: true } }
     return (

@@ -36,7 +36,7 @@ export const Composition = {
   collection: 'openehr.compositions',
   schema: compositionSchema,
   ehr: 'ehrId',
-  registeredIn: 'either',
+  parentType: 'either',
   words: { en: 'compositions', nl: 'composities' },
   lists: {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },

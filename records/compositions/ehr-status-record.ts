@@ -13,7 +13,7 @@ export const EhrStatus = {
   collection: 'openehr.ehr_statuses',
   schema: ehrStatusSchema,
   ehr: 'ehrId',
-  registeredIn: 'EHR',
+  parentType: 'EHR',
   words: { en: 'status', nl: 'status' },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   indexes: [{ key: { isQueryable: 1 }, partialFilterExpression: { isQueryable: false } }],

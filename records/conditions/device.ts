@@ -5,11 +5,11 @@ import { blankViolations } from './field-violations.ts'
 
 /** The name identifies a device only without serial number and UDI: there may be two thermometers. */
 function deviceNaturalKeys({ name, ...labels }: Values): string[] {
-  const told = (['serial', 'udi'] as const).flatMap((field) => {
+  const labelKeys = (['serial', 'udi'] as const).flatMap((field) => {
     const label = labels[field]
     return label === undefined ? [] : [`${field} ${normalizeText(String(label))}`]
   })
-  return told.length > 0 ? told : [`name ${normalizeText(String(name))}`]
+  return labelKeys.length > 0 ? labelKeys : [`name ${normalizeText(String(name))}`]
 }
 
 export const Device = defineKind(forms, {

@@ -23,10 +23,10 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
   readonly #records: StoreContext
   readonly #parentChecks: ParentChecks
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, holders: ParentChecks) {
-    super(records, kind, holders)
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, parentChecks: ParentChecks) {
+    super(records, kind, parentChecks)
     this.#records = records
-    this.#parentChecks = holders
+    this.#parentChecks = parentChecks
   }
 
   /** The key of the record with these natural keys; if there is none, an empty id, which no record has. */

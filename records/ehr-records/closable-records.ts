@@ -20,10 +20,12 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     { status = 'COMPLETED', outcome, achievementDate }: ClosingRequest,
     options: WriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
-    const told = Object.entries({ outcome, achievementDate }).filter(([, value]) => value !== undefined)
+    const closingFields = Object.entries({ outcome, achievementDate }).filter(
+      ([, value]) => value !== undefined,
+    )
     const close = (now: SavedRecord<Static<S>>) => {
       if (closableStatusOf(now) !== 'ACTIVE') requireNoViolations([alreadyClosedViolation])
-      return { ...(now as object), ...Object.fromEntries(told), status }
+      return { ...(now as object), ...Object.fromEntries(closingFields), status }
     }
     return this.change(caller, key, close, options)
   }
@@ -56,11 +58,11 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
 
 /** Closes a record, unless an earlier attempt of the same request has closed it. */
 export async function closeOrFindClosed<T>(
-  { isRetry: again }: WriteOptions,
+  { isRetry }: WriteOptions,
   { status = 'COMPLETED' }: ClosingRequest,
   find: () => Promise<T>,
   close: () => Promise<T>,
 ): Promise<T> {
-  const found = again ? await find() : undefined
+  const found = isRetry ? await find() : undefined
   return found && closableStatusOf(found) === status ? found : close()
 }

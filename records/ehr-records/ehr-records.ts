@@ -98,9 +98,9 @@ export class EhrRecords<S extends TObject, L extends string> {
   readonly #records: StoreContext
   readonly #parentChecks: ParentChecks
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, holders: ParentChecks) {
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, parentChecks: ParentChecks) {
     this.#records = records
-    this.#parentChecks = holders
+    this.#parentChecks = parentChecks
     this.kind = kind
     this.store = new Store(records, kind)
   }

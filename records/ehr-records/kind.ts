@@ -70,7 +70,7 @@ interface NaturalKey {
 export interface Kind extends Resource<TObject, string> {
   /** Its plural within a sentence, for people: `{ en: 'care plans', nl: 'zorgplannen' }`. */
   words: Record<InterfaceLanguage, string>
-  registeredIn: ParentType
+  parentType: ParentType
 }
 
 /** A kind that both API families have; the class has the kind's name. */
@@ -123,7 +123,7 @@ interface KindOptions<S extends TObject, L extends KindLists<S>> {
   rules?: Rules
   rulesFor?: ClassKind['rulesFor']
   quota?: ClassKind['quota']
-  companion?: RecordDerivation
+  recordDerivation?: RecordDerivation
   readOnly?: true
   /** All lists; each has an index of its own. */
   lists: L
@@ -151,17 +151,17 @@ export function defineKind<F extends AnyForms, const L extends KindLists<F['reco
   forms: F,
   options: KindOptions<F['record'], L>,
 ) {
-  const { rules = NO_RULES, permissions = ehrPermissions, naturalKey: known, timeline, lists } = options
+  const { rules = NO_RULES, permissions = ehrPermissions, naturalKey, timeline, lists } = options
   const indexes = [...(options.indexes ?? []), ...timelineIndexes(timeline, Object.values(lists))]
   return {
     ...forms,
     ...options,
     collection: forms.name,
     schema: forms.record as F['record'],
-    ehr: (forms.registeredIn === 'none' ? 'id' : 'ehrId') as 'ehrId',
+    ehr: (forms.parentType === 'none' ? 'id' : 'ehrId') as 'ehrId',
     checks: { create: createValidator(forms.create), update: createValidator(forms.update) },
-    rules: known ? withNaturalKey(rules, known) : rules,
-    indexes: [...indexes, ...(known ? [NATURAL_KEY_INDEX] : []), ...readableIndexes(forms, options)],
+    rules: naturalKey ? withNaturalKey(rules, naturalKey) : rules,
+    indexes: [...indexes, ...(naturalKey ? [NATURAL_KEY_INDEX] : []), ...readableIndexes(forms, options)],
     permissions,
   }
 }
@@ -177,11 +177,15 @@ const META_FIELD_KEYS: Readonly<Record<string, string>> = {
  */
 function readableIndexes(
   { fields }: AnyForms,
-  { lists, searchableFields: foundBy = [] }: KindOptions<TObject, KindLists<TObject>>,
+  { lists, searchableFields = [] }: KindOptions<TObject, KindLists<TObject>>,
 ): IndexDescription[] {
   const hidden = markedFieldNames(fields, 'internal')
   const sorts = Object.values(lists).map(({ sort }) => sort as string)
-  const wanted = new Set([...sorts.filter((sort) => !hidden.includes(sort)), ...foundBy, 'createdAt'])
+  const wanted = new Set([
+    ...sorts.filter((sort) => !hidden.includes(sort)),
+    ...searchableFields,
+    'createdAt',
+  ])
   return [...wanted].map((field) => ({
     name: `readable_${field}`,
     key: new Map<string, 1 | -1>([

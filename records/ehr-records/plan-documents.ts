@@ -26,7 +26,7 @@ export const definePlanDocument = (collection: string, words: Kind['words']) =>
     schema: planDocumentSchema,
     words,
     ehr: 'ehrId',
-    registeredIn: 'plan',
+    parentType: 'plan',
     lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
     indexes: [{ key: { ehrId: 1 } }],
   }) as const
@@ -46,11 +46,11 @@ export class PlanDocuments<T extends object> {
 
   constructor(
     records: StoreContext,
-    holders: Pick<ParentChecks, 'requirePlan'>,
+    parentChecks: Pick<ParentChecks, 'requirePlan'>,
     kind: ReturnType<typeof definePlanDocument>,
   ) {
     this.#records = records
-    this.#parentChecks = holders
+    this.#parentChecks = parentChecks
     this.#kind = kind
     this.#store = new Store(records, kind)
   }

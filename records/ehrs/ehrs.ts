@@ -182,14 +182,14 @@ export class Ehrs {
 
   /**
    * Restores an EHR that was deleted less than 30 days ago.
-   * @param again an earlier attempt of the same request may have restored it
+   * @param isRetry an earlier attempt of the same request may have restored it
    * @throws NotFound
    */
-  async restore(caller: Caller, id: string, again: boolean): Promise<StoredEhr> {
+  async restore(caller: Caller, id: string, isRetry: boolean): Promise<StoredEhr> {
     const by = asUnrestricted(caller)
     const restored = runStoreTransaction(this.#records, (tx) => restoreDeletedEhr(this.#records, tx, by, id))
     await restored.catch((error) => {
-      if (!(again && error instanceof ServiceError)) throw error
+      if (!(isRetry && error instanceof ServiceError)) throw error
     })
     await waitForJob(this.#records, { field: 'ehrId', id })
     return this.get(by, id)

@@ -33,13 +33,13 @@ export async function listOwnFirst<R>(
   listOthers: (page: PageRequest) => Promise<Page<R>>,
 ): Promise<Page<R>> {
   const isFirst = page.cursor === undefined
-  const { items: first } = isFirst || page.count ? await own() : { items: [] }
-  const room = isFirst ? limit - first.length : limit
+  const { items: ownItems } = isFirst || page.count ? await own() : { items: [] }
+  const room = isFirst ? limit - ownItems.length : limit
   // At least 1, to find out whether a next page exists.
   const { items, next, total } = await listOthers({ ...page, limit: Math.max(room, 1) })
   return {
-    items: [...(isFirst ? first : []), ...(room > 0 ? items : [])],
+    items: [...(isFirst ? ownItems : []), ...(room > 0 ? items : [])],
     next: room > 0 ? next : items.length > 0 ? CURSOR_BEFORE_NEWEST : null,
-    ...(total === undefined ? {} : { total: total + first.length }),
+    ...(total === undefined ? {} : { total: total + ownItems.length }),
   }
 }

@@ -51,11 +51,13 @@ const ALERT_FIELDS = ['type', 'title', 'start', 'severity', 'data']
 /** These fields of an alert change only with its measurement. */
 export function alertChangeViolations(_caller: Caller, now: Values, next: Values): Violation[] {
   if (now.type !== ALERT_TYPE) return []
-  const told = (event: Values, name: string) => {
+  const comparableValue = (event: Values, name: string) => {
     const value = event[name] ?? null
     return name === 'start' && typeof value === 'string' ? Date.parse(value) : value
   }
-  return ALERT_FIELDS.filter((name) => !isDeepStrictEqual(told(now, name), told(next, name))).map((path) => ({
+  return ALERT_FIELDS.filter(
+    (name) => !isDeepStrictEqual(comparableValue(now, name), comparableValue(next, name)),
+  ).map((path) => ({
     ...{ path, code: 'reserved' },
     message: 'cannot be changed in an alert because it follows from the measurement',
   }))

@@ -152,8 +152,8 @@ export const isMeasurementKind = (kind: ClassKind): kind is MeasurementKind => '
 const measurementForms = defineForms as unknown as (about: object) => MeasurementForms
 
 /** Defines a kind of measurement: registered in a care plan and sorted by the time of measuring. */
-export function defineMeasurement(told: MeasurementDefinition) {
-  const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = told
+export function defineMeasurement(measurement: MeasurementDefinition) {
+  const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = measurement
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfQuantities(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
@@ -188,8 +188,8 @@ export function defineMeasurement(told: MeasurementDefinition) {
     },
   )
   const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
-  const companion = deriveAlerts(() => ({ path, thresholded, describe: says, exactValues: exact }))
-  const ofKind = { path, specified, series, thresholded, companion, quantities, omh }
+  const recordDerivation = deriveAlerts(() => ({ path, thresholded, describe: says, exactValues: exact }))
+  const ofKind = { path, specified, series, thresholded, recordDerivation, quantities, omh }
   return { ...measured, ...ofKind, refuseChange: refuseChangeOfMember }
 }
 
@@ -201,7 +201,7 @@ function formsOfMeasurement(
 ) {
   const made = measurementForms({
     ...about,
-    registeredIn: 'plan',
+    parentType: 'plan',
     namesPlan: true,
     ehrFollows: true,
     example: 'm4RtYu78Io',
@@ -238,16 +238,16 @@ function exactValuesOf(
   {
     series,
     quantities,
-    unroundedValues: unrounded,
+    unroundedValues,
   }: Required<Pick<MeasurementDefinition, 'series' | 'quantities'>> &
     Pick<MeasurementDefinition, 'unroundedValues'>,
   record: Values,
 ): Record<string, number> {
-  const told = unrounded?.(record)
+  const exact = unroundedValues?.(record)
   const values = Object.entries(series).flatMap(([name, one]) => {
     const quantity = quantities[name]
     const converted = quantity && toOwnUnit(quantity, record[name], record[`${name}Unit`])
-    const value = told?.[name] ?? converted ?? seriesValueOf(one, record)
+    const value = exact?.[name] ?? converted ?? seriesValueOf(one, record)
     return value === undefined ? [] : [[name, value]]
   })
   return Object.fromEntries(values)
@@ -278,13 +278,13 @@ function createDescriber({
       const value = seriesValueOf(one, record)
       return value === undefined ? [] : [{ name, value, unit: one.unit }]
     })
-    const told = units.flatMap((unit) => {
+    const valueTexts = units.flatMap((unit) => {
       const numbers = values.flatMap((one) => (one.unit === unit ? roundTo(one.value, 2) : []))
       return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
     })
     const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
     const severity = findUsualBand(thresholded, summary === undefined ? values : meaning)?.severity
-    return { content: [title, ...told].join(' '), summary: meaning, severity, code, values }
+    return { content: [title, ...valueTexts].join(' '), summary: meaning, severity, code, values }
   }
 }
 
@@ -294,15 +294,15 @@ function createDescriber({
  */
 function findUsualBand(
   thresholded: ThresholdTarget,
-  told: TimelineContent['values'] | string,
+  valuesOrCode: TimelineContent['values'] | string,
 ): Band | undefined {
   const [usual] = Object.values(thresholded.presets)
   if (!usual) return undefined
-  if (typeof told === 'string') return usual.bands.find(({ code }) => code === told)
+  if (typeof valuesOrCode === 'string') return usual.bands.find(({ code }) => code === valuesOrCode)
   return findBand(
     usual,
     thresholded.names,
-    Object.fromEntries((told ?? []).map(({ name, value }) => [name, value])),
+    Object.fromEntries((valuesOrCode ?? []).map(({ name, value }) => [name, value])),
   )
 }
 

@@ -58,7 +58,7 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
    * records. `others` names the previous record, for the ETag.
    */
   async #withChanges<R extends object>(caller: Caller, page: readonly R[]): Promise<R[]> {
-    const { describeChange: told } = this.#comparison
+    const { describeChange } = this.#comparison
     const newestFirst = (page as readonly Values[]).toSorted((a, b) => compareTimes(b.timestamp, a.timestamp))
     const places = new Map(newestFirst.map((record, i) => [record, i]))
     return Promise.all(
@@ -67,7 +67,7 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
         if (!this.#isComparable(now)) return record
         const older = newestFirst.slice((places.get(now) ?? 0) + 1)
         const former = older.find((one) => this.#isFormer(now, one)) ?? (await this.#findFormer(caller, now))
-        return former ? { ...record, ...told(now, former), others: [former] } : record
+        return former ? { ...record, ...describeChange(now, former), others: [former] } : record
       }),
     )
   }
@@ -82,10 +82,10 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
   }
 
   async #findFormer(caller: Caller, now: Values): Promise<Values | undefined> {
-    const { sameFields: alike, comparedField: of } = this.#comparison
+    const { sameFields, comparedField } = this.#comparison
     const where = {
-      ...Object.fromEntries(alike.map((name) => [name, now[name]])),
-      [of]: { not: null },
+      ...Object.fromEntries(sameFields.map((name) => [name, now[name]])),
+      [comparedField]: { not: null },
       timestamp: { to: now.timestamp },
     }
     const query = { where, limit: 1 } as PageQuery<never>

@@ -64,7 +64,9 @@ export const defineOmhBody = (
   parse(body) {
     const { date_time, time_interval } = asObject(body.effective_time_frame)
     const timestamp = date_time ?? asObject(time_interval).start_date_time
-    const values = Object.entries(members).map(([member, { parse: read }]) => read(body[member]))
+    const values = Object.entries(members).map(([member, { parse: parseMember }]) =>
+      parseMember(body[member]),
+    )
     return Object.assign({ timestamp }, ...values)
   },
 })
@@ -76,7 +78,7 @@ const SOURCE_NAME = 'health-record-service'
 
 /** A record as a data point; undefined if its schema cannot express the record. */
 export function toDataPoint(
-  { schema, modality: usual, body }: OmhBody,
+  { schema, modality: defaultModality, body }: OmhBody,
   collection: string,
   record: SavedRecord<Values & { ehrId: string }>,
 ): DataPoint | undefined {
@@ -84,7 +86,7 @@ export function toDataPoint(
   if (!said) return undefined
   const { id, version, ehrId, createdAt, updatedAt } = record
   const uuid = uuidFromText(`${ehrId}/${collection}/${id}`)
-  const modality = (record.source as OmhBody['modality']) ?? usual
+  const modality = (record.source as OmhBody['modality']) ?? defaultModality
   const how = modality && { modality }
   const provenance = {
     source_name: SOURCE_NAME,

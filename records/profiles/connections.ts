@@ -104,9 +104,9 @@ export class Connections {
     return this.store.update(caller, { id: ownedRecordId(mvUid, other) }, connected, { tx })
   }
 
-  async #setRole({ session }: Transaction, mvUid: string, other: string, held: boolean): Promise<void> {
+  async #setRole({ session }: Transaction, mvUid: string, other: string, isMember: boolean): Promise<void> {
     for (const userId of [mvUid, other])
-      await setRole(this.#records, session, userId, networkRole(mvUid, other), held)
+      await setRole(this.#records, session, userId, networkRole(mvUid, other), isMember)
   }
 
   /** Locks in the order of the ids, so that two transactions cannot wait for each other. */

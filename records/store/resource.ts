@@ -18,7 +18,7 @@ export interface Resource<S extends TObject, L extends string> {
   /** Further indexes, by the names of the stored fields. A violation of a unique one becomes a Conflict. */
   indexes?: readonly IndexDescription[]
   /** Derives records of other collections. */
-  companion?: RecordDerivation | undefined
+  recordDerivation?: RecordDerivation | undefined
   /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
   refuseChange?: ((record: SavedRecord<Static<S>>) => void) | undefined
 }

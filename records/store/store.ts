@@ -89,7 +89,7 @@ export class Store<S extends TObject, L extends string> {
     this.#format = createParseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
     this.#decider = new WriteDecider(resource, this.#format, records.clock)
-    this.#writer = new BatchWriter(records, this.#documents, resource.companion)
+    this.#writer = new BatchWriter(records, this.#documents, resource.recordDerivation)
   }
 
   /** The collection and its indexes, which the service creates on startup. */
@@ -132,10 +132,10 @@ export class Store<S extends TObject, L extends string> {
     { tx }: WriteOptions = {},
   ): Promise<SavedRecord<Static<S>>[]> {
     if (inputs.length === 0) return []
-    const into = 'permissions' in permissions ? permissions : undefined
-    const decide: WriteRequest<SavedRecord<Static<S>>[]>['decide'] = (_, holder) =>
-      this.#decider.decideCreate(caller, inputs, permissions, holder)
-    return this.#writer.write({ id: null, parent: into, decide }, tx)
+    const parent = 'permissions' in permissions ? permissions : undefined
+    const decide: WriteRequest<SavedRecord<Static<S>>[]>['decide'] = (_, parentDocument) =>
+      this.#decider.decideCreate(caller, inputs, permissions, parentDocument)
+    return this.#writer.write({ id: null, parent, decide }, tx)
   }
 
   /** @throws NotFound, also for a record that the caller may not read */

@@ -75,11 +75,11 @@ export function createIntentRecorder(
     return lookup(id)
   }
 
-  return async (caller, { action, collection, id, ehrId, version: replaced, changed = [] }) => {
+  return async (caller, { action, collection, id, ehrId, version: replacedVersion, changed = [] }) => {
     const keepFormer = async (): Promise<string | undefined> => {
       const read = lastRead(collection, id)
       // The cache may still hold an older version, read for a refused write.
-      const known = read !== undefined && read.version === replaced ? read : undefined
+      const known = read !== undefined && read.version === replacedVersion ? read : undefined
       const before = action === 'create' ? null : (known ?? (await formerOf(collection, id)))
       if (before === undefined) return undefined
       const version = (before?.version ?? 0) + 1

@@ -39,18 +39,20 @@ export class WriteDecider<S extends TObject> {
   }
 
   /**
-   * @param holder the parent, if the records take their permissions from it
+   * @param parentDocument the parent, if the records take their permissions from it
    * @throws NotFound; Forbidden for a caller who may only read the parent; the errors of the parent's rules
    */
   decideCreate(
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    holder: ParseDocument | null,
+    parentDocument: ParseDocument | null,
   ): WriteDecision<SavedRecord<Static<S>>[]> {
     const at = this.#clock()
     const given =
-      'permissions' in permissions ? requireParentPermissions(permissions, caller, holder) : permissions
+      'permissions' in permissions
+        ? requireParentPermissions(permissions, caller, parentDocument)
+        : permissions
     const meta = { version: 1, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
     const documents = inputs.map((input) => ({
       _id: input.id ?? newId(),
@@ -125,7 +127,7 @@ export class WriteDecider<S extends TObject> {
     after: SavedRecord<Static<S>> | null,
     permissions: Permissions,
   ): DerivedWrite[] {
-    return this.#resource.companion?.deriveWrites(caller, { before, after, permissions }) ?? []
+    return this.#resource.recordDerivation?.deriveWrites(caller, { before, after, permissions }) ?? []
   }
 
   /** Checks that the caller may replace or remove the found record. @throws as decideUpdate */
@@ -186,12 +188,12 @@ const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */
 function requireParentPermissions(
-  { key, allowsReaders: byReaders, permissions }: RecordParent,
+  { key, allowsReaders, permissions }: RecordParent,
   caller: Caller,
-  holder: ParseDocument | null,
+  parentDocument: ParseDocument | null,
 ): Permissions {
-  const fits = holder && Object.entries(key).every(([name, value]) => holder[name] === value)
-  if (!fits || !isPermitted(holder._rperm, caller)) throw new ServiceError('NotFound')
-  if (!byReaders && !isPermitted(holder._wperm, caller)) throw new ServiceError('Forbidden')
-  return permissions(holder)
+  const fits = parentDocument && Object.entries(key).every(([name, value]) => parentDocument[name] === value)
+  if (!fits || !isPermitted(parentDocument._rperm, caller)) throw new ServiceError('NotFound')
+  if (!allowsReaders && !isPermitted(parentDocument._wperm, caller)) throw new ServiceError('Forbidden')
+  return permissions(parentDocument)
 }

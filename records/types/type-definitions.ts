@@ -90,10 +90,10 @@ export class TypeDefinitions {
   }
 
   /**
-   * @param again whether an earlier attempt of the same request may have created it
+   * @param isRetry whether an earlier attempt of the same request may have created it
    * @throws RuleViolated; Conflict when a type with this name exists
    */
-  async add(caller: Caller, body: TypeBody, again: boolean): Promise<StoredType> {
+  async add(caller: Caller, body: TypeBody, isRetry: boolean): Promise<StoredType> {
     const id = body.type
     requireNoViolations([...typeViolations(this.#family, body), ...this.#nameViolations(id)])
     const create = async (tx: Transaction) => {
@@ -102,7 +102,7 @@ export class TypeDefinitions {
     }
     return runStoreTransaction(this.#records, create).catch(
       onConflict((error) => {
-        if (again) return this.get(caller, id)
+        if (isRetry) return this.get(caller, id)
         throw new ServiceError('Conflict', {
           detail: 'A type with this name exists already. Use PUT to make a new version of it.',
           cause: error,
@@ -152,8 +152,8 @@ export class TypeDefinitions {
   #toStored(body: TypeBody): Static<TypeRecord> {
     const { fields } = TYPE_FORMS[this.#family]
     const names = Object.entries(fields as { [name: string]: { default?: unknown } })
-    const values = names.flatMap(([name, { default: usual }]) => {
-      const value = body[name] ?? usual
+    const values = names.flatMap(([name, { default: defaultValue }]) => {
+      const value = body[name] ?? defaultValue
       if (value === undefined) return []
       return [[name, name === 'schema' ? JSON.stringify(value) : value]]
     })

@@ -183,7 +183,7 @@ export const Measurement = defineKind(forms, {
     start: ['timestamp'],
     describe: describeMeasurement,
   },
-  companion: deriveAlerts((record) => ({
+  recordDerivation: deriveAlerts((record) => ({
     path: String(record.dataType),
     thresholded: thresholdTargetOf({ unit: record.amountUnit as string }),
     describe: describeMeasurement,

@@ -8,7 +8,7 @@ export const CarePlan = defineForms({
   name: 'CarePlan',
   noun: 'care plan',
   description: 'A care plan of an EHR; measurements and events can be registered in it',
-  registeredIn: 'EHR',
+  parentType: 'EHR',
   example: 'p0LmNb72Qw',
   fields: {
     name: shortTextField('Name of the plan', 'Lower blood pressure'),

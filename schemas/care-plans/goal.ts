@@ -8,7 +8,7 @@ export const Goal = defineForms({
   name: 'Goal',
   noun: 'goal',
   description: 'A goal of a care plan',
-  registeredIn: 'plan',
+  parentType: 'plan',
   example: 'g3HjKl56Ty',
   fields: {
     name: shortTextField('Name of the goal', 'Walk every day'),

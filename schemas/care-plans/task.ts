@@ -23,7 +23,7 @@ export const Task = defineForms({
   name: 'Task',
   noun: 'task',
   description: 'A task of a goal',
-  registeredIn: 'goal',
+  parentType: 'goal',
   example: 't6YhNm34Rs',
   fields: {
     name: shortTextField('Name of the task', 'Measure blood pressure'),

@@ -68,7 +68,7 @@ export const ChatTopic = defineForms({
   noun: 'chat topic',
   description:
     'A conversation about a care plan, goal, task, event or EHR among the users who may see it, or between two connected users',
-  registeredIn: 'either',
+  parentType: 'either',
   ehrFollows: true,
   example: 'h5TyUi89Op',
   fields: {
@@ -86,7 +86,7 @@ export const ChatMessage = defineForms({
   name: 'ChatMessage',
   noun: 'chat message',
   description: 'A message in a chat topic',
-  registeredIn: 'either',
+  parentType: 'either',
   ehrFollows: true,
   example: 'c2MnBv45Tr',
   fields: {

@@ -31,7 +31,7 @@ const adverseReactionForms = defineForms({
   name: 'AdverseReaction',
   noun: 'adverse reaction',
   description: 'An allergy or intolerance. An EHR has at most one per substance, outside of care plans',
-  registeredIn: 'EHR',
+  parentType: 'EHR',
   example: 'a5LkJh90Bn',
   fields: {
     substance: shortTextField('Substance; upper and lower case and spacing do not matter', 'Penicillin'),

@@ -10,7 +10,7 @@ const deviceForms = defineForms({
   noun: 'device',
   description:
     'A device that the person uses, wears or carries as an implant. Its serial number or UDI identifies it, otherwise its name. It is registered in the EHR, outside of care plans',
-  registeredIn: 'EHR',
+  parentType: 'EHR',
   example: 'q8WeRt12Yu',
   fields: {
     name: shortTextField('Name of the device', 'Blood pressure monitor'),

@@ -12,7 +12,7 @@ export const Diagnosis = defineForms({
   noun: 'diagnosis',
   description:
     'A disease or another health problem, current or past. It is registered in the EHR, outside of care plans',
-  registeredIn: 'EHR',
+  parentType: 'EHR',
   example: 'd1AsDf83Zx',
   fields: {
     name: shortTextField('Name of the diagnosis', 'High blood pressure'),

@@ -23,7 +23,7 @@ export const Ehr = defineForms({
   name: 'Ehr',
   noun: 'EHR',
   description: 'An electronic health record; its objectId is the EHR ID',
-  registeredIn: 'none',
+  parentType: 'none',
   example: 'e5RtGb81Xz',
   fields: {
     subjectId: fixedField(subjectIdField),

@@ -32,7 +32,7 @@ export const Event = defineForms({
   name: 'Event',
   noun: 'event',
   description: 'An event in an EHR or in one of its care plans, such as an appointment',
-  registeredIn: 'either',
+  parentType: 'either',
   example: 'v4QwEr67Cv',
   fields: {
     type: shortTextField('Kind of the event', 'appointment'),

@@ -59,7 +59,7 @@ export interface FormsOptions<R extends ParentType, N extends BodyNamesPlan<R>, 
   /** For sentences: `care plan`. */
   noun: string
   description: string
-  registeredIn: R
+  parentType: R
   fields: P
   /** Example of an id. */
   example: string
@@ -79,7 +79,7 @@ export interface AnyForms extends ClassForms {
   name: string
   noun: string
   example: string
-  registeredIn: ParentType
+  parentType: ParentType
   place: TProperties
   fields: TProperties
   record: TObject
@@ -95,7 +95,7 @@ export interface Forms<R extends ParentType, N, P extends TProperties>
   name: string
   noun: string
   example: string
-  registeredIn: R
+  parentType: R
   place: ParentIds<R>
   fields: P
   /** Stored form. */
@@ -104,7 +104,7 @@ export interface Forms<R extends ParentType, N, P extends TProperties>
 
 /**
  *     const Task = defineForms({
- *       name: 'Task', noun: 'task', description: 'A task of a goal', registeredIn: 'goal', example: 't6YhNm34Rs',
+ *       name: 'Task', noun: 'task', description: 'A task of a goal', parentType: 'goal', example: 't6YhNm34Rs',
  *       fields: { name: shortTextField('Name of the task'), dueDate: Type.Optional(dateField('Due date')), … },
  *     })
  */
@@ -113,8 +113,8 @@ export function defineForms<
   P extends TProperties,
   const N extends BodyNamesPlan<R> = false & BodyNamesPlan<R>,
 >(about: FormsOptions<R, N, P>): Forms<R, N, P> {
-  const { registeredIn, fields, namesPlan = registeredIn === 'either', ehrFollows = false } = about
-  const place: TProperties = PARENT_IDS[registeredIn]
+  const { parentType, fields, namesPlan = parentType === 'either', ehrFollows = false } = about
+  const place: TProperties = PARENT_IDS[parentType]
   const { carePlanId, ...unnamed } = place
   const named: TProperties = carePlanId && namesPlan ? { carePlanId: fixedField(carePlanId) } : {}
   const follows = 'Id of the EHR; default: the EHR of the care plan'
@@ -125,7 +125,7 @@ export function defineForms<
     name: about.name,
     noun: about.noun,
     example: about.example,
-    registeredIn,
+    parentType,
     place,
     fields,
     record: Type.Object({ ...place, ...fields }),

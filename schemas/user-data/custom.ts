@@ -6,7 +6,7 @@ export const Custom = defineForms({
   name: 'Custom',
   noun: 'object of a model of the user’s own',
   description: 'Data of a user-defined model',
-  registeredIn: 'plan',
+  parentType: 'plan',
   example: 'c2VbNm90Op',
   fields: {
     modelClassName: shortTextField("Name of the user's model class, preferably in Pascal case"),

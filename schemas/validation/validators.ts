@@ -23,10 +23,10 @@ ajv.addFormat('time-zone', isTimeZone)
  * Leap seconds are invalid: they cannot be stored and compared.
  */
 for (const format of ['date', 'date-time'] as const) {
-  const { validate: isWritten } = ajv.formats[format] as { validate(text: string): boolean }
+  const { validate: isWellFormed } = ajv.formats[format] as { validate(text: string): boolean }
   ajv.addFormat(
     format,
-    (text: string) => isWritten(text) && isBetween(EARLIEST_TIME_MS, Date.parse(text), LATEST_TIME_MS),
+    (text: string) => isWellFormed(text) && isBetween(EARLIEST_TIME_MS, Date.parse(text), LATEST_TIME_MS),
   )
 }
 

@@ -94,7 +94,7 @@ async function discoverProvider({
   const { jwks_uri, issuer: name } = configuration.serverMetadata()
   if (jwks_uri === undefined) throw new Error('The identity provider publishes no jwks_uri')
   const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: PROVIDER_TIMEOUT_S * 1000 })
-  return { configuration, issuer: name, keys }
+  return { configuration, issuer: providerIssuer, keys }
 }
 
 async function verifyIdToken(

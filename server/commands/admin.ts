@@ -71,11 +71,11 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
 }
 
 async function isEmailAddress(text: string): Promise<boolean> {
-  const [{ emailField: emailAddress }, { createValidator: checkOf }] = await Promise.all([
+  const [{ emailField: emailAddress }, { createValidator }] = await Promise.all([
     import('../../schemas/accounts/account.ts'),
     import('../../schemas/validation/validators.ts'),
   ])
-  return checkOf(emailAddress())(text).length === 0
+  return createValidator(emailAddress())(text).length === 0
 }
 
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {

@@ -19,9 +19,9 @@ async function main(): Promise<void> {
 }
 
 async function createDocument(): Promise<string> {
-  const { createOpenApiDocument: openApi } = await import('../../path-api/documentation/openapi-document.ts')
-  const { operationTable: table } = await import('../../path-api/operation-table.ts')
-  return `${JSON.stringify(openApi(table, packageJson.version), null, 2)}\n`
+  const { createOpenApiDocument } = await import('../../path-api/documentation/openapi-document.ts')
+  const { operationTable } = await import('../../path-api/operation-table.ts')
+  return `${JSON.stringify(createOpenApiDocument(operationTable, packageJson.version), null, 2)}\n`
 }
 
 main().catch((error: Error) => {

@@ -34,7 +34,7 @@ export interface DatabaseConnection {
   db: Db
   /** The same connection as Parse Server's storage adapter. */
   adapter: StorageAdapter
-  underWay: JobRunner
+  jobs: JobRunner
   backfill: Backfill
   lastRead: CachedDocumentLookup
   joinWrite: WrapNextWrite
@@ -78,7 +78,7 @@ export async function openDatabaseConnection(
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {
-    ...{ client, db, adapter, underWay, backfill, lastRead, joinWrite },
+    ...{ client, db, adapter, jobs, backfill, lastRead, joinWrite },
     respondInFull: (afterCreate) => respondWithFullObjects(adapter, writeAnswers, toObject, afterCreate),
     close: () => adapter.handleShutdown(),
   }

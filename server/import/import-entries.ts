@@ -88,12 +88,12 @@ class ImportWriter {
 
   async store(entries: readonly ImportEntry[]): Promise<void> {
     const measurements: LocatedBody[] = []
-    for (const { at, requests: asks, fault, skipped } of entries) {
+    for (const { at, requests, fault, skipped } of entries) {
       if (fault !== undefined) this.#reportRefusal(at, fault)
       if (skipped !== undefined) this.#tally.skipped[skipped] = (this.#tally.skipped[skipped] ?? 0) + 1
-      for (const ask of asks)
-        if ('measurement' in ask) measurements.push({ at, body: ask.measurement })
-        else await this.#storeResource(at, ask)
+      for (const request of requests)
+        if ('measurement' in request) measurements.push({ at, body: request.measurement })
+        else await this.#storeResource(at, request)
     }
     for (let i = 0; i < measurements.length; i += MAX_BATCH_SIZE)
       await this.#storeBatch(measurements.slice(i, i + MAX_BATCH_SIZE))

@@ -112,15 +112,15 @@ export const mapTableByHeader: MapTable = (columns) => {
         'or describe the columns in a mapping file (--map).',
     )
   return (row) => {
-    const { kind: told, ...rest } = Object.fromEntries(
+    const { kind: kindName, ...rest } = Object.fromEntries(
       Object.entries(row).filter(([, value]) => value !== ''),
     )
-    const kind = told === undefined ? guessKind(Object.keys(rest)) : KINDS_BY_PATH.get(told)
+    const kind = kindName === undefined ? guessKind(Object.keys(rest)) : KINDS_BY_PATH.get(kindName)
     const fields = Object.entries(rest).map(([field, value]) => [
       field,
       kind ? convertCell(kind, field, value) : value,
     ])
-    return [{ measurement: { kind: kind?.path ?? told, ...Object.fromEntries(fields) } }]
+    return [{ measurement: { kind: kind?.path ?? kindName, ...Object.fromEntries(fields) } }]
   }
 }
 

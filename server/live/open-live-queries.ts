@@ -18,14 +18,14 @@ interface LiveQueryOptions {
   app: Express
   records: StoreContext
   tail: ChangeFeed
-  spend: RateLimiter
+  consume: RateLimiter
   /** undefined in the open test environment, which records no changes. */
   sessions: Sessions | undefined
 }
 
 /** Opens live queries on the port of the service; Parse Server must have started. */
 export async function openLiveQueries(parts: LiveQueryOptions) {
-  const { config, publicUrl, app, spend, sessions } = parts
+  const { config, publicUrl, app, consume, sessions } = parts
   const queries = sessions && new LiveQueries(await createLiveQueryDependencies(parts, sessions))
   const origins = [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])]
   const sockets = new LiveQueryServer({ app, spend, origins, queries, pathPrefix: pathPrefixOf(publicUrl) })
@@ -39,12 +39,12 @@ export async function openLiveQueries(parts: LiveQueryOptions) {
 }
 
 async function createLiveQueryDependencies(
-  { config, log, records, tail, spend }: LiveQueryOptions,
+  { config, log, records, tail, consume }: LiveQueryOptions,
   sessions: Sessions,
 ) {
   const { applicationId, javascriptKey, clientKey, dotnetKey, restApiKey } = config
   return {
-    ...{ records, tail, sessions, spend, applicationId },
+    ...{ records, tail, sessions, consume, applicationId },
     forms: await createParseTransform(applicationId),
     clientKeys: [javascriptKey, clientKey, dotnetKey, restApiKey],
     onFault: (err: unknown) => log.error({ err }, 'Delivering changes to live queries failed'),

@@ -39,7 +39,7 @@ interface QueuedMail extends Mail {
 
 interface MailQueueDependencies {
   transport: MailTransport
-  spend: RateLimiter
+  consume: RateLimiter
   log: Log
   metrics: Metrics
   mailboxOf(mvUid: string): Promise<{ to: string; language: string | undefined } | undefined>
@@ -173,10 +173,10 @@ const REQUESTED_TEMPLATES: readonly TemplateName[] = [
 async function isWithinMailLimit(
   mails: Collection<QueuedMail>,
   { _id, to, template }: AddressedMail,
-  { spend, metrics }: MailQueueDependencies,
+  { consume, metrics }: MailQueueDependencies,
 ): Promise<boolean> {
   try {
-    await spend('mail', hashedKey(to))
+    await consume('mail', hashedKey(to))
     await mails.updateOne({ _id }, { $set: { counted: true } })
     return true
   } catch (error) {

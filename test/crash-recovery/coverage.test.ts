@@ -29,7 +29,7 @@ function codePathOf({ id, method, path, kind, access }: Operation): string {
     .split('/')
     .slice(2)
   if (place && !path.includes('/careplan') && path.includes('{ehrId}'))
-    return `${method === 'put' && !path.endsWith('Id}') ? 'post' : method} a record of ${place.registeredIn}`
+    return `${method === 'put' && !path.endsWith('Id}') ? 'post' : method} a record of ${place.parentType}`
   return `${method} ${segments
     .filter((segment) => segment !== 'ehr')
     .join('/')

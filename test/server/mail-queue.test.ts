@@ -32,7 +32,7 @@ describe('mail queue', () => {
     const limits = { address: 1, account: 1, guardedAddress: 1, guardedAccount: 1, shared: true }
     const queue = await openMailQueue(db, {
       transport: createMailTransport({ ...config, smtpUrl }, log),
-      spend: await createRateLimiter(db, limits),
+      consume: await createRateLimiter(db, limits),
       log,
       metrics,
       languageOf: async () => undefined,

@@ -14,9 +14,9 @@ const config = readConfig({ DATA_DIR: createDataDir(), LOG_LEVEL: 'silent' }, fa
 /** Prepares the database like a starting instance. */
 async function begin(client: MongoClient, log = createLog(config)): Promise<void> {
   const opened = { client, db: client.db() }
-  const underWay = new JobRunner(opened, [], true)
+  const jobs = new JobRunner(opened, [], true)
   const backfill = new Backfill(opened, [])
-  const records = await openRecords({ ...opened, underWay, backfill }, config, log, async () => {})
+  const records = await openRecords({ ...opened, jobs, backfill }, config, log, async () => {})
   await records.close()
 }
 

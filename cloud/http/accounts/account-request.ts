@@ -18,7 +18,7 @@ export interface AccountDependencies {
   sessions: Sessions
   removals: AccountDeletion
   records: StoreContext
-  spend: RateLimiter
+  consume: RateLimiter
 }
 
 /**
@@ -40,8 +40,8 @@ export interface AccountResponse {
 }
 
 export const createAttemptLimiter =
-  (spend: RateLimiter, { ip = '' }: ParseRequest, res: Response): AttemptLimiter =>
+  (consume: RateLimiter, { ip = '' }: ParseRequest, res: Response): AttemptLimiter =>
   async (operationId, account) => {
-    await spend('guardedAddress', `${operationId} ${addressKey(ip)}`, res)
-    if (account !== undefined) await spend('guardedAccount', `${operationId} ${hashedKey(account)}`, res)
+    await consume('guardedAddress', `${operationId} ${addressKey(ip)}`, res)
+    if (account !== undefined) await consume('guardedAccount', `${operationId} ${hashedKey(account)}`, res)
   }

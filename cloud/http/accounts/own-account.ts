@@ -59,10 +59,10 @@ export async function getOwnSession({ req, sessions }: AccountRequest): Promise<
  * @throws PasswordRequired, WrongPassword, AccountLocked, TooManyRequests
  */
 async function requireCurrentPassword(
-  { req, id, limitAttempts: guard, sessions, passwords }: AccountRequest,
+  { req, id, limitAttempts, sessions, passwords }: AccountRequest,
   currentPassword: string | undefined,
 ): Promise<string> {
-  if (currentPassword !== undefined) await guard('updatePassword')
+  if (currentPassword !== undefined) await limitAttempts('updatePassword')
   const sid = (await sessions.findSid(req.info.sessionToken ?? '')) ?? ''
   await passwords.requireProof(id, sid, currentPassword)
   return sid

@@ -11,23 +11,23 @@ const findEmailViolations = createValidator(emailField())
 export async function signUp({
   req,
   registrations,
-  limitAttempts: guard,
+  limitAttempts,
 }: AccountRequest): Promise<AccountResponse> {
   const wanted = parseSignUp(bodyFieldsOf(req.body))
-  await guard('registerAccount', wanted.email)
+  await limitAttempts('registerAccount', wanted.email)
   const objectId = newId()
   await registrations.signUp({ ...wanted, id: objectId })
   return { status: 201, body: { objectId, createdAt: new Date().toISOString() } }
 }
 
-export async function logIn({ req, logins, limitAttempts: guard }: AccountRequest): Promise<AccountResponse> {
+export async function logIn({ req, logins, limitAttempts }: AccountRequest): Promise<AccountResponse> {
   const { username, email, password } = bodyFieldsOf(req.body)
   const name = username || email
   if (!name) throw new Refusal(400, parseErrorCode.usernameMissing, 'username/email is required.')
   if (!password) throw new Refusal(400, parseErrorCode.passwordMissing, 'password is required.')
   if (typeof name !== 'string' || typeof password !== 'string')
     throw new Refusal(404, parseErrorCode.notFound, 'Invalid username/password.')
-  await guard('loginWithPassword', name)
+  await limitAttempts('loginWithPassword', name)
   return { body: await logins.logInForClassFamily(name, password, req.info.installationId) }
 }
 

@@ -101,18 +101,18 @@ async function findNamedLocations(
   required = false,
 ): Promise<AccessLocation[]> {
   const named = (field: string) => idsInQuery(where, field, required)
-  const holders = [
+  const idsByClass = [
     [className, named('objectId')],
     ['CarePlan', named('carePlanId')],
     ['Goal', named('goalId')],
   ] as const
-  const found = holders.map(async ([holder, ids]) => {
+  const found = idsByClass.map(async ([container, ids]) => {
     const places = await findEhrsOfObjects(
       records,
-      holder,
+      container,
       ids.map((objectId) => ({ objectId })),
     )
-    return holder === className ? places : places.map(({ ehrId }) => ({ ehrId }))
+    return container === className ? places : places.map(({ ehrId }) => ({ ehrId }))
   })
   const places = [...named('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
   return places.filter(({ ehrId }) => typeof ehrId === 'string')

@@ -72,11 +72,11 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   // No request of the batch was carried out, so a client can safely retry all of it.
   if (parts.length > 0 && parts.every(isUnavailable)) return sendNormalized(res, 503, {})
   if (status < 400) return asJson(Array.isArray(body) ? parts : body)
-  const { status: told, ...fault } = toErrorBody(status, body)
-  res.statusCode = told
+  const { status: errorStatus, ...fault } = toErrorBody(status, body)
+  res.statusCode = errorStatus
   res.locals.refusal = `code ${fault.code}`
-  if (told === 503) res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
-  if (told === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(RETRY_AFTER_S))
+  if (errorStatus === 503) res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
+  if (errorStatus === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(RETRY_AFTER_S))
   return asJson(fault)
 }
 
@@ -84,9 +84,9 @@ const RETRY_AFTER_S = 300
 
 /** Some errors of Parse end the response directly, with a text without a type. */
 function endResponse(this: Response, ...args: unknown[]): Response {
-  const { isSent: given, isHeld: held } = responseStateOf(this)
-  if (held) return this
-  const bare = !given && this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
+  const { isSent, isHeld } = responseStateOf(this)
+  if (isHeld) return this
+  const bare = !isSent && this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
   if (bare) return this.json(parseChunk(args[0]))
   return (express.response.end as (...args: unknown[]) => Response).apply(this, args)
 }
@@ -118,7 +118,7 @@ export function respondToUnhandled(error: unknown, res: Response, log: Logger): 
 
 function toErrorBody(status: number, body: unknown): ErrorBody {
   const {
-    code: given,
+    code: parseCode,
     error,
     message,
   } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }

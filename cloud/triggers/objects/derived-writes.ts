@@ -45,7 +45,7 @@ export async function writeWithDerived(
   { transition, parent, changed = [], version }: DerivedWriteContext,
 ): Promise<void> {
   const { records, joinWrite } = family
-  const { name, companion } = kind
+  const { name, recordDerivation } = kind
   const { before, after } = transition
   const { id, ehrId = id } = after ?? before ?? { id: '' }
   const following = await findDerivedWrite(family, kind, caller, { transition, parent })
@@ -75,8 +75,8 @@ export async function writeWithDerived(
           ? await updateWithHistory(records, tx, caller, update, () => save(tx.session))
           : await save(tx.session)
         // The write matched nothing if the caller may not write the object.
-        if (companion && following && (after === null || done))
-          await writeDerivedRecords(records, tx, companion.rulesCollection, [following])
+        if (recordDerivation && following && (after === null || done))
+          await writeDerivedRecords(records, tx, recordDerivation.rulesCollection, [following])
         return done
       },
       { queueFor: isCounted ? [ehrId] : [] },
@@ -103,7 +103,7 @@ async function updateWithoutDerived(
 ): Promise<void> {
   const { about, changed, version } = update
   const takeBack = await announce(caller, { action: 'update', ...about, version, changed })
-  const again = (save: ParseWrite) =>
+  const writeWithHistory = (save: ParseWrite) =>
     runStoreTransaction(records, async (tx) => {
       tx.locks.contendFor(about.id)
       await takeBack(tx)
@@ -111,7 +111,9 @@ async function updateWithoutDerived(
     })
   await joinWrite(about.collection, about.id, (save) =>
     translateOutage(
-      translateServiceErrors(async () => (await save(undefined, { version })) ?? (await again(save))),
+      translateServiceErrors(
+        async () => (await save(undefined, { version })) ?? (await writeWithHistory(save)),
+      ),
     ),
   )
 }
@@ -138,14 +140,14 @@ async function updateWithHistory(
 /** Finds the derived record of a write, if there may be one. */
 async function findDerivedWrite(
   { records, find }: TriggerContext,
-  { companion }: ClassKind,
+  { recordDerivation }: ClassKind,
   caller: Caller,
-  { transition, parent: known }: DerivedWriteContext,
+  { transition, parent: knownParent }: DerivedWriteContext,
 ): Promise<DerivedWrite | undefined> {
-  const [write] = companion?.deriveWrites(caller, transition) ?? []
+  const [write] = recordDerivation?.deriveWrites(caller, transition) ?? []
   if (!write) return undefined
   const [parent, found] = await Promise.all([
-    known ?? find('CarePlan', write.parentId),
+    knownParent ?? find('CarePlan', write.parentId),
     write.isNew ? null : documentCollection(records, write.collection).findOne({ _id: write.id }),
   ])
   const rules = parent ? joinedRulesOf(parent) : null

@@ -76,9 +76,9 @@ function setDependentFields(
   values: Record<string, unknown>,
   changed: readonly string[],
 ): void {
-  const { dependentFields: together, fixedDerived: once = [] } = kind.rules
-  if (!together.some((name) => changed.includes(name))) return
-  for (const name of together)
+  const { dependentFields, fixedDerived = [] } = kind.rules
+  if (!dependentFields.some((name) => changed.includes(name))) return
+  for (const name of dependentFields)
     if (name in values) object.set(name, object.get(name))
     else object.unset(name)
   for (const name of derivedFieldNames(kind)) object.unset(name)

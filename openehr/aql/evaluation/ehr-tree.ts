@@ -32,10 +32,10 @@ export function buildEhrTree(ehr: RmObject, ehrId: string, documents: readonly D
   const root: TreeNode = { object: ehr, end: 0, record: undefined, latest: true }
   const nodes = [root]
   for (const { record, object, latest, version } of documents) {
-    const holder = version && { object: version, end: 0, record, latest }
-    if (holder) nodes.push(holder)
+    const versionNode = version && { object: version, end: 0, record, latest }
+    if (versionNode) nodes.push(versionNode)
     if (object) addTree(nodes, object, record, latest)
-    if (holder) holder.end = nodes.length
+    if (versionNode) versionNode.end = nodes.length
   }
   root.end = nodes.length
   return { ehrId, nodes }

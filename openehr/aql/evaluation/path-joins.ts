@@ -61,7 +61,8 @@ export class PathJoins {
     const slot = this.#variables.get(variable) as number
     let last: number | undefined
     if (predicate) last = this.#addStep(slot, undefined, undefined, predicate)
-    for (const { attribute, predicate: which } of parts) last = this.#addStep(slot, last, attribute, which)
+    for (const { attribute, predicate: memberPredicate } of parts)
+      last = this.#addStep(slot, last, attribute, memberPredicate)
     return this.#createGetter(slot, last)
   }
 
@@ -116,7 +117,7 @@ export class PathJoins {
     const { attribute } = this.steps[step] as PathJoinStep
     const of = (row: BindingRow): Term => ({
       value: row.values[step],
-      holder: this.#parentValue(step, row) as RmObject | undefined,
+      parent: this.#parentValue(step, row) as RmObject | undefined,
       attribute,
     })
     return { of, about }
@@ -134,9 +135,9 @@ export class PathJoins {
   /** The values that a step leads to; a missing value counts as one undefined value. */
   members(step: number, row: BindingRow): unknown[] {
     const { attribute, accepts } = this.steps[step] as PathJoinStep
-    const holder = this.#parentValue(step, row)
-    if (attribute === undefined) return isRmObject(holder) && accepts?.(holder) ? [holder] : [undefined]
-    const members = attributeMembers(holder, attribute, accepts)
+    const parent = this.#parentValue(step, row)
+    if (attribute === undefined) return isRmObject(parent) && accepts?.(parent) ? [parent] : [undefined]
+    const members = attributeMembers(parent, attribute, accepts)
     return members.length === 0 ? [undefined] : members
   }
 }

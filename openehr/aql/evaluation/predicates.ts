@@ -86,11 +86,11 @@ export function createPathEvaluator(path: readonly PathStep[]): PathEvaluator {
 
 /** The members of an attribute, one by one. */
 export function attributeMembers(
-  holder: unknown,
+  parent: unknown,
   attribute: string,
   accepts: ObjectTest | undefined,
 ): unknown[] {
-  const value = isRmObject(holder) && Object.hasOwn(holder, attribute) ? holder[attribute] : undefined
+  const value = isRmObject(parent) && Object.hasOwn(parent, attribute) ? parent[attribute] : undefined
   if (value === undefined || value === null) return []
   const members = Array.isArray(value) ? value : [value]
   return accepts ? members.filter((member) => isRmObject(member) && accepts(member)) : members

@@ -52,8 +52,8 @@ function readToken(text: string, at: number): Token {
     pattern.lastIndex = at
     const found = pattern.exec(text)?.[0]
     if (found === undefined) continue
-    const told = kind === 'parameter' ? found.slice(1) : found
-    return { kind, text: told, at, to: at + found.length }
+    const tokenText = kind === 'parameter' ? found.slice(1) : found
+    return { kind, text: tokenText, at, to: at + found.length }
   }
   if (text.startsWith('://', at))
     throw new TextSyntaxError(at, 'URIs of terminologies are not supported: list the codes')

@@ -79,10 +79,10 @@ async function countManuallyEntered(
 ): Promise<number> {
   const documents = documentCollection({ db }, collection)
   const options = { maxTimeMS: QUERY_TIMEOUT_MS }
-  const [all, held, some] = await Promise.all([
+  const [all, fromCompositions, hiddenCount] = await Promise.all([
     documents.countDocuments({}, options),
     documents.countDocuments(FROM_COMPOSITION_FILTER, options),
     hidden ? documents.countDocuments({ compositionId: null, ...hidden }, options) : 0,
   ])
-  return all - held - some
+  return all - fromCompositions - hiddenCount
 }

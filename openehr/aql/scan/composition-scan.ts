@@ -44,14 +44,14 @@ export function planCompositionSearch(
   ehrIds: readonly string[] | undefined,
 ): CompositionSearch {
   const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
-  const told = facts && (translateFilter(facts, toStoredFactFilter) as DatabaseFilter)
-  const parts = [of, candidates, told, permissionFilter('_rperm', caller)].filter(
+  const factFilter = facts && (translateFilter(facts, toStoredFactFilter) as DatabaseFilter)
+  const parts = [of, candidates, factFilter, permissionFilter('_rperm', caller)].filter(
     (filter): filter is DatabaseFilter => filter !== undefined && Object.keys(filter).length > 0,
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (requiresField(candidates, '_id')) return { index: '_id', filter }
-  if (requiresField(told, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
-  if (requiresField(told, 'start') && areMany(ehrIds)) return { index: START_INDEX, filter }
+  if (requiresField(factFilter, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
+  if (requiresField(factFilter, 'start') && areMany(ehrIds)) return { index: START_INDEX, filter }
   return { index: requiresField(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
 }
 
@@ -121,8 +121,8 @@ export async function* scanCompositions(
 const MAX_EHR_JSON_LENGTH = 32 * 1024 * 1024
 
 /** @throws DeadlineExceeded when the compositions of one EHR exceed the limit */
-export function requireEhrFitsInMemory(held: readonly ParseDocument[]): void {
-  const size = held.reduce((sum, { json }) => sum + String(json ?? '').length, 0)
+export function requireEhrFitsInMemory(compositions: readonly ParseDocument[]): void {
+  const size = compositions.reduce((sum, { json }) => sum + String(json ?? '').length, 0)
   if (size > MAX_EHR_JSON_LENGTH)
     throw new ServiceError('DeadlineExceeded', {
       detail: 'An EHR has too many compositions for this combination. Name their archetypes in FROM.',

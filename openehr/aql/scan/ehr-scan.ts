@@ -57,13 +57,13 @@ export class EhrScan {
   async withheld(): Promise<ReadonlySet<string>> {
     if (!this.#caller.unrestricted) return new Set()
     const found = documentCollection({ db: this.#db }, EhrStatus.collection).find({ isQueryable: false })
-    const [told, removed] = await Promise.all([
+    const [notQueryable, removed] = await Promise.all([
       found.project<{ ehrId: string }>({ ehrId: 1 }).toArray(),
       deletedEhrsOf({ db: this.#db })
         .find({}, { projection: { _id: 1 } })
         .toArray(),
     ])
-    return new Set([...told.map(({ ehrId }) => ehrId), ...removed.map(({ _id }) => _id)])
+    return new Set([...notQueryable.map(({ ehrId }) => ehrId), ...removed.map(({ _id }) => _id)])
   }
 
   /** All EHRs, sorted by id, in batches. */

@@ -96,17 +96,17 @@ async function* noRecords(): AsyncGenerator<ParseDocument[]> {}
 async function* groupByEhr(
   batches: AsyncGenerator<ParseDocument[]>,
 ): AsyncGenerator<{ ehrId: string; records: ParseDocument[] }> {
-  let held: ParseDocument[] = []
+  let records: ParseDocument[] = []
   for await (const batch of batches)
     for (const record of batch) {
-      const [first] = held
+      const [first] = records
       if (first && first.ehrId !== record.ehrId) {
-        yield { ehrId: String(first.ehrId), records: held }
-        held = []
+        yield { ehrId: String(first.ehrId), records }
+        records = []
       }
-      held.push(record)
-      if (held.length % 100 === 0) requireEhrFitsInMemory(held)
+      records.push(record)
+      if (records.length % 100 === 0) requireEhrFitsInMemory(records)
     }
-  const [first] = held
-  if (first) yield { ehrId: String(first.ehrId), records: held }
+  const [first] = records
+  if (first) yield { ehrId: String(first.ehrId), records }
 }

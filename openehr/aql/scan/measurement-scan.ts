@@ -146,7 +146,7 @@ const MAX_MEASUREMENTS_IN_MEMORY = 20_000
 export async function scanMeasurementsByEhr(
   ...args: Parameters<typeof scanMeasurements>
 ): Promise<Map<string, DocumentVersion[]>> {
-  const held = new Map<string, DocumentVersion[]>()
+  const versionsByEhr = new Map<string, DocumentVersion[]>()
   let count = 0
   for await (const batch of scanMeasurements(...args))
     for (const one of batch) {
@@ -156,9 +156,9 @@ export async function scanMeasurementsByEhr(
         throw new ServiceError('DeadlineExceeded', {
           detail: 'The query combines too many measurements. Name their archetypes in FROM.',
         })
-      const known = held.get(one.ehrId)
+      const known = versionsByEhr.get(one.ehrId)
       if (known) known.push(...documents)
-      else held.set(one.ehrId, documents)
+      else versionsByEhr.set(one.ehrId, documents)
     }
-  return held
+  return versionsByEhr
 }

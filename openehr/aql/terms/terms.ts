@@ -8,7 +8,7 @@ export const isRmObject = (value: unknown): value is RmObject =>
 /** The value of an operand; for an attribute also the object that has it. */
 export interface Term {
   value: unknown
-  holder?: RmObject | undefined
+  parent?: RmObject | undefined
   attribute?: string | undefined
 }
 
@@ -24,10 +24,10 @@ const ORDERED_BY_MAGNITUDE = new Set(['DV_QUANTITY', 'DV_COUNT', 'DV_ORDINAL', '
 const isNullish = (value: unknown): boolean => value === undefined || value === null
 
 /** The object with a date or time, whether the path ends in `time` or `time/value`. */
-function temporalObject({ value, holder, attribute }: Term): RmObject | undefined {
+function temporalObject({ value, parent, attribute }: Term): RmObject | undefined {
   if (isRmObject(value))
     return TEMPORAL_CLASSES.has(value._type) || value._type === 'DV_DURATION' ? value : undefined
-  return attribute === 'value' && holder && TEMPORAL_CLASSES.has(holder._type) ? holder : undefined
+  return attribute === 'value' && parent && TEMPORAL_CLASSES.has(parent._type) ? parent : undefined
 }
 
 /** The primitive value of an object of the model; the object itself if it has none. */
@@ -64,8 +64,8 @@ function widerTemporalClass(first: string | undefined, second: string | undefine
 
 /** `c/uid/value = '8849…'` without a version matches all versions. */
 function withoutUidVersion(term: Term, other: unknown): unknown {
-  const { value, holder, attribute } = term
-  const isUid = attribute === 'value' && holder?._type === 'OBJECT_VERSION_ID' && typeof value === 'string'
+  const { value, parent, attribute } = term
+  const isUid = attribute === 'value' && parent?._type === 'OBJECT_VERSION_ID' && typeof value === 'string'
   return isUid && typeof other === 'string' && !other.includes('::') ? value.split('::')[0] : value
 }
 
@@ -93,7 +93,7 @@ export function equalityKey(term: Term): string | undefined {
   const { value } = temporal ?? { value: plainValue(term.value) }
   const moment = parseInstantMs('DV_DATE_TIME', value)
   if (temporal?._type === 'DV_DATE_TIME' && moment !== undefined) return `at ${moment}`
-  const isUid = term.attribute === 'value' && term.holder?._type === 'OBJECT_VERSION_ID'
+  const isUid = term.attribute === 'value' && term.parent?._type === 'OBJECT_VERSION_ID'
   return temporal || isUid || moment !== undefined ? undefined : `${typeof value} ${JSON.stringify(value)}`
 }
 

@@ -29,7 +29,7 @@ export interface Context {
   owner: string | undefined
   inTransaction: boolean
   /** A retryable write, and whether this is a retry. */
-  retryable?: { write: WriteId; again: boolean }
+  retryable?: { write: WriteId; isRetry: boolean }
   connectionId: number
 }
 

@@ -23,11 +23,11 @@ const createIndexes: Command = {
           ? fail(40414, "BSON field 'createIndexes.indexes' is missing but a required field")
           : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
     if (specs.length === 0) fail(2, 'Must specify at least one index to create')
-    const { ns, collection: before } = target(context, 'createIndexes')
+    const { ns, collection: existing } = target(context, 'createIndexes')
     await engine.ensure(db, command.createIndexes)
     const [numIndexesBefore, numIndexesAfter] = await engine.building(ns, () => build(context, ns, specs))
     const note = numIndexesAfter === numIndexesBefore ? { note: 'all indexes already exist' } : {}
-    return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !before, ...note, ok: 1 }
+    return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !existing, ...note, ok: 1 }
   },
 }
 

@@ -135,8 +135,8 @@ export class Transactions {
     if (this.#claims.size === 0) return view
     const check = (key: Buffer) => {
       if (this.#unclaimed(key.readUInt32BE(0))) return
-      const holder = this.#claims.get(key.toString('latin1'))
-      if (holder) throw new Blocked(holder)
+      const owner = this.#claims.get(key.toString('latin1'))
+      if (owner) throw new Blocked(owner)
     }
     return {
       get: (key) => view.get(key),
@@ -179,9 +179,9 @@ export class Transactions {
   #claim(transaction: Transaction, statement: Overlay): Buffer[] {
     const fresh: Buffer[] = []
     for (const [name, { key }] of statement.changes(this.#unclaimed)) {
-      const holder = this.#claims.get(name)
-      if (holder === transaction) continue
-      if (holder) throw conflict()
+      const owner = this.#claims.get(name)
+      if (owner === transaction) continue
+      if (owner) throw conflict()
       this.#claims.set(name, transaction)
       transaction.touched.add(key.readUInt32BE(0))
       transaction.claimed.push(name)

@@ -138,7 +138,7 @@ export class Dispatcher {
     while (this.#underWay.has(session)) await this.#underWay.get(session)
     const { lastWrites } = context.engine
     lastWrites.check(write)
-    context.retryable = { write, again: lastWrites.has(write) }
+    context.retryable = { write, isRetry: lastWrites.has(write) }
     const reply = Promise.resolve(command.run(context))
     const over = reply.then(
       () => {},

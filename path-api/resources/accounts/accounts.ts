@@ -70,11 +70,11 @@ export const accountOperations = [
     body: AccountUpdate,
     reply: [200, Account, 'versioned'],
     errors: ['RuleViolated', 'PasswordRequired', 'WrongPassword', 'AccountLocked', 'Conflict'],
-    handle: async ({ params, body }, { accounts, passwords, caller, principal, expected }) => {
+    handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch }) => {
       const { currentPassword, ...change } = body
       if (change.email !== undefined && caller.userId === params.mvUid)
         await passwords.requireProof(params.mvUid, principal.sessionId, currentPassword)
-      const { account, version } = await accounts.update(caller, params.mvUid, change, expected)
+      const { account, version } = await accounts.update(caller, params.mvUid, change, ifMatch)
       return replyWith(account, { version })
     },
   }),
@@ -90,11 +90,11 @@ export const accountOperations = [
     body: AccountRemoval,
     reply: [204],
     errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
-    guarded: () => undefined,
-    handle: async ({ params, body }, { removals, passwords, caller, expected }) => {
+    guardedAccount: () => undefined,
+    handle: async ({ params, body }, { removals, passwords, caller, ifMatch }) => {
       if (caller.userId === params.mvUid)
         await passwords.verifyPassword(params.mvUid, requirePassword(body.password))
-      await removals.remove(caller, params.mvUid, expected)
+      await removals.remove(caller, params.mvUid, ifMatch)
     },
   }),
   defineOperation({
@@ -107,7 +107,7 @@ export const accountOperations = [
     body: Invitation,
     reply: [202],
     errors: ['Conflict'],
-    guarded: ({ params }) => params.mvUid,
+    guardedAccount: ({ params }) => params.mvUid,
     handle: ({ params, body }, { invitations }) => invitations.invite(params.mvUid, body.message),
   }),
   defineOperation({

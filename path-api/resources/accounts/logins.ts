@@ -35,7 +35,7 @@ export const loginOperations = [
     body: PasswordLogin,
     reply: [200, TokenGrant],
     errors: ['InvalidCredentials', 'AccountLocked'],
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle: ({ body }, { logins, userAgent }) =>
       logins.logInWithPassword(body.email, body.password, userAgent),
   }),
@@ -51,7 +51,7 @@ export const loginOperations = [
     body: RefreshRequest,
     reply: [200, TokenGrant],
     errors: ['Unauthenticated'],
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     handle: ({ body }, { logins }) => logins.refresh(body.refreshToken),
   }),
   defineOperation({

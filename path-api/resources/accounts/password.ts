@@ -33,7 +33,7 @@ export const passwordOperations = [
     access: 'public',
     body: EmailOnlyBody,
     reply: [202],
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle: ({ body }, { passwords }) => passwords.requestReset(body.email),
   }),
   defineOperation({
@@ -48,7 +48,7 @@ export const passwordOperations = [
     body: PasswordUpdate,
     reply: [204],
     errors: ['LinkExpired', 'WrongPassword', 'RuleViolated', 'AccountLocked', 'NotFound'],
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     handle: async ({ body }, { passwords, principal }) => {
       const { token, currentPassword, newPassword, termsAccepted } = body
       if ((token === undefined) === (currentPassword === undefined)) throw tokenAndPasswordGiven()

@@ -31,7 +31,7 @@ export const registrationOperations = [
     body: Registration,
     reply: [202, RegistrationResult],
     errors: ['RuleViolated'],
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle: ({ body }, { registrations, language }) => {
       // English is the default and is not stored.
       registrations.register({ ...(language !== 'en' && { language }), ...body })
@@ -48,7 +48,7 @@ export const registrationOperations = [
     body: ActivationByToken,
     reply: [200, ActivationResult],
     errors: ['LinkExpired', 'Conflict', 'RuleViolated'],
-    guarded: () => undefined,
+    guardedAccount: () => undefined,
     handle: ({ body }, { registrations }) =>
       registrations
         .activate(body.token, body.termsAccepted)
@@ -65,7 +65,7 @@ export const registrationOperations = [
     access: 'public',
     body: EmailOnlyBody,
     reply: [202],
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle: ({ body }, { registrations }) => registrations.resend(body.email),
   }),
 ]

@@ -46,9 +46,9 @@ export const sessionOperations = [
     extra: true,
     access: 'user',
     reply: [204],
-    handle: async ({ params }, { sessions, principal, expected }) => {
+    handle: async ({ params }, { sessions, principal, ifMatch }) => {
       // Sessions have no versions, so a condition on one always fails.
-      if (Array.isArray(expected)) throw new ServiceError('PreconditionFailed')
+      if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
       if (!(await sessions.end(principal.mvUid, params.sid))) throw new ServiceError('NotFound')
     },
   }),

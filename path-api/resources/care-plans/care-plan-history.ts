@@ -74,11 +74,11 @@ function defineHistoryOperations<W>({
         id: `restore${of}${name}`,
         path: `${base}/{ehrId}${path}/restore`,
         description: 'The status is not restored: a closed record stays closed.',
-        restore: async (params, version, { caller, carePlans, expected }) =>
+        restore: async (params, version, { caller, carePlans, ifMatch }) =>
           kind.answer(
             await kind
               .recordsOf(carePlans)
-              .restore(caller, versionedKeyOf(params as VersionedParams), version, { expected }),
+              .restore(caller, versionedKeyOf(params as VersionedParams), version, { expected: ifMatch }),
           ),
       }),
   ]

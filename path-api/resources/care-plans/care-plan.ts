@@ -86,11 +86,11 @@ export const carePlanOperations = mountAtEhrAndMed(
       body: CarePlan.replacement,
       reply: [200, CarePlanResource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         const { ehrId, careplanId } = params
         if (id !== undefined) requireSameId('id', id, careplanId)
         return answerWithCarePlan(
-          await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected }),
+          await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected: ifMatch }),
         )
       },
     }),
@@ -107,10 +107,10 @@ export const carePlanOperations = mountAtEhrAndMed(
       body: ClosingRequestWithContents,
       reply: [200, ClosedCarePlan, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, expected, again }) => {
+      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, ifMatch, isRetry }) => {
         const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, {
-          expected,
-          isRetry: again,
+          expected: ifMatch,
+          isRetry,
         })
         const tasks = plan.goals.flatMap(({ tasks }) => tasks)
         return answerWithContents(

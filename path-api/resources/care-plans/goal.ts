@@ -67,9 +67,11 @@ export const goalOperations = [
         body: Goal.replacement,
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
-        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
           if (id !== undefined) requireSameId('id', id, params.goalId)
-          return answerWithGoal(await carePlans.goals.replace(caller, goalKeyOf(params), body, { expected }))
+          return answerWithGoal(
+            await carePlans.goals.replace(caller, goalKeyOf(params), body, { expected: ifMatch }),
+          )
         },
       }),
     ({ base, of }) =>
@@ -84,10 +86,10 @@ export const goalOperations = [
         body: ClosingRequestWithContents,
         reply: [200, ClosedGoal, 'versioned'],
         errors: ['RuleViolated', 'PreconditionFailed'],
-        handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+        handle: async ({ params, body }, { caller, carePlans, ifMatch, isRetry }) => {
           const goal = await carePlans.goals.close(caller, goalKeyOf(params), body, {
-            expected,
-            isRetry: again,
+            expected: ifMatch,
+            isRetry,
           })
           return answerWithContents(
             { ...toGoalResource(goal), open: openItems([], goal.tasks) },

@@ -109,10 +109,12 @@ const updateParticipant = ({ path, of }: ParticipantPrefix) =>
     body: ParticipationReplacement,
     reply: [200, ParticipationResource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, expected }) => {
+    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, ifMatch }) => {
       const key = participationKeyOf(params)
       if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
-      return answerWithParticipation(await carePlans.participants.replace(caller, key, body, { expected }))
+      return answerWithParticipation(
+        await carePlans.participants.replace(caller, key, body, { expected: ifMatch }),
+      )
     },
   })
 
@@ -125,8 +127,8 @@ const archiveParticipant = ({ path, of }: ParticipantPrefix) =>
     source: participantsSource,
     access: 'plan:manage',
     reply: [204],
-    handle: ({ params }, { caller, carePlans, expected }) =>
-      carePlans.participants.archive(caller, participationKeyOf(params), { expected }),
+    handle: ({ params }, { caller, carePlans, ifMatch }) =>
+      carePlans.participants.archive(caller, participationKeyOf(params), { expected: ifMatch }),
   })
 
 export const participantOperations = mountAtEach(

@@ -85,9 +85,9 @@ export const taskOperations = mountAtEhrAndMed(
       body: Task.replacement,
       reply: [200, Task.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         if (id !== undefined) requireSameId('id', id, params.taskId)
-        const task = await carePlans.tasks.replace(caller, taskKeyOf(params), body, { expected })
+        const task = await carePlans.tasks.replace(caller, taskKeyOf(params), body, { expected: ifMatch })
         return replyWith(toTaskResource(task), { version: task.version })
       },
     }),
@@ -102,10 +102,10 @@ export const taskOperations = mountAtEhrAndMed(
       body: ClosingRequest,
       reply: [200, Task.resource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+      handle: async ({ params, body }, { caller, carePlans, ifMatch, isRetry }) => {
         const task = await carePlans.tasks.close(caller, taskKeyOf(params), body, {
-          expected,
-          isRetry: again,
+          expected: ifMatch,
+          isRetry,
         })
         return replyWith(toTaskResource(task), { version: task.version })
       },

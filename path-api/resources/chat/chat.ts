@@ -162,9 +162,9 @@ const topicOperations = [
     extra: true,
     reply: [200, ChatTopicResource, 'versioned'],
     errors: ['PreconditionFailed'],
-    handle: async ({ params }, { caller, chats, expected }) => {
+    handle: async ({ params }, { caller, chats, ifMatch }) => {
       const closed = toChatTopic(
-        await chats.close(caller, subjectFromParams(params), params.topicId, expected),
+        await chats.close(caller, subjectFromParams(params), params.topicId, ifMatch),
       )
       return replyWith(closed, { version: closed.version })
     },
@@ -217,8 +217,8 @@ const messageOperations = [
     limits: CHAT_BODY_LIMITS,
     reply: [200, ChatMessageResource, 'versioned'],
     errors: ['RuleViolated'],
-    handle: async ({ params, body: { text } }, { caller, chats, expected, addressOf }) => {
-      const edited = await chats.edit(caller, subjectFromParams(params), params, text, expected)
+    handle: async ({ params, body: { text } }, { caller, chats, ifMatch, addressOf }) => {
+      const edited = await chats.edit(caller, subjectFromParams(params), params, text, ifMatch)
       const message = toChatMessage(edited.message, edited.names, addressOf)
       return replyWith(message, { version: message.version })
     },
@@ -232,8 +232,8 @@ const messageOperations = [
     summary: 'Delete your own message, leaving a tombstone',
     extra: true,
     reply: [204],
-    handle: ({ params }, { caller, chats, expected }) =>
-      chats.erase(caller, subjectFromParams(params), params, expected),
+    handle: ({ params }, { caller, chats, ifMatch }) =>
+      chats.erase(caller, subjectFromParams(params), params, ifMatch),
   }),
 ]
 

@@ -51,17 +51,17 @@ const reactionOperations = [
     source: conditionsSource,
     access: 'ehr:write',
     body: AdverseReactionBody,
-    brokenBeside: (body, bySchema) => ruleViolationsBesideSchema(AdverseReaction, body, bySchema),
+    furtherViolations: (body, bySchema) => ruleViolationsBesideSchema(AdverseReaction, body, bySchema),
     creates: true,
     reply: [200, AdverseReaction.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, substance }, body: { id, ...body } }, context) => {
-      const { caller, reactions, expected, createOnly, newId } = context
+      const { caller, reactions, ifMatch, createOnly, newId } = context
       const reaction = { ...body, substance: body.substance ?? substance }
       if (normalizeText(reaction.substance) !== normalizeText(substance))
         requireSameId('substance', '', substance)
       if (id !== undefined) requireSameId('id', id, (await reactions.findKey(ehrId, { substance })).id)
-      const put = await reactions.put(caller, ehrId, reaction, { expected, createOnly }, newId)
+      const put = await reactions.put(caller, ehrId, reaction, { expected: ifMatch, createOnly }, newId)
       return answerWithStored(
         AdverseReaction,
         reactionsPath,
@@ -97,12 +97,12 @@ const deviceOperations = [
     source: conditionsSource,
     access: 'ehr:write',
     body: Device.body,
-    brokenBeside: (body, bySchema) => ruleViolationsBesideSchema(Device, body, bySchema),
+    furtherViolations: (body, bySchema) => ruleViolationsBesideSchema(Device, body, bySchema),
     creates: true,
     reply: [200, Device.resource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId }, body }, { caller, devices, expected, createOnly, newId }) => {
-      const put = await devices.put(caller, ehrId, body, { expected, createOnly }, newId)
+    handle: async ({ params: { ehrId }, body }, { caller, devices, ifMatch, createOnly, newId }) => {
+      const put = await devices.put(caller, ehrId, body, { expected: ifMatch, createOnly }, newId)
       return answerWithStored(Device, devicesPath, put, `/ehr/${ehrId}/device/${put.record.id}`)
     },
   }),

@@ -109,8 +109,8 @@ export const ehrOperations = [
     body: CanonicalEhrStatus,
     limits: { depth: 200 },
     reply: [200, CanonicalEhrStatus, 'versioned'],
-    handle: async ({ params: { ehrId }, body }, { caller, ehrStatuses, expected }) => {
-      const { object, version } = await ehrStatuses.replace(caller, ehrId, body, expected)
+    handle: async ({ params: { ehrId }, body }, { caller, ehrStatuses, ifMatch }) => {
+      const { object, version } = await ehrStatuses.replace(caller, ehrId, body, ifMatch)
       return replyWith({ ...object }, { version })
     },
   }),
@@ -124,7 +124,7 @@ export const ehrOperations = [
     source: 'Endpoints, Medical data',
     access: 'ehr:remove',
     reply: [204],
-    handle: ({ params: { ehrId } }, { caller, ehrs, expected }) => ehrs.remove(caller, ehrId, expected),
+    handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
   }),
   defineOperation({
     id: 'restoreEhr',
@@ -135,8 +135,8 @@ export const ehrOperations = [
     extra: true,
     access: 'admin',
     reply: [200, EhrResource, 'versioned'],
-    handle: async ({ params: { ehrId } }, { caller, ehrs, again }) => {
-      const ehr = await ehrs.restore(caller, ehrId, again)
+    handle: async ({ params: { ehrId } }, { caller, ehrs, isRetry }) => {
+      const ehr = await ehrs.restore(caller, ehrId, isRetry)
       return replyWith(toEhr(ehr), { version: ehr.version })
     },
   }),

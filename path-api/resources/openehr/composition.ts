@@ -85,11 +85,11 @@ const addComposition = ({ format, name, body }: CompositionFormat) =>
     limits: compositionBodyLimits,
     reply: [201, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, again }) => {
+    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, isRetry }) => {
       const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
       const made = await compositions.create(caller, place, sentComposition(body), {
         newUuid: newUuid(),
-        again,
+        isRetry,
       })
       const version = uidOf(made)
       return replyWith(toCreatedVersion(made), {
@@ -134,8 +134,8 @@ const replaceComposition = ({ format, name, body }: CompositionFormat) =>
     limits: compositionBodyLimits,
     reply: [200, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId, compositionId: uid }, body }, { caller, compositions, expected }) => {
-      const made = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), expected)
+    handle: async ({ params: { ehrId, compositionId: uid }, body }, { caller, compositions, ifMatch }) => {
+      const made = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), ifMatch)
       return replyWith(toCreatedVersion(made), { version: uidOf(made) })
     },
   })
@@ -173,8 +173,8 @@ export const compositionOperations = [
     access: 'plan:write',
     reply: [204],
     errors: ['Conflict'],
-    handle: ({ params: { ehrId, compositionId: uid } }, { caller, compositions, expected }) =>
-      compositions.remove(caller, { ehrId, uid }, expected),
+    handle: ({ params: { ehrId, compositionId: uid } }, { caller, compositions, ifMatch }) =>
+      compositions.remove(caller, { ehrId, uid }, ifMatch),
   }),
   defineListOperation({
     id: 'listCompositionVersions',

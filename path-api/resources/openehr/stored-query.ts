@@ -74,9 +74,9 @@ export const storedQueryOperations = [
     body: StoredQueryBody,
     reply: [200, StoredQueryResource, 'versioned'],
     handle: async ({ params: { name }, body: { q, description } }, context) => {
-      const { caller, storedQueries, expected, createOnly } = context
+      const { caller, storedQueries, ifMatch, createOnly } = context
       const kept = { name, q, ...(description && { description }) }
-      const { query, created } = await storedQueries.put(caller, kept, { expected, createOnly })
+      const { query, created } = await storedQueries.put(caller, kept, { expected: ifMatch, createOnly })
       return replyWith(toStoredQueryResource(query), { version: query.version, created })
     },
   }),
@@ -90,8 +90,8 @@ export const storedQueryOperations = [
     extra: true,
     access: 'modeller',
     reply: [204],
-    handle: ({ params: { name } }, { caller, storedQueries, expected }) =>
-      storedQueries.remove(caller, name, expected),
+    handle: ({ params: { name } }, { caller, storedQueries, ifMatch }) =>
+      storedQueries.remove(caller, name, ifMatch),
   }),
   defineOperation({
     id: 'runStoredQuery',

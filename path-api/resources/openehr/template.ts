@@ -150,8 +150,8 @@ export const templateOperations = [
     access: 'modeller',
     reply: [204],
     errors: ['Conflict'],
-    handle: ({ params: { concept } }, { caller, templates, expected }) =>
-      templates.remove(caller, concept, expected),
+    handle: ({ params: { concept } }, { caller, templates, ifMatch }) =>
+      templates.remove(caller, concept, ifMatch),
   }),
 ]
 
@@ -208,8 +208,8 @@ export const archetypeOperations = [
     limits: { bytes: 1024 * 1024 },
     reply: [201, ArchetypeHead, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ body }, { caller, archetypes, again }) => {
-      const made = await archetypes.add(caller, body.bytes, again)
+    handle: async ({ body }, { caller, archetypes, isRetry }) => {
+      const made = await archetypes.add(caller, body.bytes, isRetry)
       return replyWith(toArchetypeHead(made), { version: 1, location: `${archetypesPath}/${made.id}` })
     },
   }),
@@ -258,6 +258,6 @@ export const archetypeOperations = [
     extra: true,
     access: 'modeller',
     reply: [204],
-    handle: ({ params: { id } }, { caller, archetypes, expected }) => archetypes.remove(caller, id, expected),
+    handle: ({ params: { id } }, { caller, archetypes, ifMatch }) => archetypes.remove(caller, id, ifMatch),
   }),
 ]

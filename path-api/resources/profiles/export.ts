@@ -15,7 +15,7 @@ export const exportOperations = [
     extra: true,
     access: 'person',
     reply: [200, rawBody('application/x-ndjson')],
-    guarded: ({ params }) => params.mvUid,
+    guardedAccount: ({ params }) => params.mvUid,
     handle: ({ params: { mvUid } }, { caller, profiles }) =>
       replyWith(Readable.from(profiles.export(caller, mvUid)), {
         headers: { 'content-disposition': `attachment; filename="${mvUid}.ndjson"` },

@@ -66,7 +66,7 @@ export const networkOperations = [
     path: connectionPath,
     summary: 'End a connection, or a request for one, for both sides',
     reply: [204],
-    handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, expected }) =>
-      profiles.connections.end(caller, mvUid, connectionMvUid, expected),
+    handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, ifMatch }) =>
+      profiles.connections.end(caller, mvUid, connectionMvUid, ifMatch),
   }),
 ]

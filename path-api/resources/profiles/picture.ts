@@ -50,7 +50,7 @@ export const pictureOperations = [
     extra: true,
     access: 'person',
     reply: [204],
-    handle: ({ params: { mvUid } }, { caller, profiles, expected }) =>
-      profiles.pictures.remove(caller, mvUid, expected),
+    handle: ({ params: { mvUid } }, { caller, profiles, ifMatch }) =>
+      profiles.pictures.remove(caller, mvUid, ifMatch),
   }),
 ]

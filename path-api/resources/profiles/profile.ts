@@ -47,10 +47,10 @@ export const profileOperations = [
     body: PersonUpdate,
     reply: [200, Person, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params: { mvUid }, body }, { caller, profiles, expected }) => {
+    handle: async ({ params: { mvUid }, body }, { caller, profiles, ifMatch }) => {
       const { id, picture: _, ...input } = body
       if (id !== undefined) requireSameId('id', id, mvUid)
-      const person = await profiles.persons.save(caller, mvUid, input, expected)
+      const person = await profiles.persons.save(caller, mvUid, input, ifMatch)
       return replyWith(toPerson(person), { version: person.version })
     },
   }),
@@ -64,7 +64,6 @@ export const profileOperations = [
     source: profileSource,
     access: 'person',
     reply: [204],
-    handle: ({ params: { mvUid } }, { caller, profiles, expected }) =>
-      profiles.remove(caller, mvUid, expected),
+    handle: ({ params: { mvUid } }, { caller, profiles, ifMatch }) => profiles.remove(caller, mvUid, ifMatch),
   }),
 ]

@@ -88,10 +88,10 @@ export const relationOperations = [
     body: RelationUpdate,
     reply: [200, Relation, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { id, ...body } }, { caller, profiles, expected }) => {
+    handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
       const number = relationNumberOf(params.relationId)
       if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
-      const updated = await profiles.relations.update(caller, params.mvUid, number, body, expected)
+      const updated = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
       return replyWith(toRelation(updated), { version: updated.version })
     },
   }),
@@ -102,7 +102,7 @@ export const relationOperations = [
     path: relationPath,
     summary: 'Delete a relation with its addresses and contacts',
     reply: [204],
-    handle: ({ params: { mvUid, relationId } }, { caller, profiles, expected }) =>
-      profiles.removeRelation(caller, mvUid, relationNumberOf(relationId), expected),
+    handle: ({ params: { mvUid, relationId } }, { caller, profiles, ifMatch }) =>
+      profiles.removeRelation(caller, mvUid, relationNumberOf(relationId), ifMatch),
   }),
 ]

@@ -65,8 +65,8 @@ const addType = ({ family, name, noun, path, forms, versioned }: TypeOperationsC
     limits: TYPE_BODY_LIMITS,
     reply: [201, forms.resource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ body }, { caller, types, again }) => {
-      const added = await types[family].add(caller, body as TypeBody, again)
+    handle: async ({ body }, { caller, types, isRetry }) => {
+      const added = await types[family].add(caller, body as TypeBody, isRetry)
       return versioned(added, `${path}/${added.type}`)
     },
   })
@@ -101,10 +101,10 @@ const replaceType = ({ family, name, noun, one, params, forms, versioned }: Type
     limits: TYPE_BODY_LIMITS,
     reply: [200, forms.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params: { type }, body }, { caller, types, expected }) => {
+    handle: async ({ params: { type }, body }, { caller, types, ifMatch }) => {
       const sent = body as TypeBody
       requireSameId('type', sent.type, type)
-      return versioned(await types[family].replace(caller, type, sent, expected))
+      return versioned(await types[family].replace(caller, type, sent, ifMatch))
     },
   })
 
@@ -120,8 +120,7 @@ const deleteType = ({ family, name, noun, one, params }: TypeOperationsContext) 
     access: 'modeller',
     reply: [204],
     errors: ['Conflict'],
-    handle: ({ params: { type } }, { caller, types, expected }) =>
-      types[family].remove(caller, type, expected),
+    handle: ({ params: { type } }, { caller, types, ifMatch }) => types[family].remove(caller, type, ifMatch),
   })
 
 function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {

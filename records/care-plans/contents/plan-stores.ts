@@ -9,10 +9,10 @@ export type StoredPlan = SavedRecord<Static<typeof CarePlan.schema>>
 export type StoredGoal = SavedRecord<Static<typeof Goal.schema>>
 export type StoredTask = SavedRecord<Static<typeof Task.schema>>
 
-export const createPlanStores = (records: StoreContext, holders: ParentChecks) => ({
-  plans: new ClosableRecords(records, CarePlan, holders),
-  goals: new ClosableRecords(records, Goal, holders),
-  tasks: new ClosableRecords(records, Task, holders),
+export const createPlanStores = (records: StoreContext, parentChecks: ParentChecks) => ({
+  plans: new ClosableRecords(records, CarePlan, parentChecks),
+  goals: new ClosableRecords(records, Goal, parentChecks),
+  tasks: new ClosableRecords(records, Task, parentChecks),
 })
 
 export type PlanStores = ReturnType<typeof createPlanStores>

@@ -39,7 +39,7 @@ export const Participation = {
   collection: 'plan.participants',
   schema: participationRecord,
   ehr: 'ehrId',
-  registeredIn: 'plan',
+  parentType: 'plan',
   words: { en: 'participants', nl: 'deelnemers' },
   lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
   indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
@@ -164,7 +164,7 @@ export class Participants {
   replace(
     caller: Caller,
     key: ParticipationKey,
-    { mvUid: sent, ...body }: Omit<ParticipationReplacement, 'participationId'>,
+    { mvUid: sentMvUid, ...body }: Omit<ParticipationReplacement, 'participationId'>,
     options: WriteOptions,
   ): Promise<StoredParticipation> {
     return this.#update(caller, key, options, (now, takesPartToo) => {
@@ -172,7 +172,7 @@ export class Participants {
       const next = { ehrId, carePlanId, mvUid, start, status, ...withoutNulls(body) }
       requireNoViolations([
         ...(status === 'ARCHIVED' ? [archivedViolation] : []),
-        ...(sent !== undefined && sent !== mvUid ? [anotherUserViolation] : []),
+        ...(sentMvUid !== undefined && sentMvUid !== mvUid ? [anotherUserViolation] : []),
         ...(takesPartToo && isActiveOrUpcoming(timesFromApi(next), this.#records.clock())
           ? [alreadyParticipatingViolation]
           : []),
@@ -291,8 +291,8 @@ export class Participants {
     const now = this.#records.clock()
     const given = all.filter((one) => isInEffect(timesFromStored(one), now)).map(({ access }) => access)
     for (const right of ['read', 'write', 'manage'] as const) {
-      const held = given.some((access) => ACCESS_OF_RIGHT[right].includes(access))
-      await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, held)
+      const hasRight = given.some((access) => ACCESS_OF_RIGHT[right].includes(access))
+      await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, hasRight)
     }
   }
 }

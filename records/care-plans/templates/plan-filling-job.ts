@@ -53,7 +53,7 @@ export const createPlanFillingJob =
     templates: CarePlanTemplates,
     participants: Participants,
   ): JobHandler =>
-  async ({ id, ehrId, by, details }, { runStep: one, runLastStep: last }) => {
+  async ({ id, ehrId, by, details }, { runStep, runLastStep }) => {
     const { templateId, use, today, invited } = details as PlanFillingDetails
     const template = templates.get(templateId, use.language)
     if (!template) throw new Error(`The template ${templateId} does not exist any more.`)
@@ -65,7 +65,7 @@ export const createPlanFillingJob =
     )
     for (const members of PLAN_PARTS)
       for (const batch of splitIntoSteps<{ id: string }>(contents[members])) {
-        await one(async (tx) => {
+        await runStep(async (tx) => {
           const { session } = tx
           const plan = await documentCollection(records, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
@@ -77,7 +77,7 @@ export const createPlanFillingJob =
           await of[members].store.createAll(caller, missing as never, permissions, { tx })
         })
       }
-    await last((tx) =>
+    await runLastStep((tx) =>
       participants.createAllIn(tx, caller, { ehrId, carePlanId: id }, invited).catch(ignoreRefusal),
     )
   }

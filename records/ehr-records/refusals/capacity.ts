@@ -7,10 +7,8 @@ import { requireNoViolations } from './refusals.ts'
 type LimitedKind = Pick<ClassKind, 'collection' | 'noun' | 'maxCount' | 'quota'>
 
 /** The number of records is limited, so they are counted under the exclusive lock of the EHR. */
-export const hasCapacityLimit = ({
-  maxCount: most,
-  quota: admission,
-}: Pick<LimitedKind, 'maxCount' | 'quota'>): boolean => most !== undefined || admission !== undefined
+export const hasCapacityLimit = ({ maxCount, quota }: Pick<LimitedKind, 'maxCount' | 'quota'>): boolean =>
+  maxCount !== undefined || quota !== undefined
 
 /**
  * @param values the new record with its id, which an earlier attempt of the same request may have created
@@ -30,15 +28,16 @@ export async function requireCapacity(
 /** Violation when the care plan or goal is full; closed records count, too. */
 async function capacityViolations(
   records: DefinitionLookup,
-  { collection, noun, maxCount: most }: LimitedKind,
+  { collection, noun, maxCount }: LimitedKind,
   { id, ...place }: Values,
   session?: ClientSession,
 ): Promise<Violation[]> {
-  if (!most) return []
-  const siblings = { [most.of]: place[most.of] }
+  if (!maxCount) return []
+  const siblings = { [maxCount.of]: place[maxCount.of] }
   const documents = documentCollection(records, collection)
   const options = session ? { session } : {}
-  if ((await documents.countDocuments(siblings, { limit: most.count, ...options })) < most.count) return []
+  if ((await documents.countDocuments(siblings, { limit: maxCount.count, ...options })) < maxCount.count)
+    return []
   if (id !== undefined && (await documents.findOne({ _id: String(id), ...siblings }, options))) return []
   const container = most.of === 'carePlanId' ? 'care plan' : 'goal'
   const message = `must be another ${container}: this one already has ${most.count} ${noun}s, the maximum`

@@ -78,11 +78,11 @@ export async function deleteContents(
 }
 
 export const waitForDeletion = (
-  { jobs: underWay }: StoreContext,
+  { jobs }: StoreContext,
   className: ContainerClass,
   id: string,
 ): Promise<boolean> =>
-  underWay.waitUntilDone(jobId({ field: CONTAINER_ID_FIELDS[className], id }), DELETION_WAIT_TIMEOUT_MS)
+  jobs.waitUntilDone(jobId({ field: CONTAINER_ID_FIELDS[className], id }), DELETION_WAIT_TIMEOUT_MS)
 
 /**
  * Deletes the contents of a container, and hides the container itself: Parse Server deletes it next and needs
@@ -116,14 +116,14 @@ export async function deleteWithContents(
 /** The handlers of the deletion jobs. */
 export function contentsDeletionJobs({ contents }: Pick<DatabaseWithContents, 'contents'>): JobHandlers {
   return {
-    async remove({ field, id }, { unfilteredDb: db, runStep: one, runLastStep: last }) {
+    async remove({ field, id }, { unfilteredDb: db, runStep, runLastStep }) {
       const className = CONTAINER_CLASSES.find((one) => CONTAINER_ID_FIELDS[one] === field)
       for (const name of className ? contents[className] : [])
         for await (const ids of iterateIdBatches(db, name, { [field]: id }))
-          await one(({ session }) =>
+          await runStep(({ session }) =>
             documentCollection({ db }, name).deleteMany({ _id: { $in: ids } }, { session }),
           )
-      await last()
+      await runLastStep()
     },
   }
 }

@@ -97,11 +97,11 @@ export async function setRole(
   session: ClientSession,
   userId: string,
   name: string,
-  held: boolean,
+  isMember: boolean,
 ): Promise<void> {
   const { _id, ...rest } = buildRole(name)
   const row = buildMembership(_id, userId)
-  if (held) {
+  if (isMember) {
     await roleCollection(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
     await membershipCollection(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
   } else {
@@ -122,11 +122,11 @@ export async function setPlanRole(
   session: ClientSession,
   userId: string,
   { ehrId, carePlanId, right }: { ehrId: string; carePlanId: string; right: PlanRight },
-  held: boolean,
+  isMember: boolean,
 ): Promise<void> {
   const name = planRole(carePlanId, right)
-  await setRole(database, session, userId, name, held)
-  if (!held) return
+  await setRole(database, session, userId, name, isMember)
+  if (!isMember) return
   const child = buildMembership(ehrRole(ehrId, 'read'), name)
   await membershipCollection(database, 'roles').replaceOne({ _id: child._id }, child, {
     session,
@@ -162,14 +162,14 @@ export const hasAnyRole = async (
 
 /** Finds the names of all roles of a user, including inherited ones. */
 export async function findRolesOfUser(database: Database, userId: string): Promise<string[]> {
-  const held = new Set<string>()
+  const roleIds = new Set<string>()
   let found = await findOwningRoles(database, 'users', [userId])
   while (found.length > 0) {
-    for (const id of found) held.add(id)
-    found = (await findOwningRoles(database, 'roles', found)).filter((id) => !held.has(id))
+    for (const id of found) roleIds.add(id)
+    found = (await findOwningRoles(database, 'roles', found)).filter((id) => !roleIds.has(id))
   }
-  if (held.size === 0) return []
-  const named = roleCollection(database).find({ _id: { $in: [...held] } }, { projection: { name: 1 } })
+  if (roleIds.size === 0) return []
+  const named = roleCollection(database).find({ _id: { $in: [...roleIds] } }, { projection: { name: 1 } })
   return (await named.toArray()).map(({ name }) => name)
 }
 
@@ -182,9 +182,10 @@ export async function findDirectRoles(
   const rows = await membershipCollection(database, 'users')
     .find({ relatedId: { $in: [...userIds] }, owningId: { $in: [...names] } })
     .toArray()
-  const held = new Map<string, string[]>()
-  for (const { relatedId, owningId } of rows) held.set(relatedId, [...(held.get(relatedId) ?? []), owningId])
-  return held
+  const rolesByUser = new Map<string, string[]>()
+  for (const { relatedId, owningId } of rows)
+    rolesByUser.set(relatedId, [...(rolesByUser.get(relatedId) ?? []), owningId])
+  return rolesByUser
 }
 
 /** Finds the ids of the users who hold a service-wide role directly. */

@@ -44,7 +44,7 @@ const eventFormat = createParseFormat(Event.schema)
  * same id. The Event is corrected and deleted together with the measurement, see docs/decisions/alerts.md.
  */
 export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDerivation {
-  const told = (record: MeasurementRecord | null) =>
+  const alertInputs = (record: MeasurementRecord | null) =>
     record && [record.timestamp, kindOf(record).exactValues(record)]
   return {
     rulesCollection: PlanThresholds.collection,
@@ -53,7 +53,7 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
       const record = after ?? before
       // A measurement from a composition may belong to no plan; then it has no thresholds.
       if (!record || record.carePlanId === undefined) return []
-      if (before && after && isDeepStrictEqual(told(before), told(after))) return []
+      if (before && after && isDeepStrictEqual(alertInputs(before), alertInputs(after))) return []
       return [
         {
           collection: Event.collection,
@@ -118,14 +118,14 @@ const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
 
 /** Builds the alert of a measurement; null if it is within its plan's thresholds, or the plan has none. */
 function buildAlert(
-  { path, thresholded, describe: says, exactValues: exact }: AlertSource,
+  { path, thresholded, describe, exactValues }: AlertSource,
   record: MeasurementRecord,
   rules: ParseDocument | null,
 ): AlertFields | null {
   const set = rules && findAlertBands(thresholded, path, rules)
   if (!set) return null
-  const { content, values = [] } = says(record)
-  const band = findBandOfValues(thresholded, set, exact(record))
+  const { content, values = [] } = describe(record)
+  const band = findBandOfValues(thresholded, set, exactValues(record))
   if (!band || band.severity < set.alertFrom) return null
   const { code, label, severity } = band
   return {

@@ -22,21 +22,21 @@ export const profileStatesOf = ({ db }: Pick<StoreContext, 'db'>) =>
  */
 export async function lockProfile(
   records: StoreContext,
-  { session, locks: turn }: Transaction,
+  { session, locks }: Transaction,
   mvUid: string,
 ): Promise<void> {
-  turn.contendFor(mvUid)
+  locks.contendFor(mvUid)
   await profileStatesOf(records).updateOne({ _id: mvUid }, { $inc: { turns: 1 } }, { upsert: true, session })
 }
 
 /** Assigns the number of a new relation: the requested one, or one above the highest so far. */
 export async function assignRelationNumber(
   records: StoreContext,
-  { session, locks: turn }: Transaction,
+  { session, locks }: Transaction,
   mvUid: string,
   wanted: number | undefined,
 ): Promise<number> {
-  turn.contendFor(mvUid)
+  locks.contendFor(mvUid)
   const change = wanted === undefined ? { $inc: { relations: 1 } } : { $max: { relations: wanted } }
   const options = { upsert: true, returnDocument: 'after', session } as const
   const after = await profileStatesOf(records).findOneAndUpdate({ _id: mvUid }, change, options)

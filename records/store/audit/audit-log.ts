@@ -76,33 +76,33 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const { db, key, clock } = options
   const entries = auditEntryCollection(db)
   const instance = await registerInstance(db, key, clock())
-  const lanes = createChainPool(instance, key)
+  const chains = createChainPool(instance, key)
   const groups = createBatcher<AuditedAccess>(MAX_BATCH_SIZE, async (accesses) => {
-    const lane = await lanes.acquire()
+    const chain = await chains.acquire()
     try {
-      await entries.insertMany(lane.link(accesses, clock()))
-      lanes.release(lane, 'written')
+      await entries.insertMany(chain.link(accesses, clock()))
+      chains.release(chain, 'written')
     } catch (error) {
-      lanes.release(lane, 'in doubt')
+      chains.release(chain, 'in doubt')
       throw error
     }
   })
-  const signing = startSigning(options, instance, lanes)
+  const signing = startSigning(options, instance, chains)
   return {
     record: async (...accesses) => {
       if (accesses.length > 0) await groups.add(mergeAccesses(accesses))
     },
     saveScope: createScopeSaver(db, clock),
     joinTransaction() {
-      let lane: AuditChain | undefined
+      let chain: AuditChain | undefined
       return {
         async write(accesses, session) {
           if (accesses.length === 0) return
-          lane ??= await lanes.acquire()
-          await entries.insertMany(lane.link(mergeAccesses(accesses), clock()), { session })
+          chain ??= await chains.acquire()
+          await entries.insertMany(chain.link(mergeAccesses(accesses), clock()), { session })
         },
         settle(outcome) {
-          if (lane) lanes.release(lane, outcome)
+          if (chain) chains.release(chain, outcome)
         },
       }
     },
@@ -114,10 +114,10 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
 }
 
 /** Signs changed heads once a second, and all of them at the end. */
-function startSigning({ db, key, clock, onFault }: AuditOptions, instance: number, lanes: ChainPool) {
+function startSigning({ db, key, clock, onFault }: AuditOptions, instance: number, chains: ChainPool) {
   let signed = 0
   const sign = async (): Promise<void> => {
-    const heads = lanes.heads()
+    const heads = chains.heads()
     const count = heads.reduce((sum, { sequence }) => sum + sequence, 0)
     if (count === signed) return
     await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
@@ -127,7 +127,7 @@ function startSigning({ db, key, clock, onFault }: AuditOptions, instance: numbe
   return {
     async end() {
       await loop.stop()
-      await signHeads(db, key, { _id: instance, heads: lanes.heads(), headsAt: clock(), endedAt: clock() })
+      await signHeads(db, key, { _id: instance, heads: chains.heads(), headsAt: clock(), endedAt: clock() })
     },
   }
 }

@@ -129,7 +129,7 @@ export class Backfill {
     if (!state) return
     const of = await documentCollection({ db: this.#db }, collection).estimatedDocumentCount()
     const progress = { collection, done: state.done ?? 0, of, failed: 0 }
-    for (let { after = BEFORE_FIRST_ID } = state, told = Date.now(); !ending.aborted; ) {
+    for (let { after = BEFORE_FIRST_ID } = state, reportedAt = Date.now(); !ending.aborted; ) {
       const batch = await this.#deriveBatch(derivation, after)
       if (batch.last === undefined) {
         await this.#finish(derivation)
@@ -140,8 +140,8 @@ export class Backfill {
       progress.failed += batch.failed
       this.#remaining.set(collection, Math.max(of - progress.done, 0))
       if (!(await this.#saveProgress(derivation, after, progress.done))) return
-      if (Date.now() - told < PROGRESS_INTERVAL_MS) continue
-      told = Date.now()
+      if (Date.now() - reportedAt < PROGRESS_INTERVAL_MS) continue
+      reportedAt = Date.now()
       onProgress({ ...progress })
     }
     await this.#releaseLease(derivation)

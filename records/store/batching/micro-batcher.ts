@@ -31,7 +31,7 @@ interface ConcurrencyOptions<T> {
 export function createBatcher<T>(
   most: number,
   write: (items: T[]) => Promise<void>,
-  { maxConcurrent: atOnce, keysOf }: ConcurrencyOptions<T> = { maxConcurrent: 1, keysOf: () => [] },
+  { maxConcurrent, keysOf }: ConcurrencyOptions<T> = { maxConcurrent: 1, keysOf: () => [] },
 ): Batcher<T> {
   const waiting = new Queue<PendingItems<T>>()
   const touched = new Set<string>()
@@ -64,7 +64,7 @@ export function createBatcher<T>(
     add: (items) =>
       new Promise((resolve, reject) => {
         waiting.add({ items, resolve, reject })
-        if (running === atOnce) return
+        if (running === maxConcurrent) return
         running += 1
         ended = Promise.all([ended, run()])
       }),

@@ -18,17 +18,17 @@ export function startPeriodicTask(
 ): PeriodicTask {
   const ending = new AbortController()
   let running: Promise<void> | undefined
-  let again = false
+  let isWoken = false
 
   const run = async (): Promise<void> => {
     do {
-      again = false
+      isWoken = false
       try {
         await work(ending.signal)
       } catch (fault) {
         onFault(fault)
       }
-    } while (again && !ending.signal.aborted)
+    } while (isWoken && !ending.signal.aborted)
     running = undefined
   }
   const begin = (): void => {
@@ -39,7 +39,7 @@ export function startPeriodicTask(
   return {
     wake() {
       if (ending.signal.aborted) return
-      if (running) again = true
+      if (running) isWoken = true
       else begin()
     },
     async stop() {

@@ -236,8 +236,8 @@ const JOB_WAIT_TIMEOUT_MS = 25_000
 
 /** @throws Unavailable after the timeout; the job continues */
 export async function waitForJob(
-  { jobs: underWay }: Pick<StoreContext, 'jobs'>,
+  { jobs }: Pick<StoreContext, 'jobs'>,
   about: Pick<Job, 'field' | 'id'>,
 ): Promise<void> {
-  if (!(await underWay.waitUntilDone(jobId(about), JOB_WAIT_TIMEOUT_MS))) throw unavailableError()
+  if (!(await jobs.waitUntilDone(jobId(about), JOB_WAIT_TIMEOUT_MS))) throw unavailableError()
 }

@@ -25,7 +25,7 @@ const READ_WAIT_TIMEOUT_MS = QUERY_TIMEOUT_MS - 1000
 
 /** A transaction would still read its old snapshot: it is retried instead. */
 async function waitForJobs(
-  underWay: JobRunner,
+  jobRunner: JobRunner,
   ids: string[],
   session: ClientSession | undefined,
 ): Promise<void> {
@@ -38,5 +38,5 @@ async function waitForJobs(
       },
     })
   for (const id of ids)
-    if (!(await underWay.waitUntilDone(id, READ_WAIT_TIMEOUT_MS))) throw unavailableError()
+    if (!(await jobRunner.waitUntilDone(id, READ_WAIT_TIMEOUT_MS))) throw unavailableError()
 }

@@ -12,14 +12,14 @@ export interface CursorPosition {
 export const qualifiedListName = (collection: string, list: string): string => `${collection}.${list}`
 
 /** An opaque, URL-safe cursor, valid for one list only. */
-export function encodeCursor(list: string, { value, id, isBackward: back }: CursorPosition): string {
+export function encodeCursor(list: string, { value, id, isBackward }: CursorPosition): string {
   const isDate = value instanceof Date
   const parts = [
     list,
     isDate ? 'd' : 'v',
     isDate ? value.getTime() : value,
     id,
-    ...(back ? [BACKWARD_TAG] : []),
+    ...(isBackward ? [BACKWARD_TAG] : []),
   ]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }

@@ -27,7 +27,7 @@ export interface RecordParent {
   /** MongoDB update of the parent for each new record; it creates no version of the parent. */
   updateOnInsert?(at: Date): Document
   /** Permissions of the new record. @throws ServiceError when the parent forbids the write */
-  permissions(holder: ParseDocument): Permissions
+  permissions(parentDocument: ParseDocument): Permissions
   /** A record of another collection that must still exist when the transaction commits. */
   referencedRecord?: ReferencedRecord
 }
@@ -40,10 +40,10 @@ export interface WriteRequest<R> {
   /**
    * Runs again when another write came first.
    * @param before the record to replace or remove
-   * @param holder the parent of a new record
+   * @param parentDocument the parent of a new record
    * @throws ServiceError when the write is forbidden
    */
-  decide(before: ParseDocument | null, holder: ParseDocument | null): WriteDecision<R>
+  decide(before: ParseDocument | null, parentDocument: ParseDocument | null): WriteDecision<R>
 }
 
 interface PendingWrite {
@@ -59,8 +59,8 @@ const MAX_BATCH_SIZE = 100
 const MAX_CONCURRENT_TRANSACTIONS = 3
 
 /** The records that a write competes for: of two concurrent transactions on the same one, one would fail. */
-const conflictKeysOf = ({ write: { id, parent: into } }: PendingWrite): string[] =>
-  [id, into?.updateOnInsert && into.key._id].filter((key) => typeof key === 'string')
+const conflictKeysOf = ({ write: { id, parent } }: PendingWrite): string[] =>
+  [id, parent?.updateOnInsert && parent.key._id].filter((key) => typeof key === 'string')
 
 /** Writes to one collection. Writes that arrive during a transaction share the next one. */
 export class BatchWriter {
@@ -69,10 +69,14 @@ export class BatchWriter {
   readonly #derivation: RecordDerivation | undefined
   readonly #batcher
 
-  constructor(records: StoreContext, documents: Collection<ParseDocument>, companion?: RecordDerivation) {
+  constructor(
+    records: StoreContext,
+    documents: Collection<ParseDocument>,
+    recordDerivation?: RecordDerivation,
+  ) {
     this.#context = records
     this.#documents = documents
-    this.#derivation = companion
+    this.#derivation = recordDerivation
     this.#batcher = createBatcher<PendingWrite>(
       MAX_BATCH_SIZE,
       async (group) => {
@@ -128,9 +132,9 @@ export class BatchWriter {
 
   async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
     const { session, changes, accesses } = tx
-    const holders = await this.#findParents(
+    const parentDocuments = await this.#findParents(
       tx,
-      writes.flatMap(({ parent: into }) => into ?? []),
+      writes.flatMap(({ parent }) => parent ?? []),
     )
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
     for (const id of ids) tx.locks.contendFor(id)
@@ -139,22 +143,22 @@ export class BatchWriter {
       decideWrite(
         write,
         before.get(write.id ?? '') ?? null,
-        holders.get(write.parent?.key._id ?? '') ?? null,
+        parentDocuments.get(write.parent?.key._id ?? '') ?? null,
       ),
     )
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
     const operations = decisions.flatMap(({ operations }) => operations)
     if (operations.length === 0) return outcomes
-    const entered = writes.flatMap(({ parent: into }, i) => (into && outcomes[i]?.decision ? [into] : []))
-    const held = entered.flatMap(({ referencedRecord: holding }) => holding ?? [])
-    await this.#requireReferencedRecords(tx, held)
+    const parents = writes.flatMap(({ parent }, i) => (parent && outcomes[i]?.decision ? [parent] : []))
+    const referencedRecords = parents.flatMap(({ referencedRecord }) => referencedRecord ?? [])
+    await this.#requireReferencedRecords(tx, referencedRecords)
     await lockShared(
       this.#context,
       tx,
-      entered.flatMap(({ ehrId }) => ehrId ?? []),
-      held,
+      parents.flatMap(({ ehrId }) => ehrId ?? []),
+      referencedRecords,
     )
-    await this.#updateParents(tx, entered)
+    await this.#updateParents(tx, parents)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
       throw new ServiceError('Conflict', {
@@ -165,10 +169,10 @@ export class BatchWriter {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
     }
-    const companions = decisions.flatMap((decision) => decision.derivedWrites ?? [])
-    if (this.#derivation && companions.length > 0) {
-      const known = new Map([...holders].map(([id, holder]) => [id, joinedRulesOf(holder)]))
-      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollection, companions, known)
+    const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
+    if (this.#derivation && derivedWrites.length > 0) {
+      const known = new Map([...parentDocuments].map(([id, document]) => [id, joinedRulesOf(document)]))
+      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollection, derivedWrites, known)
     }
     return outcomes
   }
@@ -176,10 +180,12 @@ export class BatchWriter {
   /** @throws Conflict when a referenced record has been removed */
   async #requireReferencedRecords(
     { session }: Transaction,
-    held: readonly ReferencedRecord[],
+    referencedRecords: readonly ReferencedRecord[],
   ): Promise<void> {
-    for (const name of new Set(held.map(({ collection }) => collection))) {
-      const ids = [...new Set(held.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
+    for (const name of new Set(referencedRecords.map(({ collection }) => collection))) {
+      const ids = [
+        ...new Set(referencedRecords.flatMap(({ collection, id }) => (collection === name ? [id] : []))),
+      ]
       const there = documentCollection(this.#context, name).find({ _id: { $in: ids } }, { session })
       if ((await there.project({ _id: 1 }).toArray()).length < ids.length)
         throw new ServiceError('Conflict', {
@@ -189,14 +195,14 @@ export class BatchWriter {
   }
 
   /** Updates each parent once: the update is the same for all records added at this moment. */
-  async #updateParents({ session }: Transaction, entered: readonly RecordParent[]): Promise<void> {
-    const touched = new Map(
-      entered.flatMap((into) => (into.updateOnInsert ? [[into.key._id, into] as const] : [])),
+  async #updateParents({ session }: Transaction, parents: readonly RecordParent[]): Promise<void> {
+    const parentsById = new Map(
+      parents.flatMap((parent) => (parent.updateOnInsert ? [[parent.key._id, parent] as const] : [])),
     )
-    const operations = [...touched].map(([_id, { updateOnInsert: touched }]) => ({
-      updateOne: { filter: { _id }, update: touched?.(this.#context.clock()) ?? {} },
+    const operations = [...parentsById].map(([_id, { updateOnInsert }]) => ({
+      updateOne: { filter: { _id }, update: updateOnInsert?.(this.#context.clock()) ?? {} },
     }))
-    const [first] = touched.values()
+    const [first] = parentsById.values()
     if (first)
       await documentCollection(this.#context, first.collection).bulkWrite(operations, {
         session,
@@ -205,19 +211,19 @@ export class BatchWriter {
   }
 
   /** The parents of the new records, by id. */
-  async #findParents({ session }: Transaction, into: RecordParent[]): Promise<Map<string, ParseDocument>> {
-    const holders = new Map<string, ParseDocument>()
-    for (const name of new Set(into.map(({ collection }) => collection))) {
-      const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
-      for (const [id, holder] of await findDocumentsById(
+  async #findParents({ session }: Transaction, parents: RecordParent[]): Promise<Map<string, ParseDocument>> {
+    const documents = new Map<string, ParseDocument>()
+    for (const name of new Set(parents.map(({ collection }) => collection))) {
+      const ids = parents.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
+      for (const [id, document] of await findDocumentsById(
         documentCollection(this.#context, name),
         ids,
         session,
         this.#derivation,
       ))
-        holders.set(id, holder)
+        documents.set(id, document)
     }
-    return holders
+    return documents
   }
 }
 
@@ -227,10 +233,10 @@ type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decisio
 function decideWrite<R>(
   write: WriteRequest<R>,
   before: ParseDocument | null,
-  holder: ParseDocument | null,
+  parentDocument: ParseDocument | null,
 ): WriteOutcome<R> {
   try {
-    return { decision: write.decide(before, holder) }
+    return { decision: write.decide(before, parentDocument) }
   } catch (error) {
     return { error }
   }
@@ -255,9 +261,9 @@ function splitRepeatedRecords(group: PendingWrite[]): PendingWrite[][] {
   const seen = new Map<string, number>()
   for (const pending of group) {
     const { id } = pending.write
-    const turn = id === null ? 0 : (seen.get(id) ?? 0)
-    if (id !== null) seen.set(id, turn + 1)
-    batches[turn] = [...(batches[turn] ?? []), pending]
+    const batchNumber = id === null ? 0 : (seen.get(id) ?? 0)
+    if (id !== null) seen.set(id, batchNumber + 1)
+    batches[batchNumber] = [...(batches[batchNumber] ?? []), pending]
   }
   return batches
 }

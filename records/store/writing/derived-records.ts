@@ -33,15 +33,15 @@ export type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
  * Aggregation stage that joins the rules to a parent. Most parents have none, so a query of its own would be
  * wasted.
  */
-export const rulesLookupStage = ({ rulesCollection: rules }: Pick<RecordDerivation, 'rulesCollection'>) => ({
-  $lookup: { from: rules, localField: '_id', foreignField: '_id', as: RULES_FIELD },
+export const rulesLookupStage = ({ rulesCollection }: Pick<RecordDerivation, 'rulesCollection'>) => ({
+  $lookup: { from: rulesCollection, localField: '_id', foreignField: '_id', as: RULES_FIELD },
 })
 
 const RULES_FIELD = 'rules'
 
 /** The rules that {@link rulesLookupStage} joined to a parent. */
-export const joinedRulesOf = (holder: ParseDocument): ParseDocument | null =>
-  (holder[RULES_FIELD] as ParseDocument[] | undefined)?.[0] ?? null
+export const joinedRulesOf = (parentDocument: ParseDocument): ParseDocument | null =>
+  (parentDocument[RULES_FIELD] as ParseDocument[] | undefined)?.[0] ?? null
 
 /** Writes derived records with their history and audit entries, then the records derived from these. */
 export async function writeDerivedRecords(
@@ -52,7 +52,7 @@ export async function writeDerivedRecords(
   known: RulesByParentId = new Map(),
 ): Promise<void> {
   if (writes.length === 0) return
-  const unknown = writes.flatMap(({ parentId: holderId }) => (known.has(holderId) ? [] : [holderId]))
+  const unknown = writes.flatMap(({ parentId }) => (known.has(parentId) ? [] : [parentId]))
   const others = await findDocumentsById(documentCollection(records, rules), unknown, tx.session)
   const all = new Map([...unknown.map((id) => [id, others.get(id) ?? null] as const), ...known])
   for (const name of new Set(writes.map(({ collection }) => collection))) {
@@ -70,21 +70,20 @@ export async function writeDerivedRecords(
 
 /** @returns the writes derived from these */
 async function writeToCollection(
-  companions: Collection<ParseDocument>,
+  documents: Collection<ParseDocument>,
   tx: Transaction,
   writes: readonly DerivedWrite[],
   rules: RulesByParentId,
   at: Date,
 ): Promise<DerivedWrite[]> {
   const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
-  const found = await findDocumentsById(companions, there, tx.session)
+  const found = await findDocumentsById(documents, there, tx.session)
   const follows = writes.flatMap(
-    ({ id, parentId: holderId, decide }) =>
-      decide(found.get(id) ?? null, rules.get(holderId) ?? null, at) ?? [],
+    ({ id, parentId, decide }) => decide(found.get(id) ?? null, rules.get(parentId) ?? null, at) ?? [],
   )
   const operations = follows.flatMap((one) => one.operations)
   if (operations.length === 0) return []
-  const done = await companions.bulkWrite(operations, { session: tx.session, ordered: false })
+  const done = await documents.bulkWrite(operations, { session: tx.session, ordered: false })
   if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
     throw new ServiceError('Conflict', {
       detail: 'Another request changed the record at the same time. Read it again and retry.',
@@ -98,13 +97,13 @@ export async function findDocumentsById(
   documents: Collection<ParseDocument>,
   ids: readonly string[],
   session: ClientSession,
-  companion?: RecordDerivation,
+  recordDerivation?: RecordDerivation,
 ): Promise<Map<string, ParseDocument>> {
   if (ids.length === 0) return new Map()
   const those = { _id: { $in: [...new Set(ids)] } }
-  const found = companion
+  const found = recordDerivation
     ? await documents
-        .aggregate<ParseDocument>([{ $match: those }, rulesLookupStage(companion)], { session })
+        .aggregate<ParseDocument>([{ $match: those }, rulesLookupStage(recordDerivation)], { session })
         .toArray()
     : await documents.find(those, { session }).toArray()
   return new Map(found.map((document) => [document._id, document as ParseDocument]))

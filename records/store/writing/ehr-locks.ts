@@ -20,19 +20,19 @@ async function writeLocks(
   { session }: Pick<LockHolder, 'session'>,
   names: readonly string[],
 ): Promise<void> {
-  const turns = [...new Set(names)].map((_id) => ({
+  const updates = [...new Set(names)].map((_id) => ({
     updateOne: { filter: { _id }, update: { $inc: { turns: 1 } }, upsert: true },
   }))
-  if (turns.length > 0) await ehrLockCollection(records).bulkWrite(turns, { session, ordered: false })
+  if (updates.length > 0) await ehrLockCollection(records).bulkWrite(updates, { session, ordered: false })
 }
 
 /** Number of lock documents of an EHR: up to so many transactions add to it at the same time. */
 const EHR_STRIPE_COUNT = 4
 
 const ehrStripesOf = (ehrId: string): string[] =>
-  Array.from({ length: EHR_STRIPE_COUNT }, (_, lane) => ehrStripeId(ehrId, lane))
+  Array.from({ length: EHR_STRIPE_COUNT }, (_, stripe) => ehrStripeId(ehrId, stripe))
 
-const ehrStripeId = (ehrId: string, lane: number): string => (lane === 0 ? ehrId : `${ehrId}/${lane}`)
+const ehrStripeId = (ehrId: string, stripe: number): string => (stripe === 0 ? ehrId : `${ehrId}/${stripe}`)
 
 /**
  * Locks EHRs exclusively, to close, remove or count records there. A shared lock writes one stripe of an EHR,
@@ -58,15 +58,15 @@ export async function lockShared(
   records: Pick<Database, 'db'>,
   tx: LockHolder,
   ehrIds: readonly string[],
-  held: readonly ReferencedRecord[],
+  referencedRecords: readonly ReferencedRecord[],
 ): Promise<void> {
-  const { stripe: lane } = tx.locks
+  const { stripe } = tx.locks
   const fresh = ehrIds
     .filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
-    .map((ehrId) => ehrStripeId(ehrId, lane % EHR_STRIPE_COUNT))
+    .map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
   await writeLocks(records, tx, [
     ...fresh,
-    ...held.map((one) => recordStripeId(one, lane % RECORD_STRIPE_COUNT)),
+    ...referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT)),
   ])
 }
 
@@ -91,8 +91,8 @@ export interface ReferencedRecord {
 /** Number of lock documents of a referenced record: up to so many writers use it without a conflict. */
 const RECORD_STRIPE_COUNT = 16
 
-const recordStripeId = ({ collection, id }: ReferencedRecord, lane: number): string =>
-  `${collection}/${id}/${lane}`
+const recordStripeId = ({ collection, id }: ReferencedRecord, stripe: number): string =>
+  `${collection}/${id}/${stripe}`
 
 /**
  * Locks a record exclusively for its removal. It conflicts with every transaction that references the record.
@@ -100,12 +100,12 @@ const recordStripeId = ({ collection, id }: ReferencedRecord, lane: number): str
 export const lockForRemoval = (
   records: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session'>,
-  held: ReferencedRecord,
+  referencedRecord: ReferencedRecord,
 ): Promise<void> =>
   writeLocks(
     records,
     tx,
-    Array.from({ length: RECORD_STRIPE_COUNT }, (_, lane) => recordStripeId(held, lane)),
+    Array.from({ length: RECORD_STRIPE_COUNT }, (_, stripe) => recordStripeId(referencedRecord, stripe)),
   )
 
 /** The in-process locks of one transaction, kept across its retries. */
@@ -143,26 +143,26 @@ export class EhrLocks {
   readonly #queues = new LockQueues()
 
   beginTransaction(): TransactionLocks {
-    let lane = this.#firstStripe
-    while (this.#stripesInUse.has(lane)) lane++
-    this.#stripesInUse.add(lane)
+    let stripe = this.#firstStripe
+    while (this.#stripesInUse.has(stripe)) stripe++
+    this.#stripesInUse.add(stripe)
     const own = new Set<string>()
-    const met = new Set<string>()
+    const contended = new Set<string>()
     const places: (() => void)[] = []
     return {
-      stripe: lane,
+      stripe,
       blockShared: (ehrId) => {
         if (!own.has(ehrId)) this.#hold(ehrId)
         own.add(ehrId)
       },
-      contendFor: (name) => void met.add(name),
+      contendFor: (name) => void contended.add(name),
       queueAfterConflict: async () => {
         if (places.length > 0) return
         // Sorted, so that two transactions never wait for each other.
-        for (const name of [...met].sort()) places.push(await this.#queues.enqueue(name))
+        for (const name of [...contended].sort()) places.push(await this.#queues.enqueue(name))
       },
       release: () => {
-        this.#stripesInUse.delete(lane)
+        this.#stripesInUse.delete(stripe)
         for (const ehrId of own) this.#release(ehrId)
         for (const leavePlace of places) leavePlace()
       },
@@ -171,24 +171,24 @@ export class EhrLocks {
 
   /** Waits until no transaction of this process holds the EHR exclusively, or until the timeout. */
   async waitUntilFree(ehrId: string): Promise<void> {
-    const held = this.#exclusiveHolds.get(ehrId)
-    if (held) await waitWithTimeout(held.released.promise)
+    const hold = this.#exclusiveHolds.get(ehrId)
+    if (hold) await waitWithTimeout(hold.released.promise)
   }
 
   #hold(ehrId: string): void {
-    const held = this.#exclusiveHolds.get(ehrId)
-    if (held) {
-      held.count += 1
+    const hold = this.#exclusiveHolds.get(ehrId)
+    if (hold) {
+      hold.count += 1
       return
     }
     this.#exclusiveHolds.set(ehrId, { count: 1, released: createDeferred() })
   }
 
   #release(ehrId: string): void {
-    const held = this.#exclusiveHolds.get(ehrId)
-    if (!held || --held.count > 0) return
+    const hold = this.#exclusiveHolds.get(ehrId)
+    if (!hold || --hold.count > 0) return
     this.#exclusiveHolds.delete(ehrId)
-    held.released.resolve()
+    hold.released.resolve()
   }
 }
 

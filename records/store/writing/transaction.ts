@@ -68,25 +68,22 @@ export async function runAuditedReads<T>(
 export async function runStoreTransaction<T>(
   records: StoreContext,
   work: (tx: Transaction) => Promise<T>,
-  {
-    retry: repeated = true,
-    queueFor: inLineFor = [],
-  }: { retry?: boolean; queueFor?: readonly string[] } = {},
+  { retry = true, queueFor = [] }: { retry?: boolean; queueFor?: readonly string[] } = {},
 ): Promise<T> {
   const audit = records.audit.joinTransaction()
-  const turn = records.ehrLocks.beginTransaction()
-  for (const ehrId of inLineFor) turn.contendFor(ehrId)
-  let begun: Job[] = []
+  const locks = records.ehrLocks.beginTransaction()
+  for (const ehrId of queueFor) locks.contendFor(ehrId)
+  let queuedJobs: Job[] = []
   const attempt = async (session: ClientSession): Promise<T> => {
-    begun = []
-    await turn.queueAfterConflict()
+    queuedJobs = []
+    await locks.queueAfterConflict()
     const tx: Transaction = {
       session,
       changes: [],
       accesses: [],
-      locks: turn,
+      locks,
       exclusiveEhrs: new Set(),
-      queuedJobs: begun,
+      queuedJobs,
     }
     const result = await work(tx)
     await saveHistory(records.db, tx.changes, session)
@@ -94,14 +91,14 @@ export async function runStoreTransaction<T>(
     return result
   }
   try {
-    const result = await runTransaction(records, attempt, repeated)
+    const result = await runTransaction(records, attempt, retry)
     audit.settle('written')
-    for (const work of begun) records.jobs.startJob(work)
+    for (const work of queuedJobs) records.jobs.startJob(work)
     return result
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
     throw error
   } finally {
-    turn.release()
+    locks.release()
   }
 }

@@ -42,13 +42,13 @@ interface Row {
 
 /** By parent. A care plan is created in an EHR, and then follows its own rules. */
 function rowsOf(className: ClassName): [string, Row][] {
-  const { registeredIn, place } = classKindOf(className)
+  const { parentType, place } = classKindOf(className)
   const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
   if (className === 'CarePlan') return [[className, row({ ...inPlan, create: 'ehr:write' })]]
-  if (registeredIn === 'none') return [[className, row(alone)]]
-  if (registeredIn === 'EHR') return [[className, row(inEhr)]]
+  if (parentType === 'none') return [[className, row(alone)]]
+  if (parentType === 'EHR') return [[className, row(inEhr)]]
   const ofEhr: [string, Row][] =
-    registeredIn === 'either' ? [[`${className} of the EHR`, row(inEhr, ['ehrId'])]] : []
+    parentType === 'either' ? [[`${className} of the EHR`, row(inEhr, ['ehrId'])]] : []
   return [[className, row(inPlan)], ...ofEhr]
 }
 const rows: Record<string, Row> = Object.fromEntries(SAMPLED_KINDS.flatMap(rowsOf))

@@ -15,7 +15,7 @@ describe('the frame of the path family: repeated and too many requests', () => {
         JSON.stringify({ how }),
       )
     const counted = async (response: Response) =>
-      (await response.json()) as { times: number; id: string; again: boolean }
+      (await response.json()) as { times: number; id: string; isRetry: boolean }
     const claims = () => client.sample.db.collection<{ _id: string; leaseUntil: Date }>('idempotency_keys')
 
     it('is carried out once; a retry gets the first answer', async () => {
@@ -83,7 +83,7 @@ describe('the frame of the path family: repeated and too many requests', () => {
       assert.equal(kept.headers.get('idempotency-replayed'), 'true')
       await refused(await count('fails once', 'key-6'), 500, 'internal')
       const done = await counted(await count('fails once', 'key-6'))
-      assert.deepEqual([done.times, done.again], [2, true])
+      assert.deepEqual([done.times, done.isRetry], [2, true])
       assert.equal((await count('is late once', 'key-11')).status, 408)
       assert.equal((await counted(await count('is late once', 'key-11'))).times, 2)
     })
@@ -95,7 +95,7 @@ describe('the frame of the path family: repeated and too many requests', () => {
       const done = answers.filter(({ status }) => status === 200)
       assert.ok(done.length > 0)
       for (const answer of done)
-        assert.deepEqual(await counted(answer), { times: 2, id: first.id, again: true })
+        assert.deepEqual(await counted(answer), { times: 2, id: first.id, isRetry: true })
     })
     it('stores neither key nor answer in readable form', async () => {
       await count('secretive', 'key-secret-8')

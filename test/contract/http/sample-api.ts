@@ -54,8 +54,8 @@ const sampleOperations: Operation[] = [
     ifMatch: 'required',
     body: Note,
     reply: [200, Note, 'versioned'],
-    handle: ({ body }, { expected }) => {
-      if (expected !== 'any' && !expected?.includes(3))
+    handle: ({ body }, { ifMatch }) => {
+      if (ifMatch !== 'any' && !ifMatch?.includes(3))
         throw new ServiceError('PreconditionFailed', { version: 3 })
       return replyWith(body, { version: 4 })
     },
@@ -100,8 +100,8 @@ const sampleOperations: Operation[] = [
     limits: { bytes: 100 },
     reply: [204],
     errors: ['RuleViolated'],
-    handle: ({ body: { type, bytes } }, { expected }) => {
-      if (expected) throw new ServiceError('PreconditionFailed', { version: 1 })
+    handle: ({ body: { type, bytes } }, { ifMatch }) => {
+      if (ifMatch) throw new ServiceError('PreconditionFailed', { version: 1 })
       if (type !== 'image/png' || bytes.length !== 3)
         throw new ServiceError('RuleViolated', { violations: [NOT_A_PICTURE] })
     },
@@ -154,19 +154,19 @@ const sampleOperations: Operation[] = [
     reply: [
       200,
       Type.Object(
-        { times: Type.Integer(), id: Type.String(), again: Type.Boolean() },
+        { times: Type.Integer(), id: Type.String(), isRetry: Type.Boolean() },
         { additionalProperties: false },
       ),
     ],
     errors: ['RuleViolated'],
-    handle: async ({ body: { how } }, { newId, again }) => {
+    handle: async ({ body: { how } }, { newId, isRetry }) => {
       const times = (COUNTED_NOTES.get(how) ?? 0) + 1
       COUNTED_NOTES.set(how, times)
       await new Promise((resolve) => setTimeout(resolve, 50))
       if (how === 'breaks a rule') throw new ServiceError('RuleViolated', { violations: [NOT_A_PICTURE] })
       if (how === 'fails once' && times === 1) throw new Error('once')
       if (how === 'is late once' && times === 1) throw new ServiceError('DeadlineExceeded')
-      return { times, id: newId(), again }
+      return { times, id: newId(), isRetry }
     },
   }),
   defineOperation({
@@ -178,7 +178,7 @@ const sampleOperations: Operation[] = [
     access: 'public',
     body: Type.Object({ email: Type.String() }, { additionalProperties: false }),
     reply: [204],
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle() {},
   }),
   defineOperation({
@@ -282,7 +282,7 @@ async function startSampleServer(
     log: { error: note, warn: note },
     checking: true,
     db,
-    spend: await openRateLimits(db, rateLimits),
+    consume: await openRateLimits(db, rateLimits),
     corsOrigins: ['https://friend.example'],
     pathPrefix: '',
     version: '0.0.0',

@@ -18,10 +18,10 @@ import { type EhrPart, TEMPLATE, type TrialEhr } from './clinic.ts'
 const PLAIN_KINDS = CLASS_NAMES.filter(
   (name) =>
     !classKindOf(name).readOnly &&
-    classKindOf(name).registeredIn !== 'none' &&
+    classKindOf(name).parentType !== 'none' &&
     markedFieldNames(classKindOf(name).fields, 'status').length === 0,
 )
-const placeOfKind = (name: ClassName) => classKindOf(name).registeredIn
+const placeOfKind = (name: ClassName) => classKindOf(name).parentType
 
 /** The ordinary kinds. At the usual size only the last one of each parent. */
 const SAMPLED_PLAIN_KINDS = isFullSize

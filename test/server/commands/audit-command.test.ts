@@ -99,7 +99,7 @@ describe('npm run audit', function suite() {
       await write(client)
       const database = { client, db: client.db() }
       const backfill = new Backfill(database, [])
-      const opened = { ...database, underWay: new JobRunner(database, [], false), backfill }
+      const opened = { ...database, jobs: new JobRunner(database, [], false), backfill }
       const records = await openRecords(
         opened,
         { ...config, auditDays: 30 },

@@ -26,7 +26,7 @@ export class TryBudget {
   #left = MAX_TRIES
 
   /** @throws DeadlineExceeded */
-  spend(tries: number): void {
+  consume(tries: number): void {
     this.#left -= tries
     if (this.#left < 0) throw tooManyCombinations()
   }
@@ -89,7 +89,7 @@ export class MatchEnumerator {
       }
       if (++tries === TRIES_PER_SLICE) {
         if (free >= TRIES_PER_SLICE) free -= TRIES_PER_SLICE
-        else this.#budget.spend(TRIES_PER_SLICE)
+        else this.#budget.consume(TRIES_PER_SLICE)
         tries = 0
         yield undefined
       }

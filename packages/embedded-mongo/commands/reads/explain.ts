@@ -48,12 +48,12 @@ const scanStage = ({ index, reverse, branches, merged }: Plan, isCovered = false
   const direction = reverse ? 'backward' : 'forward'
   if (branches) return { stage: 'OR', inputStages: branches.map((branch) => scanStage(branch)) }
   if (!index) return { stage: 'COLLSCAN', direction }
-  const scan = { stage: 'IXSCAN', ...told(index), direction }
+  const scan = { stage: 'IXSCAN', ...describeIndex(index), direction }
   const stage = isCovered ? 'PROJECTION_COVERED' : 'FETCH'
   return { stage, inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
 
-const told = ({ name: indexName, multikey: isMultiKey, spec }: Index): Document => ({
+const describeIndex = ({ name: indexName, multikey: isMultiKey, spec }: Index): Document => ({
   keyPattern: spec.key,
   indexName,
   isMultiKey,
@@ -74,7 +74,7 @@ const countScan = (
   const { index, bounds } = plan
   if (!index) return { stage: { stage: 'EOF' }, keys: 0 }
   const keys = bounds.reduce((sum, { low, high }) => sum + view.count(low, high), 0)
-  return { stage: { stage: 'COUNT_SCAN', ...told(index) }, keys }
+  return { stage: { stage: 'COUNT_SCAN', ...describeIndex(index) }, keys }
 }
 
 /** The field names of a value without its constants: equal for queries that differ only in constants. */
@@ -112,20 +112,21 @@ export const explainCommand = async (
 ): Promise<Document> => {
   const { ns, collection } = target({ ...context, command: inner }, name)
   const of = explained(inner, name)
-  const told = about(context, inner, { filter: of.filter, sort: of.sort })
-  if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ...told, ok: 1 }
+  const description = about(context, inner, { filter: of.filter, sort: of.sort })
+  if (!collection)
+    return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ...description, ok: 1 }
   const query = { ...of, pace: context.pace }
   const counting = name === 'count' ? countScan(context, collection, query) : undefined
   if (counting) {
     const winningPlan = { stage: 'COUNT', inputStage: counting.stage }
     const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
-    if (verbosity === 'queryPlanner') return { queryPlanner, ...told, ok: 1 }
+    if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
     const nCounted = await countMatches(context, inner.count, query)
     const executionStats = {
       ...{ nReturned: 0, totalKeysExamined: counting.keys, totalDocsExamined: 0 },
       executionStages: { stage: 'COUNT', nCounted },
     }
-    return { queryPlanner, executionStats, ...told, ok: 1 }
+    return { queryPlanner, executionStats, ...description, ok: 1 }
   }
   const prepared = prepare(collection, query)
   const reader = name === 'find' ? coverOf(prepared.plan, inner.projection) : undefined
@@ -134,7 +135,7 @@ export const explainCommand = async (
     ? scan
     : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
   const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
-  if (verbosity === 'queryPlanner') return { queryPlanner, ...told, ok: 1 }
+  if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
   let nReturned = 0
   const rowOf = rowsOf(prepared, undefined)
@@ -149,5 +150,5 @@ export const explainCommand = async (
     totalKeysExamined: examined.keys,
     totalDocsExamined: examined.documents,
   }
-  return { queryPlanner, executionStats, ...told, ok: 1 }
+  return { queryPlanner, executionStats, ...description, ok: 1 }
 }

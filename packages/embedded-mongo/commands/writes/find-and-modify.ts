@@ -19,17 +19,18 @@ export const findAndModify: Command = {
   async run(context) {
     const { command, pace } = context
     const name = command.findAndModify === undefined ? 'findandmodify' : 'findAndModify'
-    const { collection: known } = target(context, name)
+    const { collection } = target(context, name)
     const [remove, upsert] = [truthy(command.remove), truthy(command.upsert)]
     if (remove === !isNullish(command.update))
       fail(9, 'Either an update or remove=true must be specified, not both')
     if (remove && (upsert || truthy(command.new)))
       fail(9, "Cannot specify both 'new' or 'upsert' and 'remove'")
-    if (!known && upsert) await context.ensure(command[name])
+    if (!collection && upsert) await context.ensure(command[name])
     const { sort, collation, hint, let: variables } = command
     const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace, limit: 1 }
     const show: Show =
-      compileProjection(command.fields, projectionOptions(context, known, query)) ?? ((document) => document)
+      compileProjection(command.fields, projectionOptions(context, collection, query)) ??
+      ((document) => document)
     const shows = remove || !truthy(command.new) ? 'before' : 'after'
     const statement = remove ? removeStatement(command[name], query, true) : update(context, name, query)
     const changed = await run(context, { ...statement, shows })

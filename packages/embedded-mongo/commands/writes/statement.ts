@@ -141,7 +141,7 @@ export const doneBefore = (
   view: WritableView,
   position: number,
 ): Changed | undefined =>
-  retryable?.again ? engine.lastWrites.find(view, retryable.write, position) : undefined
+  retryable?.isRetry ? engine.lastWrites.find(view, retryable.write, position) : undefined
 
 /** Stores the results of statements for retries. Call it last in the job that carried them out. */
 export const noteDone = (
@@ -166,7 +166,7 @@ export interface Outcome {
   index: number
   changed?: Changed
   /** An earlier attempt has carried it out. */
-  again?: true
+  isRepeat?: true
   error?: CommandError
 }
 
@@ -211,13 +211,13 @@ const runSome = (
       const before = doneBefore(context, view, index)
       const changed = before ?? runOne(view, index)
       if (!changed) break
-      outcomes.push({ index, changed, ...(before && { again: true }) })
+      outcomes.push({ index, changed, ...(before && { isRepeat: true }) })
     } catch (error) {
       outcomes.push({ index, error: statementFault(context, error) })
       if (ordered) break
     }
   }
-  const done = outcomes.map(({ changed, again }) => (again ? undefined : changed))
+  const done = outcomes.map(({ changed, isRepeat }) => (isRepeat ? undefined : changed))
   noteDone(context, view, { position: from }, done)
   return outcomes
 }

@@ -91,8 +91,8 @@ const update: Command = {
     const { command } = context
     const updates = statementsOf(command, 'updates')
     checkStatements(updates, updateOptions, 'update.updates')
-    const { collection: known } = target(context, 'update')
-    if (!known && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
+    const { collection: existing } = target(context, 'update')
+    if (!existing && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
     const outcomes = await runStatements(context, updates, (statement) => {
       if (!isNullish(statement.c) && !Array.isArray(statement.u))
         fail(51198, 'Constant values may only be specified for pipeline updates')

@@ -131,8 +131,8 @@ const checkUnique = (
   for (const [at, { index, keys, values }] of now.entries()) {
     if (!index.unique) continue
     for (const [i, key] of keys.entries()) {
-      const holder = view.get(key)
-      if (!holder || holder.equals(id) || old[at]?.keys.some((one) => one.equals(key))) continue
+      const ownerId = view.get(key)
+      if (!ownerId || ownerId.equals(id) || old[at]?.keys.some((one) => one.equals(key))) continue
       throw duplicateKey(collection, index, values()[i] as unknown[])
     }
   }

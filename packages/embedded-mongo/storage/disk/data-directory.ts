@@ -50,7 +50,7 @@ export interface DataDirectory {
   /** Records that the data file is complete and in use. From then on its absence is damage. */
   confirm(): void
   /** Stores the engine's address, for processes that query the lock. */
-  announce(address: string): void
+  publishAddress(address: string): void
   /** Records that the data file has been closed, and releases the lock. */
   release(): void
 }
@@ -74,8 +74,14 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
       withRoom(() => writeState(false))
       lock.close()
     }
-    const announce = (address: string) => lock.emit(ANNOUNCED, address)
-    return { file: join(process.cwd(), DATA), doubt, confirm: () => confirm(confirmed), announce, release }
+    const publishAddress = (address: string) => lock.emit(ANNOUNCED, address)
+    return {
+      file: join(process.cwd(), DATA),
+      doubt,
+      confirm: () => confirm(confirmed),
+      publishAddress,
+      release,
+    }
   } catch (error) {
     lock.close()
     throw error
@@ -109,16 +115,15 @@ const takeLock = async (directory: string): Promise<Server> => {
   for (let attempt = 0; attempt < 3; attempt++) {
     const lock = await listen()
     if (lock) return lock
-    const holder = await askHolder(LOCK)
-    if (holder !== undefined)
-      throw new StartFault(`data directory ${directory} is in use by ${nameOf(holder)}`)
+    const owner = await askOwner(LOCK)
+    if (owner !== undefined) throw new StartFault(`data directory ${directory} is in use by ${nameOf(owner)}`)
     clearStale()
   }
   throw new StartFault(`data directory ${directory} is being opened by another embedded-mongo`)
 }
 
 /** The description that a lock gives of its process. */
-interface Holder {
+interface LockOwner {
   process: number
   /** The directory in which the process was started, and the time. */
   startedIn?: string
@@ -127,7 +132,7 @@ interface Holder {
   address?: string
 }
 
-const nameOf = ({ process: id, startedIn, startedAt }: Holder): string =>
+const nameOf = ({ process: id, startedIn, startedAt }: LockOwner): string =>
   startedIn === undefined
     ? `another embedded-mongo, process ${id}. Stop it first.`
     : `process ${id}, which was started in ${startedIn} at ${startedAt}. Stop it first.`
@@ -138,13 +143,13 @@ const startedIn = process.cwd()
 const listen = (): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
     // A forked engine gives its parent's id: that is the process people know.
-    const holder: Holder = {
+    const owner: LockOwner = {
       process: process.send ? process.ppid : process.pid,
       ...{ startedIn, startedAt: new Date().toISOString().slice(0, 19).concat('Z') },
     }
-    const server = createServer((socket) => socket.end(JSON.stringify(holder)))
+    const server = createServer((socket) => socket.end(JSON.stringify(owner)))
     server.on(ANNOUNCED, (announced: string) => {
-      holder.address = announced
+      owner.address = announced
     })
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE'
@@ -158,7 +163,7 @@ const listen = (): Promise<Server | undefined> =>
   })
 
 /** Asks the process that holds a lock; undefined if the process is dead. */
-const askHolder = (path: string): Promise<Holder | undefined> =>
+const askOwner = (path: string): Promise<LockOwner | undefined> =>
   new Promise((resolve) => {
     let answer = ''
     const socket = connect(path)
@@ -173,7 +178,7 @@ const askHolder = (path: string): Promise<Holder | undefined> =>
   })
 
 /** A busy engine may not answer, and still holds the lock. */
-function holderIn(answer: string): Holder {
+function holderIn(answer: string): LockOwner {
   try {
     return JSON.parse(answer)
   } catch {
@@ -187,7 +192,7 @@ export const addressOf = async (directory: string): Promise<string | undefined> 
   if (!existsSync(directory)) return undefined
   // Socket paths must be short. The relative path is resolved before the call returns.
   process.chdir(directory)
-  const question = askHolder(LOCK)
+  const question = askOwner(LOCK)
   process.chdir(here)
   return (await question)?.address
 }

@@ -207,20 +207,20 @@ export class Storage implements View {
     this.#db.resetReadTxn()
     const transaction = this.#db.useReadTransaction()
     let released = false
-    const held = () => {
+    const readOptions = () => {
       if (released) throw new Error('the snapshot has been released')
       return { transaction }
     }
     return {
       commits: this.#commits,
-      get: (key) => this.#db.get(key, held()),
+      get: (key) => this.#db.get(key, readOptions()),
       range: (low, high, reverse = false, expected) =>
-        this.#range({ low, high, reverse, expected }, held, unchanging),
+        this.#range({ low, high, reverse, expected }, readOptions, unchanging),
       keys: (low, high, reverse = false, expected) =>
-        this.#keys({ low, high, reverse, expected }, held, unchanging),
+        this.#keys({ low, high, reverse, expected }, readOptions, unchanging),
       visit: (low, high, reverse, most, visitor) =>
-        this.#visit({ ...boundsOf(low, high, reverse), ...held() }, most, visitor),
-      count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
+        this.#visit({ ...boundsOf(low, high, reverse), ...readOptions() }, most, visitor),
+      count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...readOptions() }),
       release: () => {
         released = true
         transaction.done()

@@ -163,9 +163,9 @@ type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
 function* entriesIn(
   view: View,
   index: Index,
-  { bounds, exact, reverse, merged: sideBySide }: Ranges,
+  { bounds, exact, reverse, merged: isMerged }: Ranges,
 ): Iterable<Entry> {
-  if (sideBySide) {
+  if (isMerged) {
     yield* merged(view, index, bounds, reverse)
     return
   }

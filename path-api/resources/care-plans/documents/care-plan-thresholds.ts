@@ -59,7 +59,7 @@ export const carePlanThresholdsOperations = definePlanDocument({
   extra: true,
   schema: CarePlanThresholdsBody,
   documentsOf: ({ thresholds }) => thresholds,
-  brokenBeside: (body, bySchema) =>
+  furtherViolations: (body, bySchema) =>
     Object.entries(withoutInvalidProperties(body, bySchema)).flatMap(
       ([name, thresholds]) => thresholdRules.get(name)?.(thresholds) ?? [],
     ),

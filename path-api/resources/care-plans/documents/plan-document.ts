@@ -14,7 +14,7 @@ interface PlanDocumentOptions {
   extra?: true
   schema: TSchema
   documentsOf(services: Services): Pick<PlanDocuments<object>, 'get' | 'save'>
-  brokenBeside?: Operation['brokenBeside']
+  furtherViolations?: Operation['furtherViolations']
   saving: { method: 'post' | 'put'; description: string; errors: readonly ErrorName[] }
 }
 
@@ -23,7 +23,7 @@ export function definePlanDocument({
   schema,
   documentsOf,
   saving,
-  brokenBeside,
+  furtherViolations,
   ...about
 }: PlanDocumentOptions): Operation[] {
   const words = `the ${name.toLowerCase()} of a care plan`
@@ -51,14 +51,14 @@ export function definePlanDocument({
       summary: `Save ${words} as a whole`,
       access: 'plan:write',
       body: schema,
-      ...(brokenBeside && { brokenBeside }),
+      ...(furtherViolations && { furtherViolations }),
       limits: { bytes: 64 * 1024 },
       reply: [200, schema, 'versioned'],
       handle: async ({ params: { ehrId, careplanId }, body }, context) => {
-        const { caller, expected } = context
+        const { caller, ifMatch } = context
         const place = { ehrId, carePlanId: careplanId }
         const { value, version } = await documentsOf(context).save(caller, place, body as object, {
-          expected,
+          expected: ifMatch,
         })
         return replyWith(value, { version })
       },

@@ -16,7 +16,7 @@ export interface AuditChain {
 export interface ChainPool {
   /** @throws Unavailable when no chain becomes free in time */
   acquire(): Promise<AuditChain>
-  release(lane: AuditChain, outcome: 'written' | 'not written' | 'in doubt'): void
+  release(chain: AuditChain, outcome: 'written' | 'not written' | 'in doubt'): void
   /** The heads of all chains with entries, as known to be on disk. */
   heads(): Array<ChainHead & { chain: string }>
 }
@@ -28,38 +28,40 @@ export function createChainPool(instance: number, key: string): ChainPool {
   const heads = new Map<string, ChainHead>()
   const linked = new Map<AuditChain, ChainHead>()
   const free: AuditChain[] = []
-  const waiting = new Queue<{ resolve(lane: AuditChain): void; reject(reason: unknown): void }>()
+  const waiting = new Queue<{ resolve(chain: AuditChain): void; reject(reason: unknown): void }>()
   let opened = 0
   let usable = 0
 
   const open = (): AuditChain => {
     const chain = `${instance}-${opened++}`
     usable += 1
-    const lane: AuditChain = {
+    const auditChain: AuditChain = {
       chain,
       link(accesses, at) {
         const { entries, head } = linkEntries(key, chain, heads.get(chain) ?? EMPTY_HEAD, accesses, at)
-        linked.set(lane, head)
+        linked.set(auditChain, head)
         return entries
       },
     }
-    return lane
+    return auditChain
   }
-  const pass = (lane: AuditChain): void => {
+  const pass = (chain: AuditChain): void => {
     const [next] = waiting.take(1)
-    if (next) next.resolve(lane)
-    else free.push(lane)
+    if (next) next.resolve(chain)
+    else free.push(chain)
   }
   return {
     acquire() {
-      const lane = free.pop() ?? (usable < MAX_CHAINS ? open() : undefined)
-      return lane ? Promise.resolve(lane) : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
+      const chain = free.pop() ?? (usable < MAX_CHAINS ? open() : undefined)
+      return chain
+        ? Promise.resolve(chain)
+        : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
     },
-    release(lane, outcome) {
-      const head = linked.get(lane)
-      linked.delete(lane)
-      if (head && outcome === 'written') heads.set(lane.chain, head)
-      if (outcome !== 'in doubt') return pass(lane)
+    release(chain, outcome) {
+      const head = linked.get(chain)
+      linked.delete(chain)
+      if (head && outcome === 'written') heads.set(chain.chain, head)
+      if (outcome !== 'in doubt') return pass(chain)
       usable -= 1
       if (waiting.length > 0) pass(open())
     },

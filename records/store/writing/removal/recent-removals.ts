@@ -23,8 +23,8 @@ export class RecentRemovals {
   /** Records a started removal and waits for it. @throws the error of the removal */
   async trackRemoval(id: string, removal: Promise<void>): Promise<void> {
     const at = Date.now()
-    for (const [other, { at: then }] of this.#removals)
-      if (at - then > MAX_REQUEST_DURATION_MS) this.#removals.delete(other)
+    for (const [other, { at: startedAt }] of this.#removals)
+      if (at - startedAt > MAX_REQUEST_DURATION_MS) this.#removals.delete(other)
     const done = removal.then(
       () => true,
       () => false,

@@ -127,7 +127,7 @@ function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>)
       const found = members(holder, part)
       const terms = found.length > 0 ? found : [undefined]
       return terms.map(
-        (value) => new Map([...row, [key, { value, holder: holder as RmObject, attribute: part.attribute }]]),
+        (value) => new Map([...row, [key, { value, parent: holder as RmObject, attribute: part.attribute }]]),
       )
     })
   return rows
