@@ -42,11 +42,11 @@ describe('to both families', () => {
         await byClass(owner).delete(name, id).expect(200)
         assert.equal((await readByPath(owner, name, place, id)).resource, undefined)
         // A PUT at a path of its own creates the record again.
-        const again =
+        const second =
           change && !kinds[name].isNamed
             ? owner.call('PUT', pathOf(name, place, id), expectedOf(name, id))
             : owner.call('DELETE', pathOf(name, place, id))
-        assertProblem(await again, 404, 'not-found')
+        assertProblem(await second, 404, 'not-found')
       })
 
       if (deletes)

@@ -26,10 +26,10 @@ describe('attack: malformed requests to the class family', () => {
   })
 
   function assertRefused({ status, body }: Response, what: unknown): void {
-    const told = `${JSON.stringify(what).slice(0, 200)} -> ${status} ${JSON.stringify(body).slice(0, 200)}`
-    assert.ok(status >= 400 && status < 500, told)
-    assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'], told)
-    assert.notEqual(body.code, 1, told)
+    const message = `${JSON.stringify(what).slice(0, 200)} -> ${status} ${JSON.stringify(body).slice(0, 200)}`
+    assert.ok(status >= 400 && status < 500, message)
+    assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'], message)
+    assert.notEqual(body.code, 1, message)
   }
   const refused = async (sent: Test, what: unknown): Promise<void> =>
     assertRefused(await sent.timeout(2_000), what)

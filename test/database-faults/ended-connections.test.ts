@@ -17,8 +17,8 @@ describe('a database that has ended all connections', function suite() {
     const dying = new MongoClient(faulty.uri, { appName, directConnection: true })
     const session = dying.startSession()
     session.startTransaction()
-    const turns = dying.db(service.db.databaseName).collection<{ _id: string }>('ehr.turns')
-    await turns.updateOne({ _id: patient.ehrId }, { $inc: { turns: 1 } }, { session, upsert: true })
+    const locks = dying.db(service.db.databaseName).collection<{ _id: string }>('ehr.turns')
+    await locks.updateOne({ _id: patient.ehrId }, { $inc: { turns: 1 } }, { session, upsert: true })
     await faulty.stopListening()
     await createPlan(patient)
     faulty.lingerMs = 0

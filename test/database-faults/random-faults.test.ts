@@ -159,13 +159,13 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
     for (const collection of ['_User', '_Session']) {
       faulty.findFault = ({ find, insert }) =>
         [find, insert].includes(collection) ? { answer: expired } : undefined
-      const told = await Promise.all(['/1/login', '/auth/login/password'].map(login))
+      const logins = await Promise.all(['/1/login', '/auth/login/password'].map(login))
       assert.deepEqual(
-        told.map(({ status }) => status),
+        logins.map(({ status }) => status),
         [408, 408],
         collection,
       )
-      assert.equal(((await (told[0] as Response).json()) as { code: number }).code, 124)
+      assert.equal(((await (logins[0] as Response).json()) as { code: number }).code, 124)
     }
     faulty.findFault = () => undefined
   })

@@ -37,12 +37,12 @@ describe('a start that the kind of database prevents', function suite() {
   this.timeout(60_000)
   const faulty = startFaultyMongoForBlock()
 
-  const told = () => findStartRefusal({ MONGODB_URI: `${faulty.uri}/refused` })
+  const findRefusal = () => findStartRefusal({ MONGODB_URI: `${faulty.uri}/refused` })
 
   it('reports a standalone server', async () => {
     const { greeting } = faulty
     faulty.greeting = ({ setName, hosts, primary, me, ...answer }) => answer
-    const reason = await told().finally(() => {
+    const reason = await findRefusal().finally(() => {
       faulty.greeting = greeting
     })
     assert.equal(

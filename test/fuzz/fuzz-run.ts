@@ -23,7 +23,7 @@ export interface FuzzPlan {
   families: readonly Family[]
   /** Whether to fuzz sockets of live queries, too. */
   live: boolean
-  lanes: number
+  clients: number
 }
 
 /** The requests after which an account is replaced, since its data would grow without end. */
@@ -42,7 +42,7 @@ const BURSTS = [
 const SILENT_SOCKETS = { sockets: 1_000, ms: 8_000 }
 
 /**
- * Fuzzes a service with all kinds of requests. Each lane sends one request after the other, chosen by the
+ * Fuzzes a service with all kinds of requests. Each client sends one request after the other, chosen by the
  * seed.
  */
 export class FuzzRun {
@@ -96,28 +96,28 @@ export class FuzzRun {
       this.#isOver = true
       this.#findings.add({
         kind: `the service ended with ${code}`,
-        told: '',
+        detail: '',
         asks: [...this.#asked.values()],
       })
     })
   }
 
-  /** Logs the actors in and plants the victim's data. @returns a context for each lane */
+  /** Logs the actors in and plants the victim's data. @returns a context for each client */
   async #open(admin: string): Promise<FuzzContext[]> {
     const { url, keys } = this.#service
-    const { seed, lanes, families } = this.#plan
+    const { seed, clients, families } = this.#plan
     const openApi = new OpenApi(await (await fetch(`${url}/openapi.json`)).json())
     const targets = families.map((family) => openApi.targets.filter((target) => target.family === family))
-    const memories = Array.from({ length: lanes }, () => new ClientMemory(openApi))
+    const memories = Array.from({ length: clients }, () => new ClientMemory(openApi))
     this.#people = new FuzzAccounts(this.#service, (actor, { facts }) => {
       for (const memory of memories) memory.begin(actor, facts)
     })
     for (const actor of ['ann', 'ben', 'victim'] as const) await this.#people.add(actor)
     await this.#people.addInvited('admin', admin)
     const { identityOf } = this.#people
-    const worlds = memories.map((memory, lane) => ({
+    const worlds = memories.map((memory, stream) => ({
       ...{ openApi, targets, memory, keys, identityOf },
-      random: new Random(seed, lane),
+      random: new Random(seed, stream),
     }))
     const first = worlds[0] as FuzzContext
     this.tally.planted = await plantVictimData(first, url)
@@ -146,7 +146,7 @@ export class FuzzRun {
       if (isLoggedOut(ask, answer)) await this.#renew(ask.actor)
     } catch (error) {
       if (this.#isOver) return
-      this.#findings.add({ kind: 'no answer', told: String(error), asks: [ask] })
+      this.#findings.add({ kind: 'no answer', detail: String(error), asks: [ask] })
     }
   }
 
@@ -176,8 +176,8 @@ export class FuzzRun {
     inTime: boolean,
   ): void {
     const sent = frames.map((frame) => String(frame.slice(0, 500))).join('\n  ')
-    const add = (kind: string, told = '') =>
-      this.#findings.add({ kind, told: `${told}\n  ${sent}`, asks: [] })
+    const add = (kind: string, detail = '') =>
+      this.#findings.add({ kind, detail: `${detail}\n  ${sent}`, asks: [] })
     if (!inTime && !this.#isOver) add('frames without an answer')
     for (const { text, message } of heard) {
       if (message?.op === undefined) add('an answer that is not a frame', text)
@@ -195,7 +195,7 @@ export class FuzzRun {
     const opened = Array.from({ length: SILENT_SOCKETS.sockets }, () => FuzzedSocket.open(url))
     const closed = (await Promise.all(opened)).map((socket) => socket?.closesIn(SILENT_SOCKETS.ms) ?? true)
     if (!(await Promise.all(closed)).every(Boolean))
-      this.#findings.add({ kind: 'a silent socket stays open', told: '', asks: [] })
+      this.#findings.add({ kind: 'a silent socket stays open', detail: '', asks: [] })
     const { seed, families } = this.#plan
     // A random generator of their own, so that the same seed sends the same requests, whatever happens on
     // sockets.
@@ -207,7 +207,7 @@ export class FuzzRun {
   async #renew(actor: Actor, anew = false): Promise<void> {
     await this.#people.renew(actor, anew).catch((error) => {
       if (!this.#isOver)
-        this.#findings.add({ kind: `${actor} gets in no more`, told: String(error), asks: [] })
+        this.#findings.add({ kind: `${actor} gets in no more`, detail: String(error), asks: [] })
     })
   }
 
@@ -218,7 +218,11 @@ export class FuzzRun {
     const after = await readVictimData(world, this.#service.url)
     const changed: Finding[] = [...before]
       .filter(([path, object]) => after.get(path) !== object)
-      .map(([path]) => ({ kind: `somebody changed ${path.split('/')[3]} of another`, told: path, asks: [] }))
+      .map(([path]) => ({
+        kind: `somebody changed ${path.split('/')[3]} of another`,
+        detail: path,
+        asks: [],
+      }))
     for (const finding of changed) this.#findings.add(finding)
   }
 }

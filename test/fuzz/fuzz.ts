@@ -13,7 +13,7 @@ const { values } = parseArgs({
     requests: { type: 'string', default: 'Infinity' },
     seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
     family: { type: 'string', default: 'all' },
-    lanes: { type: 'string', default: '4' },
+    clients: { type: 'string', default: '4' },
     keep: { type: 'boolean', default: false },
     never: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' },
@@ -42,7 +42,7 @@ const families: Record<string, Family[]> = {
 }
 
 /** @throws RangeError for a value other than a positive number */
-function readPositive(name: 'seconds' | 'requests' | 'seed' | 'lanes'): number {
+function readPositive(name: 'seconds' | 'requests' | 'seed' | 'clients'): number {
   const number = Number(values[name])
   if (!(number > 0)) throw new RangeError(`--${name} must be a number above 0`)
   return number
@@ -53,7 +53,7 @@ const print = (text: string): boolean => process.stdout.write(`${text}\n`)
 async function main(): Promise<void> {
   const plan = {
     ...{ seed: readPositive('seed'), seconds: readPositive('seconds'), requests: readPositive('requests') },
-    ...{ lanes: readPositive('lanes'), families: families[values.family] ?? [] },
+    ...{ clients: readPositive('clients'), families: families[values.family] ?? [] },
     live: ['live', 'all'].includes(values.family),
   }
   if (!Object.hasOwn(families, values.family))

@@ -13,7 +13,7 @@ import { seriesValueOf } from '../../records/measurements/series.ts'
 import { createStoredMeasurement, timestamp } from '../harness/care/samples/stored-measurement.ts'
 
 const READABLE = mappableByArchetype(MEASUREMENT_KINDS)
-const holder = { ehrId: 'e5RtGb81Xz', compositionId: 'c1' }
+const parents = { ehrId: 'e5RtGb81Xz', compositionId: 'c1' }
 
 /** A weight as in a composition, with a change. */
 function weightOf(change: (event: RmObject, quantity: RmObject) => object | undefined): RmObject {
@@ -26,16 +26,16 @@ function weightOf(change: (event: RmObject, quantity: RmObject) => object | unde
   return composition
 }
 
-const heldIn = (composition: RmObject) => fromComposition(READABLE, composition, holder)
+const heldIn = (composition: RmObject) => fromComposition(READABLE, composition, parents)
 
 describe('measurements from compositions', () => {
   for (const kind of MEASUREMENT_KINDS)
     it(`are ${isMappable(kind) ? 'read as they were written' : 'without answers'}: ${kind.name}`, () => {
       const stored = createStoredMeasurement(kind)
-      const held = heldIn(toComposition(kind, stored))
-      if (!isMappable(kind)) return assert.deepEqual(held, [])
-      const [{ record, kind: found, id } = assert.fail()] = held
-      assert.equal(held.length, 1)
+      const measurements = heldIn(toComposition(kind, stored))
+      if (!isMappable(kind)) return assert.deepEqual(measurements, [])
+      const [{ record, kind: found, id } = assert.fail()] = measurements
+      assert.equal(measurements.length, 1)
       assert.match(id, /^[A-Za-z0-9]{10}$/)
       assert.deepEqual([found.name, record.timestamp, record.compositionId], [kind.name, timestamp, 'c1'])
       for (const series of Object.values(kind.series))
@@ -43,14 +43,14 @@ describe('measurements from compositions', () => {
     })
 
   it('have the unit of the composition, and a time zone', () => {
-    const [held] = heldIn(
+    const [measurement] = heldIn(
       weightOf((event, quantity) => {
         Object.assign(quantity, { magnitude: 160, units: '[lb_av]' })
         event.time = { _type: 'DV_DATE_TIME', value: '2026-03-01T10:30+02:00' }
         return undefined
       }),
     )
-    const { weight, weightUnit, weightKg, timestamp: at } = held?.record ?? {}
+    const { weight, weightUnit, weightKg, timestamp: at } = measurement?.record ?? {}
     assert.deepEqual([weight, weightUnit, weightKg, at], [160, '[lb_av]', 72.5748, timestamp])
   })
 
@@ -72,7 +72,9 @@ describe('measurements from compositions', () => {
     })
 
   it('are distinguished at the same time, and limited in number', () => {
-    const held = heldIn(weightOf((event) => Array.from({ length: MAX_MEASUREMENTS + 1 }, () => event)))
-    assert.equal(new Set(held.map(({ id }) => id)).size, MAX_MEASUREMENTS)
+    const measurements = heldIn(
+      weightOf((event) => Array.from({ length: MAX_MEASUREMENTS + 1 }, () => event)),
+    )
+    assert.equal(new Set(measurements.map(({ id }) => id)).size, MAX_MEASUREMENTS)
   })
 })

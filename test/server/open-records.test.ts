@@ -87,11 +87,11 @@ describe('the records of an earlier version', () => {
   it('report once for which index the start waits, and its number of documents', async () => {
     await hadOtherwise()
     const log = createLog(config)
-    const told: object[] = []
-    log.info = (facts: object) => void told.push(facts)
+    const logged: object[] = []
+    log.info = (facts: object) => void logged.push(facts)
     for (const _ of [1, 2]) await begin(first, log)
     const documents = await events.estimatedDocumentCount()
-    const [{ index, step, of, ...rest } = {}, ...more] = told as Record<string, unknown>[]
+    const [{ index, step, of, ...rest } = {}, ...more] = logged as Record<string, unknown>[]
     assert.deepEqual([more, rest], [[], { collection: 'Event', documents }])
     assert.match(String(index), /^list_ofEhr(@|$)/)
     assert.ok(Number(step) > 0 && Number(step) <= Number(of))

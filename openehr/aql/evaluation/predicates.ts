@@ -76,7 +76,7 @@ export function createPathEvaluator(path: readonly PathStep[]): PathEvaluator {
       terms = terms.flatMap(({ value }) =>
         attributeMembers(value, attribute, accepts).map((member) => ({
           value: member,
-          holder: value as RmObject,
+          parent: value as RmObject,
           attribute,
         })),
       )

@@ -80,11 +80,11 @@ describe('live queries', () => {
   })
 
   it('show nobody objects that they may not read', async () => {
-    const { told, next } = await subscribed(nurse, 'BodyWeight')
+    const { received, next } = await subscribed(nurse, 'BodyWeight')
     await weigh(otherPlanId, 60)
     const seen = await weigh(planId, 61)
     assert.equal((await next())[1].id, seen)
-    assert.equal(told.length, 1)
+    assert.equal(received.length, 1)
   })
 
   it('hide the subject of an anonymous plan, also from a query for it', async () => {
@@ -106,7 +106,7 @@ describe('live queries', () => {
     })
     const [, object] = await all.next()
     assert.deepEqual([object.id, object.get('subjectId')], [patient.ehrId, undefined])
-    assert.deepEqual(asking.told, [])
+    assert.deepEqual(asking.received, [])
   })
 
   it('end with the role and with the session', async () => {
@@ -128,7 +128,7 @@ describe('live queries', () => {
     const watching = await subscribed(nurse, 'BodyWeight')
     await weigh(planId)
     await watching.next()
-    assert.deepEqual([ofRole.told.length, ofSession.told.length], [1, 1])
+    assert.deepEqual([ofRole.received.length, ofSession.received.length], [1, 1])
     await waitUntil(() => ofSession.errors.length > 0)
     assert.match(ofSession.errors[0] ?? '', /Invalid session token/)
   })

@@ -49,9 +49,10 @@ const body = fc.dictionary(fc.oneof(fc.constantFrom(...NAMES), fc.constantFrom(.
 })
 
 function assertAnswered({ status, body: answer }: Response, sent: unknown): void {
-  const told = JSON.stringify(sent).slice(0, 300)
-  assert.ok(status < 500, `${told} -> ${status} ${JSON.stringify(answer)}`)
-  if (status >= 400) assert.deepEqual([typeof answer.code, typeof answer.error], ['number', 'string'], told)
+  const message = JSON.stringify(sent).slice(0, 300)
+  assert.ok(status < 500, `${message} -> ${status} ${JSON.stringify(answer)}`)
+  if (status >= 400)
+    assert.deepEqual([typeof answer.code, typeof answer.error], ['number', 'string'], message)
 }
 
 describe('bad input', () => {

@@ -101,11 +101,11 @@ describe('the audit of the class family for responses without objects of the cla
 
   it('logs whose values and counts were returned', async () => {
     const where = { systolic: { $gt: 120 } }
-    const told = ['query BloodPressure done  systolic']
+    const entry = ['query BloodPressure done  systolic']
     for (const query of [{ distinct: 'systolic' }, { count: 1, limit: 0 }])
       assert.deepEqual(
         await linesOf(() => get('classes/BloodPressure', { where, ...query }).expect(200)),
-        told,
+        entry,
       )
     const both = await linesOf(() => get('classes/BloodPressure', { where, count: 1 }).expect(200))
     assert.deepEqual(both, [`query BloodPressure done ${pressureId} systolic`])

@@ -20,13 +20,13 @@ describe('the frame of the path family: repeated and too many requests', () => {
 
     it('is carried out once; a retry gets the first answer', async () => {
       const first = await count('once', 'key-1')
-      const again = await count('once', 'key-1')
-      assert.equal(again.status, 200)
+      const replayed = await count('once', 'key-1')
+      assert.equal(replayed.status, 200)
       assert.equal(first.headers.get('idempotency-replayed'), null)
-      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+      assert.equal(replayed.headers.get('idempotency-replayed'), 'true')
       const answer = await counted(first)
       assert.equal(answer.times, 1)
-      assert.deepEqual(await again.json(), answer)
+      assert.deepEqual(await replayed.json(), answer)
     })
     it('is refused if body or query differ', async () => {
       assert.equal((await count('one body', 'key-2')).status, 200)
@@ -69,12 +69,12 @@ describe('the frame of the path family: repeated and too many requests', () => {
     it('is carried out once across instances', async () => {
       const peer = await client.sample.startPeer()
       const first = await counted(await count('two instances', 'key-9'))
-      const again = await fetch(`${peer.url}/sample/anna/count`, {
+      const replayed = await fetch(`${peer.url}/sample/anna/count`, {
         method: 'POST',
         headers: { ...ANNA_HEADERS, ...JSON_HEADERS, 'idempotency-key': 'key-9' },
         body: '{"how":"two instances"}',
       })
-      assert.deepEqual(await again.json(), first)
+      assert.deepEqual(await replayed.json(), first)
       await peer.close()
     })
     it('replays refusals, and retries failures', async () => {

@@ -137,10 +137,10 @@ export class CrashTrials {
       Math.min(SERVICE_COUNT, Math.ceil(waiting.length / MIN_TRIALS_PER_SERVICE) || 1),
     ).map(selectStoppable)
     const services = await Promise.all(batches.map((_, i) => running[i] ?? this.#environment.start()))
-    const again = distribute(cut, services.length)
+    const resent = distribute(cut, services.length)
     const attempts = await Promise.all(
       services.map(async (victim, i) => {
-        await runInParallel(again[i] ?? [], (attempt) => this.#sendAgain(victim, attempt))
+        await runInParallel(resent[i] ?? [], (attempt) => this.#sendAgain(victim, attempt))
         return this.#stopAll(victim, batches[i] ?? [])
       }),
     )
@@ -270,15 +270,15 @@ function resourceHeldAt({ write, moments }: WriteTrace, moment: number): string 
 
 /** The trials that can be stopped together without waiting for each other, in their order. */
 function selectStoppable(trials: CrashTrial[]): CrashTrial[] {
-  const held = new Set<string | undefined>()
+  const resources = new Set<string | undefined>()
   const holdsNothing = ({ course, moment }: CrashTrial) => resourceHeldAt(course, moment) === undefined
   return [...trials.filter(holdsNothing), ...trials.filter((trial) => !holdsNothing(trial))].filter(
     ({ course, moment }) => {
       for (let passed = 1; passed < moment; passed++) {
         const needed = resourceHeldAt(course, passed)
-        if (needed && held.has(needed)) return false
+        if (needed && resources.has(needed)) return false
       }
-      held.add(resourceHeldAt(course, moment))
+      resources.add(resourceHeldAt(course, moment))
       return true
     },
   )

@@ -1,7 +1,7 @@
 import type { Random } from '../generator/context/random.ts'
 
 type ParentObject = Record<string, unknown>
-type PropertyPlace = readonly [holder: ParentObject, name: string]
+type PropertyPlace = readonly [object: ParentObject, name: string]
 
 const VALUES: readonly unknown[] = [
   ...[
@@ -34,27 +34,27 @@ export function mutateComposition(valid: object, random: Random): object {
   return JSON.parse(JSON.stringify(composition))
 }
 
-function findPlaces(holder: ParentObject): PropertyPlace[] {
-  return Object.entries(holder).flatMap(([name, value]): PropertyPlace[] => [
-    [holder, name],
+function findPlaces(object: ParentObject): PropertyPlace[] {
+  return Object.entries(object).flatMap(([name, value]): PropertyPlace[] => [
+    [object, name],
     ...(typeof value === 'object' && value !== null ? findPlaces(value as ParentObject) : []),
   ])
 }
 
-function editPlace([holder, name]: PropertyPlace, places: readonly PropertyPlace[], random: Random): void {
-  const value = holder[name]
+function editPlace([object, name]: PropertyPlace, places: readonly PropertyPlace[], random: Random): void {
+  const value = object[name]
   const elsewhere = random.pick(places)
   random.weighted<() => unknown>([
-    [3, () => (holder[name] = mutateLeaf(value, random))],
-    [2, () => delete holder[name]],
-    [2, () => (holder[name] = structuredClone(elsewhere[0][elsewhere[1]]))],
-    [1, () => (holder[name] = random.pick(VALUES))],
+    [3, () => (object[name] = mutateLeaf(value, random))],
+    [2, () => delete object[name]],
+    [2, () => (object[name] = structuredClone(elsewhere[0][elsewhere[1]]))],
+    [1, () => (object[name] = random.pick(VALUES))],
     [1, () => Array.isArray(value) && value.push(...structuredClone(value))],
     [1, () => Array.isArray(value) && value.reverse()],
     [
       1,
       () =>
-        (holder[random.pick(['links', 'uid', 'items', 'value', 'feeder_audit', 'x'])] =
+        (object[random.pick(['links', 'uid', 'items', 'value', 'feeder_audit', 'x'])] =
           structuredClone(value)),
     ],
   ])()

@@ -6,7 +6,7 @@ export interface Finding {
   kind: string
   status?: number
   /** The response or log line; shown in part. */
-  told: string
+  detail: string
   asks: FuzzRequest[]
 }
 
@@ -55,7 +55,7 @@ export function findResponseFindings(ask: FuzzRequest, answer: FuzzResponse, sho
       [!isJson(answer), 'an error response without JSON'],
       [isJson(answer) && !isWellFormed(ask, answer), 'an error response in another form'],
     )
-  return kinds.filter(([is]) => is).map(([, kind]) => ({ kind, status, told: text, asks: [ask] }))
+  return kinds.filter(([is]) => is).map(([, kind]) => ({ kind, status, detail: text, asks: [ask] }))
 }
 
 interface LogLine {
@@ -75,11 +75,11 @@ export function findLineFinding(text: string, asks: ReadonlyMap<string, FuzzRequ
   try {
     line = JSON.parse(text)
   } catch {
-    return { kind: 'output that is no log', told: text, asks: [...asks.values()] }
+    return { kind: 'output that is no log', detail: text, asks: [...asks.values()] }
   }
   if (HARMLESS_LEVELS.includes(line.level ?? '')) return undefined
   const { requestId = '', msg, err } = line
   const ask = asks.get(requestId)
   const kind = [`log: ${msg}`, err?.name, err?.stack?.split('\n')[0]?.trim()].filter(Boolean).join(', ')
-  return { kind, told: text, asks: ask ? [ask] : [...asks.values()] }
+  return { kind, detail: text, asks: ask ? [ask] : [...asks.values()] }
 }

@@ -24,13 +24,13 @@ export class Findings {
     const times = (this.#times.get(key) ?? 0) + 1
     this.#times.set(key, times)
     if (times > 1) return
-    const { kind, asks, told, status } = finding
+    const { kind, asks, detail, status } = finding
     const lines = asks
       .slice(0, MAX_SHOWN_REQUESTS)
       .map((ask, i) => formatCurl(this.#url, ask, `${process.pid}-${this.count}-${i}`))
     const where = asks.length === 1 ? ` ${asks[0]?.route}` : ''
     this.#show(
-      [`FINDING ${this.count}: ${kind}${where} ${status ?? ''}`, ...lines, told.slice(0, 600)].join('\n  '),
+      [`FINDING ${this.count}: ${kind}${where} ${status ?? ''}`, ...lines, detail.slice(0, 600)].join('\n  '),
     )
   }
 

@@ -33,7 +33,7 @@ export function sendFuzzRequest(
     )
     sent.on('error', fail).on('response', (answer) => {
       const chunks: Buffer[] = []
-      const told = () => {
+      const finish = () => {
         const { statusCode: status = 0, headers } = answer
         const text = Buffer.concat(chunks).toString()
         resolve({ status, headers, text, json: parseJson(text), ms: performance.now() - begun })
@@ -41,10 +41,10 @@ export function sendFuzzRequest(
       answer.on('data', (chunk) => {
         chunks.push(chunk)
         if (!isEndless(answer)) return
-        told()
+        finish()
         answer.destroy()
       })
-      answer.on('error', fail).on('end', told)
+      answer.on('error', fail).on('end', finish)
     })
     sent.end(body)
   })

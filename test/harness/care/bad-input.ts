@@ -62,12 +62,12 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
             .slice(i, i + 20)
             .map((bad) => patient.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
           for (const [at, answer] of (await Promise.all(sent)).entries()) {
-            const told = `${answer.status} ${JSON.stringify(answer.body)}: ${JSON.stringify(bodies[i + at])}`
-            assert.ok(answer.status < 500, told.slice(0, 900))
+            const message = `${answer.status} ${JSON.stringify(answer.body)}: ${JSON.stringify(bodies[i + at])}`
+            assert.ok(answer.status < 500, message.slice(0, 900))
             if (answer.status !== 400 && answer.status !== 422) continue
             assert.ok(
               placesOfViolations(answer).every((place) => /^(path|body)\b/.test(place)),
-              told.slice(0, 900),
+              message.slice(0, 900),
             )
           }
         }
@@ -99,12 +99,12 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
         )
         const answers = [...forged, ...filters].map(async (query) => {
           const answer = await patient.call('GET', `${pathOf(operation)}?${query}`)
-          const told = `${operation.id} ${query}: ${JSON.stringify(answer.body)}`
-          assert.ok(answer.status < 500, told)
+          const message = `${operation.id} ${query}: ${JSON.stringify(answer.body)}`
+          assert.ok(answer.status < 500, message)
           if (answer.status !== 400) return
           assert.ok(
             placesOfViolations(answer).every((place) => place.startsWith('query.')),
-            told,
+            message,
           )
         })
         await Promise.all(answers)

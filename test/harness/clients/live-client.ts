@@ -49,10 +49,10 @@ export async function subscribeBySdk(
 ) {
   const Parse = loadSdk(url)
   const subscription = await narrow(new Parse.Query(className)).subscribe(sessionToken)
-  const told: [string, ParseSdk.Object, ParseSdk.Object | undefined][] = []
+  const received: [string, ParseSdk.Object, ParseSdk.Object | undefined][] = []
   for (const op of ['create', 'update', 'enter', 'leave', 'delete'])
     subscription.on(op, (object: ParseSdk.Object, original?: ParseSdk.Object) =>
-      told.push([op, object, original]),
+      received.push([op, object, original]),
     )
   const errors: string[] = []
   subscription.on('error', (error: unknown) => errors.push(String(error)))
@@ -65,9 +65,9 @@ export async function subscribeBySdk(
   await subscription.subscribePromise
   let taken = 0
   const next = async () => {
-    const event = await waitFor(() => told[taken], 'an event')
+    const event = await waitFor(() => received[taken], 'an event')
     taken += 1
     return event
   }
-  return { told, errors, next, close }
+  return { received, errors, next, close }
 }

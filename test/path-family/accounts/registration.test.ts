@@ -36,9 +36,9 @@ describe('registration', () => {
     assert.equal(activated.status, 200)
     assert.equal(activated.body.email, email)
     assert.equal(activated.body.state, 'ACTIVE')
-    const again = await activate()
-    assertProblem(again, 410, 'link-expired')
-    assert.match(again.body.detail, /register\/resend/)
+    const second = await activate()
+    assertProblem(second, 410, 'link-expired')
+    assert.match(second.body.detail, /register\/resend/)
 
     const { status, body } = await logIn(email)
     assert.equal(status, 200)

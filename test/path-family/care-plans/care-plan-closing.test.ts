@@ -37,8 +37,8 @@ describe('care plans when they are closed', () => {
 
   it('report open goals and tasks, and leave them open', async () => {
     const { id, goalId, taskId } = await filled()
-    const told = { outcome: '128/82', achievementDate: '2026-05-01' }
-    const plan = assertStatus(await patient.call('POST', `careplan/${id}/close`, told))
+    const closing = { outcome: '128/82', achievementDate: '2026-05-01' }
+    const plan = assertStatus(await patient.call('POST', `careplan/${id}/close`, closing))
     assert.deepEqual([plan.status, plan.outcome, plan.achievementDate], ['COMPLETED', '128/82', '2026-05-01'])
     assert.deepEqual(plan.open, [
       { kind: 'GOAL', id: goalId, name: 'Walk' },
@@ -136,16 +136,16 @@ describe('care plans when they are closed', () => {
 
   it('take the lock also if a replacement closes them, so that no record is added meanwhile', async () => {
     const { id, goalId } = await filled()
-    const turns = async (): Promise<unknown> =>
+    const countLocks = async (): Promise<unknown> =>
       (await service.db.collection<Kept>('ehr.turns').findOne({ _id: patient.ehrId }))?.turns
     for (const path of [`careplan/${id}/goal/${goalId}`, `careplan/${id}`]) {
-      const before = Number(await turns())
+      const before = Number(await countLocks())
       assertStatus(await patient.call('PUT', path, { name: 'still open' }))
-      assert.equal(await turns(), before)
+      assert.equal(await countLocks(), before)
       assertStatus(await patient.call('PUT', path, { name: 'closed', status: 'COMPLETED' }))
-      assert.equal(await turns(), before + 1)
+      assert.equal(await countLocks(), before + 1)
       assertProblem(await patient.call('PUT', path, { name: 'x', status: 'CANCELLED' }), 422, 'rule-violated')
-      assert.equal(await turns(), before + 1)
+      assert.equal(await countLocks(), before + 1)
     }
   })
 

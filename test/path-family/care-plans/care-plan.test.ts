@@ -78,9 +78,9 @@ describe('care plans', () => {
       const [one, other] = await Promise.all(
         [1, 2].map(() => patient.call('POST', 'careplan', { name: 'once' }, key)),
       )
-      const again = assertStatus(await patient.call('POST', 'careplan', { name: 'once' }, key), 201)
+      const retried = assertStatus(await patient.call('POST', 'careplan', { name: 'once' }, key), 201)
       for (const { status, body } of [one!, other!])
-        if (status === 201) assert.equal(body.id, again.id)
+        if (status === 201) assert.equal(body.id, retried.id)
         else assert.equal(status, 409)
       assert.equal(assertStatus(await patient.call('GET', 'careplan?name=once')).items.length, 1)
     })
@@ -223,8 +223,8 @@ describe('care plans', () => {
         const etag = (await patient.call('GET', `careplan/${id}`)).etag
         assert.ok(!seen.has(etag))
         seen.add(etag)
-        const again = await patient.call('GET', `careplan/${id}`, undefined, { 'if-none-match': etag })
-        assert.equal(again.status, 304)
+        const unchanged = await patient.call('GET', `careplan/${id}`, undefined, { 'if-none-match': etag })
+        assert.equal(unchanged.status, 304)
         return etag
       }
       await look()

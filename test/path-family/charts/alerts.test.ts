@@ -283,9 +283,9 @@ describe('an alert', () => {
     const id = await byPath(patient).create(planId, high)
     const path = `/med/${patient.ehrId}/event/${id}`
     const { type, title, severity, data } = assertStatus(await patient.call('GET', path))
-    const told = { type, title, start: '2026-03-01T09:30:00+01:00', severity, data }
+    const alert = { type, title, start: '2026-03-01T09:30:00+01:00', severity, data }
     assert.equal(
-      assertStatus(await patient.call('PUT', path, { ...told, description: 'Called' })).description,
+      assertStatus(await patient.call('PUT', path, { ...alert, description: 'Called' })).description,
       'Called',
     )
     const hidden = { type: 'note', title: 'All well', start: '2020-01-01T00:00:00Z' }
@@ -343,14 +343,14 @@ describe('an alert', () => {
     })
     const pairs = await Promise.all(made)
     const alerts = new Map((await alertsOf(patient)).map((alert) => [alert.id, alert]))
-    const told = (id: string) => {
+    const contentOf = (id: string) => {
       const { title, start, severity, data } = alerts.get(id) as Values
       const { measurementId: _, ...rest } = data as Values
       return { title, start, severity, ...rest }
     }
     for (const [path, id, objectId] of pairs) {
-      assert.deepEqual(told(id), told(objectId))
-      assert.equal((told(id) as Values).kind, path)
+      assert.deepEqual(contentOf(id), contentOf(objectId))
+      assert.equal((contentOf(id) as Values).kind, path)
     }
   })
 
@@ -377,8 +377,8 @@ describe('an alert', () => {
     const measured = assertStatus(await patient.call('POST', 'procedure/bmi', { ...place, bmi: 29.96 }), 201)
     assert.deepEqual([measured.bmi, measured.category], [30, 'obese-1'])
     assert.equal((await alertsOf(patient)).length, 2)
-    const again = { ...place, bmi: measured.bmi, comment: 'Again' }
-    const { category } = assertStatus(await patient.call('PUT', `procedure/bmi/${measured.id}`, again))
+    const replacement = { ...place, bmi: measured.bmi, comment: 'Again' }
+    const { category } = assertStatus(await patient.call('PUT', `procedure/bmi/${measured.id}`, replacement))
     assert.equal(category, 'obese-1')
   })
 

@@ -125,10 +125,10 @@ describe('the timeline of an EHR', () => {
   it('has the prescribed schema', async function () {
     const { page: _, ...example } = readCorpusFile<{ page: object }>(this, 'vectors/timeline-example.json')
     // Codes are shown in their author's words, not in those of the code system.
-    const told = JSON.parse(
+    const withoutDisplays = JSON.parse(
       JSON.stringify(example, (name, value) => (name === 'display' ? undefined : value)),
     )
-    assertShape(await show('?kinds=bloodpressure'), told)
+    assertShape(await show('?kinds=bloodpressure'), withoutDisplays)
   })
 
   it('is filtered by kinds and by time, with items that overlap it', async () => {

@@ -184,8 +184,8 @@ describe('a chat', () => {
     const [one, two] = (await Promise.all(ids)).map((answer) =>
       answer.status === 201 ? answer.body.id : undefined,
     )
-    const again = assertStatus(await patient.call('POST', at(), first, key), 201).id
-    assert.ok([one, two].every((id) => id === undefined || id === again))
+    const retried = assertStatus(await patient.call('POST', at(), first, key), 201).id
+    assert.ok([one, two].every((id) => id === undefined || id === retried))
   })
 
   it('is edited by its author for 15 minutes, with a mark; a deletion leaves a tombstone', async () => {

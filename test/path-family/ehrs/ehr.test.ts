@@ -181,24 +181,24 @@ describe('EHRs', () => {
       const at = new Date(Date.now() - 30 * 86_400_000 - 1000)
       await deletedEhrsOf(service).updateOne({ _id: ehrId }, { $set: { at } })
       assertProblem(await admin.call('POST', `/med/ehr/${ehrId}/restore`), 404, 'not-found')
-      const held = async (collection: string, filter: object) =>
+      const countIn = async (collection: string, filter: object) =>
         service.db.collection(collection).countDocuments(filter)
       const ofHistory = { _id: { $regex: `^${ehrId}/` } }
       const audited = (await readAudit(ehrId)).length
-      assert.equal(await held('history.changes', ofHistory), 8)
+      assert.equal(await countIn('history.changes', ofHistory), 8)
       await sweepDeletedEhrs({ ...service, contents: containedCollections }, new Date())
-      assert.equal(await held('CarePlan', { ehrId }), 1, 'a day too early')
+      assert.equal(await countIn('CarePlan', { ehrId }), 1, 'a day too early')
 
       await sweepDeletedEhrs(
         { ...service, contents: containedCollections },
         new Date(Date.now() + 86_400_000),
       )
       for (const name of ['Ehr', 'CarePlan', 'Goal', 'Task', 'Event'])
-        assert.equal(await held(name, name === 'Ehr' ? { _id: ehrId } : { ehrId }), 0)
-      assert.equal(await held('history.changes', ofHistory), 0)
-      assert.equal(await held('_Role', { name: { $regex: `${ehrId}|${planId}` } }), 0)
-      assert.equal(await held('ehr.removed', { _id: ehrId }), 0)
-      assert.equal(await held('ehr.turns', { _id: ehrId }), 0)
+        assert.equal(await countIn(name, name === 'Ehr' ? { _id: ehrId } : { ehrId }), 0)
+      assert.equal(await countIn('history.changes', ofHistory), 0)
+      assert.equal(await countIn('_Role', { name: { $regex: `${ehrId}|${planId}` } }), 0)
+      assert.equal(await countIn('ehr.removed', { _id: ehrId }), 0)
+      assert.equal(await countIn('ehr.turns', { _id: ehrId }), 0)
       assert.equal((await readAudit(ehrId)).length, audited)
     })
   })

@@ -50,9 +50,9 @@ describe('the changes of an EHR', () => {
     assert.match(source.type, /^text\/event-stream/)
     const id = await weigh(planId)
     const href = `/ehr/${patient.ehrId}/procedure/bodyweight/${id}`
-    const { at: when, ...told } = await dataOf(source)
+    const { at: when, ...change } = await dataOf(source)
     const about = { id, type: 'BodyWeight', carePlanId: planId }
-    assert.deepEqual(told, { ...about, operation: 'create', version: 1, href })
+    assert.deepEqual(change, { ...about, operation: 'create', version: 1, href })
     assert.ok(Math.abs(Date.parse(when) - Date.now()) < 60_000)
     assert.equal((await createClassClient(patient).put('BodyWeight', id, { weight: 71 })).status, 200)
     const { at: _, ...changed } = await dataOf(source)

@@ -36,9 +36,9 @@ describe('login with a password', () => {
       { email, password: '' },
       { email: createAddress(), password: '' },
     ]) {
-      const { status, headers: told } = await page().send(login)
+      const { status, headers: replyHeaders } = await page().send(login)
       assert.equal(status, 303)
-      assert.match(told.location ?? '', /failed=true/)
+      assert.match(replyHeaders.location ?? '', /failed=true/)
     }
     const change = { email: createAddress(), currentPassword: '' }
     const changed = await request().put(`/1/classes/_User/${mvUid}`).set(headers).send(change)

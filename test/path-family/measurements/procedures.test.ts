@@ -213,9 +213,9 @@ describe('measurements', () => {
       const third = await get(second.page.next)
       assert.deepEqual([first, second, third].flatMap(ids), expected)
       assert.deepEqual([third.page.next, ids(await get(third.page.prev))], [null, ids(second)])
-      const again = await get(second.page.prev)
-      assert.deepEqual([ids(again), again.page.prev], [ids(first), null])
-      assert.deepEqual(ids(await get(again.page.next)), ids(second))
+      const firstAgain = await get(second.page.prev)
+      assert.deepEqual([ids(firstAgain), firstAgain.page.prev], [ids(first), null])
+      assert.deepEqual(ids(await get(firstAgain.page.next)), ids(second))
       const other = order === 'asc' ? 'desc' : 'asc'
       for (const where of [
         `${path}?order=${other}`,

@@ -56,9 +56,9 @@ describe('measurements in compositions', () => {
 
   it('appear in the lists, the timeline, the graph and the data points, with their composition', async () => {
     const id = await commit([[118.5, 76], [131, 84, LATER], [500]], `?carePlanId=${planId}`)
-    const held = await heldBy(id)
+    const measurements = await heldBy(id)
     assert.deepEqual(
-      held.map(({ systolic, systolicUnit, diastolic, condition, carePlanId, timestamp }) => [
+      measurements.map(({ systolic, systolicUnit, diastolic, condition, carePlanId, timestamp }) => [
         ...[systolic, systolicUnit, diastolic, condition, carePlanId, timestamp],
       ]),
       [
@@ -67,8 +67,8 @@ describe('measurements in compositions', () => {
       ],
     )
     assert.deepEqual(
-      assertStatus(await patient.call('GET', `procedure/bloodpressure/${held[0].id}`)),
-      held[0],
+      assertStatus(await patient.call('GET', `procedure/bloodpressure/${measurements[0].id}`)),
+      measurements[0],
     )
     const points: Shown[] = assertStatus(await patient.call('GET', 'procedure/bloodpressure/omh'))
     assert.ok(points.some(({ body }) => body.systolic_blood_pressure.value === 118.5))
@@ -133,9 +133,9 @@ describe('measurements in compositions', () => {
 
   it('are changed with their composition only', async () => {
     const id = await commit([[127, 79]], `?carePlanId=${planId}`)
-    const [held] = await heldBy(id)
-    const one = `procedure/bloodpressure/${held.id}`
-    const { timestamp } = held
+    const [measurement] = await heldBy(id)
+    const one = `procedure/bloodpressure/${measurement.id}`
+    const { timestamp } = measurement
     const units = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]' }
     const change = { timestamp, systolic: 128, diastolic: 79, ...units }
     const refusal = await patient.call('PUT', one, change)
@@ -143,26 +143,26 @@ describe('measurements in compositions', () => {
     assert.match(refusal.body.detail, new RegExp(`composition/${id} of the EHR`))
     assertProblem(await patient.call('DELETE', one), 409, 'conflict')
     const classes = createClassClient(patient)
-    const { body } = await classes.get('BloodPressure', held.id).expect(200)
+    const { body } = await classes.get('BloodPressure', measurement.id).expect(200)
     assert.deepEqual([body.compositionId, body.systolic], [id, 127])
     assertError(
-      await classes.put('BloodPressure', held.id, { comment: 'Mine' }),
+      await classes.put('BloodPressure', measurement.id, { comment: 'Mine' }),
       119,
       /is part of a composition/,
     )
     assertError(await classes.delete('BloodPressure', held.id), 119, /is part of a composition/)
     const made = { carePlanId: planId, timestamp: body.timestamp, systolic: 1, systolicUnit: 'kPa' }
     assertError(await classes.post('BloodPressure', { ...made, compositionId: id }), 142, /compositionId/)
-    assert.deepEqual(await heldBy(id), [held])
+    assert.deepEqual(await heldBy(id), [measurement])
   })
 
   it('appear once in queries, in their composition', async () => {
     const id = await commit([[126, 75]], `?carePlanId=${planId}`)
-    const [held] = await heldBy(id)
+    const [measurement] = await heldBy(id)
     const q = `SELECT c/uid/value FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS COMPOSITION c CONTAINS OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2] WHERE o/data/events/data/items[at0004]/value/magnitude = 126`
     assert.deepEqual(assertStatus(await patient.call('POST', '/med/aql', { q })).rows, [
       [`${id}::hrs.local::1`],
     ])
-    assertProblem(await patient.call('GET', `${compositions()}/${held.id}/json`), 404, 'not-found')
+    assertProblem(await patient.call('GET', `${compositions()}/${measurement.id}/json`), 404, 'not-found')
   })
 })

@@ -49,17 +49,17 @@ describe('compositions', () => {
     assert.equal(version.value, uid)
     assert.deepEqual(rest, createPressureComposition(template, 142))
     const xml: string = assertStatus(await patient.call('GET', at(`/${compositionId}/xml`)))
-    const again = assertStatus(
+    const second = assertStatus(
       await sendXml(patient, 'POST', at('/xml'), xml.replace(/<uid.*?<\/uid>/, '')),
       201,
     )
     const { uid: other, ...same } = assertStatus(
-      await patient.call('GET', at(`/${again.compositionId}/json`)),
+      await patient.call('GET', at(`/${second.compositionId}/json`)),
     )
     assert.deepEqual(same, rest)
-    assert.equal(other.value, again.uid)
+    assert.equal(other.value, second.uid)
     assert.equal(
-      assertStatus(await patient.call('GET', at(`/${again.compositionId}/xml`))).replaceAll(again.uid, uid),
+      assertStatus(await patient.call('GET', at(`/${second.compositionId}/xml`))).replaceAll(second.uid, uid),
       xml,
     )
   })
@@ -240,8 +240,8 @@ describe('compositions', () => {
   it('get ids that begin with the time', async () => {
     const begun = Date.now()
     const { compositionId } = assertStatus(await add(142), 201)
-    const told = Number.parseInt(compositionId.replace('-', '').slice(0, 12), 16)
-    assert.ok(begun <= told && told <= Date.now(), compositionId)
+    const time = Number.parseInt(compositionId.replace('-', '').slice(0, 12), 16)
+    assert.ok(begun <= time && time <= Date.now(), compositionId)
   })
 })
 
@@ -269,9 +269,9 @@ describe('the validation cases of the corpus', () => {
   function patched(composition: Record<string, unknown>, { patch }: Case): unknown {
     for (const { path, value } of patch) {
       // biome-ignore lint/suspicious/noExplicitAny: the test changes a nested value
-      const holder = path.slice(0, -1).reduce<any>((object, name) => object[name], composition)
-      if (value === '__delete__') delete holder[path.at(-1)!]
-      else holder[path.at(-1)!] = value
+      const parent = path.slice(0, -1).reduce<any>((object, name) => object[name], composition)
+      if (value === '__delete__') delete parent[path.at(-1)!]
+      else parent[path.at(-1)!] = value
     }
     return composition
   }

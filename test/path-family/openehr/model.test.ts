@@ -55,11 +55,11 @@ function objectOf(declared: string, random: Random, depth = 0): RmObject {
   if (named === 'DV_INTERVAL') return interval(random)
   const attributes = [...(findRmClass(named)?.attributes.values() ?? [])]
   const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
-  const told = attributes.filter(({ mandatory }) => mandatory || random.chance(share))
+  const chosen = attributes.filter(({ mandatory }) => mandatory || random.chance(share))
   const group = GROUPS[named]
   return Object.fromEntries([
     ['_type', named],
-    ...told.map((attribute) => [
+    ...chosen.map((attribute) => [
       attribute.name,
       attribute.name === group?.[0] ? coded(group[1]) : attributeValue(attribute, random, depth),
     ]),

@@ -68,8 +68,8 @@ describe('a person', () => {
 
   it('is returned as sent: the response of GET is a valid PUT', async () => {
     const { body } = await anna.call('PUT', '', full)
-    const again = await anna.call('PUT', '', body)
-    assert.deepEqual(again.body, body)
+    const second = await anna.call('PUT', '', body)
+    assert.deepEqual(second.body, body)
   })
 
   it('respects If-Match and If-None-Match', async () => {
@@ -195,8 +195,8 @@ describe('a person', () => {
       ours.map(({ action, before }) => [action, before]),
       [['delete', null]],
     )
-    const again = await anna.call('PUT', '', { name: { displayName: 'Anna' } })
-    assert.equal(again.status, 200)
+    const recreated = await anna.call('PUT', '', { name: { displayName: 'Anna' } })
+    assert.equal(recreated.status, 200)
     const { body: next } = await anna.call('POST', 'relation', { name: { displayName: 'Cas' } })
     assert.notEqual(next.id, relation.id)
   })

@@ -189,10 +189,10 @@ describe('questionnaires', () => {
     ]
     for (const [kind, body, status, paths] of faulty) {
       const answer = await send(kind, body)
-      const told = `${kind} ${JSON.stringify(body)} ${JSON.stringify(answer.body)}`
-      assert.equal(answer.status, status, told)
+      const message = `${kind} ${JSON.stringify(body)} ${JSON.stringify(answer.body)}`
+      assert.equal(answer.status, status, message)
       const named = new Set<string>(answer.body.errors.map(({ path }: { path: string }) => path))
-      assert.deepEqual([...named].toSorted(), paths.toSorted(), told)
+      assert.deepEqual([...named].toSorted(), paths.toSorted(), message)
     }
     const place = { carePlanId, timestamp: parseDate(timestamp) }
     const { post } = byClass(patient)

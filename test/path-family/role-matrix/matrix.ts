@@ -157,9 +157,9 @@ function matrix<Name>(
       bodyOf(operation, all, cast.guest),
       headersOf(operation),
     )
-    const told = `${name}: ${status} ${JSON.stringify(body)}`
-    if (wanted === 'done') assert.ok([200, 201, 204].includes(status), told)
-    else assert.equal(status, wanted, told)
+    const message = `${name}: ${status} ${JSON.stringify(body)}`
+    if (wanted === 'done') assert.ok([200, 201, 204].includes(status), message)
+    else assert.equal(status, wanted, message)
   }
 }
 

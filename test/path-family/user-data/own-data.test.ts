@@ -208,11 +208,11 @@ describe('a user’s own data', () => {
       assertStatus(await patient.call('GET', `/data/type/data/${type}?version=1`)).name,
       'Of a test',
     )
-    const again = steps({ dataType: type, value: 190 })
-    assert.deepEqual(assertProblemPlaces(await store(again), 422, 'rule-violated'), ['body.value'])
+    const higher = steps({ dataType: type, value: 190 })
+    assert.deepEqual(assertProblemPlaces(await store(higher), 422, 'rule-violated'), ['body.value'])
     assertProblem(await modeller.call('DELETE', `/data/type/data/${type}`), 409, 'conflict')
     assertStatus(await modeller.call('PUT', `/data/type/data/${type}`, { ...narrower, retired: true }))
-    assert.deepEqual(assertProblemPlaces(await store({ ...again, value: 90 }), 422, 'rule-violated'), [
+    assert.deepEqual(assertProblemPlaces(await store({ ...higher, value: 90 }), 422, 'rule-violated'), [
       'body.dataType',
     ])
     assertStatus(await patient.call('PUT', href, { ...body, value: 1.8 }))

@@ -31,8 +31,8 @@ describe('types of data', () => {
       assert.ok(usual.includes(type), type)
     assert.ok(usual.length >= 12)
     const steps = assertStatus(await reader.call('GET', at('data', 'steps')))
-    const { createdAt, updatedAt, used, ...told } = steps
-    assert.deepEqual(told, {
+    const { createdAt, updatedAt, used, ...stepsType } = steps
+    assert.deepEqual(stepsType, {
       type: 'steps',
       name: 'Steps',
       description: null,

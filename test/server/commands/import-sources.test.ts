@@ -143,8 +143,8 @@ describe('npm run import, for files of other programs,', function () {
       ),
     )
     const [later, sooner, asthma] = assertStatus(await place.call('GET', 'diagnosis')).items
-    const told = [later, sooner].map(({ onset, recognised, comment }) => [onset, recognised, comment])
-    assert.deepEqual(told, [
+    const dates = [later, sooner].map(({ onset, recognised, comment }) => [onset, recognised, comment])
+    assert.deepEqual(dates, [
       [null, '2014-08-02', 'onset: 2014-07'],
       [null, null, 'Left\nonset: 2011'],
     ])

@@ -80,7 +80,7 @@ describe('npm run import', function () {
       [fileOf(Buffer.from(`\ufeff${rows}`, 'utf16le'), 'csv'), /The file is not UTF-8/],
       [fileOf(Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), 'json'), /not valid JSON: it is not UTF-8/],
     ] as const)
-      assert.match((await run(place, file)).said, told)
+      assert.match((await run(place, file)).said, message)
   })
 
   it('refuses a mapping that would skip every row, with all of its faults', async () => {
@@ -234,7 +234,7 @@ describe('npm run import', function () {
 
   it('explains a wrong command line', async () => {
     const place = await newPlace()
-    for (const [file, more, told] of [
+    for (const [file, more, message] of [
       [join(directory, 'nowhere.csv'), [], /ENOENT/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
       [fileOf({ a: 1 }), [], /neither/],
@@ -244,7 +244,7 @@ describe('npm run import', function () {
     ] as const) {
       const { code, said } = await run(place, file, ...more)
       assert.equal(code, 2, said)
-      assert.match(said, told)
+      assert.match(said, message)
     }
     const wrong = await run({ ...place, password: 'wrong' }, fileOf('a,b\n1,2'))
     assert.match(wrong.said, /The login failed/)

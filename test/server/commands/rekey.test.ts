@@ -112,11 +112,11 @@ describe('npm run audit -- rekey', function suite() {
     await audit('rekey', { DATA_DIR })
     await inDatabase(DATA_DIR, async (db) => {
       const entries = await entriesOf(db).find({ type: 'audit.keys' }).sort({ _id: 1 }).toArray()
-      const told = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
+      const rekeyings = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
       const both = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
       const last = ['2-0-000000000001', '3-0-000000000001']
       assert.deepEqual(
-        told,
+        rekeyings,
         last.map((_id) => ({ _id, ...both })),
       )
     })

@@ -146,8 +146,8 @@ describe('docker-compose.yml', () => {
       }
       const db = { getSiblingDB: () => admin, hello: () => hello }
       const rs = { initiate: (set: object) => done.push(set) }
-      const quit = (told: number) => {
-        code = told
+      const quit = (exitCode: number) => {
+        code = exitCode
       }
       runInNewContext(script, { db, rs, quit, process: { env: secrets } })
       return { done: JSON.parse(JSON.stringify(done)), code }

@@ -93,9 +93,9 @@ describe('two instances on one database', function suite() {
     for (const source of [here, there])
       ids.push([(await source.next()).id, (await source.next()).id, (await source.next()).id])
     assert.deepEqual(ids[0], ids[1])
-    const again = await openEventSource(patient, at, { url: other.url, after: ids[0]?.[0] ?? '' })
-    assert.deepEqual([(await again.next()).id, (await again.next()).id], ids[1]?.slice(1))
-    for (const one of [here, there, again, ...live]) one.close()
+    const resumed = await openEventSource(patient, at, { url: other.url, after: ids[0]?.[0] ?? '' })
+    assert.deepEqual([(await resumed.next()).id, (await resumed.next()).id], ids[1]?.slice(1))
+    for (const one of [here, there, resumed, ...live]) one.close()
   })
 
   it('both write to the audit, which verifies', async () => {

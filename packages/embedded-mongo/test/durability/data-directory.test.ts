@@ -68,7 +68,7 @@ describe('the data directory', () => {
       const told = new RegExp(
         `in use by process ${process.pid}, which was started in ${process.cwd()} at 2.*Z\\. Stop it first\\.`,
       )
-      assert.match(await refusal(), told)
+      assert.match(await refusal(), message)
       await first.stop()
       await (await startEmbeddedMongo({ dataDir })).stop()
     })

@@ -265,15 +265,15 @@ describe('transactions', () => {
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session })
     await engine.kill()
     await engine.restart()
-    const again = engine.db.collection<Account>('accounts')
+    const reopened = engine.db.collection<Account>('accounts')
     assert.deepEqual(
-      await again
+      await reopened
         .find()
         .map(({ _id }) => _id)
         .toArray(),
       [1, 2],
     )
-    await again.insertOne({ _id: 4, owner: 'carol', balance: 0 })
+    await reopened.insertOne({ _id: 4, owner: 'carol', balance: 0 })
   })
 })
 

@@ -257,17 +257,17 @@ describe('writing commands', () => {
     it('carries out the rest of a batch that failed halfway', async () => {
       const id = new UUID()
       const command = { insert: 'things', documents: [{ _id: 70 }, { _id: 1 }, { _id: 71 }] }
-      const again = () => send(command, 1, id)
-      assert.deepEqual([(await again()).n, (await again()).n], [1, 1])
+      const retry = () => send(command, 1, id)
+      assert.deepEqual([(await retry()).n, (await retry()).n], [1, 1])
       await things.deleteOne({ _id: 1 as never })
-      assert.deepEqual([(await again()).n, (await again()).n], [3, 3])
+      assert.deepEqual([(await retry()).n, (await retry()).n], [3, 3])
     })
 
     it('waits for the first attempt if that still runs', async () => {
       const id = new UUID()
       const documents = Array.from({ length: 2000 }, (_, i) => ({ batch: i }))
-      const again = () => send({ insert: 'things', documents }, 1, id)
-      const answers = await Promise.all([again(), again(), again()])
+      const retry = () => send({ insert: 'things', documents }, 1, id)
+      const answers = await Promise.all([retry(), retry(), retry()])
       assert.deepEqual(
         answers.map(({ n }) => n),
         [2000, 2000, 2000],

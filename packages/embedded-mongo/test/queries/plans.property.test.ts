@@ -101,11 +101,11 @@ async function holdsTheSame({ indexed, bare }: Pair) {
   assert.equal(text(await indexed.find({}, exact).hint({ $natural: 1 }).toArray()), text(all))
   for (const { name, sparse, key, partialFilterExpression } of indexes) {
     const filter = sparse ? { [Object.keys(key)[0]!]: { $exists: true } } : (partialFilterExpression ?? {})
-    const [expected, held] = await Promise.all([
+    const [expected, indexedDocuments] = await Promise.all([
       bare.find(filter, exact).toArray(),
       indexed.find(filter, exact).hint(name).toArray(),
     ])
-    assert.deepEqual(lines(held), lines(expected), `the index ${name} against the documents`)
+    assert.deepEqual(lines(indexedDocuments), lines(expected), `the index ${name} against the documents`)
   }
   assert.equal(await indexed.estimatedDocumentCount(), all.length)
 }

@@ -98,8 +98,8 @@ describe('the process', () => {
       const done = (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled').length
       assert.equal((await ended)[0], 0)
       await client.close()
-      const again = await startEmbeddedMongo({ dataDir })
-      const reader = new MongoClient(again.uri)
+      const restarted = await startEmbeddedMongo({ dataDir })
+      const reader = new MongoClient(restarted.uri)
       assert.ok(
         (await reader
           .db('test')
@@ -107,7 +107,7 @@ describe('the process', () => {
           .countDocuments({ i: { $exists: true } })) >= done,
       )
       await reader.close()
-      await again.stop()
+      await restarted.stop()
     })
 
     it('reports that the port is in use', async () => {

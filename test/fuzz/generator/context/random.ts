@@ -2,9 +2,9 @@
 export class Random {
   #state: number
 
-  /** @param seed any number, combined with the number of the lane */
-  constructor(seed: number, lane = 0) {
-    this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(lane + 1, 0x85ebca6b)
+  /** @param seed any number, combined with the number of the stream */
+  constructor(seed: number, stream = 0) {
+    this.#state = Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream + 1, 0x85ebca6b)
   }
 
   /** A number from 0 up to, but not including, 1. */

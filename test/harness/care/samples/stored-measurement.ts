@@ -12,10 +12,10 @@ export function createStoredMeasurement({ series }: MeasurementKind): ParseDocum
   return { ...meta, ...values } as unknown as ParseDocument
 }
 
-function putValue(holder: Record<string, unknown>, [name = '', ...inner]: string[], value: number): void {
-  if (inner.length === 0) holder[name] = value
+function putValue(object: Record<string, unknown>, [name = '', ...inner]: string[], value: number): void {
+  if (inner.length === 0) object[name] = value
   else {
-    holder[name] ??= {}
-    putValue(holder[name] as Record<string, unknown>, inner, value)
+    object[name] ??= {}
+    putValue(object[name] as Record<string, unknown>, inner, value)
   }
 }

@@ -71,10 +71,10 @@ describe('a large EHR, in several transactions', function suite() {
     await heldUp(ehrId)
     assert.equal(await seenBy(owner, owner, planId), '404,404,404,0')
     const key = { 'idempotency-key': newId() }
-    const again = scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key)
-    assert.equal(await isAnswered(again), false)
+    const second = scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key)
+    assert.equal(await isAnswered(second), false)
     await takenOver()
-    assertStatus(await again)
+    assertStatus(await second)
     assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
     assertStatus(await scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key))
     assert.deepEqual(await audited(ehrId, 'create', 'Ehr'), [1, 1])

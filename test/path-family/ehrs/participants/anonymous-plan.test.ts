@@ -72,7 +72,7 @@ describe('an anonymous care plan', function suite() {
   })
 
   function assertUnnamed(answered: unknown, about: string): void {
-    const told = Buffer.isBuffer(answered) ? answered.toString('latin1') : JSON.stringify(answered)
+    const text = Buffer.isBuffer(answered) ? answered.toString('latin1') : JSON.stringify(answered)
     for (const secret of [
       NAME,
       'Quillfeather',
@@ -80,7 +80,7 @@ describe('an anonymous care plan', function suite() {
       picture.toString('latin1'),
       picture.toString('base64'),
     ])
-      assert.ok(!told.includes(secret), `${about}: ${told.slice(0, 500)}`)
+      assert.ok(!text.includes(secret), `${about}: ${text.slice(0, 500)}`)
   }
 
   const named = (kind: ClassName) =>

@@ -37,11 +37,11 @@ describe('records with a natural key', () => {
       assert.deepEqual([substance, status, reactions], ['Penicillin  G', 'active', []])
       assert.ok(Date.parse(lastUpdated) > 0)
       assert.equal(first.headers.get('location'), `/ehr/${patient.ehrId}/adversereaction/Penicillin%20%20G`)
-      const again = assertStatus(
+      const second = assertStatus(
         await putReaction(' penicillin g ', { substance: 'PENICILLIN g', category: 'medication' }),
       )
       assert.deepEqual(
-        [again.id, again.version, again.substance, again.criticality, again.category],
+        [second.id, second.version, second.substance, second.criticality, second.category],
         [id, 2, 'PENICILLIN g', null, 'medication'],
       )
       assert.equal(assertStatus(await patient.call('GET', at('peniCILLIN\u00a0G'))).id, id)

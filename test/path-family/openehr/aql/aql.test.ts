@@ -146,10 +146,10 @@ describe('AQL', () => {
     assert.match(entries[1].asked, /^aql: SELECT COUNT \( DISTINCT e/)
     assertStatus(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
     assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[1]])
-    const told: { query: string }[] = assertStatus(
+    const audited: { query: string }[] = assertStatus(
       await patient.call('GET', `/ehr/${patient.ehrId}/audit`),
     ).items
-    assert.ok(!JSON.stringify(told.map(({ query: asked }) => asked)).includes('140'))
+    assert.ok(!JSON.stringify(audited.map(({ query: asked }) => asked)).includes('140'))
   })
 
   it('reads former versions, deletions and the status of the EHR', async () => {
@@ -182,12 +182,12 @@ describe('AQL', () => {
   })
 
   it('explains its plan', async () => {
-    const told = assertStatus(await patient.call('POST', '/med/aql/explain', { q: values }))
+    const plan = assertStatus(await patient.call('POST', '/med/aql/explain', { q: values }))
     assert.deepEqual(
-      [told.unit, told.reads, told.index, told.candidates, told.evaluated],
+      [plan.unit, plan.reads, plan.index, plan.candidates, plan.evaluated],
       ['document', ['compositions'], 'archetypes', 3, ['CONTAINS', 'ORDER BY']],
     )
-    assert.deepEqual(told.conditions, { archetypes: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1' })
+    assert.deepEqual(plan.conditions, { archetypes: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1' })
   })
 })
 

@@ -212,13 +212,13 @@ const query = fc
   .map(({ from, isEhr, not, columns, where, picks }) => {
     let variables = 0
     const numbered = from.replaceAll('?', () => `v${variables++}`)
-    const holder = `EHR e ${not === 0 ? 'NOT ' : ''}CONTAINS ${numbered}`
-    const source = isEhr || numbered.startsWith('(') ? holder : numbered
+    const ehr = `EHR e ${not === 0 ? 'NOT ' : ''}CONTAINS ${numbered}`
+    const source = isEhr || numbered.startsWith('(') ? ehr : numbered
     let picked = 0
     const filled = (template: string) =>
       template
         .replaceAll('$', () => `v${(picks[picked++ % picks.length] as number) % variables}`)
-        .replaceAll('%/ehr_id', source === holder ? 'e/ehr_id' : 'v0/uid')
+        .replaceAll('%/ehr_id', source === ehr ? 'e/ehr_id' : 'v0/uid')
     return `SELECT ${filled(columns.join(', '))} FROM ${source}${where === null ? '' : ` WHERE ${filled(where)}`}`
   })
 

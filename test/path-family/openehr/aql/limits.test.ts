@@ -52,10 +52,10 @@ describe('the limits of AQL', () => {
 
   it('end a query whose client has gone', async () => {
     const { yieldToOthers: giveWay } = TimeSlice.prototype
-    let turns = 0
+    let yields = 0
     let isEnded = false
     TimeSlice.prototype.yieldToOthers = function counted() {
-      turns++
+      yields++
       return giveWay.call(this).catch((error: unknown) => {
         isEnded = true
         throw error
@@ -69,7 +69,7 @@ describe('the limits of AQL', () => {
         headers: { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' },
         signal: controller.signal,
       })
-      await waitUntil(() => turns > 2)
+      await waitUntil(() => yields > 2)
       assert.equal(isEnded, false)
       controller.abort()
       await assert.rejects(answer, { name: 'AbortError' })

@@ -123,18 +123,18 @@ function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>)
   let rows: Steps[] = [new Map()]
   for (const { key, before, part, variable } of all.values())
     rows = rows.flatMap((row) => {
-      const holder = row.has(before) ? row.get(before)?.value : variables.get(variable)
-      const found = members(holder, part)
+      const parent = row.has(before) ? row.get(before)?.value : variables.get(variable)
+      const found = members(parent, part)
       const terms = found.length > 0 ? found : [undefined]
       return terms.map(
-        (value) => new Map([...row, [key, { value, parent: holder as RmObject, attribute: part.attribute }]]),
+        (value) => new Map([...row, [key, { value, parent: parent as RmObject, attribute: part.attribute }]]),
       )
     })
   return rows
 }
 
-function members(holder: unknown, { attribute, predicate }: PathStep): unknown[] {
-  const value = (holder as Record<string, unknown> | undefined)?.[attribute]
+function members(parent: unknown, { attribute, predicate }: PathStep): unknown[] {
+  const value = (parent as Record<string, unknown> | undefined)?.[attribute]
   const all = value === undefined ? [] : Array.isArray(value) ? value : [value]
   return predicate ? all.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject)) : all
 }
@@ -145,7 +145,7 @@ const reached = (object: unknown, parts: readonly PathStep[]): Term[] =>
       terms.flatMap(({ value }) =>
         members(value, part).map((one) => ({
           value: one,
-          holder: value as RmObject,
+          parent: value as RmObject,
           attribute: part.attribute,
         })),
       ),

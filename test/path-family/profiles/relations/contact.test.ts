@@ -172,11 +172,11 @@ describe('contacts', () => {
     const key = { 'idempotency-key': 'once-1' }
     const answers = await Promise.all([1, 2].map(() => anna.call('POST', 'contact', phone, key)))
     assert.ok(answers.every(({ status }) => [201, 409].includes(status)))
-    const again = await anna.call('POST', 'contact', phone, key)
-    assert.equal(again.status, 201)
+    const retried = await anna.call('POST', 'contact', phone, key)
+    assert.equal(retried.status, 201)
     assert.deepEqual(
       (await all()).map(({ contactId }) => contactId),
-      [again.body.contactId],
+      [retried.body.contactId],
     )
     const other = await anna.call('POST', 'contact', { ...phone, label: 'x' }, key)
     assertProblemPlaces(other, 422, 'idempotency-key-reused')

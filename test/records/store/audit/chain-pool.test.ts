@@ -16,42 +16,42 @@ const at = new Date()
 
 describe('the audit chain pool', () => {
   it('links each entry to the one before, and advances the head only after a successful write', async () => {
-    const lanes = createChainPool(3, 'key')
-    const lane = await lanes.acquire()
-    const [undone] = lane.link([access], at)
-    lanes.release(lane, 'not written')
-    assert.deepEqual(lanes.heads(), [])
+    const chains = createChainPool(3, 'key')
+    const chain = await chains.acquire()
+    const [undone] = chain.link([access], at)
+    chains.release(chain, 'not written')
+    assert.deepEqual(chains.heads(), [])
 
-    const again = await lanes.acquire()
-    const [first, second] = again.link([access, access], at)
-    lanes.release(again, 'written')
+    const sameChain = await chains.acquire()
+    const [first, second] = sameChain.link([access, access], at)
+    chains.release(sameChain, 'written')
     assert.equal(first?._id, undone?._id)
     assert.equal(first?._id, '3-0-000000000001')
     assert.equal(second?.mac, macOfEntry('key', first?.mac ?? '', { ...access, _id: second?._id ?? '', at }))
-    assert.deepEqual(lanes.heads(), [{ chain: '3-0', sequence: 2, mac: second?.mac }])
+    assert.deepEqual(chains.heads(), [{ chain: '3-0', sequence: 2, mac: second?.mac }])
   })
 
   it('hands out no chain that is in use, or whose last write is in doubt', async () => {
-    const lanes = createChainPool(1, 'key')
-    const [a, b] = await Promise.all([lanes.acquire(), lanes.acquire()])
+    const chains = createChainPool(1, 'key')
+    const [a, b] = await Promise.all([chains.acquire(), chains.acquire()])
     assert.notEqual(a.chain, b.chain)
-    lanes.release(a, 'in doubt')
-    lanes.release(b, 'written')
-    assert.equal((await lanes.acquire()).chain, b.chain)
-    assert.notEqual((await lanes.acquire()).chain, a.chain)
+    chains.release(a, 'in doubt')
+    chains.release(b, 'written')
+    assert.equal((await chains.acquire()).chain, b.chain)
+    assert.notEqual((await chains.acquire()).chain, a.chain)
   })
 
   it('opens at most 64 chains at a time, also when chains are lost', async () => {
-    const lanes = createChainPool(1, 'key')
+    const chains = createChainPool(1, 'key')
     let holding = 0
     let most = 0
     const use = async (i: number): Promise<string> => {
-      const lane: AuditChain = await lanes.acquire()
+      const chain: AuditChain = await chains.acquire()
       most = Math.max(most, ++holding)
-      const [entry] = lane.link([access], at)
+      const [entry] = chain.link([access], at)
       await new Promise(setImmediate)
       holding -= 1
-      lanes.release(lane, i % 3 === 0 ? 'in doubt' : 'written')
+      chains.release(chain, i % 3 === 0 ? 'in doubt' : 'written')
       return parseEntryId(entry?._id ?? '').chain
     }
     await Promise.all(Array.from({ length: 1000 }, (_, i) => use(i)))

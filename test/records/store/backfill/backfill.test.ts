@@ -65,18 +65,18 @@ describe('a backfill', () => {
 
   /** Runs the backfill to its end. */
   async function finished(backfill: Backfill): Promise<BackfillProgress[]> {
-    const told: BackfillProgress[] = []
-    const loop = backfill.start((progress) => told.push(progress), assert.ifError)
+    const reports: BackfillProgress[] = []
+    const loop = backfill.start((progress) => reports.push(progress), assert.ifError)
     await waitUntil(() => backfill.isDone)
     await loop.stop()
-    return told
+    return reports
   }
 
   const plain = () => engine.client.db(db.databaseName).collection<DerivedDocument>('Doubled')
 
   it("derives the fields of every document again and leaves the record's version unchanged", async () => {
-    const [told] = (await finished(await opened(createDerivation(1)))).slice(-1)
-    assert.deepEqual(told, { collection: 'Doubled', done: DOCUMENT_COUNT, of: DOCUMENT_COUNT, failed: 0 })
+    const [progress] = (await finished(await opened(createDerivation(1)))).slice(-1)
+    assert.deepEqual(progress, { collection: 'Doubled', done: DOCUMENT_COUNT, of: DOCUMENT_COUNT, failed: 0 })
     for await (const { value, double, version, ...rest } of plain().find()) {
       assert.deepEqual([double, version], [value * 2, 1])
       assert.equal('half' in rest, false)
@@ -142,8 +142,8 @@ describe('a backfill', () => {
       if (value === 7) throw new Error('not derivable')
       return { double: Number(value) * 2 }
     })
-    const told = await finished(await opened(failing))
-    assert.equal(told.at(-1)?.failed, 1)
+    const progress = await finished(await opened(failing))
+    assert.equal(progress.at(-1)?.failed, 1)
     assert.equal(await plain().countDocuments({ double: { $exists: true } }), DOCUMENT_COUNT - 1)
   })
 

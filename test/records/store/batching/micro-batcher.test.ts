@@ -3,7 +3,7 @@ import { createBatcher } from '../../../../records/store/batching/micro-batcher.
 
 describe('the micro-batcher', () => {
   /** A batcher whose writes end when the test calls `end`. */
-  function held(most: number, apart?: Parameters<typeof createBatcher<number>>[2]) {
+  function createPausedBatcher(most: number, apart?: Parameters<typeof createBatcher<number>>[2]) {
     const batches: number[][] = []
     const ends: Array<(failure?: Error) => void> = []
     const write = (items: number[]): Promise<void> => {
@@ -19,7 +19,7 @@ describe('the micro-batcher', () => {
   }
 
   it('batches items that arrive together or during a write, and resolves each with its batch', async () => {
-    const { groups, batches, end } = held(10)
+    const { groups, batches, end } = createPausedBatcher(10)
     const done: string[] = []
     const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
     const all = [add('a', 1), add('b', 2)]
@@ -43,7 +43,7 @@ describe('the micro-batcher', () => {
   })
 
   it('rejects the items of a failed batch, and writes the next one', async () => {
-    const { groups, batches, end } = held(1)
+    const { groups, batches, end } = createPausedBatcher(1)
     const first = assert.rejects(groups.add([1]), /away/)
     const second = groups.add([2])
     await new Promise(setImmediate)
@@ -55,7 +55,10 @@ describe('the micro-batcher', () => {
   })
 
   it('writes items without common keys concurrently', async () => {
-    const { groups, batches, end } = held(10, { maxConcurrent: 2, keysOf: (item) => [String(item % 10)] })
+    const { groups, batches, end } = createPausedBatcher(10, {
+      maxConcurrent: 2,
+      keysOf: (item) => [String(item % 10)],
+    })
     const done: number[] = []
     const add = (item: number) => groups.add([item]).then(() => done.push(item))
     const turn = () => new Promise(setImmediate)
@@ -76,7 +79,7 @@ describe('the micro-batcher', () => {
   })
 
   it('is idle once all items are written', async () => {
-    const { groups, end } = held(10)
+    const { groups, end } = createPausedBatcher(10)
     await groups.waitUntilIdle()
     const added = groups.add([1])
     const idle = groups.waitUntilIdle().then(() => 'idle')
