@@ -1,15 +1,16 @@
 /** Runs the tests that match its arguments, in parallel. `npm test -- --help` explains the arguments. */
+import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 const usage = `Usage: npm test [-- [WORD]… [--OPTION]…]
 
   npm test                        every test
   npm test -- goal                the files with "goal" in their path
-  npm test -- goal tokens         the files with either word
-  npm test -- "is restored"       tests with this title, if no path contains it
-  npm test -- goal "is restored"  those of them in files with "goal" in their path
+  npm test -- "is restored"       the tests with these words in their title, if no path contains them
+  npm test -- goal "is restored"  both: several arguments run the tests of each of them
 
 Options go to mocha: --bail, --reporter=dot, --no-parallel (all in one process, for a debugger).
 npm run test:mongodb -- goal      the same on the MongoDB of MONGODB_URI, in databases of their own
@@ -26,28 +27,38 @@ const testsOf = (directory) =>
 
 const escaped = (word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
-function commandLine(args) {
+/** The arguments of each run of mocha: files with a word in their path run whole, other files by title. */
+function mochaRuns(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const words = args.filter((arg) => !arg.startsWith('-')).map((word) => word.toLowerCase())
   // The packages' tests test the embedded engine itself.
   const packages = process.env.TEST_DATABASE ? [] : readdirSync('packages')
   // Their tests run first: some take long and would otherwise end last.
   const all = [...packages.map((name) => join('packages', name)), '.'].flatMap(testsOf)
-  const names = (word) => all.filter(({ source }) => source.toLowerCase().includes(word))
-  const titles = words.filter((word) => names(word).length === 0)
+  const isIn = ({ source }, word) => source.toLowerCase().includes(word)
+  const named = all.filter((file) => words.some((word) => isIn(file, word)))
+  const titles = words.filter((word) => !all.some((file) => isIn(file, word)))
   for (const word of titles)
     process.stderr.write(`No test file has "${word}" in its path: running tests with it in their title\n`)
-  const named = [...new Set(words.flatMap(names))]
-  return [
+  const byTitle = {
+    grep: [`--grep=/${titles.map(escaped).join('|')}/i`],
+    files: all.filter((file) => !named.includes(file)),
+  }
+  const runs = [
+    ...(words.length === 0 ? [{ grep: [], files: all }] : []),
+    ...(named.length > 0 ? [{ grep: [], files: named }] : []),
+    ...(titles.length > 0 ? [byTitle] : []),
+  ]
+  return runs.map(({ grep, files }) => [
     '--parallel',
     // Two more than processors, since tests also wait for disks, processes and each other.
     `--jobs=${availableParallelism() + 2}`,
     // A word without a match must not look like a passing run.
     '--fail-zero',
-    ...(titles.length > 0 ? [`--grep=/${titles.map(escaped).join('|')}/i`] : []),
+    ...grep,
     ...options,
-    ...(named.length > 0 ? named : all).map(({ compiled }) => compiled),
-  ]
+    ...files.map(({ compiled }) => compiled),
+  ])
 }
 
 const args = process.argv.slice(2)
@@ -56,6 +67,7 @@ else if (process.env.TEST_DATABASE && !process.env.MONGODB_URI) {
   process.stderr.write('MONGODB_URI must name the MongoDB that the tests may use\n')
   process.exitCode = 1
 } else {
-  process.argv.splice(2, args.length, ...commandLine(args))
-  await import('mocha/bin/mocha.js')
+  const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
+  for (const run of mochaRuns(args))
+    if (spawnSync(process.execPath, [mocha, ...run], { stdio: 'inherit' }).status !== 0) process.exitCode = 1
 }
