@@ -16,7 +16,7 @@ export function superviseHandler(operation: Operation): OperationHandler {
   const { id, method, reply } = operation
   const check = reply[1] === undefined || reply[1] instanceof RawBody ? undefined : createValidator(reply[1])
   return async (input, context) => {
-    const lookedAtExpected = trackIfMatchUse(context)
+    const usesIfMatch = trackIfMatchUse(context)
     const result = await callHandler(operation, input, context)
     if ((method === 'put' || method === 'delete') && !lookedAtExpected()) {
       throw new Error(`${id} changes a resource without checking If-Match`)
@@ -40,13 +40,13 @@ async function callHandler(operation: Operation, ...about: Parameters<OperationH
 
 function trackIfMatchUse(context: Context): () => boolean {
   const { ifMatch } = context
-  let looked = false
+  let isRead = false
   const get = () => {
-    looked = true
+    isRead = true
     return ifMatch
   }
-  Object.defineProperty(context, 'expected', { get, enumerable: true })
-  return () => looked
+  Object.defineProperty(context, 'ifMatch', { get, enumerable: true })
+  return () => isRead
 }
 
 function requireValidReply(id: string, check: Validator, body: unknown): void {
