@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express'
 import type Parse from 'parse/node'
 import type { Logger } from 'pino'
-import { SESSION_IDLE_TIMEOUT_SECONDS } from '../../records/accounts/login/sessions.ts'
-import { LOCKOUT_SECONDS } from '../../records/accounts/login/unknown-address-lockout.ts'
+import { SESSION_IDLE_TIMEOUT_S } from '../../records/accounts/login/sessions.ts'
+import { ACCOUNT_LOCKOUT_S } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { passwordViolations } from '../../records/accounts/user/password-policy.ts'
 
 /** Configuration values for Parse Server. */
@@ -147,7 +147,7 @@ function accountOptions(config: ParseConfig) {
     enableAnonymousUsers: false,
     enableInsecureAuthAdapters: false,
     allowExpiredAuthDataToken: false,
-    sessionLength: SESSION_IDLE_TIMEOUT_SECONDS,
+    sessionLength: SESSION_IDLE_TIMEOUT_S,
     expireInactiveSessions: true,
     revokeSessionOnPasswordReset: true,
     verifyUserEmails: !config.open,
@@ -162,7 +162,7 @@ function accountOptions(config: ParseConfig) {
       resetTokenValidityDuration: 3600,
     },
     accountLockout: {
-      duration: LOCKOUT_SECONDS / 60,
+      duration: ACCOUNT_LOCKOUT_S / 60,
       threshold: config.lockoutAttempts,
       unlockOnPasswordReset: true,
     },

@@ -1,7 +1,6 @@
 import { TextSyntaxError } from '../formats/text-syntax-error.ts'
 import { findRmClass } from '../rm/classes.ts'
 import type {
-  AqlQuery,
   ClassNode,
   Column,
   Condition,
@@ -12,6 +11,7 @@ import type {
   OrderBy,
   Parameter,
   Path,
+  QueryTree,
 } from './language/ast.ts'
 import { tokenize } from './language/lexer.ts'
 
@@ -34,7 +34,7 @@ const CONTAINER_CLASSES = new Set(['EHR', 'VERSION', 'ORIGINAL_VERSION'])
  * Binds the parameters and checks the query's classes, variables and paths.
  * @throws TextSyntaxError
  */
-export function checkQuery(query: AqlQuery, parameters: QueryParameters): AqlQuery {
+export function checkQuery(query: QueryTree, parameters: QueryParameters): QueryTree {
   const bound = bindParameters(query, parameters)
   const variables = collectVariables(bound.from)
   let parts = 0
@@ -98,7 +98,7 @@ function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
 }
 
 /** All paths, except those that refer to a column by its name. */
-export function pathsOfQuery(query: AqlQuery): Path[] {
+export function pathsOfQuery(query: QueryTree): Path[] {
   const columns = query.columns.flatMap(({ expression }) =>
     expression.kind === 'aggregate' ? (expression.path ?? []) : pathsOfOperand(expression),
   )
@@ -131,7 +131,7 @@ function pathsOfCondition(condition: Condition | undefined): Path[] {
 }
 
 /** The column that an ORDER BY path refers to: by alias, or because it is the same path. */
-function findOrderColumn(path: Path, { columns }: AqlQuery): number | undefined {
+function findOrderColumn(path: Path, { columns }: QueryTree): number | undefined {
   const isNamed = ({ alias }: Column) => alias === path.variable && path.parts.length === 0 && !path.predicate
   const byName = columns.findIndex(isNamed)
   if (byName >= 0) return byName
@@ -143,7 +143,7 @@ function findOrderColumn(path: Path, { columns }: AqlQuery): number | undefined 
 const withoutOffsets = (node: unknown): string =>
   JSON.stringify(node, (name, value) => (name === 'at' ? undefined : value))
 
-function checkOrder(order: OrderBy, query: AqlQuery, variables: ReadonlySet<string>): OrderBy {
+function checkOrder(order: OrderBy, query: QueryTree, variables: ReadonlySet<string>): OrderBy {
   const { operand } = order
   const isVariable = operand.parts.length === 0 && variables.has(operand.variable)
   const column = findOrderColumn(operand, query)

@@ -1,7 +1,7 @@
 import { type FactRange, factPlace, hasFacts, instantMsIn } from '../compositions/facts.ts'
 import { anyOf, conditionFilter, type DatabaseFilter } from './database-filters.ts'
 import { constantValue } from './evaluation/predicates.ts'
-import type { AqlQuery, ClassNode, Operand, Operator, Path, PathStep, Predicate } from './language/ast.ts'
+import type { ClassNode, Operand, Operator, Path, PathStep, Predicate, QueryTree } from './language/ast.ts'
 
 /** The classes of FROM that every row must have, by variable. */
 type RequiredClasses = ReadonlyMap<string, ClassNode>
@@ -14,7 +14,7 @@ export const START_PLACE = 'start'
  * compositions, never too few.
  */
 export const createFactFilter = (
-  where: AqlQuery['where'],
+  where: QueryTree['where'],
   required: RequiredClasses,
 ): DatabaseFilter | undefined =>
   conditionFilter(where, (left, operator, others) =>

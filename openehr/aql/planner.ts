@@ -4,13 +4,13 @@ import { isVersionClass } from './evaluation/class-patterns.ts'
 import { constantValue } from './evaluation/predicates.ts'
 import { createFactFilter } from './fact-filter.ts'
 import type {
-  AqlQuery,
   ClassNode,
   Condition,
   Containment,
   Operand,
   PathStep,
   Predicate,
+  QueryTree,
 } from './language/ast.ts'
 
 /** How a query is evaluated, and which documents it must read. */
@@ -52,7 +52,7 @@ const compositionField: FieldResolver = (rmType, path) => {
 }
 
 /** @param query checked, with bound parameters */
-export function planQuery({ from, where }: AqlQuery): QueryPlan {
+export function planQuery({ from, where }: QueryTree): QueryPlan {
   const isEhr = from.rmType === 'EHR'
   const what: Containment | undefined = isEhr ? from.contains?.what : from
   const unit =

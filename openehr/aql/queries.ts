@@ -11,7 +11,7 @@ import { checkQuery, MAX_ROWS, pathsOfQuery, type QueryParameters } from './chec
 import { allOf, type DatabaseFilter } from './database-filters.ts'
 import type { EhrTree } from './evaluation/ehr-tree.ts'
 import { createEvaluation } from './evaluation/evaluation.ts'
-import type { AqlQuery } from './language/ast.ts'
+import type { QueryTree } from './language/ast.ts'
 import { tokenize } from './language/lexer.ts'
 import { parseQuery } from './language/parse-query.ts'
 import { planQuery, type QueryPlan } from './planner.ts'
@@ -118,7 +118,7 @@ export class Queries {
     }
   }
 
-  #planQuery(query: AqlQuery): QueryPlan {
+  #planQuery(query: QueryTree): QueryPlan {
     const plan = planQuery(query)
     return this.#haveFacts() ? plan : { ...plan, facts: undefined }
   }
@@ -232,7 +232,7 @@ export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | '
 }
 
 /** @throws RuleViolated */
-function rowWindow({ limit, offset = 0 }: AqlQuery, request: QueryRequest): RowWindow {
+function rowWindow({ limit, offset = 0 }: QueryTree, request: QueryRequest): RowWindow {
   if (limit === undefined) return { offset: request.offset ?? 0, limit: request.fetch ?? MAX_ROWS }
   const message = 'must be left out because the query has a LIMIT'
   if (request.fetch !== undefined) requireNoViolations([{ path: 'fetch', code: 'limit', message }])
@@ -241,7 +241,7 @@ function rowWindow({ limit, offset = 0 }: AqlQuery, request: QueryRequest): RowW
 }
 
 /** Whether the query needs more of an EHR than its id. */
-function needsEhr(query: AqlQuery): boolean {
+function needsEhr(query: QueryTree): boolean {
   const { rmType, variable, predicate } = query.from
   if (rmType !== 'EHR') return false
   const isMore = pathsOfQuery(query).some(
@@ -250,7 +250,7 @@ function needsEhr(query: AqlQuery): boolean {
   return isMore || /"attribute":"(?!ehr_id"|value")/.test(JSON.stringify(predicate ?? ''))
 }
 
-function resultColumns({ columns }: AqlQuery): ResultColumn[] {
+function resultColumns({ columns }: QueryTree): ResultColumn[] {
   return columns.map(({ expression, text, alias }, i) => ({
     name: alias ?? `#${i}`,
     ...(expression.kind === 'path' && { path: text }),
@@ -258,7 +258,7 @@ function resultColumns({ columns }: AqlQuery): ResultColumn[] {
 }
 
 /** The steps that no index does. */
-const inMemorySteps = ({ from, where, orderBy, distinct, columns }: AqlQuery): string[] => {
+const inMemorySteps = ({ from, where, orderBy, distinct, columns }: QueryTree): string[] => {
   const parts: [string, boolean][] = [
     ['CONTAINS', from.contains !== undefined],
     ['WHERE', where !== undefined],

@@ -2,14 +2,14 @@ import { setImmediate as others } from 'node:timers/promises'
 import { ServiceError } from '../../schemas/errors.ts'
 
 /** Time limit of a query. */
-export const QUERY_TIMEOUT_MS = 30_000
+export const AQL_TIMEOUT_MS = 30_000
 
 /** Working time after which a query yields to others. */
 const TIME_SLICE_MS = 20
 
 /** Makes a query yield to others, and ends it at its time limit or when the client no longer waits. */
 export class TimeSlice {
-  readonly #end = performance.now() + QUERY_TIMEOUT_MS
+  readonly #end = performance.now() + AQL_TIMEOUT_MS
   readonly #isAbandoned: () => boolean
   #slice = performance.now() + TIME_SLICE_MS
 

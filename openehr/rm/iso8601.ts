@@ -104,7 +104,7 @@ export function parseDuration(text: string): Duration | undefined {
   return { ...Object.fromEntries(parts.filter(([, value]) => value !== undefined)), negative: sign === '-' }
 }
 
-const DAY_SECONDS = 86_400
+const DAY_S = 86_400
 /** Average year and month of the reference model, in days. */
 const AVERAGE_YEAR_DAYS = 365.24
 const AVERAGE_MONTH_DAYS = 30.42
@@ -121,6 +121,6 @@ export function durationSeconds({
   negative,
 }: Duration): number {
   const days = Y * AVERAGE_YEAR_DAYS + M * AVERAGE_MONTH_DAYS + W * 7 + D
-  const seconds = days * DAY_SECONDS + H * 3600 + N * 60 + S
+  const seconds = days * DAY_S + H * 3600 + N * 60 + S
   return negative ? -seconds : seconds
 }

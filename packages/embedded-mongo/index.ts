@@ -17,7 +17,7 @@ export interface EmbeddedMongo {
 }
 
 /** Acknowledged writes are on disk, so killing a process that does not stop loses nothing. */
-const PATIENCE_MS = 10_000
+const STOP_TIMEOUT_MS = 10_000
 
 type Message = { ready: true; uri: string } | { error: string }
 
@@ -48,7 +48,7 @@ export const startEmbeddedMongo = async ({
     exited,
     stop: async () => {
       if (child.connected) child.disconnect()
-      const killing = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+      const killing = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
       await exited
       clearTimeout(killing)
     },

@@ -5,14 +5,19 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { spaceBounds } from './storage/collections/catalog.ts'
-import { type DataDirectory, damaged, isCrash, openDataDirectory } from './storage/disk/data-directory.ts'
+import {
+  type DataDirectory,
+  damagedDirectory,
+  isCrash,
+  openDataDirectory,
+} from './storage/disk/data-directory.ts'
 import { isSystemFault, StartFault } from './storage/disk/file-access.ts'
 import { Engine } from './storage/engine.ts'
 import { startTtlMonitor } from './storage/ttl.ts'
 import { MongoServer } from './wire/server.ts'
 
 /** The time limit for running commands after the parent has gone. */
-const PATIENCE_MS = 5_000
+const DRAIN_TIMEOUT_MS = 5_000
 
 const usage = `Usage: embedded-mongo --data DIR [--port N]
 
@@ -104,7 +109,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, process.send ? () => {} : stop)
   // The parent has drained, or died, even by kill -9. The engine must not outlive it.
   process.on('disconnect', () => {
-    setTimeout(() => process.exit(1), PATIENCE_MS).unref()
+    setTimeout(() => process.exit(1), DRAIN_TIMEOUT_MS).unref()
     stop()
   })
   if (process.send) watchParent()

@@ -5,7 +5,7 @@ import { type Collection, type Db, MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from './index.ts'
 
 /** The engine as users run it: a forked process on a directory, with the official driver. */
-export interface Engine {
+export interface TestEngine {
   dataDir: string
   uri: string
   pid: number
@@ -20,15 +20,15 @@ export interface Engine {
 }
 
 /** One engine for the tests of a block; use it within these tests and their hooks. */
-export function engineOfBlock(): Engine {
-  const engine = {} as Engine
+export function engineOfBlock(): TestEngine {
+  const engine = {} as TestEngine
   before(() => startEngine(engine))
   after(() => engine.stop())
   return engine
 }
 
 /** Starts an engine on a new, empty directory. */
-export async function startEngine(engine = {} as Engine): Promise<Engine> {
+export async function startEngine(engine = {} as TestEngine): Promise<TestEngine> {
   const dataDir = await mkdtemp(join(tmpdir(), 'embedded-mongo-'))
   let running = await open(dataDir)
   return Object.assign(engine, {
@@ -54,7 +54,7 @@ export async function startEngine(engine = {} as Engine): Promise<Engine> {
 }
 
 /** Inserts three documents into an emptied database. */
-export async function threeThings({ db }: Engine): Promise<Collection> {
+export async function threeThings({ db }: TestEngine): Promise<Collection> {
   await db.dropDatabase()
   const things = db.collection('things')
   await things.insertMany([
@@ -66,7 +66,7 @@ export async function threeThings({ db }: Engine): Promise<Collection> {
 }
 
 /** Inserts so many documents into an emptied database that a command on all of them takes a while. */
-export async function manyThings({ db }: Engine, count: number): Promise<Collection> {
+export async function manyThings({ db }: TestEngine, count: number): Promise<Collection> {
   await db.dropDatabase()
   const things = db.collection('things')
   const one = (_: unknown, i: number) => ({ _id: i as never, i, group: i % 100, text: 'x' })

@@ -24,12 +24,12 @@ import type { RenderedResponse } from '../response/rendered-response.ts'
 
 const HOUR_MS = 3_600_000
 /** Time for which a response is kept. */
-const RETENTION_MS = 24 * HOUR_MS
+const RESPONSE_RETENTION_MS = 24 * HOUR_MS
 /**
  * After this time the process of an unfinished request counts as dead. It exceeds the life of any
  * transaction.
  */
-const LEASE_MS = 75_000
+const CLAIM_LEASE_MS = 75_000
 
 const IDEMPOTENCY_HEADER = 'Idempotency-Key'
 
@@ -71,7 +71,10 @@ export async function createRunOnce(db: Db): Promise<RunOnce> {
     if (same === undefined) return work({ newId, newUuid, isRetry: false })
     const secrets = deriveSecrets(same)
     const now = Date.now()
-    const fresh = { leaseUntil: new Date(now + LEASE_MS), expiresAt: new Date(now + RETENTION_MS) }
+    const fresh = {
+      leaseUntil: new Date(now + CLAIM_LEASE_MS),
+      expiresAt: new Date(now + RESPONSE_RETENTION_MS),
+    }
     const mine = { _id: secrets.id, leaseUntil: fresh.leaseUntil }
     try {
       const claimed = await claimKey(claims, secrets, fresh)

@@ -15,7 +15,7 @@ import type { Context } from './context.ts'
 import { defineListOperation, mapPage } from './list-operation.ts'
 import { type OperationDescription as AboutOperation, defineOperation, type Operation } from './operation.ts'
 import { createRecordIdSchema, requireSameId } from './path-parameters.ts'
-import type { PlainRecords, SavedRecord, Services } from './services.ts'
+import type { PlainRecords, RepresentedRecord, Services } from './services.ts'
 
 interface RecordOperationsOptions {
   /** Clause of the specification that requires the operations. */
@@ -54,7 +54,10 @@ interface RecordOperationsContext {
   keyOf(params: object, services: Services): EhrRecordKey | Promise<EhrRecordKey>
   about(what: PlainOperation): { source: string; description?: string; extra?: true }
   represent(record: object): Representation
-  replyWithVersion(record: SavedRecord, location?: string): ReplyWithHead<Representation, { version: number }>
+  replyWithVersion(
+    record: RepresentedRecord,
+    location?: string,
+  ): ReplyWithHead<Representation, { version: number }>
 }
 
 /**
@@ -106,7 +109,7 @@ function representationLinks({ id, ehrId, carePlanId }: Representation, path: st
 }
 
 /** Included records are part of the ETag. */
-const replyHeadOf = ({ version, others }: SavedRecord, location: string | undefined) => ({
+const replyHeadOf = ({ version, others }: RepresentedRecord, location: string | undefined) => ({
   version,
   ...(location !== undefined && { location }),
   ...(others && { headers: { etag: etagWithOthers(version, others) } }),

@@ -37,7 +37,7 @@ import type { TypeFamily } from '../../records/types/type-registry.ts'
 import type { UserData } from '../../records/user-data/user-data.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
 
-export interface SavedRecord {
+export interface RepresentedRecord {
   id: string
   version: number
   /** Versions of other records that the representation includes. */
@@ -46,13 +46,23 @@ export interface SavedRecord {
 
 /** Store of the records of a kind, independent of its fields. */
 export interface PlainRecords {
-  list(caller: Caller, ehrId: string, range: RecordFilter, page: PageRequest): Promise<Page<SavedRecord>>
-  get(caller: Caller, key: EhrRecordKey): Promise<SavedRecord>
-  create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<SavedRecord>
-  replace(caller: Caller, key: EhrRecordKey, body: object, options: WriteOptions): Promise<SavedRecord>
+  list(
+    caller: Caller,
+    ehrId: string,
+    range: RecordFilter,
+    page: PageRequest,
+  ): Promise<Page<RepresentedRecord>>
+  get(caller: Caller, key: EhrRecordKey): Promise<RepresentedRecord>
+  create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<RepresentedRecord>
+  replace(caller: Caller, key: EhrRecordKey, body: object, options: WriteOptions): Promise<RepresentedRecord>
   remove(caller: Caller, key: EhrRecordKey, options: WriteOptions): Promise<void>
   history(caller: Caller, key: EhrRecordKey, page: PageRequest): Promise<Page<RecordHistoryEntry<object>>>
-  restore(caller: Caller, key: EhrRecordKey, version: number, options: WriteOptions): Promise<SavedRecord>
+  restore(
+    caller: Caller,
+    key: EhrRecordKey,
+    version: number,
+    options: WriteOptions,
+  ): Promise<RepresentedRecord>
 }
 
 /** Published terms of service. */

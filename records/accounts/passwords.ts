@@ -1,10 +1,11 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
 import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
-import { passwordViolations, requireNoViolations } from './user/password-policy.ts'
+import { passwordViolations } from './user/password-policy.ts'
 import { type User, usersOf } from './user/user.ts'
 
 export interface PasswordDependencies {

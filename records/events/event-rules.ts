@@ -9,7 +9,7 @@ export const ALERT_TYPE = 'measurement-alert'
 
 const DAY_MS = 86_400_000
 /** The latest time that an ISO text can express. */
-const MAX_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
+const MAX_EVENT_TIME_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
  * Longer events are marked. All others that overlap a period begin shortly before it or within it, so an index
@@ -20,7 +20,7 @@ const LONG_EVENT_MS = 31 * DAY_MS
 /** The end is exclusive: an event that ends at noon does not overlap one that begins at noon. */
 function lastMomentOf(start: number, end: number | undefined, allDay: boolean): number {
   const over = end ?? (allDay ? start + DAY_MS : start)
-  return over > start ? Math.min(over - 1, MAX_TIME_MS) : start
+  return over > start ? Math.min(over - 1, MAX_EVENT_TIME_MS) : start
 }
 
 const parseMoment = (value: unknown): number | undefined =>

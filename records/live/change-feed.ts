@@ -48,16 +48,16 @@ interface FeedProgress {
   announced: Map<string, { change: HistoryEntry; until: number }>
 }
 
-const POLL_INTERVAL_MS = 100
+const FEED_POLL_INTERVAL_MS = 100
 /**
  * A change gets its time shortly before its commit, at most MAX_COMMIT_DELAY_MS before. A search therefore
  * reaches back: usually by OVERLAP_MS, at times by MAX_COMMIT_DELAY_MS.
  */
-const OVERLAP_MS = 1_000
+const SEARCH_OVERLAP_MS = 1_000
 const MAX_COMMIT_DELAY_MS = 60_000
 const LOOK_BACK_INTERVAL_MS = 10_000
 /** An instance that searches appends empty batches, so that the next one knows where to start. */
-const HEARTBEAT_INTERVAL_MS = 10_000
+const FEED_HEARTBEAT_INTERVAL_MS = 10_000
 /** A larger backlog is not caught up: the feed restarts, and no subscriber is told that it missed nothing. */
 const MAX_MISSED_CHANGES = 50_000
 const BATCH_READ_SIZE = 100
@@ -83,7 +83,7 @@ export class ChangeFeed {
       await this.#poll()
       failing = false
     }
-    this.#loop = startPeriodicTask(POLL_INTERVAL_MS, look, (fault) => {
+    this.#loop = startPeriodicTask(FEED_POLL_INTERVAL_MS, look, (fault) => {
       if (!failing) onFault(fault)
       failing = true
     })
@@ -206,7 +206,7 @@ export class ChangeFeed {
       for (const [id, at] of progress.placed)
         if (at < now - 3 * MAX_COMMIT_DELAY_MS) progress.placed.delete(id)
     }
-    if (now - progress.batchAt < HEARTBEAT_INTERVAL_MS) return true
+    if (now - progress.batchAt < FEED_HEARTBEAT_INTERVAL_MS) return true
     const trace = await this.#log.append(progress.batch, [])
     if (trace) await this.#deliver(progress, trace)
     return trace !== undefined
@@ -217,7 +217,7 @@ export class ChangeFeed {
     { lookedAt, lookedBackAt, placed, announced }: FeedProgress,
     now: number,
   ): Promise<HistoryEntry[]> {
-    const back = now - lookedBackAt >= LOOK_BACK_INTERVAL_MS ? MAX_COMMIT_DELAY_MS : OVERLAP_MS
+    const back = now - lookedBackAt >= LOOK_BACK_INTERVAL_MS ? MAX_COMMIT_DELAY_MS : SEARCH_OVERLAP_MS
     const history = historyCollection(this.#db)
     const recent = await history
       .find({ at: { $gte: new Date(lookedAt - back) } }, { projection: { _id: 1 } })

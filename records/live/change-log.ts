@@ -20,7 +20,7 @@ export interface FeedPosition {
 
 /** The log keeps changes for this time. */
 export const CHANGE_RETENTION_MS = 3_600_000
-const CHANGE_RETENTION_SECONDS = CHANGE_RETENTION_MS / 1000 + 600
+const CHANGE_RETENTION_S = CHANGE_RETENTION_MS / 1000 + 600
 
 /** Changes per batch. */
 export const MAX_CHANGES_PER_BATCH = 500
@@ -43,7 +43,7 @@ const changeBatchesOf = (db: Db): Collection<ChangeBatch> => db.collection<Chang
 export const changeLogIndexes = (db: Db): [collection: string, IndexDescription[]][] => [
   [
     changeBatchesOf(db).collectionName,
-    [{ name: 'age', key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_SECONDS }],
+    [{ name: 'age', key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_S }],
   ],
   [historyCollection(db).collectionName, [{ name: 'recent', key: { at: 1, _id: 1 } }]],
 ]

@@ -41,7 +41,7 @@ const MAX_SUBSCRIPTIONS_PER_USER = 20
 const MAX_SUBSCRIPTIONS = 5_000
 /** Maximum backlog of a subscription; a slower subscriber is disconnected. */
 const MAX_UNDELIVERED_CHANGES = 5_000
-const CHECK_INTERVAL_MS = 1_000
+const SUBSCRIPTION_CHECK_INTERVAL_MS = 1_000
 const CHECKS_PER_ACCESS_CHECK = 3
 const CHECKS_PER_HEARTBEAT = 15
 
@@ -63,7 +63,7 @@ export class Subscriptions {
     this.#tail = tail
     this.#sessions = sessions
     this.#subscriptionAudit = new SubscriptionAudit(records.audit, onFault)
-    this.#loop = startPeriodicTask(CHECK_INTERVAL_MS, () => this.#check(), onFault)
+    this.#loop = startPeriodicTask(SUBSCRIPTION_CHECK_INTERVAL_MS, () => this.#check(), onFault)
   }
 
   /**

@@ -53,13 +53,13 @@ const fingerprintField = internalField(
 )
 
 const HOUR_MS = 3_600_000
-const EARLIEST_TIME_MS = Date.parse('1900-01-01T00:00:00Z')
+const MIN_MEASUREMENT_TIME_MS = Date.parse('1900-01-01T00:00:00Z')
 
 /** Tolerates a clock that is wrong by some hours, but not by days. */
 export function timestampViolations({ timestamp }: Values): Violation[] {
   const at = Date.parse(String(timestamp))
   const message =
-    at < EARLIEST_TIME_MS
+    at < MIN_MEASUREMENT_TIME_MS
       ? 'must not be before 1900'
       : at > Date.now() + 24 * HOUR_MS
         ? 'must not be more than 24 hours ahead'

@@ -5,7 +5,7 @@ import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { getCachedDefinition } from '../store/reading/definition-cache.ts'
 import { findVersion } from '../store/writing/history.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
-import { compileCheck, isNumeric } from './value-schema.ts'
+import { compileCheck, isNumericSchema } from './value-schema.ts'
 
 export type TypeFamily = 'data' | 'event' | 'device'
 
@@ -74,7 +74,7 @@ function toResolvedType(found: ParseDocument): ResolvedType {
   let check: Validator | undefined
   return {
     ...type,
-    numeric: isNumeric(schema),
+    numeric: isNumericSchema(schema),
     check: (value) => {
       check ??= compileCheck(schema)
       return check(value)

@@ -1,6 +1,6 @@
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { TypeFamily } from './type-registry.ts'
-import { isNumeric, schemaViolations } from './value-schema.ts'
+import { isNumericSchema, schemaViolations } from './value-schema.ts'
 
 /** A type as a modeller sends it. */
 export interface TypeBody {
@@ -25,7 +25,7 @@ export function typeViolations(
       : prefixSchemaPaths(schemaViolations(schema as Record<string, unknown>))
   if (found.length > 0 || family !== 'data')
     return family === 'event' ? [...found, ...objectSchemaViolations(schema)] : found
-  const numeric = isNumeric(schema as Record<string, unknown>)
+  const numeric = isNumericSchema(schema as Record<string, unknown>)
   const { hard, warn } = (ranges ?? {}) as { hard?: ValueRange | null; warn?: ValueRange | null }
   if (!numeric)
     for (const [path, value] of Object.entries({ unit, ranges }))

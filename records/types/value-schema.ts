@@ -93,7 +93,7 @@ const compilePattern = (pattern: string) => compileRegex(toEcmaScriptDollar(patt
 const schemaAjv = createAjv({ steps: Number.POSITIVE_INFINITY }, true)
 
 /** Whether the values that match the schema are numbers. */
-export const isNumeric = (schema: ValueSchema): boolean =>
+export const isNumericSchema = (schema: ValueSchema): boolean =>
   schema.type === 'number' || schema.type === 'integer'
 
 /** The violations of a schema, its size limits included. */

@@ -6,12 +6,12 @@ import { closedObject, longTextField, shortTextField } from '../common.ts'
  */
 const NO_OTHER_PROPERTIES = { additionalProperties: false }
 
-export const INSTRUMENTS = ['ACQ', 'HADS', 'DSMQ'] as const
-export type InstrumentName = (typeof INSTRUMENTS)[number]
+export const INSTRUMENT_NAMES = ['ACQ', 'HADS', 'DSMQ'] as const
+export type InstrumentName = (typeof INSTRUMENT_NAMES)[number]
 
 const instrumentField = Type.Unsafe<InstrumentName>({
   type: 'string',
-  enum: INSTRUMENTS,
+  enum: INSTRUMENT_NAMES,
   description: 'Instrument',
   examples: ['DSMQ'],
 })

@@ -1,7 +1,7 @@
 import { findDirectoryFault } from './data-directory.ts'
 import { SETTINGS, type Setting } from './service-settings.ts'
 import { key } from './setting-kinds.ts'
-import { damaged, generateKey, type KeyFile, keyFileOf, readStoredKeys } from './stored-keys.ts'
+import { damagedKeyFile, generateKey, type KeyFile, keyFileOf, readStoredKeys } from './stored-keys.ts'
 
 type Settings = typeof SETTINGS
 type SettingName = keyof Settings
@@ -99,7 +99,7 @@ function keysFromFile(
   const generated = missing.filter((name) => !stored.includes(name))
   const read = (name: SettingName): unknown => {
     const value = SETTINGS[name].kind.read(inFile[name] ?? '')
-    if (value === undefined) throw damaged(path)
+    if (value === undefined) throw damagedKeyFile(path)
     return value
   }
   return {

@@ -37,7 +37,7 @@ export function readStoredKeys(path: string): Keys {
   } catch {
     // Reported below: the file was not written by this service.
   }
-  throw damaged(path)
+  throw damagedKeyFile(path)
 }
 
 const isKeys = (value: unknown): value is Keys =>
@@ -45,7 +45,7 @@ const isKeys = (value: unknown): value is Keys =>
   typeof value === 'object' &&
   Object.values(value).every((text) => typeof text === 'string')
 
-export const damaged = (path: string): Error =>
+export const damagedKeyFile = (path: string): Error =>
   new Error(
     `${path} is damaged. Restore it from its backup. Only without a backup: move it away and generate new keys with` +
       ' health-record-service audit rekey --lost (see its --help)',

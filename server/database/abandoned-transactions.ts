@@ -2,7 +2,7 @@ import type { MongoClient } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import { APPLICATION_NAME } from './client-options.ts'
 
-const CHECK_INTERVAL_MS = 1000
+const TRANSACTION_CHECK_INTERVAL_MS = 1000
 /**
  * Idle limit in microseconds. Live processes do not wait that long between two commands; if one does, its
  * transaction is repeated.
@@ -16,7 +16,8 @@ const MAX_IDLE_US = 2_000_000
 export const startEndingAbandonedTransactions = (
   client: MongoClient,
   onFault: (fault: unknown) => void,
-): PeriodicTask => startPeriodicTask(CHECK_INTERVAL_MS, () => endIdleTransactions(client), onFault)
+): PeriodicTask =>
+  startPeriodicTask(TRANSACTION_CHECK_INTERVAL_MS, () => endIdleTransactions(client), onFault)
 
 async function endIdleTransactions(client: MongoClient): Promise<void> {
   const admin = client.db('admin')

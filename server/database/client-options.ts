@@ -9,7 +9,7 @@ export const APPLICATION_NAME = 'health-record-service'
 const START_TIMEOUT_MS = 60_000
 const REQUEST_TIMEOUT_MS = 5_000
 /** Interval at which the driver checks a server that refused a connection; default 10 s. */
-const HEARTBEAT_INTERVAL_MS = 2_000
+const SERVER_HEARTBEAT_INTERVAL_MS = 2_000
 
 /**
  * Options of every client, whatever the address says: writes are on the disks of a majority, and reads go to
@@ -41,7 +41,7 @@ export const createStartClient = (uri: string): MongoClient => new MongoClient(u
 export const createServingOptions = (uri: string): MongoClientOptions => ({
   ...withSelectionTimeout(uri, REQUEST_TIMEOUT_MS),
   ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: REQUEST_TIMEOUT_MS }),
-  ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: HEARTBEAT_INTERVAL_MS }),
+  ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: SERVER_HEARTBEAT_INTERVAL_MS }),
 })
 
 const MIN_MONGODB_VERSION = 7

@@ -9,7 +9,7 @@ import { checkKeys, requireDatabase } from '../keys/key-check.ts'
 import { checkServer, createStartClient } from './client-options.ts'
 import { waitForDatabase } from './database-wait.ts'
 
-export interface Database {
+export interface OpenDatabase {
   uri: string
   /** Location of the data, for the person who starts the service. */
   place: string
@@ -56,7 +56,7 @@ async function inDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise
   }
 }
 
-function openRemoteDatabase(uri: string): Database {
+function openRemoteDatabase(uri: string): OpenDatabase {
   return {
     uri,
     place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
@@ -75,7 +75,7 @@ const DATA_FILE = 'data.mdb'
 const readDiskSize = async (directory: string): Promise<number> =>
   (await stat(join(directory, DATA_FILE))).blocks * 512
 
-async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<Database> {
+async function openEmbeddedDatabase(config: Config, beside: boolean): Promise<OpenDatabase> {
   const directory = join(config.dataDir, 'database')
   requireDatabase(config, existsSync(join(directory, DATA_FILE)))
   const running = beside ? await addressOf(directory) : undefined

@@ -52,8 +52,8 @@ interface MailQueueDependencies {
 type AddressedMail = QueuedMail & { to: string }
 
 /** Lease of a mail; afterwards another instance tries. */
-const LEASE_MS = 60_000
-const POLL_INTERVAL_MS = 5_000
+const MAIL_LEASE_MS = 60_000
+const MAIL_POLL_INTERVAL_MS = 5_000
 /** Attempts after 5 s, 10 s, 20 s … up to an hour apart: about two days in all. */
 const MAX_ATTEMPTS = 58
 const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)
@@ -71,7 +71,7 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
   countWaitingMails(mails, post.metrics)
 
   const sending = startPeriodicTask(
-    POLL_INTERVAL_MS,
+    MAIL_POLL_INTERVAL_MS,
     async (ending) => {
       while (!ending.aborted && (await sendNextMail(mails, post)));
     },
@@ -112,7 +112,7 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
   const now = Date.now()
   const taken = await mails.findOneAndUpdate(
     { dueAt: { $lte: new Date(now) } },
-    { $set: { dueAt: new Date(now + LEASE_MS) }, $inc: { attempts: 1 } },
+    { $set: { dueAt: new Date(now + MAIL_LEASE_MS) }, $inc: { attempts: 1 } },
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   )
   if (!taken) return false

@@ -1,4 +1,4 @@
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { Db } from 'mongodb'
@@ -35,7 +35,7 @@ export const Note = Type.Object({
 let databaseCount = 0
 
 /** Opens stores on an engine of their own, for the tests of a block and their hooks. */
-export function useTestStore(): TestStore & { engine: Engine } {
+export function useTestStore(): TestStore & { engine: TestEngine } {
   const opened = { engine: {} } as ReturnType<typeof useTestStore>
   const { engine } = opened
   before(async () => {
@@ -50,7 +50,7 @@ export function useTestStore(): TestStore & { engine: Engine } {
 }
 
 export async function openTestStore(
-  engine: Pick<Engine, 'client'>,
+  engine: Pick<TestEngine, 'client'>,
   opened = {} as TestStore,
 ): Promise<TestStore> {
   const name = `records${++databaseCount}`

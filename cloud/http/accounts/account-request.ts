@@ -10,7 +10,7 @@ import type { StoreContext } from '../../../records/store/writing/transaction.ts
 import type { ParseRequest } from '../request/parse-request.ts'
 
 /** Dependencies of the account routes. */
-export interface AccountDependencies {
+export interface AccountRouteDependencies {
   accounts: Accounts
   registrations: Registrations
   passwords: Passwords
@@ -27,7 +27,7 @@ export interface AccountDependencies {
  */
 export type AttemptLimiter = (operationId: string, account?: string) => Promise<void>
 
-export interface AccountRequest extends AccountDependencies {
+export interface AccountRequest extends AccountRouteDependencies {
   req: ParseRequest
   /** Id of the account, if the path names one. */
   id: string

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import type { ParseRequest } from '../request/parse-request.ts'
 import type { RequestPart } from '../request/request-parts.ts'
 import { respondToAccountError } from './account-errors.ts'
-import type { AccountDependencies, AccountRequest, AccountResponse } from './account-request.ts'
+import type { AccountRequest, AccountResponse, AccountRouteDependencies } from './account-request.ts'
 import { createAttemptLimiter } from './account-request.ts'
 import { changeAccount, deleteAccount, getOwnSession } from './own-account.ts'
 import { logIn, logInByFunction, requestPasswordReset, sendVerification, signUp } from './public-requests.ts'
@@ -28,7 +28,7 @@ export const isAccountRequest = ({ method, path }: RequestPart): boolean =>
   ACCOUNT_ROUTES.some(([name, pattern]) => name === method && pattern.test(path))
 
 /** Serves account requests. Parse serves the others, and those with the master key except deletion. */
-export function createAccountHandler(parts: AccountDependencies): RequestHandler {
+export function createAccountHandler(parts: AccountRouteDependencies): RequestHandler {
   return (request, res, next) => {
     const req = request as unknown as ParseRequest
     const route = ACCOUNT_ROUTES.find(([method, path]) => method === req.method && path.test(req.path))

@@ -1,4 +1,3 @@
-import { requireNoViolations } from '../../../records/accounts/user/password-policy.ts'
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'

@@ -76,11 +76,12 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   res.statusCode = errorStatus
   res.locals.refusal = `code ${fault.code}`
   if (errorStatus === 503) res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
-  if (errorStatus === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(RETRY_AFTER_S))
+  if (errorStatus === 429 && !res.hasHeader('Retry-After'))
+    res.set('Retry-After', String(RATE_LIMIT_RETRY_AFTER_S))
   return asJson(fault)
 }
 
-const RETRY_AFTER_S = 300
+const RATE_LIMIT_RETRY_AFTER_S = 300
 
 /** Some errors of Parse end the response directly, with a text without a type. */
 function endResponse(this: Response, ...args: unknown[]): Response {

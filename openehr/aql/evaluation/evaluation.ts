@@ -1,9 +1,9 @@
-import type { Aggregate, AqlQuery } from '../language/ast.ts'
+import type { AggregateCall, QueryTree } from '../language/ast.ts'
 import type { Term } from '../terms/terms.ts'
 import { buildQueryPattern } from './class-patterns.ts'
 import { createGetter, prepareCheck, splitConjuncts } from './condition-checks.ts'
 import type { EhrTree } from './ehr-tree.ts'
-import { type Match, MatchEnumerator, TryBudget } from './matches/match-enumerator.ts'
+import { MatchEnumerator, type PatternMatch, TryBudget } from './matches/match-enumerator.ts'
 import { MatchVariables } from './matches/match-variables.ts'
 import { type BindingRow, type OperandGetter, PathJoins } from './path-joins.ts'
 
@@ -18,14 +18,14 @@ export interface Evaluation {
    * @returns a generator that yields rows, always in the same object, and undefined where evaluation may
    * pause
    */
-  rows(forest: EhrTree): Generator<Match | undefined>
+  rows(forest: EhrTree): Generator<PatternMatch | undefined>
 }
 
 /** The operand of COUNT(*). */
 const COUNT_EACH: OperandGetter = { of: () => ({ value: true }), about: [] }
 
 /** @param query checked, with bound parameters */
-export function createEvaluation(query: AqlQuery, now: Date): Evaluation {
+export function createEvaluation(query: QueryTree, now: Date): Evaluation {
   const patterns = buildQueryPattern(query.from)
   const joins = new PathJoins(patterns.variables)
   const columns = query.columns.map(({ expression }) =>
@@ -51,5 +51,5 @@ export function createEvaluation(query: AqlQuery, now: Date): Evaluation {
   }
 }
 
-const aggregateGetter = ({ path }: Aggregate, joins: PathJoins): OperandGetter =>
+const aggregateGetter = ({ path }: AggregateCall, joins: PathJoins): OperandGetter =>
   path ? joins.addPath(path) : COUNT_EACH

@@ -1,5 +1,5 @@
 /** A parsed query. Each node that an error may refer to has its offset in the text. */
-export interface AqlQuery {
+export interface QueryTree {
   distinct: boolean
   columns: Column[]
   from: ClassNode
@@ -17,7 +17,7 @@ export interface OrderBy {
 }
 
 export interface Column {
-  expression: Operand | Aggregate
+  expression: Operand | AggregateCall
   /** The text of the expression in the query. */
   text: string
   alias?: string
@@ -64,7 +64,7 @@ export interface FunctionCall {
 
 export type Operand = Constant | Path | FunctionCall
 
-export interface Aggregate {
+export interface AggregateCall {
   kind: 'aggregate'
   name: 'COUNT' | 'MIN' | 'MAX' | 'SUM' | 'AVG'
   distinct: boolean

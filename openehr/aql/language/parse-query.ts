@@ -1,5 +1,5 @@
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
-import type { Aggregate, AqlQuery, ClassNode, Column, Containment, Path } from './ast.ts'
+import type { AggregateCall, ClassNode, Column, Containment, Path, QueryTree } from './ast.ts'
 import { parseCondition, parseOperand } from './parse-condition.ts'
 import { parsePath, parsePredicate } from './parse-path.ts'
 import { TokenReader } from './token-reader.ts'
@@ -11,7 +11,7 @@ const MAX_COLUMNS = 500
  * Parses a query of the Archetype Query Language, openEHR QUERY 1.1.
  * @throws TextSyntaxError
  */
-export function parseQuery(text: string): AqlQuery {
+export function parseQuery(text: string): QueryTree {
   const reader = new TokenReader(text)
   reader.expect('SELECT')
   const distinct = reader.word('DISTINCT')
@@ -61,7 +61,7 @@ function parseColumn(reader: TokenReader): Column {
 
 const AGGREGATE_NAMES = ['COUNT', 'MIN', 'MAX', 'SUM', 'AVG'] as const
 
-function parseAggregate(reader: TokenReader): Aggregate | undefined {
+function parseAggregate(reader: TokenReader): AggregateCall | undefined {
   const name = AGGREGATE_NAMES.find((one) => reader.isWord(one) && reader.isSymbol('(', 1))
   if (name === undefined) return undefined
   const { at } = reader.take()
@@ -120,7 +120,7 @@ function parseVersionPredicate(
   return predicate ? { versions: 'all', predicate } : { versions: 'latest' }
 }
 
-function parseOrderBy(reader: TokenReader): AqlQuery['orderBy'] {
+function parseOrderBy(reader: TokenReader): QueryTree['orderBy'] {
   if (!reader.word('ORDER')) return []
   reader.expect('BY')
   return reader.readList(() => {
@@ -131,7 +131,7 @@ function parseOrderBy(reader: TokenReader): AqlQuery['orderBy'] {
   })
 }
 
-function parseLimits(reader: TokenReader): Pick<AqlQuery, 'limit' | 'offset'> {
+function parseLimits(reader: TokenReader): Pick<QueryTree, 'limit' | 'offset'> {
   if (!reader.word('LIMIT')) return {}
   const limit = reader.readInteger('the number of rows')
   return reader.word('OFFSET')

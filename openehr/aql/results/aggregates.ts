@@ -1,4 +1,4 @@
-import type { Aggregate } from '../language/ast.ts'
+import type { AggregateCall } from '../language/ast.ts'
 import { compareSortKeys, numberOfTerm, type SortKey, sortKeyOf, type Term } from '../terms/terms.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import { toCellJson } from './row.ts'
@@ -10,7 +10,7 @@ export interface Aggregator {
   result(): { cell: string; key: SortKey }
 }
 
-export function createAggregator({ name, distinct }: Aggregate, budget: MemoryBudget): Aggregator {
+export function createAggregator({ name, distinct }: AggregateCall, budget: MemoryBudget): Aggregator {
   if (name === 'COUNT') return distinct ? countDistinct(budget) : countAll()
   return name === 'MIN' || name === 'MAX' ? minOrMax(name === 'MIN' ? -1 : 1) : sumOrAverage(name === 'AVG')
 }

@@ -1,5 +1,5 @@
 import type { Evaluation } from '../evaluation/evaluation.ts'
-import type { Aggregate, AqlQuery } from '../language/ast.ts'
+import type { AggregateCall, QueryTree } from '../language/ast.ts'
 import { sortKeyOf, type Term } from '../terms/terms.ts'
 import { type Aggregator, createAggregator } from './aggregates.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -12,7 +12,7 @@ interface RowGroup {
   tallies: (Aggregator | undefined)[]
 }
 
-type AggregateColumns = readonly (Aggregate | undefined)[]
+type AggregateColumns = readonly (AggregateCall | undefined)[]
 
 const EHR_ID_BYTES = 100
 
@@ -21,7 +21,7 @@ const EHR_ID_BYTES = 100
  * one row.
  */
 export function createGroupingCollector(
-  query: AqlQuery,
+  query: QueryTree,
   evaluation: Evaluation,
   window: RowWindow,
   budget: MemoryBudget,
@@ -76,7 +76,7 @@ function createGroup(
 
 /** A group does not keep its sources, because each may come from all EHRs. */
 function groupToRow(
-  { orderBy }: AqlQuery,
+  { orderBy }: QueryTree,
   { cells, keys, tallies }: RowGroup,
   from: ResultRow['from'],
 ): ResultRow {

@@ -1,6 +1,6 @@
 import type { Evaluation } from '../evaluation/evaluation.ts'
-import type { Match } from '../evaluation/matches/match-enumerator.ts'
-import type { AqlQuery } from '../language/ast.ts'
+import type { PatternMatch } from '../evaluation/matches/match-enumerator.ts'
+import type { QueryTree } from '../language/ast.ts'
 import { isRmObject, sortKeyOf, type Term } from '../terms/terms.ts'
 import { createGroupingCollector } from './grouped-rows.ts'
 import type { MemoryBudget } from './memory-budget.ts'
@@ -15,7 +15,7 @@ import {
 
 /** @param query checked */
 export function createRowCollector(
-  query: AqlQuery,
+  query: QueryTree,
   evaluation: Evaluation,
   window: RowWindow,
   budget: MemoryBudget,
@@ -29,7 +29,7 @@ export function createRowCollector(
     : createPlainCollector(made, times, window, budget)
 }
 
-type RowMaker = (row: Match, ehrId: string) => ResultRow
+type RowMaker = (row: PatternMatch, ehrId: string) => ResultRow
 
 function createRowMaker({ columns, orderBy }: Evaluation): RowMaker {
   const known = new WeakMap<object, string>()
@@ -49,7 +49,7 @@ function createRowMaker({ columns, orderBy }: Evaluation): RowMaker {
 }
 
 /** How often a row appears in the result. */
-type RowRepetition = (made: ResultRow, row: Match) => number
+type RowRepetition = (made: ResultRow, row: PatternMatch) => number
 
 const everyTime: RowRepetition = (_, { times }) => times
 
@@ -95,7 +95,7 @@ function createPlainCollector(
 
 /** Keeps at most twice the number of requested rows. */
 function createOrderedCollector(
-  query: AqlQuery,
+  query: QueryTree,
   make: RowMaker,
   timesOf: RowRepetition,
   { offset, limit }: RowWindow,

@@ -1,5 +1,5 @@
-import type { Match } from '../evaluation/matches/match-enumerator.ts'
-import type { AqlQuery } from '../language/ast.ts'
+import type { PatternMatch } from '../evaluation/matches/match-enumerator.ts'
+import type { QueryTree } from '../language/ast.ts'
 import { compareSortKeys, type SortKey, type Term } from '../terms/terms.ts'
 
 /** A row of the result, with its sources. */
@@ -20,7 +20,7 @@ export interface RowWindow {
 
 /** Collects rows, and returns the requested ones: at once if possible, otherwise at the end. */
 export interface RowCollector {
-  add(row: Match, ehrId: string): ResultRow[]
+  add(row: PatternMatch, ehrId: string): ResultRow[]
   /** Returns the remaining rows. */
   end(): ResultRow[]
   /** Whether further rows cannot change the result. */
@@ -40,7 +40,7 @@ export const toCellJson = ({ value }: Term): string => JSON.stringify(value ?? n
 
 /** Compares rows by ORDER BY; rows with equal keys stay in the order of their arrival. */
 export const createRowComparator =
-  ({ orderBy }: AqlQuery) =>
+  ({ orderBy }: QueryTree) =>
   (a: Pick<ResultRow, 'keys'>, b: Pick<ResultRow, 'keys'>): number => {
     for (const [i, { descending }] of orderBy.entries()) {
       const order = compareSortKeys(a.keys[i], b.keys[i])

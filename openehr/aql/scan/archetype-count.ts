@@ -10,15 +10,15 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import { occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
 import { compositionHead } from '../../measurement-mapping/to-composition.ts'
 import { constantValue } from '../evaluation/predicates.ts'
-import type { AqlQuery, ClassNode } from '../language/ast.ts'
-import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import type { ClassNode, QueryTree } from '../language/ast.ts'
+import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 
 /**
  * The archetype, if a query only counts the nodes of one archetype in all EHRs: indexes alone can answer
  * that. `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS OBSERVATION
  * o[openEHR-EHR-OBSERVATION.pulse.v2]`
  */
-export function countedArchetype({ columns, from, where, limit, offset }: AqlQuery): string | undefined {
+export function countedArchetype({ columns, from, where, limit, offset }: QueryTree): string | undefined {
   const [column, ...others] = columns
   const { expression } = column ?? {}
   const isCount = expression?.kind === 'aggregate' && expression.name === 'COUNT' && !expression.path
@@ -51,7 +51,7 @@ export async function countArchetypeByIndex(
   const repeating = await compositions
     .find(
       { facts: repeatedArchetypeFilter(archetypeId) },
-      { maxTimeMS: QUERY_TIMEOUT_MS, projection: { facts: 1, ehrId: 1 } },
+      { maxTimeMS: AQL_TIMEOUT_MS, projection: { facts: 1, ehrId: 1 } },
     )
     .hint(FACTS_INDEX)
     .limit(MAX_COUNTED_SINGLY + 1)
@@ -60,7 +60,7 @@ export async function countArchetypeByIndex(
   const repeats = repeating.filter(({ ehrId }) => !withheld.has(String(ehrId)))
   const more = repeats.map(({ facts }) => occurrenceCount(facts as string[], archetypeId) - 1)
   const found = { archetypes: archetypeId }
-  const counted = { maxTimeMS: QUERY_TIMEOUT_MS, hint: ARCHETYPES_INDEX }
+  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: ARCHETYPES_INDEX }
   const [all, some] = [
     await compositions.countDocuments(found, counted),
     withheld.size > 0 ? await compositions.countDocuments({ ...found, ...hidden }, counted) : 0,
@@ -78,7 +78,7 @@ async function countManuallyEntered(
   hidden: object | false,
 ): Promise<number> {
   const documents = documentCollection({ db }, collection)
-  const options = { maxTimeMS: QUERY_TIMEOUT_MS }
+  const options = { maxTimeMS: AQL_TIMEOUT_MS }
   const [all, fromCompositions, hiddenCount] = await Promise.all([
     documents.countDocuments({}, options),
     documents.countDocuments(FROM_COMPOSITION_FILTER, options),

@@ -15,7 +15,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import { type DatabaseFilter, requiresField, translateFilter } from '../database-filters.ts'
 import { START_PLACE } from '../fact-filter.ts'
 import type { QueryPlan } from '../planner.ts'
-import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
 
 /** A search for compositions: index and filter. */
@@ -62,12 +62,12 @@ const toStoredFactFilter = (place: string, range: unknown): DatabaseFilter =>
 /**
  * Reads compositions in batches: in the order of an index on facts or start; otherwise by EHR, newest first.
  */
-export async function* scanRecords(
+export async function* readCompositionBatches(
   db: Db,
   { index, filter }: CompositionSearch,
 ): AsyncGenerator<ParseDocument[]> {
   const options = {
-    maxTimeMS: QUERY_TIMEOUT_MS,
+    maxTimeMS: AQL_TIMEOUT_MS,
     batchSize: COMPOSITIONS_PER_BATCH,
     projection: UNREAD_FIELDS,
   }
@@ -94,7 +94,7 @@ export const MAX_COUNTED = 100_000
 
 export function countCompositions(db: Db, { index, filter }: CompositionSearch): Promise<number> {
   const hint = index === '_id' ? {} : { hint: index }
-  const options = { maxTimeMS: QUERY_TIMEOUT_MS, limit: MAX_COUNTED, ...hint }
+  const options = { maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, ...hint }
   return documentCollection({ db }, Composition.collection).countDocuments(filter, options)
 }
 
@@ -114,7 +114,7 @@ export async function* scanCompositions(
   plan: QueryPlan,
   search: CompositionSearch,
 ): AsyncGenerator<ScannedRecord[]> {
-  for await (const batch of scanRecords(db, search)) yield* readVersionsOf(db, plan, batch)
+  for await (const batch of readCompositionBatches(db, search)) yield* readVersionsOf(db, plan, batch)
 }
 
 /** Limit for the compositions of one EHR in memory, as the length of their JSON. */

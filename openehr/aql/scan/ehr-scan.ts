@@ -16,7 +16,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import type { DatabaseFilter } from '../database-filters.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import type { QueryPlan } from '../planner.ts'
-import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { type RmObjectReader, scanVersions } from './version-scan.ts'
 
 /** An EHR as queries see it, with the requested versions of its status. */
@@ -80,20 +80,20 @@ export class EhrScan {
   /** The EHRs with these ids. */
   async get(ids: readonly string[]): Promise<Map<string, ScannedEhr>> {
     const found = await documentCollection({ db: this.#db }, 'Ehr')
-      .find({ _id: { $in: [...ids] } }, { maxTimeMS: QUERY_TIMEOUT_MS })
+      .find({ _id: { $in: [...ids] } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
     return new Map((await this.#read(found)).map((one) => [one.id, one]))
   }
 
   #find() {
     const filter = { ...this.#plan.ehrs, ...permissionFilter('_rperm', this.#caller) }
-    return documentCollection({ db: this.#db }, 'Ehr').find(filter, { maxTimeMS: QUERY_TIMEOUT_MS })
+    return documentCollection({ db: this.#db }, 'Ehr').find(filter, { maxTimeMS: AQL_TIMEOUT_MS })
   }
 
   async #read(found: readonly ParseDocument[]): Promise<ScannedEhr[]> {
     this.#unnamed ??= await findAnonymizedEhrs({ db: this.#db }, this.#caller)
     const records = await documentCollection({ db: this.#db }, EhrStatus.collection)
-      .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: QUERY_TIMEOUT_MS })
+      .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
     const known = new Map(records.map((record) => [record.ehrId, record]))
     const unreplaced = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({

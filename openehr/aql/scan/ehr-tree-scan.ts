@@ -6,10 +6,10 @@ import { buildEhrTree, type EhrTree } from '../evaluation/ehr-tree.ts'
 import type { QueryPlan } from '../planner.ts'
 import {
   planCompositionSearch,
+  readCompositionBatches,
   readVersionsOf,
   requireEhrFitsInMemory,
   scanCompositions,
-  scanRecords,
 } from './composition-scan.ts'
 import { EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
 import { scanMeasurements, scanMeasurementsByEhr } from './measurement-scan.ts'
@@ -75,7 +75,9 @@ async function* scanSingleDocuments(
 async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]): AsyncGenerator<EhrTree> {
   const { db, caller, plan } = reading
   const ids = batch.map(({ id }) => id)
-  const found = plan.compositions ? scanRecords(db, planCompositionSearch(plan, caller, ids)) : noRecords()
+  const found = plan.compositions
+    ? readCompositionBatches(db, planCompositionSearch(plan, caller, ids))
+    : noRecords()
   const ofMeasurements = plan.compositions ? await scanMeasurementsByEhr(reading, ids) : new Map()
   const groups = groupByEhr(found)
   let next = await groups.next()

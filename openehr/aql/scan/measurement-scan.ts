@@ -16,7 +16,7 @@ import { type DatabaseFilter, requiresField, translateFilter } from '../database
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import { START_PLACE } from '../fact-filter.ts'
 import type { QueryPlan } from '../planner.ts'
-import { QUERY_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { areMany, MAX_COUNTED } from './composition-scan.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
 
@@ -102,14 +102,14 @@ const toDateRange = (range: FactRange) =>
 
 const findMeasurements = (db: Db, { kind, filter, index }: MeasurementSearch) => {
   const found = documentCollection({ db }, kind.collection)
-    .find(filter, { maxTimeMS: QUERY_TIMEOUT_MS, batchSize: MEASUREMENTS_PER_BATCH })
+    .find(filter, { maxTimeMS: AQL_TIMEOUT_MS, batchSize: MEASUREMENTS_PER_BATCH })
     .hint(index)
   return index === MANUALLY_ENTERED_INDEX ? found.sort({ ehrId: 1, timestamp: -1, _id: -1 }) : found
 }
 
 export const countMeasurements = (db: Db, { kind, filter, index }: MeasurementSearch): Promise<number> =>
   documentCollection({ db }, kind.collection).countDocuments(filter, {
-    ...{ maxTimeMS: QUERY_TIMEOUT_MS, limit: MAX_COUNTED, hint: index },
+    ...{ maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, hint: index },
   })
 
 /**

@@ -9,7 +9,7 @@ import { openedAt } from '../values/raw.ts'
 import type { Pace } from '../values/steps.ts'
 import { encode } from '../values/values.ts'
 
-export interface Context {
+export interface CommandContext {
   engine: Engine
   db: string
   command: Document
@@ -34,7 +34,7 @@ export interface Context {
 }
 
 export interface Command {
-  run(context: Context): Document | Buffer | Promise<Document | Buffer>
+  run(context: CommandContext): Document | Buffer | Promise<Document | Buffer>
   /**
    * The names of its options besides the general ones; other options are refused (40415). Absent: not
    * checked.
@@ -46,7 +46,7 @@ export interface Command {
 
 /** The collection that a command names in its first field, with its namespace. */
 export const target = (
-  { db, command, find }: Context,
+  { db, command, find }: CommandContext,
   name: string,
 ): { ns: string; collection: Collection | undefined } => {
   const collection = checkNamespace(db, command[name])

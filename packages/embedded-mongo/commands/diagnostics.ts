@@ -2,8 +2,8 @@
 import type { Document } from 'bson'
 import { writeBackup } from '../storage/disk/backup.ts'
 import { fail } from '../values/errors.ts'
-import { LARGEST_DOCUMENT, toNumber } from '../values/values.ts'
-import type { Command, Context } from './context.ts'
+import { MAX_DOCUMENT_BYTES, toNumber } from '../values/values.ts'
+import type { Command, CommandContext } from './context.ts'
 
 export const VERSION = '7.0.0'
 
@@ -24,7 +24,7 @@ const hello: Command = {
       hosts: [address],
       primary: address,
       me: address,
-      maxBsonObjectSize: LARGEST_DOCUMENT,
+      maxBsonObjectSize: MAX_DOCUMENT_BYTES,
       maxMessageSizeBytes: 48_000_000,
       maxWriteBatchSize: 100_000,
       localTime: new Date(),
@@ -51,7 +51,7 @@ const buildInfo: Command = {
     versionArray: [7, 0, 0, 0],
     modules: [],
     bits: 64,
-    maxBsonObjectSize: LARGEST_DOCUMENT,
+    maxBsonObjectSize: MAX_DOCUMENT_BYTES,
     ok: 1,
   }),
 }
@@ -77,7 +77,7 @@ const connectionStatus: Command = {
   run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
 }
 
-const parameters = ({ engine }: Context): Document => ({
+const parameters = ({ engine }: CommandContext): Document => ({
   featureCompatibilityVersion: { version: '7.0' },
   enableTestCommands: false,
   ttlMonitorSleepSecs: engine.ttlSleepSeconds,

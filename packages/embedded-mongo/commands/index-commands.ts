@@ -10,7 +10,7 @@ import { fail } from '../values/errors.ts'
 import { integer } from '../values/numbers.ts'
 import { checkEach, checkKnown, flag, wrongType } from '../values/options/option-types.ts'
 import { encode, isNullish, isObject, truthy } from '../values/values.ts'
-import { type Command, type Context, cursorReply, target } from './context.ts'
+import { type Command, type CommandContext, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {
   options: 'indexes commitQuorum',
@@ -32,7 +32,7 @@ const createIndexes: Command = {
 }
 
 /** Registers the indexes, so that writers update them, and fills them in slices. */
-const build = async (context: Context, ns: string, specs: Document[]): Promise<[number, number]> => {
+const build = async (context: CommandContext, ns: string, specs: Document[]): Promise<[number, number]> => {
   const { engine, pace } = context
   let [before, built, done]: [number, Index[], Buffer | undefined] = [0, [], undefined]
   const registered = await engine.changeDefinition(ns, (view, collection) => {
@@ -67,7 +67,7 @@ const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
 const TOGETHER = 6
 
 const finish = async (
-  { engine, pace }: Context,
+  { engine, pace }: CommandContext,
   { ns, uuid }: Collection,
   built: Index[],
   first: Buffer,

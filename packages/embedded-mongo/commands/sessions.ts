@@ -6,7 +6,7 @@ import { fail } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
 import { checkKnown, text, wrongType } from '../values/options/option-types.ts'
 import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
-import type { Command, Context } from './context.ts'
+import type { Command, CommandContext } from './context.ts'
 
 /** The allowed fields of a session id; drivers send the last four with some commands only. */
 const parts = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
@@ -26,7 +26,7 @@ export const sessionId = (given: unknown, name: string): string => {
 export const transactionOwner = (id: string, number: bigint): string => `${id}/${number}`
 
 /** @throws 13 outside `admin`, 125 outside a transaction, 225 for one older than the session's last write */
-const transactionOf = ({ engine, command, db }: Context, name: string): WriteId => {
+const transactionOf = ({ engine, command, db }: CommandContext, name: string): WriteId => {
   if (db !== 'admin') fail(13, `${name} may only be run against the admin database.`)
   if (!isNumeric(command.txnNumber)) fail(125, `${name} must be run within a transaction`)
   const write = { session: sessionId(command.lsid, 'lsid'), number: toBigInt(command.txnNumber) }
@@ -67,7 +67,7 @@ const startSession: Command = {
 }
 
 /** The entries of a command's list without nulls. @throws 40414, 14 */
-const listOf = ({ command }: Context, name: string): unknown[] => {
+const listOf = ({ command }: CommandContext, name: string): unknown[] => {
   const list = command[name]
   if (isNullish(list)) return fail(40414, `BSON field '${name}' is missing but a required field`)
   return Array.isArray(list) ? list.filter((entry) => !isNullish(entry)) : wrongType(name, 'array')

@@ -38,8 +38,8 @@ interface Last {
 }
 
 /** Beyond these numbers of sessions or bytes the oldest results are forgotten. */
-const MOST_SESSIONS = 1000
-const MOST_BYTES = 32 * 2 ** 20
+const MAX_SESSIONS = 1000
+const MAX_BYTES = 32 * 2 ** 20
 
 const keyOf = (name: string): Buffer => inSpace(0, Buffer.from(`w${name}`))
 
@@ -109,7 +109,7 @@ export class LastWrites {
     const value = encode(kept)
     view.put(key, value)
     this.#remember(write, { key, from, statements, bytes: value.length })
-    while (this.#sessions.size > MOST_SESSIONS || (this.#bytes > MOST_BYTES && this.#sessions.size > 1))
+    while (this.#sessions.size > MAX_SESSIONS || (this.#bytes > MAX_BYTES && this.#sessions.size > 1))
       this.#forget(view, this.#sessions.keys().next().value as string)
   }
 

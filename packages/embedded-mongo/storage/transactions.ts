@@ -57,12 +57,12 @@ export class Transaction {
   }
 }
 
-export interface Session {
+export interface LogicalSession {
   number: bigint
   transaction: Transaction | undefined
 }
 
-const MOST_SESSIONS = 10_000
+const MAX_SESSIONS = 10_000
 
 export class Transactions {
   readonly #storage: Storage
@@ -70,7 +70,7 @@ export class Transactions {
   /** The maximum age of a transaction. */
   lifetimeMs = 60_000
   readonly #claims = new Map<string, Transaction>()
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, LogicalSession>()
   readonly #unclaimed: (space: number) => boolean
 
   /** @param catalog a transaction that has claimed a record need not claim the entries derived from it */
@@ -97,10 +97,10 @@ export class Transactions {
   }
 
   #forgetOldest(): void {
-    if (this.#sessions.size <= MOST_SESSIONS) return
+    if (this.#sessions.size <= MAX_SESSIONS) return
     for (const [id, { transaction }] of this.#sessions) {
       if (transaction?.state !== 'active') this.#sessions.delete(id)
-      if (this.#sessions.size <= MOST_SESSIONS) return
+      if (this.#sessions.size <= MAX_SESSIONS) return
     }
   }
 

@@ -8,7 +8,7 @@ import { removeAll } from './collections/records.ts'
 import type { Engine } from './engine.ts'
 import { find } from './queries/query.ts'
 
-const MOST_AT_ONCE = 200
+const MAX_DELETED_AT_ONCE = 200
 
 /** Runs every `ttlSleepSeconds`; the returned function stops it. */
 export const startTtlMonitor = (engine: Engine): (() => void) => {
@@ -32,8 +32,8 @@ const removeExpired = async (engine: Engine): Promise<void> => {
 
 const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise<void> => {
   const before = new Date(Date.now() - toNumber(index.spec.expireAfterSeconds) * 1000)
-  const query = { filter: { [index.fields[0] as string]: { $lt: before } }, limit: MOST_AT_ONCE }
-  for (let removed = MOST_AT_ONCE; removed === MOST_AT_ONCE; )
+  const query = { filter: { [index.fields[0] as string]: { $lt: before } }, limit: MAX_DELETED_AT_ONCE }
+  for (let removed = MAX_DELETED_AT_ONCE; removed === MAX_DELETED_AT_ONCE; )
     removed = await engine.write((view) => {
       const collection = engine.catalog.find(ns)
       const found = collection ? find(view, collection, query) : []

@@ -46,14 +46,14 @@ export class DocumentArray {
 
   /** The size in bytes, including the reserved bytes before and after the array. */
   get size(): number {
-    return this.#to + MOST_OF_HEAD
+    return this.#to + MAX_HEAD_FIELDS
   }
 
   append(run: Run): void {
     const source = viewOf(run)
     for (let at = 0; at < run.length; ) {
       const end = at + source.getInt32(at, true)
-      this.#makeRoom(MOST_OF_HEAD + end - at, run.length)
+      this.#makeRoom(MAX_HEAD_FIELDS + end - at, run.length)
       this.#putHead()
       this.#put(run, source, at, end)
       at = end
@@ -111,12 +111,12 @@ export class DocumentArray {
 /** Usually enough for the bytes before an array. */
 const FRONT = 400
 /** Bytes before each document in an array: its type, its number, and the number's end. */
-const MOST_OF_HEAD = 12
+const MAX_HEAD_FIELDS = 12
 
 /** Collecting larger buffers costs more than filling them, so they are reused up to this size. */
 const LARGE = 2 ** 16
-const LARGEST_SPARE = 2 ** 21
-const MOST_SPARES = 4
+const MAX_SPARE_BYTES = 2 ** 21
+const MAX_SPARES = 4
 /** The smallest first. */
 const spares: Buffer[] = []
 
@@ -128,10 +128,10 @@ const allocate = (size: number): Buffer => {
 
 /** Returns a buffer for reuse. Nobody may read it, or a part of it, any more. */
 export const reuse = ({ buffer }: Buffer): void => {
-  if (buffer.byteLength < LARGE || buffer.byteLength > LARGEST_SPARE) return
+  if (buffer.byteLength < LARGE || buffer.byteLength > MAX_SPARE_BYTES) return
   spares.push(Buffer.from(buffer))
   spares.sort((a, b) => a.length - b.length)
-  if (spares.length > MOST_SPARES) spares.shift()
+  if (spares.length > MAX_SPARES) spares.shift()
 }
 
 /** Increments a number whose last digit comes first: counting is faster than dividing each time. */
@@ -211,7 +211,7 @@ const sizeOf = (bytes: Buffer, type: number, at: number): number => {
 }
 
 /** The maximum nesting; documents within a command are counted from their own top. */
-const DEEPEST = 200
+const MAX_DEPTH = 200
 
 /**
  * Checks for faults that decoding would not reveal.
@@ -223,7 +223,7 @@ const DEEPEST = 200
 export const checkFields = (document: Buffer, except = ''): void => checkLevel(document, 0, 0, '$', except)
 
 const checkLevel = (bytes: Buffer, from: number, depth: number, within: string, except = ''): void => {
-  if (depth > DEEPEST) fail(15, 'Document exceeded maximum nested object depth: 200')
+  if (depth > MAX_DEPTH) fail(15, 'Document exceeded maximum nested object depth: 200')
   const names = within === '' ? undefined : new Names(bytes)
   for (let at = from + 4; bytes[at] !== 0; ) {
     const type = bytes[at] as number

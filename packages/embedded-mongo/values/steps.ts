@@ -5,12 +5,12 @@ import { fail } from './errors.ts'
 export const PAUSE = Symbol('pause')
 export type Step<T> = T | typeof PAUSE
 
-const SLICE_MS = 10
+const COMMAND_SLICE_MS = 10
 
 /** Measures a command's current time slice, and its total time. */
 export class Pace {
   #deadline: number
-  #until = performance.now() + SLICE_MS
+  #until = performance.now() + COMMAND_SLICE_MS
 
   /** @param milliseconds the time limit (0: none) */
   constructor(milliseconds = 0) {
@@ -26,7 +26,7 @@ export class Pace {
 
   /** Begins a time slice. The time before it belonged to other work. */
   begin(): void {
-    this.#until = performance.now() + SLICE_MS
+    this.#until = performance.now() + COMMAND_SLICE_MS
   }
 
   async rest(): Promise<void> {

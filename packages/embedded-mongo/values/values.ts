@@ -18,7 +18,7 @@ export const decode = (bytes: Uint8Array): Document =>
   deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: true })
 
 /** In bytes. */
-export const LARGEST_DOCUMENT = 16 * 1024 * 1024
+export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 export const encode = (document: Document): Buffer => {
   const bytes = serialized(document)
@@ -36,11 +36,11 @@ const serialized = (document: Document): Uint8Array => {
 }
 
 const tooLarge = (size: number | string): never =>
-  fail(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${LARGEST_DOCUMENT}`)
+  fail(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${MAX_DOCUMENT_BYTES}`)
 
 /** @throws 10334 above the size limit. @param own the bytes that the server itself may add */
 export const checkSize = (bytes: Buffer, own = 0): Buffer =>
-  bytes.length > LARGEST_DOCUMENT + own ? tooLarge(bytes.length) : bytes
+  bytes.length > MAX_DOCUMENT_BYTES + own ? tooLarge(bytes.length) : bytes
 
 /** The BSON class of a value (`Int32`, `ObjectId`, …); undefined for JavaScript's own types. */
 export const bsonType = (value: unknown): string | undefined =>

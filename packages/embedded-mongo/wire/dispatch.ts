@@ -1,6 +1,6 @@
 /** Runs commands: finds the command, checks its general options, runs it, and converts errors to answers. */
 import { type Document, Double, Timestamp } from 'bson'
-import type { Command, Context } from '../commands/context.ts'
+import type { Command, CommandContext } from '../commands/context.ts'
 import { definitions } from '../commands/definitions/definitions.ts'
 import { diagnostics } from '../commands/diagnostics.ts'
 import { indexes } from '../commands/index-commands.ts'
@@ -100,7 +100,7 @@ export class Dispatcher {
     return this.#time
   }
 
-  #context(request: Document, connectionId: number): Context {
+  #context(request: Document, connectionId: number): CommandContext {
     const variables = {
       NOW: new Date(),
       CLUSTER_TIME: this.#tick(),
@@ -132,7 +132,7 @@ export class Dispatcher {
     }
   }
 
-  async #retryable(command: Command, context: Context): Promise<Document | Buffer> {
+  async #retryable(command: Command, context: CommandContext): Promise<Document | Buffer> {
     const session = context.owner ?? ''
     const write = { session, number: toBigInt(context.command.txnNumber) }
     while (this.#underWay.has(session)) await this.#underWay.get(session)
@@ -152,7 +152,7 @@ export class Dispatcher {
     }
   }
 
-  async #inTransaction(name: string, command: Command, context: Context): Promise<Document | Buffer> {
+  async #inTransaction(name: string, command: Command, context: CommandContext): Promise<Document | Buffer> {
     const { engine, command: request, db } = context
     if (!command.transactional) fail(263, `Cannot run '${name}' in a multi-document transaction.`)
     if (name in sessions) return command.run(context)
@@ -195,10 +195,10 @@ const constants = (variables: Document): Document => {
 /** The context of a command inside a transaction. */
 const insideOf = (
   engine: Engine,
-  { db, ensure, pace }: Context,
+  { db, ensure, pace }: CommandContext,
   transaction: Transaction,
-): Pick<Context, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
-  const find: Context['find'] = (name) => {
+): Pick<CommandContext, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
+  const find: CommandContext['find'] = (name) => {
     const collection = engine.catalog.find(`${db}.${name}`)
     if (collection && collection.version > transaction.catalogVersion)
       throw transient(246, `The definition of ${collection.ns} is newer than the snapshot`)

@@ -3,7 +3,7 @@ import { type Document, deserialize } from 'bson'
 import { checkFields } from '../values/raw.ts'
 import { decode } from '../values/values.ts'
 
-const LARGEST_MESSAGE = 48_000_000
+const MAX_MESSAGE_BYTES = 48_000_000
 const HEADER = 16
 const OP_REPLY = 1
 const OP_QUERY = 2004
@@ -31,7 +31,7 @@ export const splitMessages = (bytes: Buffer): { messages: Buffer[]; rest: Buffer
   let at = 0
   while (bytes.length - at >= HEADER) {
     const length = bytes.readInt32LE(at)
-    if (length < HEADER || length > LARGEST_MESSAGE) throw new WireError(`message of ${length} bytes`)
+    if (length < HEADER || length > MAX_MESSAGE_BYTES) throw new WireError(`message of ${length} bytes`)
     if (bytes.length - at < length) break
     messages.push(bytes.subarray(at, at + length))
     at += length

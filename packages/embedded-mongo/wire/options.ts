@@ -14,14 +14,14 @@ import {
 } from '../values/options/option-types.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
-const LARGEST = 2 ** 31 - 1
+const MAX_INT32 = 2 ** 31 - 1
 
 const milliseconds: Check = (value, name) => {
   number(value, name)
   const duration = toNumber(value)
   if (!Number.isInteger(duration)) fail(9, `${name} has non-integral value`)
-  if (duration < 0 || duration > LARGEST)
-    fail(2, `${duration} value for ${name} is out of range [0, ${LARGEST}]`)
+  if (duration < 0 || duration > MAX_INT32)
+    fail(2, `${duration} value for ${name} is out of range [0, ${MAX_INT32}]`)
 }
 
 const hint: Check = (value, name) => {
@@ -155,7 +155,7 @@ const checkWriteConcern = (given: unknown): void => {
   for (const name of ['j', 'fsync'])
     if (!isNullish(concern[name])) flag(concern[name], `writeConcern.${name}`)
   if ('w' in concern) checkW(w)
-  if (isNumeric(wtimeout) && !(toNumber(wtimeout) <= LARGEST))
+  if (isNumeric(wtimeout) && !(toNumber(wtimeout) <= MAX_INT32))
     fail(9, 'wtimeout must be a number that fits into 32 bits')
   checkProvenance(concern.provenance)
 }

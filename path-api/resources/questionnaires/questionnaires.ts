@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { questionnaireDefinitionOf } from '../../../records/questionnaires/questionnaire-definition.ts'
 import {
-  INSTRUMENTS,
+  INSTRUMENT_NAMES,
   QuestionnaireDefinition,
   questionnaireLanguageParameter,
 } from '../../../schemas/questionnaires/questionnaire.ts'
@@ -13,7 +13,7 @@ const questionnairesSource = 'Endpoints, EHR data'
 
 const dsmqScript = readFileSync(new URL('../../browser/dsmq.js', import.meta.url), 'utf8')
 
-const definitionOperations = INSTRUMENTS.map((instrument) => {
+const definitionOperations = INSTRUMENT_NAMES.map((instrument) => {
   const id = instrument.toLowerCase()
   return defineOperation({
     id: `get${instrument}Definition`,

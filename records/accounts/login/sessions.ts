@@ -38,9 +38,9 @@ const MINUTE_MS = 60_000
 /**
  * A session ends after this time without use; Parse Server's `sessionLength` sets the same for a new session.
  */
-export const SESSION_IDLE_TIMEOUT_SECONDS = 12 * 3600
+export const SESSION_IDLE_TIMEOUT_S = 12 * 3600
 /** A session ends after this time, however often it is used. */
-const MAX_SESSION_MS = 30 * 24 * 60 * MINUTE_MS
+const SESSION_LIFETIME_MS = 30 * 24 * 60 * MINUTE_MS
 /** For this long after a login, the password is not asked for again. */
 const FRESH_LOGIN_MS = 10 * MINUTE_MS
 /**
@@ -116,8 +116,8 @@ export class Sessions {
     if (!session) return undefined
     const expiresAt = new Date(
       Math.min(
-        now.getTime() + SESSION_IDLE_TIMEOUT_SECONDS * 1000,
-        session._created_at.getTime() + MAX_SESSION_MS,
+        now.getTime() + SESSION_IDLE_TIMEOUT_S * 1000,
+        session._created_at.getTime() + SESSION_LIFETIME_MS,
       ),
     )
     const { matchedCount } = await this.#sessions.updateOne(
@@ -146,7 +146,7 @@ export class Sessions {
 
   /** The latest possible end of a session that begins now. */
   maxExpiry(): Date {
-    return new Date(this.#clock().getTime() + MAX_SESSION_MS)
+    return new Date(this.#clock().getTime() + SESSION_LIFETIME_MS)
   }
 
   /** Lists a person's sessions, by id. @throws MalformedRequest for a cursor of another list */

@@ -15,10 +15,10 @@ interface FailedLogins {
  * How long Parse Server locks an account. The response names no more exact time, to hide which addresses have
  * accounts.
  */
-export const LOCKOUT_SECONDS = 300
+export const ACCOUNT_LOCKOUT_S = 300
 const DAY_MS = 24 * 3_600_000
 
-export const accountLockedError = () => new ServiceError('AccountLocked', { retryAfter: LOCKOUT_SECONDS })
+export const accountLockedError = () => new ServiceError('AccountLocked', { retryAfter: ACCOUNT_LOCKOUT_S })
 
 /**
  * Locks an address without an account just as Parse Server locks an account. Otherwise the lock would reveal
@@ -53,7 +53,10 @@ export class UnknownAddressLockout {
     )
     const count = counted?.count ?? 1
     if (count < this.#threshold) return
-    await this.#failures.updateOne({ _id }, { $set: { lockedUntil: new Date(now + LOCKOUT_SECONDS * 1000) } })
+    await this.#failures.updateOne(
+      { _id },
+      { $set: { lockedUntil: new Date(now + ACCOUNT_LOCKOUT_S * 1000) } },
+    )
     if (count > this.#threshold) throw accountLockedError()
   }
 }

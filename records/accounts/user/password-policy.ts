@@ -1,4 +1,3 @@
-import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 
 /** Characters as a reader counts them: an emoji is one. */
@@ -20,9 +19,4 @@ export function passwordViolations(password: string, path: string, email?: strin
   if (email !== undefined && password.toLowerCase().includes(email.toLowerCase()))
     add('password-contains-address', 'must not contain the e-mail address')
   return violations
-}
-
-/** @throws RuleViolated with all violations */
-export function requireNoViolations(violations: readonly Violation[]): void {
-  if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

@@ -41,9 +41,9 @@ const backfillStateCollection = (db: Db): Collection<BackfillState> =>
 
 /** Sorts before every id. */
 const BEFORE_FIRST_ID = ''
-const POLL_INTERVAL_MS = 1000
+const LEASE_POLL_INTERVAL_MS = 1000
 /** Must exceed the duration of a batch. */
-const LEASE_DURATION_MS = 10_000
+const BACKFILL_LEASE_MS = 10_000
 const PROGRESS_INTERVAL_MS = 5000
 
 /**
@@ -105,7 +105,7 @@ export class Backfill {
       for (const derivation of [...this.#pending.values()])
         await this.#deriveCollection(derivation, ending, onProgress)
     }
-    return startPeriodicTask(POLL_INTERVAL_MS, work, onFault)
+    return startPeriodicTask(LEASE_POLL_INTERVAL_MS, work, onFault)
   }
 
   async #check(derivation: Derivation): Promise<void> {
@@ -175,7 +175,7 @@ export class Backfill {
   }
 
   #newLease() {
-    return { worker: this.#worker, leaseUntil: new Date(Date.now() + LEASE_DURATION_MS) }
+    return { worker: this.#worker, leaseUntil: new Date(Date.now() + BACKFILL_LEASE_MS) }
   }
 
   async #deriveBatch(

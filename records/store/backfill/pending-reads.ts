@@ -36,7 +36,7 @@ function requireDerivedFields(backfill: Backfill, name: string, query: unknown):
     })
 }
 
-const RETRY_AFTER_S = 5
+const BACKFILL_RETRY_AFTER_S = 5
 
 function hasDerivedField(query: unknown, derivation: Derivation): boolean {
   const isDerived = (path: string) => derivation.fields.includes(path.split('.')[0] as string)

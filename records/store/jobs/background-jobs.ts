@@ -27,13 +27,13 @@ export const jobId = ({ field, id }: Pick<Job, 'field' | 'id'>): string => `${fi
 export const jobCollection = ({ db }: Pick<Database, 'db'>): Collection<Job> =>
   db.collection<Job>('work.underway')
 
-const POLL_INTERVAL_MS = 1000
+const JOB_POLL_INTERVAL_MS = 1000
 /** Must exceed the duration of a step. */
-const LEASE_DURATION_MS = 5000
+const JOB_LEASE_MS = 5000
 /** By then every other instance has polled, and hides the job's documents. */
-const START_DELAY_MS = 2.5 * POLL_INTERVAL_MS
+const START_DELAY_MS = 2.5 * JOB_POLL_INTERVAL_MS
 
-const newLeaseEnd = (): Date => new Date(Date.now() + LEASE_DURATION_MS)
+const newLeaseEnd = (): Date => new Date(Date.now() + JOB_LEASE_MS)
 
 /** Thrown when the job has been ended or replaced, or when this instance is stopping. */
 class LeaseLost extends Error {}
@@ -81,7 +81,7 @@ export class JobRunner implements BackgroundJobs {
       })
     }
     await this.#poll()
-    const loop = startPeriodicTask(POLL_INTERVAL_MS, () => this.#poll(), onFault)
+    const loop = startPeriodicTask(JOB_POLL_INTERVAL_MS, () => this.#poll(), onFault)
     const end = async () => {
       this.#isStopping = true
       await loop.stop()

@@ -8,11 +8,11 @@ export const QUERY_TIMEOUT_MS = 5_000
 export const COMMAND_TIMEOUT_MS = 30_000
 
 /** Extra wait for a database that does not end its commands in time. */
-const GRACE_PERIOD_MS = 500
+const COMMAND_GRACE_PERIOD_MS = 500
 
 /** Calls `tell` when work exceeds its deadline. @returns a function that cancels the timer */
 export function startDeadlineTimer(ms: number, tell: () => void): () => void {
-  const timer = setTimeout(tell, ms + GRACE_PERIOD_MS)
+  const timer = setTimeout(tell, ms + COMMAND_GRACE_PERIOD_MS)
   return () => clearTimeout(timer)
 }
 

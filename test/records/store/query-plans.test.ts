@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
 import { listAccesses } from '../../../records/store/audit/audit-log.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
@@ -19,7 +19,7 @@ const TRANSPORT_FIELDS = new Set([
 ])
 
 describe('query plans', () => {
-  let engine: Engine
+  let engine: TestEngine
   let client: MongoClient
   let opened: TestStore
   let id: string

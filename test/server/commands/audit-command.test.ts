@@ -12,7 +12,7 @@ import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { Backfill } from '../../../records/store/backfill/backfill.ts'
 import { JobRunner } from '../../../records/store/jobs/background-jobs.ts'
 import { type Config, readConfig } from '../../../server/config/config.ts'
-import { type Database, openDatabase } from '../../../server/database/open-database.ts'
+import { type OpenDatabase, openDatabase } from '../../../server/database/open-database.ts'
 import { openRecords } from '../../../server/open-records.ts'
 import { createLog } from '../../../server/telemetry/log.ts'
 import { createDataDir } from '../../harness/service/service-process.ts'
@@ -33,7 +33,9 @@ describe('npm run audit', function suite() {
   let config: Config
 
   /** Opens the database as the service would, and closes it afterwards. */
-  async function inDatabase<T>(work: (client: MongoClient, database: Database) => Promise<T>): Promise<T> {
+  async function inDatabase<T>(
+    work: (client: MongoClient, database: OpenDatabase) => Promise<T>,
+  ): Promise<T> {
     const database = await openDatabase(config)
     const client = new MongoClient(database.uri)
     try {

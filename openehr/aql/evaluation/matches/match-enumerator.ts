@@ -7,7 +7,7 @@ import { MatchCounter } from './match-counter.ts'
 import type { EnumeratedVariable, JoinEquality, MatchVariables } from './match-variables.ts'
 
 /** A row, the number of matches that it stands for, and their records. */
-export interface Match extends BindingRow {
+export interface PatternMatch extends BindingRow {
   times: number
   records(): Iterable<string>
 }
@@ -45,7 +45,7 @@ export class MatchEnumerator {
   readonly #counter: MatchCounter
   readonly #tree: EhrTree
   readonly #budget: TryBudget
-  readonly #match: Match
+  readonly #match: PatternMatch
   /** For each level: its values, the index of the next one, and the end. */
   readonly #values: (readonly unknown[])[] = []
   readonly #next: number[] = []
@@ -72,7 +72,7 @@ export class MatchEnumerator {
    * @returns a generator that yields rows, always in the same object, and undefined where evaluation may
    * pause
    */
-  *enumerate(): Generator<Match | undefined> {
+  *enumerate(): Generator<PatternMatch | undefined> {
     const { levels, pattern, constants } = this.#variables
     const row = this.#match
     if (constants.some(({ of }) => of(row) !== true)) return
@@ -104,7 +104,7 @@ export class MatchEnumerator {
     }
   }
 
-  #withCount(times: number): Match {
+  #withCount(times: number): PatternMatch {
     if (times > Number.MAX_SAFE_INTEGER) throw tooManyCombinations()
     this.#match.times = times
     return this.#match

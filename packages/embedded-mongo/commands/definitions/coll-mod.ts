@@ -61,11 +61,11 @@ interface Change {
   answer: Document
 }
 
-const LONGEST = 2 ** 31 - 1
+const MAX_EXPIRY_S = 2 ** 31 - 1
 
 const expiryOf = ({ name, spec }: Index, { expireAfterSeconds }: Document): Change => {
   if (isNullish(expireAfterSeconds)) return { spec: {}, answer: {} }
-  const seconds = Math.min(rounded(expireAfterSeconds) || 0, LONGEST)
+  const seconds = Math.min(rounded(expireAfterSeconds) || 0, MAX_EXPIRY_S)
   if (seconds < 0) fail(72, 'expireAfterSeconds cannot be negative')
   if (name === '_id_' || Object.keys(spec.key).length > 1)
     fail(72, 'expireAfterSeconds needs an index of one field other than _id')

@@ -37,7 +37,7 @@ export const checkCollectionOptions = (command: Document, name: string): void =>
 }
 
 /** @throws 2, 9, 14, 67, 197 for a specification that the index on _id cannot have */
-export const checkIdIndex = ({ idIndex, collation }: Document): void => {
+export const checkIdIndexOption = ({ idIndex, collation }: Document): void => {
   if (isNullish(idIndex)) return
   object(idIndex, 'create.idIndex')
   if (idIndex.key === undefined) fail(9, "The 'key' field is a required property of an index specification")

@@ -10,14 +10,14 @@ import { bsonType, encode, isNullish, truthy } from '../../values/values.ts'
 import { type Command, cursorReply, target } from '../context.ts'
 import { batchSizeOf } from '../index-commands.ts'
 import { collMod } from './coll-mod.ts'
-import { checkCollectionOptions, checkIdIndex, refusedOptions, validationOptions } from './creation.ts'
+import { checkCollectionOptions, checkIdIndexOption, refusedOptions, validationOptions } from './creation.ts'
 
 const create: Command = {
   options: `${refusedOptions} ${validationOptions} collation autoIndexId flags idIndex`,
   async run({ engine, db, command }) {
     checkCollectionOptions(command, 'create')
     collationOf(command.collation)
-    checkIdIndex(command)
+    checkIdIndexOption(command)
     const options = isNullish(command.collation) ? {} : { collation: completeCollation(command.collation) }
     await engine.write((view) => engine.catalog.create(view, db, command.create, options))
     return { ok: 1 }

@@ -9,7 +9,7 @@ import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
 import { checkSize, encode, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
-import { type Command, type Context, cursorReply } from '../context.ts'
+import { type Command, type CommandContext, cursorReply } from '../context.ts'
 import { batchSizeOf } from '../index-commands.ts'
 import { explainCommand } from './explain.ts'
 import { splitPipeline } from './pipeline-head.ts'
@@ -62,7 +62,7 @@ const checkInTransaction = (pipeline: Document[]): void => {
 }
 
 /** Replaces `$currentOp` by the only operations it shows: transactions that wait for their clients. */
-const withOperations = ({ engine, db, command }: Context, pipeline: unknown): unknown => {
+const withOperations = ({ engine, db, command }: CommandContext, pipeline: unknown): unknown => {
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
   const { level = 'local' } = command.readConcern ?? {}
   if (level !== 'local') fail(72, `$currentOp does not support read concern ${level}`)
@@ -89,7 +89,7 @@ const countField = (rest: Document[]): [id: unknown, field: string] | undefined 
   return plain && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1 ? [id[1], sum[0]] : undefined
 }
 
-const results = async (context: Context, pipeline: Document[]): Promise<Iterable<Step<Buffer>>> => {
+const results = async (context: CommandContext, pipeline: Document[]): Promise<Iterable<Step<Buffer>>> => {
   const { command, pace, view } = context
   const { query: head, rest } = splitPipeline(pipeline)
   const { collation, hint, let: variables } = command
@@ -106,10 +106,10 @@ const results = async (context: Context, pipeline: Document[]): Promise<Iterable
   return encodedDocuments(compilePipeline(rest, environmentOf(context))(documents(found)))
 }
 
-const collectionOf = ({ command, find }: Context): Collection | undefined =>
+const collectionOf = ({ command, find }: CommandContext): Collection | undefined =>
   typeof command.aggregate === 'string' ? find(command.aggregate) : undefined
 
-const environmentOf = (context: Context): Environment => {
+const environmentOf = (context: CommandContext): Environment => {
   const { command, pace } = context
   return {
     collation: collationOf(command.collation ?? collectionOf(context)?.options.collation),
@@ -128,7 +128,7 @@ function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
 }
 
 /** Access to another collection of the same database. */
-const foreign = (context: Context, name: string): Foreign => {
+const foreign = (context: CommandContext, name: string): Foreign => {
   const { view, pace, command } = context
   const collection = context.find(name)
   const { collation } = command

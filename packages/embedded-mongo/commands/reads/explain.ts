@@ -12,7 +12,7 @@ import { integer } from '../../values/numbers.ts'
 import { headOf, type Run } from '../../values/raw.ts'
 import { eachItem, type Step } from '../../values/steps.ts'
 import { isObject, truthy } from '../../values/values.ts'
-import { type Command, type Context, target } from '../context.ts'
+import { type Command, type CommandContext, target } from '../context.ts'
 import { VERSION } from '../diagnostics.ts'
 import { splitPipeline } from './pipeline-head.ts'
 import { asksForAll, countedPlan, countMatches, rowsOf } from './reads.ts'
@@ -64,7 +64,7 @@ const describeIndex = ({ name: indexName, multikey: isMultiKey, spec }: Index): 
 
 /** A count without reading documents: its source, and how many keys it reads. */
 const countScan = (
-  { view }: Context,
+  { view }: CommandContext,
   collection: Collection,
   query: Query,
 ): { stage: Document; keys: number } | undefined => {
@@ -85,7 +85,7 @@ const shapeOf = (value: unknown): unknown => {
 }
 
 /** The fields of every explanation besides the plan. */
-const about = ({ engine: { address }, db }: Context, command: Document, query: Document): Document => {
+const about = ({ engine: { address }, db }: CommandContext, command: Document, query: Document): Document => {
   const [host, port] = address.split(':')
   const { lsid: _lsid, let: _let, ...shown } = command
   return {
@@ -105,7 +105,7 @@ const about = ({ engine: { address }, db }: Context, command: Document, query: D
  * examined.
  */
 export const explainCommand = async (
-  context: Context,
+  context: CommandContext,
   inner: Document,
   name: string,
   verbosity: unknown,

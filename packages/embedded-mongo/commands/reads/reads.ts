@@ -23,7 +23,7 @@ import {
   toNumber,
   truthy,
 } from '../../values/values.ts'
-import { type Command, type Context, cursorReply, target } from '../context.ts'
+import { type Command, type CommandContext, cursorReply, target } from '../context.ts'
 
 export const FIRST_BATCH = 101
 
@@ -35,7 +35,7 @@ const filterOf = (filter: unknown): Document =>
       : fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
 
 /** The part of a command that selects documents; count and distinct have no variables. */
-const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
+const queryOf = ({ command, pace }: CommandContext, filter: unknown): Query => ({
   filter: filterOf(filter),
   sort: command.sort,
   skip: integer(command.skip, 'skip', 0),
@@ -113,7 +113,7 @@ export function* encoded(
 
 /** The parts of a query on which its projection depends. */
 export const projectionOptions = (
-  { command }: Context,
+  { command }: CommandContext,
   collection: Collection | undefined,
   { filter }: Query,
 ): ProjectionOptions => ({
@@ -123,7 +123,7 @@ export const projectionOptions = (
 })
 
 /** Returns a check whether a collection that existed at the start has been dropped. */
-export const goneCheck = ({ engine }: Context, collection: Collection | undefined) =>
+export const goneCheck = ({ engine }: CommandContext, collection: Collection | undefined) =>
   collection && (() => engine.catalog.find(collection.ns)?.uuid !== collection.uuid)
 
 const getMore: Command = {
@@ -174,7 +174,7 @@ export const asksForAll = ({ filter, hint }: Query): boolean =>
   Object.keys(filter).length === 0 && isNullish(hint)
 
 /** How many documents a query finds; the stored count if it asks for all. */
-export const countMatches = async (context: Context, name: string, query: Query): Promise<number> => {
+export const countMatches = async (context: CommandContext, name: string, query: Query): Promise<number> => {
   const { view, pace } = context
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query

@@ -5,7 +5,7 @@ import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { isNullish, truthy } from '../../values/values.ts'
-import { type Command, type Context, target } from '../context.ts'
+import { type Command, type CommandContext, target } from '../context.ts'
 import { projectionOptions } from '../reads/reads.ts'
 import { checkUpdate, removeStatement, updateStatement } from './modify.ts'
 import { doneBefore, noteDone, runAtOnce, runInSlices, type Statement } from './statement.ts'
@@ -46,7 +46,7 @@ export const findAndModify: Command = {
   },
 }
 
-const update = (context: Context, name: string, query: Query): Statement => {
+const update = (context: CommandContext, name: string, query: Query): Statement => {
   const { update, arrayFilters, upsert } = context.command
   const change = {
     name: context.command[name],
@@ -60,7 +60,7 @@ const update = (context: Context, name: string, query: Query): Statement => {
   return updateStatement(context, change)
 }
 
-const run = async (context: Context, statement: Statement): Promise<Changed> => {
+const run = async (context: CommandContext, statement: Statement): Promise<Changed> => {
   const changed = await context.write((view) => {
     const done = doneBefore(context, view, 0)
     if (done) return done

@@ -26,7 +26,7 @@ import {
   isTooDeep,
   MAX_STORED_DEPTH,
 } from '../../values/values.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 
 /** Checks a document before it is stored, `updated` or as the client sent it. @throws 53, 52, 15, 10334 */
@@ -47,7 +47,7 @@ const checkDocument = (document: Document, bytes: Buffer, updated: boolean): voi
 
 /** Stores a new document with its `_id` first; creates a missing `_id`. */
 export const store = (
-  context: Context,
+  context: CommandContext,
   view: WritableView,
   collection: Collection,
   document: Document,
@@ -112,7 +112,7 @@ export const checkUpdate = (change: Update): void => {
   compiled(change)
 }
 
-export const updateStatement = (context: Context, change: Update): Statement => ({
+export const updateStatement = (context: CommandContext, change: Update): Statement => ({
   name: change.name,
   query: change.query,
   single: !change.multi,

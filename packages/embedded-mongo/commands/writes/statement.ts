@@ -11,7 +11,7 @@ import { Blocked } from '../../storage/transactions.ts'
 import { asCommandError, type CommandError, fail } from '../../values/errors.ts'
 import { atOnce, eachItem } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
-import type { Context } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 
 /** The effect of a statement on the documents that it finds. */
 interface Change {
@@ -34,14 +34,14 @@ export interface Statement {
 }
 
 /** A statement that changes more documents runs in slices, even if it found them quickly. */
-const MOST_AT_ONCE = 500
-const MOST_ATTEMPTS = 100
+const MAX_AT_ONCE = 500
+const MAX_ATTEMPTS = 100
 
 const nothing = (): Changed => ({ matched: 0, modified: 0 })
 
 /** Runs a whole statement. Returns undefined, with nothing changed, if it takes longer than a time slice. */
 export const runAtOnce = (
-  context: Context,
+  context: CommandContext,
   view: WritableView,
   statement: Statement,
 ): Changed | undefined => {
@@ -50,15 +50,15 @@ export const runAtOnce = (
   const change = statement.change(collection)
   const changed = nothing()
   const matches = atOnce(find(view, collection, statement.query))
-  if (!matches || matches.length > MOST_AT_ONCE) return undefined
+  if (!matches || matches.length > MAX_AT_ONCE) return undefined
   for (const match of matches) change.each(view, match, changed)
   if (matches.length === 0) change.none?.(view, changed)
   return changed
 }
 
 /** First finds all ids. Then it changes the documents that still match, one slice at a time. */
-export const runInSlices = async (context: Context, statement: Statement): Promise<Changed> => {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+export const runInSlices = async (context: CommandContext, statement: Statement): Promise<Changed> => {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const ids = await findIds(context, statement)
     const changed = await changeAll(context, statement, ids)
     if (changed.matched > 0 || ids.length === 0 || !statement.single) return changed
@@ -67,7 +67,7 @@ export const runInSlices = async (context: Context, statement: Statement): Promi
 }
 
 const findIds = async (
-  { view, find: collectionOf, pace }: Context,
+  { view, find: collectionOf, pace }: CommandContext,
   statement: Statement,
 ): Promise<Buffer[]> => {
   const collection = collectionOf(statement.name)
@@ -86,7 +86,7 @@ interface Slice {
   error?: unknown
 }
 
-const changeAll = async (context: Context, statement: Statement, ids: Buffer[]): Promise<Changed> => {
+const changeAll = async (context: CommandContext, statement: Statement, ids: Buffer[]): Promise<Changed> => {
   let changed = nothing()
   let at = 0
   do {
@@ -107,7 +107,7 @@ const changeAll = async (context: Context, statement: Statement, ids: Buffer[]):
 }
 
 const changeSome = (
-  context: Context,
+  context: CommandContext,
   view: WritableView,
   statement: Statement,
   ids: Buffer[],
@@ -137,7 +137,7 @@ const changeSome = (
 
 /** The result of a statement that an earlier attempt of the same command has carried out. */
 export const doneBefore = (
-  { engine, retryable }: Context,
+  { engine, retryable }: CommandContext,
   view: WritableView,
   position: number,
 ): Changed | undefined =>
@@ -145,7 +145,7 @@ export const doneBefore = (
 
 /** Stores the results of statements for retries. Call it last in the job that carried them out. */
 export const noteDone = (
-  { engine, retryable }: Context,
+  { engine, retryable }: CommandContext,
   view: WritableView,
   { position = 0, shows }: Pick<Statement, 'position' | 'shows'>,
   done: readonly (Changed | undefined)[],
@@ -178,7 +178,7 @@ type RunOne = (view: WritableView, index: number) => Changed | undefined
  * ordered batch.
  */
 export const runBatch = async (
-  context: Context,
+  context: CommandContext,
   count: number,
   runOne: RunOne,
   longer: (index: number) => Promise<Changed>,
@@ -197,7 +197,7 @@ export const runBatch = async (
 }
 
 const runSome = (
-  context: Context,
+  context: CommandContext,
   view: WritableView,
   from: number,
   count: number,
@@ -222,7 +222,11 @@ const runSome = (
   return outcomes
 }
 
-const settle = async (context: Context, index: number, run: () => Promise<Changed>): Promise<Outcome> => {
+const settle = async (
+  context: CommandContext,
+  index: number,
+  run: () => Promise<Changed>,
+): Promise<Outcome> => {
   try {
     return { index, changed: await run() }
   } catch (error) {
@@ -234,7 +238,7 @@ const settle = async (context: Context, index: number, run: () => Promise<Change
  * Throws an error that ends the whole command: any error in a transaction, a block by a claim, or an
  * expired time limit. Returns any other error, which concerns only the statement.
  */
-const statementFault = (context: Context, error: unknown): CommandError => {
+const statementFault = (context: CommandContext, error: unknown): CommandError => {
   if (context.inTransaction || error instanceof Blocked) throw error
   const fault = asCommandError(error)
   if (fault.code === 50) throw fault

@@ -7,18 +7,18 @@ import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
 import { decode, isNullish, toNumber, truthy } from '../../values/values.ts'
-import { type Command, type Context, target } from '../context.ts'
+import { type Command, type CommandContext, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
 import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
 import { type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
 
-const LARGEST_BATCH = 100_000
+const MAX_BATCH_SIZE = 100_000
 
 const statementsOf = (command: Document, name: string): Document[] => {
   const list = command[name]
   if (!Array.isArray(list)) return fail(40414, `BSON field '${name}' is missing but a required field`)
-  if (list.length === 0 || list.length > LARGEST_BATCH)
-    fail(16, `Write batch sizes must be between 1 and ${LARGEST_BATCH}. Got ${list.length} operations.`)
+  if (list.length === 0 || list.length > MAX_BATCH_SIZE)
+    fail(16, `Write batch sizes must be between 1 and ${MAX_BATCH_SIZE}. Got ${list.length} operations.`)
   return list
 }
 
@@ -51,7 +51,7 @@ const insert: Command = {
 
 /** Runs statements that find documents and change them. */
 const runStatements = (
-  context: Context,
+  context: CommandContext,
   statements: Document[],
   compile: (statement: Document) => Statement,
 ) => {
@@ -70,7 +70,7 @@ const runStatements = (
   )
 }
 
-const statementQuery = ({ command, pace }: Context, statement: Document, single: boolean): Query => {
+const statementQuery = ({ command, pace }: CommandContext, statement: Document, single: boolean): Query => {
   object(statement.q, 'q')
   return {
     filter: statement.q,

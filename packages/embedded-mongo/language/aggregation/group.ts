@@ -8,7 +8,7 @@ import { bsonType, fields, isNullish, isNumeric, isObject, put, toNumber } from 
 import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
 import { type Compiled, compilerFor } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'
-import { sortOrder, sortParts } from '../results/sort.ts'
+import { createSorter, sortParts } from '../results/sort.ts'
 import type { Environment, Stage } from './stage.ts'
 
 /** An output field: the value that each document adds, and the accumulator of each group. */
@@ -179,7 +179,7 @@ const topField = (
   compile: Compile,
   collation?: Collation,
 ): Field => {
-  const order = sortOrder(sortParts(operand.sortBy), collation)
+  const order = createSorter(sortParts(operand.sortBy), collation)
   const output = compile(operand.output)
   return {
     name,

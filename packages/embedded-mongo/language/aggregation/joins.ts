@@ -69,7 +69,7 @@ const checkFrom = (from: unknown): void => {
     fail(73, `Invalid namespace specified '${from}'`)
 }
 
-export const lookup = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+export const lookupStage = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
   const [others, given] = othersOf(lookupOptions(body), environment, run)
   const as = checkPath(given.as)
   const partners =

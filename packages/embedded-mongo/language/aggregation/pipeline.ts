@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { PAUSE } from '../../values/steps.ts'
 import { isObject, put } from '../../values/values.ts'
-import { lookup, unionWith } from './joins.ts'
+import { lookupStage, unionWith } from './joins.ts'
 import { type Documents, type Environment, gather, type Stage } from './stage.ts'
 import { stages } from './stages.ts'
 
@@ -13,14 +13,14 @@ const accepted = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 const others =
   /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
 
-const MOST_STAGES = 1000
+const MAX_STAGES = 1000
 
 /** @throws 40324 for an unknown stage, 115 for one that this engine refuses */
 export const checkPipeline = (pipeline: unknown): Document[] => {
   if (!Array.isArray(pipeline))
     return fail(14, "BSON field 'pipeline' is the wrong type, expected type 'array'")
-  if (pipeline.length > MOST_STAGES)
-    fail(7749501, `Pipeline length must be no longer than ${MOST_STAGES} stages`)
+  if (pipeline.length > MAX_STAGES)
+    fail(7749501, `Pipeline length must be no longer than ${MAX_STAGES} stages`)
   for (const [at, stage] of pipeline.entries()) {
     if (!isObject(stage)) fail(14, 'Each element of the pipeline must be an object')
     const names = Object.keys(stage)
@@ -40,7 +40,7 @@ const checkName = (name: string): void => {
   fail(40324, `Unrecognized pipeline stage name: '${name}'`)
 }
 
-const DEEPEST = 20
+const MAX_NESTING = 20
 
 /** Reports all errors of the pipeline before the first document arrives. */
 export const compilePipeline = (pipeline: unknown, environment: Environment): Stage => {
@@ -53,14 +53,15 @@ export const compilePipeline = (pipeline: unknown, environment: Environment): St
 
 const compileStage = (name: string, body: unknown, environment: Environment): Stage => {
   if (name === '$facet') return facet(body, environment)
-  if (name === '$lookup') return lookup(body, environment, compileNested)
+  if (name === '$lookup') return lookupStage(body, environment, compileNested)
   if (name === '$unionWith') return unionWith(body, environment, compileNested)
   return stages[name]?.(body, environment) as Stage
 }
 
 const compileNested = (pipeline: unknown, environment: Environment): Stage => {
   const depth = (environment.depth ?? 0) + 1
-  if (depth > DEEPEST) fail(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${DEEPEST}`)
+  if (depth > MAX_NESTING)
+    fail(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${MAX_NESTING}`)
   return compilePipeline(pipeline, { ...environment, depth })
 }
 

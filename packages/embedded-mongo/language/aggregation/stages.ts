@@ -11,7 +11,7 @@ import { checkPath } from '../expressions/expression.ts'
 import { typeName } from '../expressions/operators/operands.ts'
 import { compileFilter } from '../filters/matcher.ts'
 import { compileAddition, compileProjection } from '../results/projection.ts'
-import { sortOrder, sortParts } from '../results/sort.ts'
+import { createSorter, sortParts } from '../results/sort.ts'
 import { group } from './group.ts'
 import { type Environment, each, gather, type Stage } from './stage.ts'
 
@@ -50,19 +50,19 @@ const unset: MakeStage = (body, environment) => {
   return project(Object.fromEntries(names.map((name) => [name, false])), environment)
 }
 
-const MOST_SORT_KEYS = 32
+const MAX_SORT_KEYS = 32
 
 export const checkSort = (body: unknown): Document => {
   if (!isObject(body)) return fail(15973, 'the $sort key specification must be an object')
   const paths = Object.keys(body)
   if (paths.length === 0) fail(15976, '$sort stage must have at least one sort key')
-  if (paths.length > MOST_SORT_KEYS) fail(13103, `too many compound keys, the most is ${MOST_SORT_KEYS}`)
+  if (paths.length > MAX_SORT_KEYS) fail(13103, `too many compound keys, the most is ${MAX_SORT_KEYS}`)
   for (const path of paths) checkPath(path)
   return body
 }
 
 const sort: MakeStage = (body, { collation, pace }) => {
-  const order = sortOrder(sortParts(checkSort(body)), collation)
+  const order = createSorter(sortParts(checkSort(body)), collation)
   return function* (input) {
     const rows = (yield* gather(input)).map((document) => ({ document, values: order.values(document) }))
     for (const { document } of yield* sortInSteps(rows, (a, b) => order.compare(a.values, b.values), pace))

@@ -84,24 +84,24 @@ const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   return build(result, exponent, x.negative && yNegative)
 }
 
-const MOST_DIGITS = 34
-const LARGEST_EXPONENT = 6111
+const MAX_DIGITS = 34
+const MAX_EXPONENT = 6111
 const SMALLEST_EXPONENT = -6176
 
 /** Rounds to 34 digits, half to even. Larger values become infinite, smaller ones zero. */
 const build = (digits: bigint, exponent: number, negativeZero: boolean): Decimal128 => {
   const negative = digits < 0n
   const text = String(negative ? -digits : digits)
-  const tooMany = Math.max(text.length - MOST_DIGITS, SMALLEST_EXPONENT - exponent, 0)
+  const tooMany = Math.max(text.length - MAX_DIGITS, SMALLEST_EXPONENT - exponent, 0)
   let rest = tooMany === 0 ? BigInt(text) : roundHalfEven(BigInt(text), tooMany)
   let power = exponent + tooMany
-  while (power > LARGEST_EXPONENT && rest !== 0n && String(rest).length < MOST_DIGITS) {
+  while (power > MAX_EXPONENT && rest !== 0n && String(rest).length < MAX_DIGITS) {
     rest *= 10n
     power--
   }
   const sign = negative || (digits === 0n && negativeZero) ? '-' : ''
-  if (rest === 0n) power = Math.min(Math.max(power, SMALLEST_EXPONENT), LARGEST_EXPONENT)
-  if (power > LARGEST_EXPONENT) return Decimal128.fromString(`${sign}Infinity`)
+  if (rest === 0n) power = Math.min(Math.max(power, SMALLEST_EXPONENT), MAX_EXPONENT)
+  if (power > MAX_EXPONENT) return Decimal128.fromString(`${sign}Infinity`)
   return Decimal128.fromString(`${sign}${rest}E${power}`)
 }
 
@@ -122,7 +122,7 @@ export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined =
   if (isDecimal(a) && isNaNDecimal(a)) return a
   if (y?.digits === 0n) return undefined
   if (!x || !y) return Decimal128.fromString(String(toNumber(a) / toNumber(b)))
-  const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MOST_DIGITS + 3)
+  const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MAX_DIGITS + 3)
   const dividend = x.digits * 10n ** BigInt(extra)
   const [quotient, rest] = [dividend / y.digits, dividend % y.digits]
   const ideal = x.exponent - y.exponent
@@ -157,15 +157,15 @@ export const decimalOfText = (text: string): Decimal128 | undefined => {
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const [before, all] = [whole.replace(/^0+/, ''), `${whole}${fraction}`.replace(/^0+/, '')]
-  if (before !== '' && before.length < MOST_DIGITS && all.length > MOST_DIGITS)
-    return roundedByLast(all, Number(exponent) + before.length - MOST_DIGITS, sign === '-')
+  if (before !== '' && before.length < MAX_DIGITS && all.length > MAX_DIGITS)
+    return roundedByLast(all, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
   const digits = BigInt(all || '0')
   return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
 }
 
 /** For digits after a point, MongoDB rounds by the last digit that it keeps. */
 const roundedByLast = (digits: string, exponent: number, negative: boolean): Decimal128 => {
-  const kept = BigInt(digits.slice(0, MOST_DIGITS)) + (Number(digits[MOST_DIGITS - 1]) > 4 ? 1n : 0n)
+  const kept = BigInt(digits.slice(0, MAX_DIGITS)) + (Number(digits[MAX_DIGITS - 1]) > 4 ? 1n : 0n)
   return build(negative ? -kept : kept, exponent, negative)
 }
 
@@ -173,7 +173,7 @@ const roundedByLast = (digits: string, exponent: number, negative: boolean): Dec
 const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
   const text = String(digits < 0n ? -digits : digits)
   if (digits === 0n) return Decimal128.fromString(`${negative ? '-' : ''}0E${-place}`)
-  const zeros = Math.min(exponent + place, MOST_DIGITS - text.length)
+  const zeros = Math.min(exponent + place, MAX_DIGITS - text.length)
   if (zeros <= 0) return value
   return Decimal128.fromString(`${negative ? '-' : ''}${text}${'0'.repeat(zeros)}E${exponent - zeros}`)
 }
@@ -188,7 +188,7 @@ export const roundDecimal = (
   // Infinity and NaN: floor and ceil give NaN; truncating and rounding leave them unchanged.
   if (!parts) return how === 'up' || how === 'down' ? Decimal128.fromString('NaN') : value
   const digits = String(parts.digits).length + parts.exponent
-  if ((how === 'up' || how === 'down') && parts.digits !== 0n && digits > MOST_DIGITS && parts.exponent > 0)
+  if ((how === 'up' || how === 'down') && parts.digits !== 0n && digits > MAX_DIGITS && parts.exponent > 0)
     return Decimal128.fromString('NaN')
   if (parts.exponent >= -place) return padded(value, parts, place)
   const places = -place - parts.exponent

@@ -18,7 +18,7 @@ export interface Compiler {
   with(...names: string[]): Compiler
 }
 
-export type Operator = (operand: unknown, compiler: Compiler, name: string) => Expression
+export type ExpressionOperator = (operand: unknown, compiler: Compiler, name: string) => Expression
 
 /** The parts of a path. @throws for an invalid path */
 export const checkPath = (path: string): string[] => {

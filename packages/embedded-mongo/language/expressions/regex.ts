@@ -11,7 +11,7 @@ const load = createRequire(import.meta.url)
 /** Loaded on first use, so that the engine starts quickly. */
 const engine = (): typeof Compiled => (load('re2js') as typeof import('re2js')).RE2JS
 
-const LONGEST_PATTERN = 32_764
+const MAX_PATTERN_LENGTH = 32_764
 /** The most instructions of a program, in which each repetition `{n}` stands n times. */
 const MAX_PROGRAM_SIZE = 2_000
 /** The most steps of one match: instructions times characters. RE2 takes up to 35 ns for a step. */
@@ -102,7 +102,7 @@ export interface Found {
 }
 
 /** A compiled expression. A match that may need too many steps fails with MaxTimeMSExpired (50). */
-export interface Expression {
+export interface RegularExpression {
   /** The most steps of a match on a text of this many characters. */
   steps(characters: number): number
   test(text: string): boolean
@@ -120,10 +120,10 @@ const found = (matcher: Matcher, captures: number[], endings: string[]): Found =
  * @throws 51091 for an invalid expression or one without linear time, 51108 for an unknown option, 2 for a
  * null byte
  */
-export const compileRegex = (pattern: string, options = ''): Expression => {
+export const compileRegex = (pattern: string, options = ''): RegularExpression => {
   if (`${pattern}${options}`.includes('\0'))
     fail(2, 'Regular expression cannot contain an embedded null byte')
-  if (pattern.length > LONGEST_PATTERN) invalid('pattern is too large')
+  if (pattern.length > MAX_PATTERN_LENGTH) invalid('pattern is too large')
   const unknown = /[^imsxu]/.exec(options)
   if (unknown) fail(51108, `invalid flag in regex options: ${unknown[0]}`)
   const inline = /^(?:\(\*UTF8?\))?(?:\(\?([imsx]+)\))?/.exec(pattern)
@@ -149,7 +149,7 @@ const TOO_MANY_REPETITIONS = 'its repetitions are too many in total'
 const countRepetitions = (pattern: string): number =>
   [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].reduce((sum, [, low, high]) => sum + Number(high || low), 0)
 
-const expression = (compiled: Compiled): Expression => {
+const expression = (compiled: Compiled): RegularExpression => {
   const named = compiled.namedGroups()
   const endings = Object.keys(named).filter((name) => name.startsWith(ending))
   const hidden = new Set(endings.map((name) => named[name]))

@@ -10,7 +10,7 @@ import { compileRegex, isRegex } from '../expressions/regex.ts'
 import { bits } from './bits.ts'
 import { typePredicate } from './bson-types.ts'
 
-export type Predicate = (value: unknown) => boolean
+export type DocumentTest = (value: unknown) => boolean
 
 export interface MatchOptions {
   collation?: Collation | undefined
@@ -29,20 +29,20 @@ const unknownOperator = (name: string): never =>
     : fail(2, `unknown operator: ${name}`)
 
 /** @throws 2 for an invalid filter, 115 for an operator that this engine refuses */
-export const compileFilter = (filter: unknown, options: MatchOptions = {}): Predicate => {
+export const compileFilter = (filter: unknown, options: MatchOptions = {}): DocumentTest => {
   if (!isObject(filter)) return fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
   const tests = Object.entries(fields(filter)).map(([key, value]) => clause(key, value, options))
-  return tests.length === 1 ? (tests[0] as Predicate) : (document) => tests.every((test) => test(document))
+  return tests.length === 1 ? (tests[0] as DocumentTest) : (document) => tests.every((test) => test(document))
 }
 
-const clause = (key: string, value: unknown, options: MatchOptions): Predicate => {
+const clause = (key: string, value: unknown, options: MatchOptions): DocumentTest => {
   switch (key) {
     case '$and':
     case '$or':
     case '$nor': {
       const tests = alternatives(key, value, options)
       if (key === '$and') return (document) => tests.every((test) => test(document))
-      const some: Predicate = (document) => tests.some((test) => test(document))
+      const some: DocumentTest = (document) => tests.some((test) => test(document))
       return key === '$or' ? some : (document) => !some(document)
     }
     case '$expr': {
@@ -74,7 +74,7 @@ const isFieldIn = (value: unknown): boolean =>
   /^\$[^$]/.test(value.$in[0]) &&
   Array.isArray(value.$in[1])
 
-const alternatives = (key: string, value: unknown, options: MatchOptions): Predicate[] => {
+const alternatives = (key: string, value: unknown, options: MatchOptions): DocumentTest[] => {
   if (!Array.isArray(value)) return fail(2, `${key} must be an array`)
   if (value.length === 0) fail(2, `${key} must be a nonempty array`)
   return value.map((filter) =>
@@ -91,7 +91,7 @@ export const isOperators = (value: unknown): value is Document => {
 /** A test of the values at the end of a path. */
 type FieldPredicate = (values: unknown[]) => boolean
 
-const fieldTest = (parts: string[], value: unknown, options: MatchOptions): Predicate => {
+const fieldTest = (parts: string[], value: unknown, options: MatchOptions): DocumentTest => {
   const test = valueTest(value, { ...options, reach: any })
   return (document) => test(lookup(document, parts))
 }
@@ -107,7 +107,7 @@ const valueTest = (value: unknown, options: Scope): FieldPredicate => {
 }
 
 /** Lifts a test of one value to a test of all values at the end of a path. */
-type Reach = (test: Predicate) => FieldPredicate
+type Reach = (test: DocumentTest) => FieldPredicate
 
 interface Scope extends MatchOptions {
   reach: Reach
@@ -124,7 +124,7 @@ const not =
   (values) =>
     !test(values)
 
-const equality = (operand: unknown, collation?: Collation): Predicate => {
+const equality = (operand: unknown, collation?: Collation): DocumentTest => {
   if (isNullish(operand)) return isNullish
   const type = typeOrder(operand)
   return (value) => typeOrder(value) === type && compare(value, operand, collation) === 0
@@ -134,7 +134,7 @@ const comparison = (
   operand: unknown,
   accept: (order: number) => boolean,
   collation?: Collation,
-): Predicate => {
+): DocumentTest => {
   if (isRegex(operand)) return fail(2, "Can't have RegEx as arg to predicate over a field.")
   const type = typeOrder(operand)
   if (type === 1 || type === 127) return (value) => accept(compare(value ?? null, operand))
@@ -148,7 +148,7 @@ const comparison = (
   }
 }
 
-const regexTest = (operand: { pattern: string; options: string }): Predicate => {
+const regexTest = (operand: { pattern: string; options: string }): DocumentTest => {
   const expression = compileRegex(operand.pattern, operand.options)
   return (value) =>
     typeof value === 'string'
@@ -252,7 +252,7 @@ const literal = (value: unknown): unknown => (isRegex(value) ? value : { $eq: va
 
 const isElemMatch = (value: unknown): boolean => isOperators(value) && '$elemMatch' in value
 
-const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): Predicate => {
+const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): DocumentTest => {
   if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
   const expressions = operand.filter(isRegex).map(regexTest)
@@ -285,7 +285,7 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
  * array counts as a document with the fields 0, 1, …. So `{'0.a': 1}` tests its first element, and `{a: 1}`
  * finds no field a.
  */
-export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
+export const elementTest = (criteria: Document, options: MatchOptions): DocumentTest => {
   if ('$expr' in criteria) fail(2, '$expr can only be applied to the top-level document')
   if (isOperators(criteria) && !/^\$(and|or|nor)$/.test(Object.keys(criteria)[0] as string)) {
     const test = valueTest(criteria, { ...options, reach: anyValue })

@@ -67,13 +67,13 @@ const firstArray = (document: Document, path: string[]): unknown => {
   return undefined
 }
 
-export interface SortOrder {
+export interface Sorter {
   /** The sort values of a document. */
   values(document: Document): unknown[]
   compare(a: unknown[], b: unknown[]): number
 }
 
-export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder => {
+export const createSorter = (parts: SortPart[], collation?: Collation): Sorter => {
   const paths = parts.map(({ field }) => field.split('.'))
   return {
     values: (document) => {
@@ -93,7 +93,7 @@ export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder =
 }
 
 export const sorted = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
-  const order = sortOrder(sortParts(spec), collation)
+  const order = createSorter(sortParts(spec), collation)
   const rows = documents.map((document) => ({ document, values: order.values(document) }))
   return rows.sort((a, b) => order.compare(a.values, b.values)).map(({ document }) => document)
 }

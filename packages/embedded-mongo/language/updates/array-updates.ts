@@ -4,7 +4,7 @@ import { type Collation, compare, equal, ValueSet } from '../../values/compare.t
 import { fail } from '../../values/errors.ts'
 import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
-import { compileFilter, isOperators, type Predicate } from '../filters/matcher.ts'
+import { compileFilter, type DocumentTest, isOperators } from '../filters/matcher.ts'
 import { sorted } from '../results/sort.ts'
 
 /**
@@ -101,7 +101,7 @@ export const pop: ArrayUpdate = (operand) => {
 }
 
 const without =
-  (name: string, test: Predicate): ReturnType<ArrayUpdate> =>
+  (name: string, test: DocumentTest): ReturnType<ArrayUpdate> =>
   (current, path) => {
     if (current === undefined) return undefined
     if (!Array.isArray(current)) return fail(2, `Cannot apply ${name} to a non-array value at '${path}'`)
@@ -111,7 +111,7 @@ const without =
 export const pull: ArrayUpdate = (operand, collation) => without('$pull', pullTest(operand, collation))
 
 /** Tests each element like a field: for an element that is an array, also its own elements. */
-const pullTest = (operand: unknown, collation?: Collation): Predicate => {
+const pullTest = (operand: unknown, collation?: Collation): DocumentTest => {
   if (isRegex(operand) || (isOperators(operand) && !isLogic(operand))) {
     const test = compileFilter({ element: operand }, { collation })
     return (element) => test({ element })

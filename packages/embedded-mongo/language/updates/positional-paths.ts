@@ -3,11 +3,11 @@ import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { isObject } from '../../values/values.ts'
-import { compileFilter, type Predicate } from '../filters/matcher.ts'
+import { compileFilter, type DocumentTest } from '../filters/matcher.ts'
 import { read } from './update-paths.ts'
 
 /** A test of array elements for each identifier. */
-type ArrayFilters = Map<string, Predicate>
+type ArrayFilters = Map<string, DocumentTest>
 
 export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation): ArrayFilters => {
   const found: ArrayFilters = new Map()

@@ -4,7 +4,7 @@ import { compareStrings } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { get, isIndex, isObject, put } from '../../values/values.ts'
 
-const MOST_PADDING = 1_500_000
+const MAX_PADDING = 1_500_000
 
 export const read = (document: Document, parts: readonly string[]): unknown => {
   let value: unknown = document

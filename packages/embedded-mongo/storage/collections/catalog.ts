@@ -88,7 +88,7 @@ export const checkNamespace = (db: string, name: unknown): string => {
   return name
 }
 
-const MOST_INDEXES = 64
+const MAX_INDEXES = 64
 
 export class Catalog {
   #collections = new Map<string, Collection>()
@@ -180,7 +180,7 @@ export class Catalog {
       known.push(buildIndex(spec, 0))
       return true
     })
-    if (known.length > MOST_INDEXES) fail(67, `add index fails, too many indexes for ${collection.ns}`)
+    if (known.length > MAX_INDEXES) fail(67, `add index fails, too many indexes for ${collection.ns}`)
     return fresh
   }
 

@@ -1,7 +1,7 @@
 /** Index definitions: checks specifications, and computes the keys of a document. */
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
-import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
+import { compileFilter, type DocumentTest, isOperators } from '../../language/filters/matcher.ts'
 import { type Collation, equal } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
@@ -20,7 +20,7 @@ export interface Index {
   readonly descending: readonly boolean[]
   readonly unique: boolean
   readonly sparse: boolean
-  readonly filter: Predicate | undefined
+  readonly filter: DocumentTest | undefined
   readonly collation: Collation | undefined
   readonly space: number
   /** False while the index is being filled: queries must not use it yet. */
@@ -63,8 +63,8 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
   if (!isObject(key)) return fail(14, "The field 'key' must be an object")
   const length = Object.keys(key).length
   if (length === 0) return fail(67, 'Index keys cannot be empty.')
-  if (length > MOST_COMPONENTS)
-    fail(13103, `too many components in an index key, the most is ${MOST_COMPONENTS}`)
+  if (length > MAX_COMPONENTS)
+    fail(13103, `too many components in an index key, the most is ${MAX_COMPONENTS}`)
   for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
   for (const option of Object.keys(spec)) {
     if (unsupported.includes(option)) fail(67, `index option ${option} is not supported by this engine`)
@@ -97,7 +97,7 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
   return { v: 2, ...rest }
 }
 
-const MOST_COMPONENTS = 32
+const MAX_COMPONENTS = 32
 
 const types: Readonly<Record<string, Check>> = {
   ...{ partialFilterExpression: object, collation: object },

@@ -6,8 +6,8 @@ import { numberParts } from '../../values/numbers.ts'
 import { fields } from '../../values/values.ts'
 
 /** lmdb allows 1978 bytes for a key. The space, a record id and the hash of a long key need the rest. */
-const LONGEST = 1900
-const KEPT = LONGEST - 20
+const MAX_KEY_BYTES = 1900
+const KEPT = MAX_KEY_BYTES - 20
 
 /** The bytes of the space number at the start of each key. */
 export const SPACE_BYTES = 4
@@ -58,7 +58,7 @@ export const encodeEntries = (
  */
 const entryEnded = (space: number, end: Uint8Array): Buffer => {
   scratch.writeUInt32BE(space)
-  if (length - SPACE_BYTES > LONGEST) {
+  if (length - SPACE_BYTES > MAX_KEY_BYTES) {
     // The scratch bytes stay: the next entry may begin with the same ones.
     const hash = createHash('sha1').update(scratch.subarray(SPACE_BYTES, length)).digest()
     return Buffer.concat([scratch.subarray(0, SPACE_BYTES + KEPT), hash, end])
@@ -69,7 +69,7 @@ const entryEnded = (space: number, end: Uint8Array): Buffer => {
 
 /** Whether a key may have been cut, which loses its order. @param end the suffix of the key */
 export const mayBeCut = (key: Uint8Array, end: Uint8Array): boolean =>
-  key.length - SPACE_BYTES - end.length >= LONGEST
+  key.length - SPACE_BYTES - end.length >= MAX_KEY_BYTES
 
 /** Keys are written here before they are copied: they are short, and there are many. */
 let scratch = Buffer.allocUnsafe(4096)

@@ -49,7 +49,7 @@ export interface Part {
 /** The bytes of the space number at the start of each key. */
 const SPACE_BYTES = 4
 /** Bounds the text in a key: the two bytes of an escaped zero become one. */
-const MOST_OF_KEY = 2000
+const MAX_KEY_BYTES = 2000
 
 /** Builds documents from keys, one after the other in the same buffer. */
 export class KeyReader {
@@ -72,7 +72,7 @@ export class KeyReader {
       head: name === undefined ? undefined : headOf(name),
       mask: descending ? -1 : 0,
     }))
-    this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MOST_OF_KEY)
+    this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MAX_KEY_BYTES)
   }
 
   /**

@@ -12,7 +12,7 @@ import type { Index } from './indexes.ts'
 import { after, encodeStart, SPACE_BYTES } from './key-codec.ts'
 
 /** Two documents rarely share an array that is longer. */
-const MOST_ELEMENTS = 64
+const MAX_ELEMENTS = 64
 const HASH_BYTES = 20
 
 /** Whether an index can be tallied. The documents must also have arrays there, which only writes show. */
@@ -30,11 +30,11 @@ interface Tallied {
 
 /** A cache for arrays of texts, by these texts. */
 const known = new Map<string, Tallied>()
-const MOST_KNOWN = 1000
+const MAX_TALLIES = 1000
 
 const talliedIn = (index: Index, document: Document): Tallied | undefined => {
   const array = get(document, index.fields[0] as string)
-  if (!Array.isArray(array) || array.length > MOST_ELEMENTS) return undefined
+  if (!Array.isArray(array) || array.length > MAX_ELEMENTS) return undefined
   const name = array.every((element) => typeof element === 'string') ? JSON.stringify(array) : undefined
   const found = name === undefined ? undefined : known.get(name)
   if (found) return found
@@ -43,7 +43,7 @@ const talliedIn = (index: Index, document: Document): Tallied | undefined => {
   const hash = createHash('sha1')
   for (const element of elements) hash.update(element)
   const tallied = { elements, hash: hash.digest() }
-  if (known.size === MOST_KNOWN) known.clear()
+  if (known.size === MAX_TALLIES) known.clear()
   if (name !== undefined) known.set(name, tallied)
   return tallied
 }

@@ -66,7 +66,7 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
   try {
     const confirmed = checkFormat(directory)
     const present = existsSync(DATA)
-    if (confirmed && !present) throw damaged(directory, `${DATA} is missing`)
+    if (confirmed && !present) throw damagedDirectory(directory, `${DATA} is missing`)
     const cut = present && checkDataFile(directory, below)
     const doubt = present ? (cut ? 'copied' : doubtOf(confirmed)) : undefined
     reserve()
@@ -216,7 +216,7 @@ const checkFormat = (directory: string): boolean => {
   try {
     format = JSON.parse(text).format
   } catch {
-    throw damaged(directory, `${MARKER} cannot be read`)
+    throw damagedDirectory(directory, `${MARKER} cannot be read`)
   }
   if (format !== FORMAT)
     throw new StartFault(
@@ -315,6 +315,6 @@ const checkDataFile = (directory: string, below: Buffer): boolean => {
     }
     return existsSync(UNVERIFIED)
   } catch (error) {
-    throw error instanceof DamagedFile ? damaged(directory, `${DATA} ${error.message}`) : error
+    throw error instanceof DamagedFile ? damagedDirectory(directory, `${DATA} ${error.message}`) : error
   }
 }

@@ -16,7 +16,7 @@ const FIRST_CHUNK = 32
  * The limit of open snapshots. Each session can have a transaction with a snapshot; short reads need some,
  * too.
  */
-const MOST_SNAPSHOTS = 10_100
+const MAX_SNAPSHOTS = 10_100
 
 /** The last commit, unchanged while the snapshot is open. */
 export interface Snapshot extends View {
@@ -62,8 +62,8 @@ const notWritten = (cause: unknown) =>
   new CommandError(14031, `the disk of the data accepts no writes; nothing was written: ${cause}`)
 
 /** How long jobs run before other work gets a turn, and how long a group accepts more of them. */
-const SLICE_MS = 10
-const GROUP_MS = 100
+const JOB_SLICE_MS = 10
+const JOB_GROUP_MS = 100
 
 /** The bounds of low <= key < high. */
 const boundsOf = (low: Buffer, high: Buffer, reverse: boolean): RangeOptions =>
@@ -143,7 +143,7 @@ export class Storage implements View {
       noSubdir: true,
       // With this option, a commit resolves only when it is on disk.
       overlappingSync: false,
-      maxReaders: MOST_SNAPSHOTS,
+      maxReaders: MAX_SNAPSHOTS,
     })
   }
 
@@ -274,8 +274,8 @@ export class Storage implements View {
       this.#wake()
     })
     let [worked, slice] = [0, 0]
-    while (worked < GROUP_MS) {
-      if (slice > SLICE_MS) {
+    while (worked < JOB_GROUP_MS) {
+      if (slice > JOB_SLICE_MS) {
         await new Promise(setImmediate)
         slice = 0
       }

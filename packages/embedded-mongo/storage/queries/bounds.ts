@@ -4,7 +4,7 @@ import { after, encodeStart, textPrefix, typePrefix } from '../collections/key-c
 import type { Demand } from './predicates.ts'
 
 /** Keys from `low` up to, not including, `high`; all begin with the same `shared` bytes. */
-export interface Bounds {
+export interface KeyBounds {
   low: Buffer
   high: Buffer
   shared: number
@@ -23,15 +23,15 @@ export const CERTAINLY_UNCUT = 1000
 export const boundsOf = (
   index: Index,
   { points, range }: { points: unknown[][]; range: Range | undefined },
-): Bounds[] => {
-  const unique = new Map<string, Bounds>()
+): KeyBounds[] => {
+  const unique = new Map<string, KeyBounds>()
   for (const row of points) {
     const start = encodeStart(index, row)
     const [low, high] = range ? rangeBounds(index, row, start, range) : [start, after(start)]
     unique.set(low.toString('latin1'), { low, high, shared: start.length })
   }
   // As latin1 texts they sort like the keys, and compare in a fraction of the time.
-  return [...unique.keys()].sort().map((low) => unique.get(low) as Bounds)
+  return [...unique.keys()].sort().map((low) => unique.get(low) as KeyBounds)
 }
 
 /** Excludes keys equal to the bound, unless the bound was cut and represents more than its value. */

@@ -4,9 +4,9 @@ import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { DocumentArray, headOf, type Run } from '../../values/raw.ts'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
-import { LARGEST_DOCUMENT } from '../../values/values.ts'
+import { MAX_DOCUMENT_BYTES } from '../../values/values.ts'
 
-const IDLE_MS = 600_000
+const CURSOR_IDLE_MS = 600_000
 
 export interface Source {
   ns: string
@@ -92,7 +92,7 @@ export class Cursors {
   }
 
   #sweep(): void {
-    const oldest = Date.now() - IDLE_MS
+    const oldest = Date.now() - CURSOR_IDLE_MS
     for (const [id, { touched }] of this.#open) if (touched < oldest) this.#open.delete(id)
   }
 }
@@ -117,7 +117,7 @@ const take = async (
     else if (!next) return stop(true)
     else {
       // A document may be as large as a batch, so the first one always fits.
-      const room = documents.count === 0 ? Number.POSITIVE_INFINITY : LARGEST_DOCUMENT - bytes
+      const room = documents.count === 0 ? Number.POSITIVE_INFINITY : MAX_DOCUMENT_BYTES - bytes
       const head = headOf(next, size === 0 ? undefined : size - documents.count, room)
       documents.append(next.subarray(0, head.end))
       bytes += head.end

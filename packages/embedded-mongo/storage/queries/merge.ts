@@ -2,14 +2,14 @@
 import type { Index } from '../collections/indexes.ts'
 import { scanIndex } from '../collections/records.ts'
 import type { Entry, View } from '../disk/overlay.ts'
-import type { Bounds } from './bounds.ts'
+import type { KeyBounds } from './bounds.ts'
 
 /** Most ranges return few entries or none before the query has enough. */
 const EXPECTED = 4
 
 interface Head {
   entry: Entry
-  bounds: Bounds
+  bounds: KeyBounds
   /** The entries after the first one; most ranges are never asked for them. */
   rest: Iterator<Entry> | undefined
 }
@@ -18,7 +18,7 @@ interface Head {
 export function* merged(
   view: View,
   index: Index,
-  ranges: readonly Bounds[],
+  ranges: readonly KeyBounds[],
   reverse: boolean,
 ): Iterable<Entry> {
   const turned = reverse ? -1 : 1

@@ -6,7 +6,7 @@ import { fail } from '../../values/errors.ts'
 import { isIndex, isNullish, isObject, toNumber } from '../../values/values.ts'
 import { type Collection, spaceBounds } from '../collections/catalog.ts'
 import { type Index, mayHoldArrays } from '../collections/indexes.ts'
-import { type Bounds, boundsOf, CERTAINLY_UNCUT, type Range } from './bounds.ts'
+import { boundsOf, CERTAINLY_UNCUT, type KeyBounds, type Range } from './bounds.ts'
 import {
   clauseCount,
   type Demand,
@@ -21,7 +21,7 @@ import {
 export interface Plan {
   /** Absent: a scan of the collection. */
   index?: Index
-  bounds: Bounds[]
+  bounds: KeyBounds[]
   /** Each range contains at most the key that is its lower bound. */
   exact?: boolean
   reverse: boolean
@@ -34,7 +34,7 @@ export interface Plan {
   /** The ranges contain all keys of some values of the index's first component. */
   leading?: boolean
   /** Bounds with ambiguous keys: null may also stand for a missing value. */
-  doubtful?: Bounds[]
+  doubtful?: KeyBounds[]
   /** The alternatives of an `$or`, each with an index. A record found by several counts once. */
   branches?: Plan[]
 }
@@ -47,9 +47,9 @@ export interface Question {
 }
 
 /** The maximum number of points: the values of $in, multiplied over the components. */
-const MOST_POINTS = 10_000
+const MAX_POINTS = 10_000
 /** The maximum number of ranges that are merged. */
-const MOST_MERGED = 2_000
+const MAX_MERGED = 2_000
 
 /** The properties of a collection that the planner uses. */
 type Planned = Pick<Collection, 'indexes'>
@@ -102,7 +102,7 @@ export const findIndex = (collection: Planned, wanted: unknown): Index | undefin
 
 const sameShape = (a: Document, b: Document): boolean => equal(Object.keys(a), Object.keys(b)) && equal(a, b)
 
-const wholeSpace = ({ space }: Index): Bounds => {
+const wholeSpace = ({ space }: Index): KeyBounds => {
   const [low, high] = spaceBounds(space)
   return { low, high, shared: 0 }
 }
@@ -133,7 +133,7 @@ const consider = (
   const holdsAll = index.sparse ? fit.excludesNull : true
   if (!hinted && !holdsAll) return undefined
   const several = fit.points.length > 1
-  const merges = several && question.sort.length > 0 && fit.points.length <= MOST_MERGED
+  const merges = several && question.sort.length > 0 && fit.points.length <= MAX_MERGED
   const direction = !several || merges ? order(index, fit, question) : undefined
   const ordered = question.sort.length === 0 || direction !== undefined
   if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
@@ -182,7 +182,7 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
     const usable = (demands.get(field) ?? []).filter((demand) => isUsable(demand, index, collation))
     if (usable.some(excludesNull)) fit.excludesNull = true
     const choices = pointDemand(usable)
-    if (choices && choices.length * fit.points.length <= MOST_POINTS) {
+    if (choices && choices.length * fit.points.length <= MAX_POINTS) {
       if (choices.length === 1 && fit.equalities === fit.points[0]?.length) fit.equalities++
       fit.points = fit.points.flatMap((row) => choices.map((value) => [...row, value]))
       fit.score += choices.length === 1 ? 8 : 6

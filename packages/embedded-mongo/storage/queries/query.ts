@@ -1,7 +1,7 @@
 /** Runs a plan: returns records in order, each checked by the matcher. */
 import type { Document } from 'bson'
-import { compileFilter, type Predicate } from '../../language/filters/matcher.ts'
-import { type SortPart, sortOrder, sortParts } from '../../language/results/sort.ts'
+import { compileFilter, type DocumentTest } from '../../language/filters/matcher.ts'
+import { createSorter, type SortPart, sortParts } from '../../language/results/sort.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
@@ -42,7 +42,7 @@ export interface Query {
 
 export interface Prepared {
   plan: Plan
-  test: Predicate
+  test: DocumentTest
   sort: SortPart[]
   collation: Collation | undefined
 }
@@ -250,17 +250,17 @@ export const onlyOnce = (): IdSet['add'] => {
   return (bytes, end) => seen.add(bytes, end)
 }
 
-const MOST_SORTED_BYTES = 100 * 1024 * 1024
+const MAX_SORTED_BYTES = 100 * 1024 * 1024
 
 /** @throws 292 for results that MongoDB would write to disk to sort them */
 function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
   let bytes = 0
   for (const match of found) {
     if (match !== PAUSE) bytes += match.bytes.length
-    if (bytes > MOST_SORTED_BYTES)
+    if (bytes > MAX_SORTED_BYTES)
       fail(
         292,
-        `Sort exceeded memory limit of ${MOST_SORTED_BYTES} bytes, but did not opt in to external sorting.`,
+        `Sort exceeded memory limit of ${MAX_SORTED_BYTES} bytes, but did not opt in to external sorting.`,
       )
     yield match
   }
@@ -275,7 +275,7 @@ function* inOrder(
   most: number,
   pace: Pace,
 ): Iterable<Step<Match>> {
-  const order = sortOrder(sort, collation)
+  const order = createSorter(sort, collation)
   const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
   for (const match of found) {

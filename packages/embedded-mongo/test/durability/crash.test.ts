@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
-import { type Engine, startEngine } from '../../testing.ts'
+import { startEngine, type TestEngine } from '../../testing.ts'
 
 const ROUNDS: Record<string, readonly [crashes: number, full: number]> = { full: [10, 5], most: [100, 100] }
 const [rounds, fullRounds] = ROUNDS[process.env.TEST_SIZE ?? ''] ?? [1, 0]
@@ -44,7 +44,7 @@ class Writer {
   fault: unknown
 
   /** Writes until the engine is gone or refuses writes. */
-  async run({ client, db }: Engine) {
+  async run({ client, db }: TestEngine) {
     for (;;) {
       try {
         await client.withSession((session) => this.#write(db, session))
@@ -141,7 +141,7 @@ class Writer {
 
 describe('kill -9', function () {
   this.timeout(60_000)
-  let engine: Engine
+  let engine: TestEngine
   const all = Array.from({ length: writers }, (_, n) => new Writer(`w${n}`))
 
   before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { BSON, type Collection, type Document, MongoServerError } from 'mongodb'
-import { type Engine, engineOfBlock } from '../../testing.ts'
+import { engineOfBlock, type TestEngine } from '../../testing.ts'
 import { documents, indexes, type Query, query, type Write, write } from './arbitraries.ts'
 
 const { EJSON } = BSON
@@ -44,7 +44,7 @@ describe(`query plans (SEED=${seed})`, () => {
 })
 
 /** Creates some indexes before the documents, and builds the others over them. */
-async function fill(engine: Engine, name: string, docs: Document[], late: number): Promise<Pair> {
+async function fill(engine: TestEngine, name: string, docs: Document[], late: number): Promise<Pair> {
   const [indexed, bare] = [engine.db.collection(`${name}_indexed`), engine.db.collection(`${name}_bare`)]
   const pair = { indexed, bare }
   await indexed.createIndexes([indexes[0]!, ...indexes.slice(late + 1)])

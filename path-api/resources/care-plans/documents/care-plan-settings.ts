@@ -1,7 +1,7 @@
 import { CarePlanSettings } from '../../../../schemas/care-plans/care-plan-settings.ts'
-import { definePlanDocument } from './plan-document.ts'
+import { definePlanDocumentOperations } from './plan-document.ts'
 
-export const carePlanSettingsOperations = definePlanDocument({
+export const carePlanSettingsOperations = definePlanDocumentOperations({
   path: '/med/{ehrId}/careplan/{careplanId}/settings',
   name: 'Settings',
   source: 'Endpoints, Medical data',

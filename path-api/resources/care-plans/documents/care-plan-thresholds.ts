@@ -4,7 +4,7 @@ import { thresholdChecksOf } from '../../../../records/measurements/alerts/plan-
 import { VALUE_SERIES } from '../../../../records/user-data/typed-measurement.ts'
 import { closedObject, withArticle } from '../../../../schemas/common.ts'
 import { withoutInvalidProperties } from '../../../../schemas/validation/violations.ts'
-import { definePlanDocument } from './plan-document.ts'
+import { definePlanDocumentOperations } from './plan-document.ts'
 
 const THRESHOLDS_MESSAGE = 'must be the name of a preset, limits, or a set with bands'
 
@@ -52,7 +52,7 @@ const CarePlanThresholdsBody = {
 
 const thresholdRules = thresholdChecksOf(MEASUREMENT_KINDS)
 
-export const carePlanThresholdsOperations = definePlanDocument({
+export const carePlanThresholdsOperations = definePlanDocumentOperations({
   path: '/ehr/{ehrId}/careplan/{careplanId}/thresholds',
   name: 'Thresholds',
   source: 'Events: a value that was too high or too low',

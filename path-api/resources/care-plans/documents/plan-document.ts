@@ -18,7 +18,7 @@ interface PlanDocumentOptions {
   saving: { method: 'post' | 'put'; description: string; errors: readonly ErrorName[] }
 }
 
-export function definePlanDocument({
+export function definePlanDocumentOperations({
   name,
   schema,
   documentsOf,

@@ -1,5 +1,4 @@
 import type {
-  AqlQuery,
   ClassNode,
   Condition,
   Containment,
@@ -28,7 +27,7 @@ type Steps = Map<string, Term>
  * The meaning of a query, as simply as possible: all EHRs, without indexes, plans or time slices. Only the
  * comparison of two values uses the same code.
  */
-export function plainRows({ from, where, columns }: AqlQuery, ehrs: readonly PlainEhr[]): string[] {
+export function plainRows({ from, where, columns }: QueryTree, ehrs: readonly PlainEhr[]): string[] {
   const paths = [
     ...columns.flatMap(({ expression }) => (expression.kind === 'path' ? [expression] : [])),
     ...pathsOf(where),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import type { Collection, Db } from 'mongodb'
 import { Backfill, type BackfillProgress } from '../../../../records/store/backfill/backfill.ts'
 import {
@@ -36,7 +36,7 @@ const createDerivation = (
   })
 
 describe('a backfill', () => {
-  let engine: Engine
+  let engine: TestEngine
   let db: Db
   let documents: Collection<DerivedDocument>
   let databases = 0

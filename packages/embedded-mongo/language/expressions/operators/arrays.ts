@@ -3,14 +3,14 @@ import { Int32 } from 'bson'
 import { compare, equal } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
-import type { Expression, Operator } from '../expression.ts'
+import type { Expression, ExpressionOperator } from '../expression.ts'
 import { compileList, compileNamed, int32, isTrue, many, named, of, one, typeName } from './operands.ts'
 
 /** The maximum number of elements that an expression may create. */
-const MOST_ELEMENTS = 2_000_000
+const MAX_ELEMENTS = 2_000_000
 
 const bounded = <T>(array: T[]): T[] =>
-  array.length <= MOST_ELEMENTS ? array : fail(146, 'an array of an expression has too many elements')
+  array.length <= MAX_ELEMENTS ? array : fail(146, 'an array of an expression has too many elements')
 
 const $arrayElemAt = of(2, 2, ([array, index], _, name) => {
   if (isNullish(array) || isNullish(index)) return null
@@ -23,7 +23,7 @@ const $arrayElemAt = of(2, 2, ([array, index], _, name) => {
   return array[at < 0 ? array.length + at : at]
 })
 
-const edge = (which: 0 | -1): Operator =>
+const edge = (which: 0 | -1): ExpressionOperator =>
   one((array, name) => {
     if (isNullish(array)) return null
     return Array.isArray(array)
@@ -72,7 +72,7 @@ const $range = of(2, 3, ([start, end, step], _, name) => {
   const by = step === undefined ? 1 : integerOf(step, 34447, 34448)
   if (by === 0) fail(34449, `${name} requires a non-zero step value`)
   const count = Math.max(0, Math.ceil((to - from) / by))
-  if (count > MOST_ELEMENTS) fail(146, `${name} would make more than ${MOST_ELEMENTS} elements`)
+  if (count > MAX_ELEMENTS) fail(146, `${name} would make more than ${MAX_ELEMENTS} elements`)
   return Array.from({ length: count }, (_, i) => new Int32(from + i * by))
 })
 
@@ -109,7 +109,7 @@ const $slice = of(2, 3, (values, _, name) => {
 
 const sortCodes = { object: 2942500, unknown: 2942501, missing: { input: 2942502, sortBy: 2942503 } }
 
-const $sortArray: Operator = (operand, compiler, name) => {
+const $sortArray: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'sortBy'], [], sortCodes)
   const input = compiler.compile(given.input)
   const order = arrayOrder(given.sortBy, (a, b) => compare(a, b, compiler.collation))
@@ -152,7 +152,7 @@ const arrayOrder = (by: unknown, order: Order): Order => {
 
 const zipCodes = { object: 34460, unknown: 34464, missing: 34465 }
 
-const $zip: Operator = (operand, compiler, name) => {
+const $zip: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
   if (!Array.isArray(given.inputs))
     fail(34461, `inputs must be an array of expressions, found ${typeName(given.inputs)}`)
@@ -183,7 +183,7 @@ const $zip: Operator = (operand, compiler, name) => {
 }
 
 const someOf =
-  (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): Operator =>
+  (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): ExpressionOperator =>
   (operand, compiler, name) => {
     const given = named(operand, name, ['n', 'input'], [], {
       object: 5787801,
@@ -215,7 +215,7 @@ export const countOf = (value: unknown): number => {
 }
 
 const trueElements =
-  (every: boolean, code: number): Operator =>
+  (every: boolean, code: number): ExpressionOperator =>
   (operand, compiler, name) => {
     const [input] = compileList(operand, compiler, name, 1, 1) as [Expression]
     return (scope) => {
@@ -226,7 +226,7 @@ const trueElements =
     }
   }
 
-export const arrays: Record<string, Operator> = {
+export const arrays: Record<string, ExpressionOperator> = {
   $arrayElemAt,
   $first: edge(0),
   $last: edge(-1),

@@ -4,8 +4,8 @@ import { CommandError, fail } from '../../../values/errors.ts'
 import { wholeOfDecimal } from '../../../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import { decimalOfText, fitting, isDecimal, isDouble, toDecimal128, toWhole } from '../arithmetic.ts'
-import type { Expression, Operator } from '../expression.ts'
-import { parseDate } from './dates/date-text.ts'
+import type { Expression, ExpressionOperator } from '../expression.ts'
+import { parseDateText } from './dates/date-text.ts'
 import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
 import { asText } from './text.ts'
 
@@ -95,7 +95,7 @@ const decimalOf = (value: unknown): Decimal128 => {
 
 const dateOf = (value: unknown): Date => {
   if (value instanceof Date) return value
-  if (typeof value === 'string') return parseDate(value)
+  if (typeof value === 'string') return parseDateText(value)
   // The seconds are signed here.
   if (bsonType(value) === 'ObjectId')
     return new Date(Buffer.from((value as ObjectId).id).readInt32BE(0) * 1000)
@@ -169,7 +169,7 @@ const conversionTo = (to: unknown): Conversion => {
   return fail(9, "$convert's 'to' argument must be a string or number")
 }
 
-const $convert: Operator = (operand, compiler, name) => {
+const $convert: ExpressionOperator = (operand, compiler, name) => {
   const optional = ['onError', 'onNull', 'format', 'byteOrder', 'base']
   const given = named(operand, name, ['input', 'to'], optional, { object: 9, unknown: 9, missing: 9 })
   const { input, to, onError, onNull, format, byteOrder } = compileNamed(given, compiler) as Record<
@@ -196,7 +196,7 @@ const $convert: Operator = (operand, compiler, name) => {
 }
 
 const to =
-  (convert: Conversion): Operator =>
+  (convert: Conversion): ExpressionOperator =>
   (operand, compiler, name) => {
     if (Array.isArray(operand) && operand.length !== 1)
       fail(50723, `${name} requires a single argument, got ${operand.length}`)
@@ -209,7 +209,7 @@ const $toUUID = to((value) => {
   return new Binary(Buffer.from(value.replaceAll('-', ''), 'hex'), 4)
 })
 
-export const conversions: Record<string, Operator> = {
+export const conversions: Record<string, ExpressionOperator> = {
   $convert,
   ...Object.fromEntries(
     targets.map(([name, , convert]) => [

@@ -2,10 +2,10 @@
 import { Double } from 'bson'
 import { bsonType, toNumber } from '../../../values/values.ts'
 import { accumulators } from '../accumulators.ts'
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { many, of } from './operands.ts'
 
-const over = (name: string): Operator =>
+const over = (name: string): ExpressionOperator =>
   of(0, many, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
     const gathered = accumulators[name]?.(collation)
@@ -15,6 +15,6 @@ const over = (name: string): Operator =>
     return gathered?.value
   })
 
-export const gathering: Record<string, Operator> = Object.fromEntries(
+export const gathering: Record<string, ExpressionOperator> = Object.fromEntries(
   ['$sum', '$avg', '$min', '$max', '$stdDevPop', '$stdDevSamp'].map((name) => [name, over(name)]),
 )

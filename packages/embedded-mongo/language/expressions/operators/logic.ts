@@ -4,18 +4,18 @@ import { Int32 } from 'bson'
 import { compare } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { fields, isNullish, isObject } from '../../../values/values.ts'
-import { checkVariable, type Expression, type Operator } from '../expression.ts'
+import { checkVariable, type Expression, type ExpressionOperator } from '../expression.ts'
 import { compileList, compileNamed, isTrue, many, named, of, one } from './operands.ts'
 
-const comparing = (accept: (order: number) => unknown): Operator =>
+const comparing = (accept: (order: number) => unknown): ExpressionOperator =>
   of(2, 2, ([a, b], { collation }) => accept(compare(a, b, collation)))
 
-const $and: Operator = (operand, compiler, name) => {
+const $and: ExpressionOperator = (operand, compiler, name) => {
   const tests = compileList(operand, compiler, name, 0, many)
   return (scope) => tests.every((test) => isTrue(test(scope)))
 }
 
-const $or: Operator = (operand, compiler, name) => {
+const $or: ExpressionOperator = (operand, compiler, name) => {
   const tests = compileList(operand, compiler, name, 0, many)
   return (scope) => tests.some((test) => isTrue(test(scope)))
 }
@@ -23,7 +23,7 @@ const $or: Operator = (operand, compiler, name) => {
 const missing = Object.fromEntries(['if', 'then', 'else'].map((part, i) => [part, 17080 + i]))
 const condCodes = { object: 16020, unknown: 17083, missing }
 
-const $cond: Operator = (operand, compiler, name) => {
+const $cond: ExpressionOperator = (operand, compiler, name) => {
   const list = isObject(operand)
     ? Object.values(pick(named(operand, name, ['if', 'then', 'else'], [], condCodes), 'if', 'then', 'else'))
     : operand
@@ -38,7 +38,7 @@ const $cond: Operator = (operand, compiler, name) => {
 const pick = (given: Document, ...names: string[]): Document =>
   Object.fromEntries(names.map((name) => [name, given[name]]))
 
-const $ifNull: Operator = (operand, compiler, name) => {
+const $ifNull: ExpressionOperator = (operand, compiler, name) => {
   if (!Array.isArray(operand) || operand.length < 2) fail(1257300, `${name} needs at least two arguments`)
   const list = compileList(operand, compiler, name, 2, many)
   return (scope) => {
@@ -51,7 +51,7 @@ const $ifNull: Operator = (operand, compiler, name) => {
   }
 }
 
-const $switch: Operator = (operand, compiler) => {
+const $switch: ExpressionOperator = (operand, compiler) => {
   if (!isObject(operand)) return fail(40060, '$switch requires an object as an argument')
   for (const key of Object.keys(operand))
     if (key !== 'branches' && key !== 'default') fail(40067, `$switch found an unknown argument: ${key}`)
@@ -76,7 +76,7 @@ const $switch: Operator = (operand, compiler) => {
   }
 }
 
-const $let: Operator = (operand, compiler) => {
+const $let: ExpressionOperator = (operand, compiler) => {
   if (!isObject(operand)) return fail(16874, '$let only supports an object as its argument')
   for (const key of Object.keys(operand))
     if (key !== 'vars' && key !== 'in') fail(16875, `Unrecognized parameter to $let: ${key}`)
@@ -94,7 +94,7 @@ const $let: Operator = (operand, compiler) => {
   }
 }
 
-export const logic: Record<string, Operator> = {
+export const logic: Record<string, ExpressionOperator> = {
   $cmp: comparing((order) => new Int32(Math.sign(order))),
   $eq: comparing((order) => order === 0),
   $ne: comparing((order) => order !== 0),

@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { isNullish } from '../../../values/values.ts'
-import { checkVariable, type Operator } from '../expression.ts'
+import { checkVariable, type ExpressionOperator } from '../expression.ts'
 import { int32, isTrue, named, tick, typeName } from './operands.ts'
 
 /** The variable of the element: `as`, or `this`. */
@@ -15,7 +15,7 @@ const elementName = (given: Document): string => {
 
 const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
 
-const $filter: Operator = (operand, compiler, name) => {
+const $filter: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
   const variable = elementName(given)
   const input = compiler.compile(given.input)
@@ -45,7 +45,7 @@ const filterLimit = (value: unknown): number => {
 
 const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 16882 } }
 
-const $map: Operator = (operand, compiler, name) => {
+const $map: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'in'], ['as'], mapCodes)
   const variable = elementName(given)
   const input = compiler.compile(given.input)
@@ -67,7 +67,7 @@ const reduceCodes = {
   missing: { input: 40077, initialValue: 40078, in: 40079 },
 }
 
-const $reduce: Operator = (operand, compiler, name) => {
+const $reduce: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
   const [input, initial] = [compiler.compile(given.input), compiler.compile(given.initialValue)]
   const body = compiler.with('this', 'value').compile(given.in)
@@ -85,4 +85,4 @@ const $reduce: Operator = (operand, compiler, name) => {
   }
 }
 
-export const loops: Record<string, Operator> = { $filter, $map, $reduce }
+export const loops: Record<string, ExpressionOperator> = { $filter, $map, $reduce }

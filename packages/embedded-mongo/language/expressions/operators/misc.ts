@@ -2,10 +2,10 @@
 import { Double, Int32, Long, type Timestamp } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { bsonType, encode, isNullish, isObject } from '../../../values/values.ts'
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { one, typeName } from './operands.ts'
 
-const $rand: Operator = (operand) => {
+const $rand: ExpressionOperator = (operand) => {
   if (
     !(
       (isObject(operand) && Object.keys(operand).length === 0) ||
@@ -33,7 +33,7 @@ const $bsonSize = one((value) => {
     : fail(31393, `$bsonSize requires a document input, found: ${typeName(value)}`)
 })
 
-const part = (code: number, read: (value: Timestamp) => number): Operator =>
+const part = (code: number, read: (value: Timestamp) => number): ExpressionOperator =>
   one((value, name) => {
     if (isNullish(value)) return null
     return bsonType(value) === 'Timestamp'
@@ -41,7 +41,7 @@ const part = (code: number, read: (value: Timestamp) => number): Operator =>
       : fail(code, `Argument to ${name} must be a timestamp, but is ${typeName(value)}`)
   })
 
-export const misc: Record<string, Operator> = {
+export const misc: Record<string, ExpressionOperator> = {
   $rand,
   $binarySize,
   $bsonSize,

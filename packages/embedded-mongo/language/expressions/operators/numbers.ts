@@ -17,7 +17,7 @@ import {
   toDecimal128,
   toWhole,
 } from '../arithmetic.ts'
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { many, of, one, typeName } from './operands.ts'
 import { Sum } from './sum.ts'
 
@@ -89,7 +89,7 @@ const $mod = of(2, 2, ([a, b], _, name) => {
 })
 
 /** An operator on one number; null for null or a missing value. */
-const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): Operator =>
+const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): ExpressionOperator =>
   one((value, name) =>
     isNullish(value) ? null : isNumeric(value) ? run(value, name) : mismatch(name, value, code),
   )
@@ -102,7 +102,7 @@ const $abs = numeric((value) => {
   return fitting(integer < 0n ? -integer : integer, isLong(value))
 })
 
-const wholeOf = (how: 'up' | 'down'): Operator =>
+const wholeOf = (how: 'up' | 'down'): ExpressionOperator =>
   numeric((value) => {
     if (isDecimal(value)) return roundDecimal(value, 0, how)
     return isDouble(value) ? new Double((how === 'up' ? Math.ceil : Math.floor)(toNumber(value))) : value
@@ -120,7 +120,7 @@ const roundDouble = (value: number, place: number, how: 'even' | 'zero'): number
 const exactText = (value: number): string =>
   Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
 
-const rounding = (how: 'even' | 'zero'): Operator =>
+const rounding = (how: 'even' | 'zero'): ExpressionOperator =>
   of(1, 2, (values, _, name) => {
     const [value, place] = values
     if (isNullish(value) || (values.length > 1 && isNullish(place))) return null
@@ -155,7 +155,7 @@ const transcendental = (
   run: (value: number) => number,
   domain: (value: number) => boolean = () => true,
   code = 50989,
-): [string, Operator] => [
+): [string, ExpressionOperator] => [
   name,
   numeric((value) => {
     const number = toNumber(value)
@@ -214,7 +214,7 @@ const $pow = of(2, 2, ([base, exponent], _, name) => {
   return fitting(power, isLong(base) || isLong(exponent))
 })
 
-const LARGEST_DECIMAL = '9.999999999999999999999999999999999E+6144'
+const MAX_DECIMAL = '9.999999999999999999999999999999999E+6144'
 
 const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unknown => {
   const times = toNumber(exponent)
@@ -224,11 +224,11 @@ const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unkno
   for (let i = 0; i < times; i++) power = calculate('multiply', power, base)
   if (times === 0 || toNumber(power) === 0) return times === 0 ? power : Decimal128.fromString('0E-6176')
   // A nonzero power has all digits that a decimal can have. The largest decimal means overflow.
-  if (String(power).replace('-', '') === LARGEST_DECIMAL) return calculate('multiply', power, new Int32(10))
+  if (String(power).replace('-', '') === MAX_DECIMAL) return calculate('multiply', power, new Int32(10))
   return roundDecimal(power as Decimal128, 7000, 'zero')
 }
 
-const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): Operator =>
+const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): ExpressionOperator =>
   of(0, many, (values, _, name) => {
     if (values.some(isNullish)) return null
     for (const value of values)
@@ -258,7 +258,7 @@ const $atan2 = of(2, 2, ([y, x], _, name) => {
   return inDoubles(name, isDecimal(y) ? y : x, Math.atan2(toNumber(y), toNumber(x)))
 })
 
-export const numbers: Record<string, Operator> = {
+export const numbers: Record<string, ExpressionOperator> = {
   $add,
   $subtract,
   $multiply,

@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { fields, isNullish, isObject, put } from '../../../values/values.ts'
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { many, named, of, one, typeName } from './operands.ts'
 
 const $arrayToObject = one((array, name) => {
@@ -64,7 +64,7 @@ const fieldName = (value: unknown, code: number, name: string): string =>
 
 const getCodes = { object: 3041701, unknown: 3041701, missing: { field: 3041702, input: 3041703 } }
 
-const $getField: Operator = (operand, compiler, name) => {
+const $getField: ExpressionOperator = (operand, compiler, name) => {
   const long = isObject(operand) && !Object.keys(operand)[0]?.startsWith('$')
   const given = long
     ? named(operand, name, ['field', 'input'], [], getCodes)
@@ -84,7 +84,7 @@ const setCodes = {
   missing: { field: 4161102, value: 4161103, input: 4161109 },
 }
 
-const $setField: Operator = (operand, compiler, name) => {
+const $setField: ExpressionOperator = (operand, compiler, name) => {
   const required = name === '$setField' ? ['field', 'input', 'value'] : ['field', 'input']
   const given = named(operand, name, required, [], setCodes)
   const literal = isObject(given.field) && '$literal' in given.field ? given.field.$literal : given.field
@@ -114,7 +114,7 @@ const $setField: Operator = (operand, compiler, name) => {
   }
 }
 
-export const objects: Record<string, Operator> = {
+export const objects: Record<string, ExpressionOperator> = {
   $arrayToObject,
   $objectToArray,
   $mergeObjects,

@@ -7,10 +7,10 @@ import {
   isNullish,
   isNumeric,
   isObject,
-  LARGEST_DOCUMENT,
+  MAX_DOCUMENT_BYTES,
   toNumber,
 } from '../../../values/values.ts'
-import type { Compiler, Expression, Operator } from '../expression.ts'
+import type { Compiler, Expression, ExpressionOperator } from '../expression.ts'
 
 /** Operands as a list: `x` is `[x]`. */
 const listOf = (operand: unknown): unknown[] => (Array.isArray(operand) ? operand : [operand])
@@ -21,7 +21,7 @@ export const of =
     least: number,
     most: number,
     run: (values: unknown[], compiler: Compiler, name: string) => unknown,
-  ): Operator =>
+  ): ExpressionOperator =>
   (operand, compiler, name) => {
     const expressions = compileList(operand, compiler, name, least, most)
     return (scope) =>
@@ -51,7 +51,7 @@ export const compileList = (
 }
 
 /** An operator with one operand. */
-export const one = (run: (value: unknown, name: string, compiler: Compiler) => unknown): Operator =>
+export const one = (run: (value: unknown, name: string, compiler: Compiler) => unknown): ExpressionOperator =>
   of(1, 1, ([value], compiler, name) => run(value, name, compiler))
 
 export const many = Number.POSITIVE_INFINITY
@@ -66,7 +66,7 @@ export interface NamedCodes {
 
 /** @throws 16493 for a text larger than any document */
 export const checkText = (text: string): string =>
-  text.length < LARGEST_DOCUMENT / 4 || Buffer.byteLength(text) < LARGEST_DOCUMENT
+  text.length < MAX_DOCUMENT_BYTES / 4 || Buffer.byteLength(text) < MAX_DOCUMENT_BYTES
     ? text
     : fail(16493, 'the string exceeds the maximum document size')
 
@@ -140,7 +140,7 @@ export const int32 = (value: unknown): number | undefined => {
 }
 
 /** The maximum time for one document; loops of expressions check it now and then. */
-const LONGEST_MS = 5_000
+const EVALUATION_TIMEOUT_MS = 5_000
 let steps = 0
 let since = 0
 
@@ -153,5 +153,6 @@ export const tick = (): void => {
   if ((++steps & 1023) !== 0) return
   const now = performance.now()
   if (since === 0) since = now
-  else if (now - since > LONGEST_MS) fail(50, 'operation exceeded time limit: one document took too long')
+  else if (now - since > EVALUATION_TIMEOUT_MS)
+    fail(50, 'operation exceeded time limit: one document took too long')
 }

@@ -3,8 +3,8 @@ import type { Document } from 'bson'
 import { Int32 } from 'bson'
 import { CommandError, fail } from '../../../values/errors.ts'
 import { isNullish } from '../../../values/values.ts'
-import type { Expression as Compute, Operator } from '../expression.ts'
-import { compileRegex, type Expression, type Found, isRegex } from '../regex.ts'
+import type { Expression as Compute, ExpressionOperator } from '../expression.ts'
+import { compileRegex, type Found, isRegex, type RegularExpression } from '../regex.ts'
 import { compileNamed, named, tick, typeName } from './operands.ts'
 
 const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 31023 } }
@@ -13,13 +13,13 @@ const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 3
 const renamed: Record<number, number> = { 51091: 51111, 2: 51109 }
 
 const searching =
-  <T>(nothing: T, search: (text: string, expression: Expression) => T): Operator =>
+  <T>(nothing: T, search: (text: string, expression: RegularExpression) => T): ExpressionOperator =>
   (operand, compiler, name) => {
     const given = named(operand, name, ['input', 'regex'], ['options'], codes)
     const { input, regex, options } = compileNamed(given, compiler) as Record<'input' | 'regex', Compute> & {
       options?: Compute
     }
-    let last: { pattern: string; flags: string; expression: Expression } | undefined
+    let last: { pattern: string; flags: string; expression: RegularExpression } | undefined
     return (scope) => {
       const text = input(scope)
       const [pattern, flags] = source(regex(scope), options?.(scope), name)
@@ -48,10 +48,10 @@ const source = (regex: unknown, options: unknown, name: string): [string | undef
 }
 
 /** The limit is lower than that of a filter's pattern. */
-const LONGEST_PATTERN = 16 * 1024
+const MAX_PATTERN_LENGTH = 16 * 1024
 
-const compiled = (pattern: string, flags: string, name: string): Expression => {
-  if (pattern.length > LONGEST_PATTERN) fail(51111, `${name}: the pattern is too long`)
+const compiled = (pattern: string, flags: string, name: string): RegularExpression => {
+  if (pattern.length > MAX_PATTERN_LENGTH) fail(51111, `${name}: the pattern is too long`)
   try {
     return compileRegex(pattern, flags)
   } catch (error) {
@@ -66,7 +66,7 @@ const matchDocument = (text: string, { match, at, captures }: Found): Document =
   captures,
 })
 
-const findAll = (text: string, expression: Expression): Document[] => {
+const findAll = (text: string, expression: RegularExpression): Document[] => {
   const all: Document[] = []
   let from = 0
   do {
@@ -80,7 +80,7 @@ const findAll = (text: string, expression: Expression): Document[] => {
   return all
 }
 
-export const patterns: Record<string, Operator> = {
+export const patterns: Record<string, ExpressionOperator> = {
   $regexMatch: searching(false, (text, expression) => expression.test(text)),
   $regexFind: searching<Document | null>(null, (text, expression) => {
     const found = expression.find(text, 0)

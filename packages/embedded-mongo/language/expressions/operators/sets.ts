@@ -2,7 +2,7 @@
 import { compare, ValueSet } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { isNullish } from '../../../values/values.ts'
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { many, of, typeName } from './operands.ts'
 
 const array = (value: unknown, code: number, name: string): unknown[] =>
@@ -33,7 +33,7 @@ const $setDifference = of(2, 2, ([a, b], { collation }, name) => {
   return new ValueSet(array(a, 17048, name), collation).values.filter((value) => !without.has(value))
 })
 
-const $setEquals: Operator = (operand, compiler, name) =>
+const $setEquals: ExpressionOperator = (operand, compiler, name) =>
   Array.isArray(operand) && operand.length > 1
     ? equalSets(operand, compiler, name)
     : fail(17045, `${name} needs at least two arguments`)
@@ -49,7 +49,7 @@ const $setIsSubset = of(2, 2, ([a, b], { collation }, name) => {
   return part.every((value) => superset.has(value))
 })
 
-export const sets: Record<string, Operator> = {
+export const sets: Record<string, ExpressionOperator> = {
   $setUnion,
   $setIntersection,
   $setDifference,

@@ -4,7 +4,7 @@ import { fail } from '../../../values/errors.ts'
 import { rounded } from '../../../values/numbers.ts'
 import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import { isDouble } from '../arithmetic.ts'
-import type { Expression, Operator } from '../expression.ts'
+import type { Expression, ExpressionOperator } from '../expression.ts'
 import { checkText, compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
 import { asText, streamed } from './text.ts'
 
@@ -19,7 +19,7 @@ const lenient = (value: unknown): string => {
   return fail(16007, `can't convert from BSON type ${typeName(value)} to String`)
 }
 
-const asciiCase = (how: 'upper' | 'lower'): Operator =>
+const asciiCase = (how: 'upper' | 'lower'): ExpressionOperator =>
   one((value) => {
     const text = lenient(value)
     return how === 'upper'
@@ -73,7 +73,7 @@ const $substrCP = of(3, 3, ([value, start, length], _, name) => {
   return [...text].slice(from, from + count).join('')
 })
 
-const lengthOf = (code: number, measure: (text: string) => number): Operator =>
+const lengthOf = (code: number, measure: (text: string) => number): ExpressionOperator =>
   one((value, name) =>
     typeof value === 'string'
       ? new Int32(measure(value))
@@ -81,7 +81,7 @@ const lengthOf = (code: number, measure: (text: string) => number): Operator =>
   )
 
 /** Positions count bytes or characters. */
-const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): Operator =>
+const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): ExpressionOperator =>
   of(2, 4, (values, _, name) => {
     const [value, wanted, start, end] = values
     if (isNullish(value)) return null
@@ -127,7 +127,7 @@ const $split = of(2, 2, ([value, separator]) => {
 const blank = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
 
 const trim =
-  (left: boolean, right: boolean): Operator =>
+  (left: boolean, right: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
     const given = named(operand, name, ['input'], ['chars'], {
       object: 50696,
@@ -162,7 +162,7 @@ const replaceCodes = {
 }
 
 const replace =
-  (all: boolean): Operator =>
+  (all: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
     const parts = ['input', 'find', 'replacement']
     const { input, find, replacement } = compileNamed(
@@ -197,7 +197,7 @@ const $strcasecmp = of(2, 2, ([a, b]) => {
   return new Int32(Buffer.compare(x as Buffer, y as Buffer))
 })
 
-export const strings: Record<string, Operator> = {
+export const strings: Record<string, ExpressionOperator> = {
   $concat,
   $toLower: asciiCase('lower'),
   $toUpper: asciiCase('upper'),

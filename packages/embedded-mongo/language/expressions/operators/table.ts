@@ -1,5 +1,5 @@
 /** All expression operators by name. */
-import type { Operator } from '../expression.ts'
+import type { ExpressionOperator } from '../expression.ts'
 import { arrays } from './arrays.ts'
 import { conversions } from './conversions.ts'
 import { dates } from './dates/dates.ts'
@@ -13,7 +13,7 @@ import { patterns } from './patterns.ts'
 import { sets } from './sets.ts'
 import { strings } from './strings.ts'
 
-export const operators: Record<string, Operator> = {
+export const operators: Record<string, ExpressionOperator> = {
   ...arrays,
   ...conversions,
   ...dates,

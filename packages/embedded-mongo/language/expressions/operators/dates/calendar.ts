@@ -1,8 +1,8 @@
 /** Time zones, calendar arithmetic and ISO weeks. */
 import { fail } from '../../../../values/errors.ts'
 
-const MINUTE = 60_000
-const DAY = 86_400_000
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
 
 /** Minutes east of Greenwich at a given time. */
 export type Zone = (moment: number) => number
@@ -10,7 +10,7 @@ export type Zone = (moment: number) => number
 const fixed =
   (minutes: number): Zone =>
   () =>
-    minutes * MINUTE
+    minutes * MINUTE_MS
 export const utc: Zone = fixed(0)
 
 const known = new Map<string, Zone>()
@@ -83,7 +83,9 @@ export const utcMilliseconds = (
 ): number => {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, 1)
-  return date.getTime() + (day - 1) * DAY + hour * 3_600_000 + minute * MINUTE + second * 1000 + millisecond
+  return (
+    date.getTime() + (day - 1) * DAY_MS + hour * 3_600_000 + minute * MINUTE_MS + second * 1000 + millisecond
+  )
 }
 
 /** The local time in a zone, as the UTC fields of a date. */
@@ -96,12 +98,12 @@ export const fromLocal = (local: number, zone: Zone): number => {
 }
 
 export const dayOfYear = (date: Date): number =>
-  Math.floor((date.getTime() - utcMilliseconds(date.getUTCFullYear(), 1, 1)) / DAY) + 1
+  Math.floor((date.getTime() - utcMilliseconds(date.getUTCFullYear(), 1, 1)) / DAY_MS) + 1
 
 export const isoDay = (date: Date): number => ((date.getUTCDay() + 6) % 7) + 1
 
 export const isoWeek = (date: Date): { year: number; week: number } => {
-  const thursday = new Date(date.getTime() + (4 - isoDay(date)) * DAY)
+  const thursday = new Date(date.getTime() + (4 - isoDay(date)) * DAY_MS)
   return { year: thursday.getUTCFullYear(), week: Math.floor((dayOfYear(thursday) - 1) / 7) + 1 }
 }
 
@@ -110,7 +112,7 @@ export const week = (date: Date): number => Math.floor((dayOfYear(date) + 6 - da
 
 export const isoWeekStart = (year: number, week: number, day: number): number => {
   const fourth = new Date(utcMilliseconds(year, 1, 4))
-  return fourth.getTime() - (isoDay(fourth) - 1) * DAY + ((week - 1) * 7 + day - 1) * DAY
+  return fourth.getTime() - (isoDay(fourth) - 1) * DAY_MS + ((week - 1) * 7 + day - 1) * DAY_MS
 }
 
 export const units = [
@@ -127,34 +129,34 @@ export const units = [
 export type Unit = (typeof units)[number]
 
 export const unitMilliseconds: Partial<Record<Unit, number>> = {
-  week: 7 * DAY,
-  day: DAY,
+  week: 7 * DAY_MS,
+  day: DAY_MS,
   hour: 3_600_000,
-  minute: MINUTE,
+  minute: MINUTE_MS,
   second: 1000,
   millisecond: 1,
 }
 
 const daysInMonth = (year: number, month: number): number =>
-  Math.round((utcMilliseconds(year, month + 1, 1) - utcMilliseconds(year, month, 1)) / DAY)
+  Math.round((utcMilliseconds(year, month + 1, 1) - utcMilliseconds(year, month, 1)) / DAY_MS)
 
 /** Adds units. Months and longer units keep the day of the month if possible; days keep the local time. */
 export const addUnits = (moment: number, unit: Unit, amount: number, zone: Zone): number => {
   const step = unitMilliseconds[unit]
-  if (step && step < DAY) return moment + amount * step
+  if (step && step < DAY_MS) return moment + amount * step
   const local = toLocal(moment, zone)
   if (step) return fromLocal(local.getTime() + amount * step, zone)
   const months = amount * (unit === 'year' ? 12 : unit === 'quarter' ? 3 : 1)
   const index = local.getUTCFullYear() * 12 + local.getUTCMonth() + months
   const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1]
   const day = Math.min(local.getUTCDate(), daysInMonth(year, month))
-  const clock = ((local.getTime() % DAY) + DAY) % DAY
+  const clock = ((local.getTime() % DAY_MS) + DAY_MS) % DAY_MS
   return fromLocal(utcMilliseconds(year, month, day) + clock, zone)
 }
 
 /** The weeks, days or months from a fixed date to a local date. */
 export const unitsSince = (local: Date, unit: Unit, firstDay: number): number => {
-  const day = Math.floor(local.getTime() / DAY)
+  const day = Math.floor(local.getTime() / DAY_MS)
   switch (unit) {
     case 'year':
       return local.getUTCFullYear()

@@ -2,7 +2,7 @@
 import { type Document, Int32 } from 'bson'
 import { fail } from '../../../../values/errors.ts'
 import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
-import type { Expression, Operator, Scope } from '../../expression.ts'
+import type { Expression, ExpressionOperator, Scope } from '../../expression.ts'
 import { compileNamed, isTrue, named, typeName } from '../operands.ts'
 import { fromLocal, isoDay, isoWeek, isoWeekStart, toLocal, utcMilliseconds } from './calendar.ts'
 import { moment, zone } from './moments.ts'
@@ -10,7 +10,7 @@ import { moment, zone } from './moments.ts'
 const partsCodes = { object: 40519, unknown: 40518, missing: 40516 }
 const calendarParts = ['month', 'day', 'hour', 'minute', 'second', 'millisecond']
 
-export const $dateFromParts: Operator = (operand, compiler, name) => {
+export const $dateFromParts: ExpressionOperator = (operand, compiler, name) => {
   const isoForm = isObject(operand) && 'isoWeekYear' in operand
   const optional = [...calendarParts, 'year', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', 'timezone']
   const given = named(operand, name, [], optional, partsCodes)
@@ -70,7 +70,7 @@ const partValues = (
 
 const toPartsCodes = { object: 40524, unknown: 40520, missing: 40522 }
 
-export const $dateToParts: Operator = (operand, compiler, name) => {
+export const $dateToParts: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
   const { date, timezone, iso8601 } = compileNamed(given, compiler) as Record<string, Expression>
   return (scope) => {

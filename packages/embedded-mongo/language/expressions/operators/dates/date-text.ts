@@ -20,7 +20,7 @@ const iso =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+\/[A-Za-z_]+)?$/i
 
 /** Parses a text in a form of ISO 8601. @throws 241 */
-export const parseDate = (text: string, zone?: Zone): Date => {
+export const parseDateText = (text: string, zone?: Zone): Date => {
   const found = iso.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
   if (!found) return unreadable(text)
   const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', named] = found

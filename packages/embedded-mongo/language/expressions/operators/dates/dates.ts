@@ -2,7 +2,7 @@ import { Int32, Long } from 'bson'
 import { CommandError, fail } from '../../../../values/errors.ts'
 import { wholeNumber } from '../../../../values/numbers.ts'
 import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
-import type { Compiler, Expression, Operator } from '../../expression.ts'
+import type { Compiler, Expression, ExpressionOperator } from '../../expression.ts'
 import { compileNamed, named, typeName } from '../operands.ts'
 import {
   addUnits,
@@ -22,7 +22,7 @@ import {
   type Zone,
 } from './calendar.ts'
 import { $dateFromParts, $dateToParts } from './date-parts.ts'
-import { checkFormat, formatDate, parseDate, parseFormatted } from './date-text.ts'
+import { checkFormat, formatDate, parseDateText, parseFormatted } from './date-text.ts'
 import { moment, zone } from './moments.ts'
 
 type Part = (local: Date) => unknown
@@ -31,7 +31,7 @@ const partCodes = { object: 40536, unknown: 40535, missing: 40539 }
 
 /** $year and its relatives, which take a date or a date in a zone. */
 const part =
-  (read: Part): Operator =>
+  (read: Part): ExpressionOperator =>
   (operand, compiler, name) => {
     const inner = Array.isArray(operand)
       ? operand.length === 1
@@ -54,7 +54,7 @@ const part =
     }
   }
 
-const int = (read: (local: Date) => number): Operator => part((local) => new Int32(read(local)))
+const int = (read: (local: Date) => number): ExpressionOperator => part((local) => new Int32(read(local)))
 
 const unitOf = (value: unknown, type = 5439013): Unit => {
   if (typeof value !== 'string') return fail(type, `unit must be a string, found ${typeName(value)}`)
@@ -64,7 +64,7 @@ const unitOf = (value: unknown, type = 5439013): Unit => {
 const addCodes = { object: 5166400, unknown: 5166401, missing: 5166402 }
 
 const add =
-  (sign: 1 | -1): Operator =>
+  (sign: 1 | -1): ExpressionOperator =>
   (operand, compiler, name) => {
     const given = named(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
     const { startDate, unit, amount, timezone } = compileNamed(given, compiler) as Record<string, Expression>
@@ -88,7 +88,7 @@ const diffCodes = {
   missing: { startDate: 5166303, endDate: 5166304, unit: 5166305 },
 }
 
-const $dateDiff: Operator = (operand, compiler, name) => {
+const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['startDate', 'endDate', 'unit'], ['timezone', 'startOfWeek'], diffCodes)
   const { startDate, endDate, unit, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
     string,
@@ -129,9 +129,9 @@ const firstDay = (unit: Unit, value: unknown, given: boolean): number | undefine
 
 const truncCodes = { object: 5439007, unknown: 5439008, missing: { date: 5439009, unit: 5439010 } }
 
-const MOST_MONTHS_OR_YEARS = 1e11
+const MAX_MONTHS_OR_YEARS = 1e11
 
-const $dateTrunc: Operator = (operand, compiler, name) => {
+const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['date', 'unit'], ['binSize', 'timezone', 'startOfWeek'], truncCodes)
   const { date, unit, binSize, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
     string,
@@ -147,7 +147,7 @@ const $dateTrunc: Operator = (operand, compiler, name) => {
       fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)
     if (toNumber(bin) <= 0) fail(5439018, `${name} requires 'binSize' to be greater than 0`)
     const step = unitMilliseconds[size]
-    if (step ? toNumber(bin) * step >= 2 ** 63 : toNumber(bin) > MOST_MONTHS_OR_YEARS)
+    if (step ? toNumber(bin) * step >= 2 ** 63 : toNumber(bin) > MAX_MONTHS_OR_YEARS)
       fail(step ? 5439002 : 5439006, `${name}: 'binSize' is too large`)
     const weekStart = startOfWeek?.(scope)
     // Without a document, the operands are constants, and an irrelevant startOfWeek is ignored.
@@ -180,7 +180,7 @@ const firstWeekDay = (first: number): number => {
 
 const toStringCodes = { object: 18629, unknown: 18534, missing: 18628 }
 
-const $dateToString: Operator = (operand, compiler, name) => {
+const $dateToString: ExpressionOperator = (operand, compiler, name) => {
   const given = named(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
   const { date, format, timezone, onNull } = compileNamed(given, compiler) as Record<string, Expression>
   if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
@@ -198,7 +198,7 @@ const $dateToString: Operator = (operand, compiler, name) => {
 
 const fromStringCodes = { object: 40540, unknown: 40541, missing: 40542 }
 
-const $dateFromString: Operator = (operand, compiler: Compiler, name) => {
+const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) => {
   const optional = ['format', 'timezone', 'onNull', 'onError']
   const given = named(operand, name, ['dateString'], optional, fromStringCodes)
   const { dateString, format, timezone, onNull, onError } = compileNamed(given, compiler) as Record<
@@ -216,7 +216,9 @@ const $dateFromString: Operator = (operand, compiler: Compiler, name) => {
       if (typeof text !== 'string')
         return fail(241, `${name} requires that 'dateString' be a string, found: ${typeName(text)}`)
       const given = timezone ? where : undefined
-      return format ? parseFormatted(text, checkFormat(how as string, true), given) : parseDate(text, given)
+      return format
+        ? parseFormatted(text, checkFormat(how as string, true), given)
+        : parseDateText(text, given)
     } catch (error) {
       if (onError && error instanceof CommandError && error.code === 241) return onError(scope)
       throw error
@@ -224,7 +226,7 @@ const $dateFromString: Operator = (operand, compiler: Compiler, name) => {
   }
 }
 
-export const dates: Record<string, Operator> = {
+export const dates: Record<string, ExpressionOperator> = {
   $year: int((local) => local.getUTCFullYear()),
   $month: int((local) => local.getUTCMonth() + 1),
   $dayOfMonth: int((local) => local.getUTCDate()),
