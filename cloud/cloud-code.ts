@@ -7,8 +7,8 @@ import {
   conditionViolations,
 } from '../records/measurements/calculations/blood-pressure-condition.ts'
 import { bmiViolations, calculateBmi } from '../records/measurements/calculations/bmi.ts'
-import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq.ts'
-import { type CachedDocumentLookup, createIntentRecorder } from '../records/store/write-ahead.ts'
+import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq-score.ts'
+import { type CachedDocumentLookup, createWriteAheadRecorder } from '../records/store/write-ahead.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
@@ -28,7 +28,7 @@ import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.
  * Registers the triggers of the class family. They validate objects, set permissions and write derived
  * records. The open test environment has none.
  */
-export function registerTriggers(
+export function registerCloudTriggers(
   { Cloud }: typeof Parse,
   records: StoreContext,
   parts: { lastRead: CachedDocumentLookup; joinWrite: WrapNextWrite; respondInFull: EnableFullResponses },
@@ -38,7 +38,7 @@ export function registerTriggers(
   const family: TriggerContext = {
     records,
     find,
-    announce: createIntentRecorder(records, lastRead),
+    announce: createWriteAheadRecorder(records, lastRead),
     joinWrite,
   }
   respondInFull((className, object) => translateOutage(removeFromDeletedParent(records, className, object)))
@@ -59,7 +59,7 @@ export function registerTriggers(
 }
 
 /** Registers the functions of the class family. */
-export function registerFunctions({ Cloud }: typeof Parse): void {
+export function registerCloudFunctions({ Cloud }: typeof Parse): void {
   defineFunction(Cloud, 'bmi', { params: BmiParams, violations: bmiViolations, calculate: calculateBmi })
   defineFunction(Cloud, 'acq', { params: AcqParams, violations: acqViolations, calculate: scoreAcq })
   defineFunction(Cloud, 'bloodPressureCondition', {

@@ -39,7 +39,7 @@ import { profileOperations } from './resources/profiles/profile.ts'
 import { relationOperations } from './resources/profiles/relation.ts'
 import { questionnaireOperations } from './resources/questionnaires/questionnaires.ts'
 import { typeOperations } from './resources/types/types.ts'
-import { userDataOperations } from './resources/user-data/measurements-and-occurrences.ts'
+import { userDataOperations } from './resources/user-data/user-data-operations.ts'
 
 /** All operations of the path family: source of the router, the OpenAPI document and the contract tests. */
 export const operationTable: readonly Operation[] = [

@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
 import { createClassFamilyHandler, isServedAtRoot } from '../cloud/http/class-family-routes.ts'
-import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
+import { createPathApiRouter, type PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
 import { removePathPrefix } from './http/path-prefix.ts'

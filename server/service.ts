@@ -4,7 +4,7 @@ import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
 import { classDefinitions } from '../cloud/class-definitions.ts'
-import { registerFunctions, registerTriggers } from '../cloud/cloud-code.ts'
+import { registerCloudFunctions, registerCloudTriggers } from '../cloud/cloud-code.ts'
 import { defineLoginFunction } from '../cloud/functions/login-function.ts'
 import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
 import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
@@ -239,9 +239,9 @@ const createClassFamilyOptions = ({ open }: Config, records: StoreContext, datab
   routes: open ? allowedRoutes : [...allowedRoutes, ...disabledRoutes],
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
-    registerFunctions(Parse)
+    registerCloudFunctions(Parse)
     if (open) defineLoginFunction(Parse)
-    else registerTriggers(Parse, records, database)
+    else registerCloudTriggers(Parse, records, database)
   },
 })
 

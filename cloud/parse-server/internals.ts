@@ -2,7 +2,7 @@ import type Parse from 'parse/node'
 import { toClientJson, type WriteResponder } from './adapter/full-responses.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import type { ToObject } from './adapter/trigger-read-cache.ts'
-import { requireParseServer } from './module-stubs.ts'
+import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { SchemaMigration } from './schema-check.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { SchemaMigration } from './schema-check.ts'
 export async function loadParseServer() {
   // Read during loading; prevents a folder `logs` in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-  const { ParseServer } = requireParseServer()
+  const { ParseServer } = requireParseServerWithStubs()
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
   const { default: cache } = await import('parse-server/lib/cache.js')

@@ -27,7 +27,7 @@ const moduleStub = new Proxy(
 )
 
 /** Loads Parse Server with the module stubs. */
-export function requireParseServer(): typeof import('parse-server') {
+export function requireParseServerWithStubs(): typeof import('parse-server') {
   const require = createRequire(createRequire(import.meta.url).resolve('parse-server/package.json'))
   for (const name of STUBBED_MODULES) {
     const path = require.resolve(name)

@@ -1,8 +1,8 @@
 import { defineListOperation, mapPage } from '../../path-api/operation/list-operation.ts'
 import { defineOperation } from '../../path-api/operation/operation.ts'
 import { requireSameId } from '../../path-api/operation/path-parameters.ts'
+import { pickClientFields } from '../../path-api/reply/client-fields.ts'
 import { replyWith } from '../../path-api/reply/reply.ts'
-import { pickClientFields } from '../../path-api/reply/representation.ts'
 import { relationIdOf, relationNumberOf } from '../../records/profiles/relations/relations.ts'
 import { Relation, RelationCreate, RelationUpdate, relationFields } from '../../schemas/profiles/relation.ts'
 

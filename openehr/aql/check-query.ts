@@ -13,7 +13,7 @@ import type {
   Path,
   QueryTree,
 } from './language/ast.ts'
-import { tokenize } from './language/lexer.ts'
+import { tokenize } from './language/tokenizer.ts'
 
 export type QueryParameters = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { type FactRange, factPlace, hasFacts, instantMsIn } from '../compositions/facts.ts'
 import { anyOf, conditionFilter, type DatabaseFilter } from './database-filters.ts'
-import { constantValue } from './evaluation/predicates.ts'
+import { constantValue } from './evaluation/path-evaluator.ts'
 import type { ClassNode, Operand, Operator, Path, PathStep, Predicate, QueryTree } from './language/ast.ts'
 
 /** The classes of FROM that every row must have, by variable. */

@@ -1,7 +1,7 @@
 import { canContain } from '../rm/containment.ts'
 import { allOf, anyOf, conditionFilter, type DatabaseFilter, joinFilters } from './database-filters.ts'
 import { isVersionClass } from './evaluation/class-patterns.ts'
-import { constantValue } from './evaluation/predicates.ts'
+import { constantValue } from './evaluation/path-evaluator.ts'
 import { createFactFilter } from './fact-filter.ts'
 import type {
   ClassNode,

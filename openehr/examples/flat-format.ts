@@ -1,4 +1,4 @@
-import { createPathEvaluator, type PathEvaluator } from '../aql/evaluation/predicates.ts'
+import { createPathEvaluator, type PathEvaluator } from '../aql/evaluation/path-evaluator.ts'
 import { parsePath } from '../aql/language/parse-path.ts'
 import { TokenReader } from '../aql/language/token-reader.ts'
 import type { RmObject } from '../rm/canonical-json.ts'

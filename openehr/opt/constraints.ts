@@ -1,4 +1,4 @@
-import type { TextMatcher } from './patterns.ts'
+import type { TextMatcher } from './text-matcher.ts'
 
 /** A range; a missing bound is open. */
 export interface Interval<T = number> {

@@ -1,6 +1,6 @@
 import type { XmlElement } from '../formats/xml.ts'
 import type { Code, ObjectConstraint, Primitive, Slot } from './constraints.ts'
-import { createTextMatcher, type TextMatcher } from './patterns.ts'
+import { createTextMatcher, type TextMatcher } from './text-matcher.ts'
 import {
   childElement,
   childElements,

@@ -1,7 +1,7 @@
 import { withArticle } from '../../schemas/common.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { findRmClass, isSubclassOf, type RmAttribute, type RmClass } from './classes.ts'
-import { magnitudeOf } from './ordering.ts'
+import { magnitudeOf } from './magnitude.ts'
 import { primitiveReaders } from './primitives.ts'
 
 /** An object of the reference model in canonical JSON, with every `_type`. */

@@ -7,7 +7,7 @@ import {
   type ObjectConstraint,
   type Primitive,
 } from '../opt/constraints.ts'
-import { createTextMatcher } from '../opt/patterns.ts'
+import { createTextMatcher } from '../opt/text-matcher.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { isInTemporalRange, matchesTemporalPattern } from './temporal.ts'
 

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import type { SortOrder } from '../../records/store/reading/pagination.ts'
+import type { SortOrder } from '../../records/store/reading/pages.ts'
 import { replyWith } from '../reply/reply.ts'
 import type { Access } from './access.ts'
 import type { Context } from './context.ts'

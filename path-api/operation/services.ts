@@ -30,7 +30,7 @@ import type { MeasurementBatches } from '../../records/measurements/measurement-
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import type { TypeDefinitions } from '../../records/types/type-definitions.ts'
 import type { TypeFamily } from '../../records/types/type-registry.ts'

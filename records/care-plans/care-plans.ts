@@ -13,7 +13,7 @@ import type { Ehrs } from '../ehrs/ehrs.ts'
 import { BATCH_LIMITS } from '../store/batching/transaction-batches.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type JobHandlers, waitForJob } from '../store/jobs/background-jobs.ts'
-import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import {
   runAuditedReads,

@@ -4,7 +4,7 @@ import { type ClosedStatus, closeOrFindClosed } from '../ehr-records/closable-re
 import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
 import { type ParentIds, replaceWithEhrLock, runWithEhrLock } from '../ehr-records/parents.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import type { PageRequest } from '../store/reading/pagination.ts'
+import type { PageRequest } from '../store/reading/pages.ts'
 import { runAuditedReads, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { PlanStores, StoredGoal } from './contents/plan-stores.ts'
 import { attachTasks, type GoalWithTasks, readGoalWithTasks } from './contents/plan-with-goals.ts'

@@ -6,7 +6,7 @@ import type { ParentIds } from '../ehr-records/parents.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { decodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
-import { createPage, type Page, type PageRequest } from '../store/reading/pagination.ts'
+import { createPage, type Page, type PageRequest } from '../store/reading/pages.ts'
 import { type AuditedReads, runAuditedReads, type StoreContext } from '../store/writing/transaction.ts'
 import type { PlanStores, StoredTask } from './contents/plan-stores.ts'
 

@@ -24,7 +24,7 @@ import {
   invalidCursorError,
 } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
-import type { SortOrder } from '../store/reading/pagination.ts'
+import type { SortOrder } from '../store/reading/pages.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { findNonemptyCollections } from './nonempty-collections.ts'

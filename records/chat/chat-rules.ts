@@ -8,7 +8,7 @@ const HARMFUL_CHARACTERS = /[\p{Cc}\u202d\u202e]/u
 const VISIBLE_CHARACTER = /[^\s\p{C}\p{Z}\u2800\u3164\u115f\u1160]/u
 
 /** The violations of a plain text. */
-export function plainTextViolations(path: string, text: string): Violation[] {
+export function chatTextViolations(path: string, text: string): Violation[] {
   const found: Violation[] = []
   if (HARMFUL_CHARACTERS.test(text.replaceAll(/[\n\r\t]/g, '')))
     found.push({

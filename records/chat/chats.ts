@@ -9,7 +9,7 @@ import type { Connections } from '../profiles/connections.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { canRead, documentCollection } from '../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
-import type { Page, PageQuery, PageRequest } from '../store/reading/pagination.ts'
+import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import type { RecordParent } from '../store/writing/batch-writer.ts'
@@ -17,7 +17,7 @@ import { createOrFindExisting } from '../store/writing/create-or-find-existing.t
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import { runAuditedReads, runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
-import { EDIT_PERIOD_MS, plainTextViolations } from './chat-rules.ts'
+import { chatTextViolations, EDIT_PERIOD_MS } from './chat-rules.ts'
 import { type ChatSubject, findChatSubject } from './chat-subjects.ts'
 import { ReadMarks } from './read-marks.ts'
 
@@ -99,7 +99,7 @@ export class Chats {
     ids: { topicId: string; messageId: string },
   ): Promise<TopicView> {
     const subject = await this.#subject(caller, place)
-    requireNoViolations(plainTextViolations('title', title))
+    requireNoViolations(chatTextViolations('title', title))
     await this.#requireWritable(caller, subject, content)
     const { topicId, messageId } = ids
     const topic = await createOrFindExisting(
@@ -188,7 +188,7 @@ export class Chats {
     const change = (now: StoredMessage): StoredMessage => {
       const late = this.records.clock().getTime() - Date.parse(now.createdAt) > EDIT_PERIOD_MS
       requireNoViolations([
-        ...plainTextViolations('text', text),
+        ...chatTextViolations('text', text),
         ...(now.deleted
           ? [{ path: 'text', code: 'deleted', message: 'cannot be changed because the message was deleted' }]
           : []),
@@ -348,7 +348,7 @@ export class Chats {
     { text, attachments = [], replyTo }: NewMessage,
     topicId?: string,
   ): Promise<void> {
-    const found: Violation[] = plainTextViolations('text', text)
+    const found: Violation[] = chatTextViolations('text', text)
     const messages = documentCollection(this.records, ChatMessage.collection)
     if (replyTo && !(await messages.findOne({ _id: replyTo, topicId: topicId ?? '' })))
       found.push(unknownMessageViolation('replyTo'))

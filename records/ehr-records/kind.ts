@@ -8,7 +8,7 @@ import { createValidator, type Validator } from '../../schemas/validation/valida
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { type EhrAccessFields, ehrPermissions } from '../ehrs/rights/access.ts'
 import type { Caller, Permissions } from '../store/documents/caller.ts'
-import type { ListDefinition } from '../store/reading/pagination.ts'
+import type { ListDefinition } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
 import type { RecordDerivation } from '../store/writing/derived-records.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'

@@ -7,7 +7,7 @@ import { type Caller, isAdmin, type Permissions } from '../store/documents/calle
 import { canRead, isDuplicateKeyError } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import { waitForJob } from '../store/jobs/background-jobs.ts'
-import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { accessesByEhr, accessWithoutRecords } from '../store/resource.ts'
 import { Store } from '../store/store.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'

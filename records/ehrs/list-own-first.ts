@@ -1,7 +1,7 @@
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { encodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
-import type { Page, PageRequest } from '../store/reading/pagination.ts'
+import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 /** Finds the EHR of the caller's account; undefined when it has been deleted. */

@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import { type EhrRecordKind, EhrRecords, type ParentChecks } from '../ehr-records/ehr-records.ts'
 import type { Comparison, Values } from '../ehr-records/kind.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import type { PageQuery } from '../store/reading/pagination.ts'
+import type { PageQuery } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 /** The arguments of the method of the same name. */

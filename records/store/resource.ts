@@ -3,7 +3,7 @@ import type { IndexDescription } from 'mongodb'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import type { Caller } from './documents/caller.ts'
 import type { SavedRecord } from './documents/parse-format.ts'
-import type { ListDefinition } from './reading/pagination.ts'
+import type { ListDefinition } from './reading/pages.ts'
 import type { RecordDerivation } from './writing/derived-records.ts'
 import type { HistoryKey } from './writing/history.ts'
 

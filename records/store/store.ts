@@ -20,7 +20,7 @@ import {
   type PageQuery,
   type PageRequest,
   readPage,
-} from './reading/pagination.ts'
+} from './reading/pages.ts'
 import {
   accessesByEhr,
   accessWithoutRecords,

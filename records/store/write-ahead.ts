@@ -21,7 +21,7 @@ interface IntendedWrite {
 }
 
 /** @returns a function that deletes the history entry if the write did not happen */
-export type IntentRecorder = (
+export type WriteAheadRecorder = (
   caller: Caller,
   write: IntendedWrite,
 ) => Promise<(tx: Pick<Transaction, 'session'>) => Promise<unknown>>
@@ -56,10 +56,10 @@ const MAX_BATCH_SIZE = 500
  * lacks its entries. If the write fails or a crash interrupts it, its entries keep the outcome `announced`.
  * Concurrent writes share the commands for their entries.
  */
-export function createIntentRecorder(
+export function createWriteAheadRecorder(
   { db, clock, audit }: StoreContext,
   lastRead: CachedDocumentLookup,
-): IntentRecorder {
+): WriteAheadRecorder {
   const formers = new Map<string, BatchedLookup<ParseDocument>>()
   const kept = createBatcher<HistoryEntry>(MAX_BATCH_SIZE, (changes) => saveHistory(db, changes))
 

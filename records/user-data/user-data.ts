@@ -6,7 +6,7 @@ import type { BatchItem, BatchItemOutcome, MeasurementBatches } from '../measure
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
-import type { Page, PageQuery, PageRequest } from '../store/reading/pagination.ts'
+import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 /** Filters of a list of a user's data. */

@@ -1,5 +1,5 @@
 import type { FindParent } from '../../../records/ehr-records/parents.ts'
-import type { IntentRecorder } from '../../../records/store/write-ahead.ts'
+import type { WriteAheadRecorder } from '../../../records/store/write-ahead.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import type { WrapNextWrite } from '../../parse-server/adapter/adapter-writes.ts'
 
@@ -7,6 +7,6 @@ import type { WrapNextWrite } from '../../parse-server/adapter/adapter-writes.ts
 export interface TriggerContext {
   records: StoreContext
   find: FindParent
-  announce: IntentRecorder
+  announce: WriteAheadRecorder
   joinWrite: WrapNextWrite
 }

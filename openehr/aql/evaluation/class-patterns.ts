@@ -1,7 +1,7 @@
 import { isSubclassOf } from '../../rm/classes.ts'
 import type { ClassNode, Containment } from '../language/ast.ts'
 import type { EhrTree, TreeNode } from './ehr-tree.ts'
-import { createObjectTest, type ObjectTest } from './predicates.ts'
+import { createObjectTest, type ObjectTest } from './path-evaluator.ts'
 
 /** The FROM clause, ready to match; each class has its own slot among the bound nodes. */
 export type ContainmentPattern = { kind: 'and' | 'or'; terms: ContainmentPattern[] } | ClassPattern

@@ -2,8 +2,8 @@ import type { Condition, Operand } from '../language/ast.ts'
 import { applyFunction } from '../terms/functions.ts'
 import { createLikeMatcher } from '../terms/like.ts'
 import { compareTerms, type Term, type Truth, textOfTerm } from '../terms/terms.ts'
+import { constantValue } from './path-evaluator.ts'
 import type { BindingRow, BindingVariable, OperandGetter, PathJoins } from './path-joins.ts'
-import { constantValue } from './predicates.ts'
 
 /** A condition on rows, and the variables on which it depends. */
 export interface ConditionCheck {

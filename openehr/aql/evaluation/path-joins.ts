@@ -2,7 +2,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import type { Path, PathStep, Predicate } from '../language/ast.ts'
 import { isRmObject, type Term } from '../terms/terms.ts'
 import type { BoundNodes } from './class-patterns.ts'
-import { attributeMembers, createObjectTest, createPathEvaluator, type ObjectTest } from './predicates.ts'
+import { attributeMembers, createObjectTest, createPathEvaluator, type ObjectTest } from './path-evaluator.ts'
 
 /** The values of a row: the nodes of the classes, and the values of the path steps. */
 export interface BindingRow {

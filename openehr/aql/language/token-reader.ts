@@ -1,6 +1,6 @@
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
 import type { Constant, LiteralValue } from './ast.ts'
-import { type Token, tokenize } from './lexer.ts'
+import { type Token, tokenize } from './tokenizer.ts'
 
 /** Maximum nesting of parentheses, CONTAINS, NOT, functions and predicates. */
 const MAX_NESTING = 40

@@ -9,7 +9,7 @@ import type { MeasurementKind } from '../../../records/measurements/measurement.
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
 import { compositionHead } from '../../measurement-mapping/to-composition.ts'
-import { constantValue } from '../evaluation/predicates.ts'
+import { constantValue } from '../evaluation/path-evaluator.ts'
 import type { ClassNode, QueryTree } from '../language/ast.ts'
 import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 

@@ -1,5 +1,5 @@
 import type { RmObject } from '../../rm/canonical-json.ts'
-import { magnitudeOf } from '../../rm/ordering.ts'
+import { magnitudeOf } from '../../rm/magnitude.ts'
 import type { Operator } from '../language/ast.ts'
 
 export const isRmObject = (value: unknown): value is RmObject =>

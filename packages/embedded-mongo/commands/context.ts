@@ -5,9 +5,9 @@ import type { View, WritableView } from '../storage/disk/overlay.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { WriteId } from '../storage/last-writes.ts'
 import type { Batch } from '../storage/queries/cursors.ts'
-import { openedAt } from '../values/raw.ts'
+import { encode } from '../values/bson-values.ts'
+import { openedAt } from '../values/raw-documents.ts'
 import type { Pace } from '../values/steps.ts'
-import { encode } from '../values/values.ts'
 
 export interface CommandContext {
   engine: Engine

@@ -1,8 +1,8 @@
 /** Commands by which drivers, monitors and administrators query the server itself. */
 import type { Document } from 'bson'
 import { writeBackup } from '../storage/disk/backup.ts'
+import { MAX_DOCUMENT_BYTES, toNumber } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
-import { MAX_DOCUMENT_BYTES, toNumber } from '../values/values.ts'
 import type { Command, CommandContext } from './context.ts'
 
 export const VERSION = '7.0.0'

@@ -6,10 +6,10 @@ import { fillIndexes } from '../storage/collections/records.ts'
 import { mayTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
+import { encode, isNullish, isObject, truthy } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
 import { integer } from '../values/numbers.ts'
 import { checkEach, checkKnown, flag, wrongType } from '../values/options/option-types.ts'
-import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import { type Command, type CommandContext, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { type Binary, type Document, UUID } from 'bson'
 import type { WriteId } from '../storage/last-writes.ts'
+import { bsonType, isNullish, isNumeric, isObject } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
 import { checkKnown, text, wrongType } from '../values/options/option-types.ts'
-import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
 import type { Command, CommandContext } from './context.ts'
 
 /** The allowed fields of a session id; drivers send the last four with some commands only. */

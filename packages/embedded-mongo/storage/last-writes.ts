@@ -3,9 +3,9 @@
  * and the client sends the write again, it is not carried out again, even after a restart.
  */
 import { type Document, Long } from 'bson'
+import { decode, encode, toNumber } from '../values/bson-values.ts'
 import { CommandError } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
-import { decode, encode, toNumber } from '../values/values.ts'
 import { inSpace } from './collections/catalog.ts'
 import type { View, WritableView } from './disk/overlay.ts'
 

@@ -1,7 +1,7 @@
 /** Removes expired documents of TTL indexes. */
 
+import { isNullish, toNumber } from '../values/bson-values.ts'
 import { PAUSE } from '../values/steps.ts'
-import { isNullish, toNumber } from '../values/values.ts'
 import type { Collection } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
 import { removeAll } from './collections/records.ts'

@@ -1,5 +1,5 @@
 /** Checks that the catalogue, the counts, the records and the indexes of a data file match. */
-import { decode } from '../values/values.ts'
+import { decode } from '../values/bson-values.ts'
 import { type Catalog, type Collection, inSpace, spaceBounds } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
 import { countRecords, discardedSpaces, scanRecords, storedEntries } from './collections/records.ts'

@@ -1,7 +1,7 @@
 /** The order of BSON values: by type first, numbers of all types by value. */
 import type { Binary, Code, Document, ObjectId, Timestamp } from 'bson'
+import { bsonType, fields, isNumeric } from './bson-values.ts'
 import { compareNumbers, furtherDigits, numberParts, order } from './numbers.ts'
-import { bsonType, fields, isNumeric } from './values.ts'
 
 export interface Collation {
   /** Strings that fold to the same text are equal. */

@@ -1,7 +1,7 @@
 /** Numbers of all types on one scale: exact comparison, rounding and digits. */
 import type { Decimal128, Long } from 'bson'
+import { bsonType, isNullish, isNumeric, toNumber } from './bson-values.ts'
 import { fail } from './errors.ts'
-import { bsonType, isNullish, isNumeric, toNumber } from './values.ts'
 
 /** A decimal is digits * 10 ^ exponent. */
 export interface Digits {

@@ -13,12 +13,12 @@ import { constantOf } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
+import { encode, isNullish, isObject, truthy } from '../values/bson-values.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { integer, toBigInt } from '../values/numbers.ts'
 import { Pace } from '../values/steps.ts'
-import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import type { Request } from './messages.ts'
-import { checkApi, checkTransaction, checkTypes, underConcern } from './options.ts'
+import { checkApi, checkTransaction, checkTypes, underConcern } from './option-checks.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,

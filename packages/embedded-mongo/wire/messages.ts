@@ -1,7 +1,7 @@
 /** MongoDB's wire protocol: decodes bytes to commands, and encodes answers. */
 import { type Document, deserialize } from 'bson'
-import { checkFields } from '../values/raw.ts'
-import { decode } from '../values/values.ts'
+import { decode } from '../values/bson-values.ts'
+import { checkFields } from '../values/raw-documents.ts'
 
 const MAX_MESSAGE_BYTES = 48_000_000
 const HEADER = 16

@@ -1,7 +1,7 @@
 /** Connections: answers messages in order. Malformed bytes end their connection only. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
-import { reuse } from '../values/raw.ts'
+import { reuse } from '../values/raw-documents.ts'
 import { Dispatcher } from './dispatch.ts'
 import { headOfReply, parseMessage, type Request, splitMessages } from './messages.ts'
 

@@ -2,7 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import type { CarePlans } from '../../../records/care-plans/care-plans.ts'
 import type { EhrRecordKey, WriteOptions } from '../../../records/ehr-records/ehr-records.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
-import type { Page, PageRequest } from '../../../records/store/reading/pagination.ts'
+import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import type { RecordHistoryEntry } from '../../../records/store/store.ts'
 import {
   CarePlanResource,
@@ -14,8 +14,8 @@ import { Task } from '../../../schemas/care-plans/task.ts'
 import { defineChange } from '../../../schemas/change.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { defineHistoryOperation, defineRestoreOperation } from '../../operation/record-operations.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 import { type ReplyWithHead, replyWith } from '../../reply/reply.ts'
-import { pickClientFields } from '../../reply/representation.ts'
 import { type EhrPathPrefix, mountAtEhrAndMed } from '../prefixes.ts'
 import { answerWithCarePlan, answerWithGoal, toTaskResource } from './care-plan-representation.ts'
 

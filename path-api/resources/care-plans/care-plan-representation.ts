@@ -8,10 +8,10 @@ import {
   type TaskResource,
 } from '../../../schemas/care-plans/care-plan-resource.ts'
 import { Task } from '../../../schemas/care-plans/task.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 import { etagWithOthers } from '../../reply/etag.ts'
 import type { ReplyWithHead } from '../../reply/reply.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { pickClientFields } from '../../reply/representation.ts'
 export const toTaskResource = (task: StoredTask) =>
   pickClientFields(Task.resource.properties, task) as TaskResource
 

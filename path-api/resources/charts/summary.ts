@@ -5,7 +5,7 @@ import { TIMELINE_GROUPS } from '../../../records/ehr-records/timeline-definitio
 import { CLASS_NAMES, classKindOf, MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import { typeOfMeasure } from '../../../records/user-data/graph-sources.ts'
 import { VALUE_SERIES } from '../../../records/user-data/typed-measurement.ts'
-import { MedGraph, Timeline } from '../../../schemas/charts/charts.ts'
+import { MedGraph, Timeline } from '../../../schemas/charts/timeline-and-medgraph.ts'
 import { appendQuery, createLinkHead, createOrderParameter } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { Services } from '../../operation/services.ts'

@@ -5,7 +5,7 @@ import { idField } from '../../../schemas/common.ts'
 import type { EventResource } from '../../../schemas/events/event.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineRecordOperations } from '../../operation/record-operations.ts'
-import { pickClientFields } from '../../reply/representation.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 
 const eventsSource = 'Endpoints, Medical data; Events'
 

@@ -1,4 +1,4 @@
-import { Connection, ConnectionCreate } from '../../../schemas/profiles/network.ts'
+import { Connection, ConnectionCreate } from '../../../schemas/profiles/connection.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWith } from '../../reply/reply.ts'

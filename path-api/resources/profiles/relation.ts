@@ -10,8 +10,8 @@ import {
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { pickClientFields } from '../../reply/representation.ts'
 
 const relationDefaults = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Relation',

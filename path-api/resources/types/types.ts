@@ -7,8 +7,8 @@ import { DataType, DeviceType, EventType, typeNameField } from '../../../schemas
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 import { type ReplyWithHead, replyWith } from '../../reply/reply.ts'
-import { pickClientFields } from '../../reply/representation.ts'
 
 interface TypeFamilyOptions {
   family: TypeFamily

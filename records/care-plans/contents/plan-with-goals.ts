@@ -1,5 +1,5 @@
 import type { Caller } from '../../store/documents/caller.ts'
-import type { Page, PageQuery } from '../../store/reading/pagination.ts'
+import type { Page, PageQuery } from '../../store/reading/pages.ts'
 import type { AuditedReads } from '../../store/writing/transaction.ts'
 import type { PlanStores, StoredGoal, StoredPlan, StoredTask } from './plan-stores.ts'
 

@@ -6,7 +6,7 @@ import type { JsonFile } from '../../../schemas/json/json-file.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { formatViolations } from '../../../schemas/validation/violations.ts'
 import { decodeCursor, invalidCursorError } from '../../store/reading/cursor.ts'
-import { createPage, type Page, type PageRequest } from '../../store/reading/pagination.ts'
+import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import asthma from './asthma.json' with { type: 'json' }
 import healthyWeight from './healthy-weight.json' with { type: 'json' }
 import hypertension from './hypertension.json' with { type: 'json' }

@@ -7,7 +7,7 @@ import {
 } from '../../../schemas/profiles/relation.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { SavedRecord } from '../../store/documents/parse-format.ts'
-import type { Page, PageRequest } from '../../store/reading/pagination.ts'
+import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'

@@ -5,7 +5,7 @@ import type { Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
-import { createPage, type Page, type PageRequest } from '../reading/pagination.ts'
+import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
 export interface HistoryEntry {

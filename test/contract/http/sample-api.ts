@@ -14,7 +14,7 @@ import { defineOperation, type Operation } from '../../../path-api/operation/ope
 import type { Services } from '../../../path-api/operation/services.ts'
 import { formBody, rawBody } from '../../../path-api/reply/body-media.ts'
 import { replyWith } from '../../../path-api/reply/reply.ts'
-import { createPathApi, type PathApiOptions } from '../../../path-api/router.ts'
+import { createPathApiRouter, type PathApiOptions } from '../../../path-api/router.ts'
 import type { RateLimits } from '../../../records/limits/rate-limiter.ts'
 import { closedObject } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'

@@ -6,7 +6,7 @@ import {
   fev1Item,
   relieverItem,
   scoreAcq,
-} from '../../../records/measurements/calculations/scores/acq.ts'
+} from '../../../records/measurements/calculations/scores/acq-score.ts'
 import type { AcqResult } from '../../../schemas/measurements/acq.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { DSMQ_SCALES, scoreDsmq } from '../../../records/measurements/calculations/scores/dsmq.ts'
+import { DSMQ_SCALES, scoreDsmq } from '../../../records/measurements/calculations/scores/dsmq-score.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 type Items = (number | 'NR' | null)[]

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { hadsAnswersFromOptions, scoreHads } from '../../../records/measurements/calculations/scores/hads.ts'
+import {
+  hadsAnswersFromOptions,
+  scoreHads,
+} from '../../../records/measurements/calculations/scores/hads-score.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 type Items = (number | null)[]

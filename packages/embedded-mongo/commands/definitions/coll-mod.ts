@@ -2,12 +2,12 @@
 import { type Document, Long } from 'bson'
 import type { Index } from '../../storage/collections/indexes.ts'
 import { findIndex } from '../../storage/queries/planner.ts'
+import { isNullish, truthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { rounded } from '../../values/numbers.ts'
 import { checkEach, checkKnown, flag, number, object, text } from '../../values/options/option-types.ts'
-import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, target } from '../context.ts'
-import { checkCollectionOptions, refusedOptions, validationOptions } from './creation.ts'
+import { checkCollectionOptions, refusedOptions, validationOptions } from './collection-options.ts'
 
 const parts = {
   ...{ name: text, keyPattern: object, expireAfterSeconds: number },

@@ -2,15 +2,20 @@
 import { Binary, Long } from 'bson'
 import { compileFilter } from '../../language/filters/matcher.ts'
 import { checkNamespace, describe } from '../../storage/collections/catalog.ts'
+import { bsonType, encode, isNullish, truthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { rounded } from '../../values/numbers.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, checkEach, flag, number, wrongType } from '../../values/options/option-types.ts'
-import { bsonType, encode, isNullish, truthy } from '../../values/values.ts'
 import { type Command, cursorReply, target } from '../context.ts'
 import { batchSizeOf } from '../index-commands.ts'
 import { collMod } from './coll-mod.ts'
-import { checkCollectionOptions, checkIdIndexOption, refusedOptions, validationOptions } from './creation.ts'
+import {
+  checkCollectionOptions,
+  checkIdIndexOption,
+  refusedOptions,
+  validationOptions,
+} from './collection-options.ts'
 
 const create: Command = {
   options: `${refusedOptions} ${validationOptions} collation autoIndexId flags idIndex`,

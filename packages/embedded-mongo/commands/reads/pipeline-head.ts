@@ -2,8 +2,8 @@
 import type { Document } from 'bson'
 import { checkSort, limitOf, skipOf } from '../../language/aggregation/stages.ts'
 import type { Query } from '../../storage/queries/query.ts'
+import { isObject } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { isObject } from '../../values/values.ts'
 
 type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
 

@@ -7,12 +7,6 @@ import type { View } from '../../storage/disk/overlay.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { countKeys, find, type Prepared, prepare, type Query } from '../../storage/queries/query.ts'
-import { compare, ValueSet } from '../../values/compare.ts'
-import { fail } from '../../values/errors.ts'
-import { integer, wholeNumber } from '../../values/numbers.ts'
-import { collationOf } from '../../values/options/collation.ts'
-import { keepFields } from '../../values/raw.ts'
-import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
 import {
   bsonType,
   encode,
@@ -22,7 +16,13 @@ import {
   lookup,
   toNumber,
   truthy,
-} from '../../values/values.ts'
+} from '../../values/bson-values.ts'
+import { compare, ValueSet } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { integer, wholeNumber } from '../../values/numbers.ts'
+import { collationOf } from '../../values/options/collation.ts'
+import { keepFields } from '../../values/raw-documents.ts'
+import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
 import { type Command, type CommandContext, cursorReply, target } from '../context.ts'
 
 export const FIRST_BATCH = 101

@@ -3,12 +3,12 @@ import type { Document } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
 import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
+import { isNullish, truthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, type CommandContext, target } from '../context.ts'
 import { projectionOptions } from '../reads/reads.ts'
-import { checkUpdate, removeStatement, updateStatement } from './modify.ts'
 import { doneBefore, noteDone, runAtOnce, runInSlices, type Statement } from './statement.ts'
+import { checkUpdate, removeStatement, updateStatement } from './update-statements.ts'
 
 type Show = (document: Document) => Document
 

@@ -8,9 +8,9 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Changed } from '../../storage/last-writes.ts'
 import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { Blocked } from '../../storage/transactions.ts'
+import { decode } from '../../values/bson-values.ts'
 import { asCommandError, type CommandError, fail } from '../../values/errors.ts'
 import { atOnce, eachItem } from '../../values/steps.ts'
-import { decode } from '../../values/values.ts'
 import type { CommandContext } from '../context.ts'
 
 /** The effect of a statement on the documents that it finds. */

@@ -4,13 +4,13 @@ import { changeCount } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
+import { decode, isNullish, toNumber, truthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
-import { decode, isNullish, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type CommandContext, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
-import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
 import { type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
+import { checkUpdate, removeStatement, store, updateStatement } from './update-statements.ts'
 
 const MAX_BATCH_SIZE = 100_000
 

@@ -1,10 +1,10 @@
 /** $group: groups documents by the value of an expression. */
 import type { Code, Document } from 'bson'
 import { Int32 } from 'bson'
+import { bsonType, fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/bson-values.ts'
 import { type Collation, compare, identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { bsonType, fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
 import { type Compiled, compilerFor } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'

@@ -1,9 +1,9 @@
 /** Aggregation pipelines: each stage feeds the next one; they pause and respect the time limit. */
 import type { Document } from 'bson'
+import { isObject, put } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE } from '../../values/steps.ts'
-import { isObject, put } from '../../values/values.ts'
-import { lookupStage, unionWith } from './joins.ts'
+import { lookupStage, unionWithStage } from './lookup-and-union.ts'
 import { type Documents, type Environment, gather, type Stage } from './stage.ts'
 import { stages } from './stages.ts'
 
@@ -54,7 +54,7 @@ export const compilePipeline = (pipeline: unknown, environment: Environment): St
 const compileStage = (name: string, body: unknown, environment: Environment): Stage => {
   if (name === '$facet') return facet(body, environment)
   if (name === '$lookup') return lookupStage(body, environment, compileNested)
-  if (name === '$unionWith') return unionWith(body, environment, compileNested)
+  if (name === '$unionWith') return unionWithStage(body, environment, compileNested)
   return stages[name]?.(body, environment) as Stage
 }
 

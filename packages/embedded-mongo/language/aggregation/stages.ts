@@ -1,11 +1,11 @@
 /** The stages that process one document after the other, or all documents together. */
 import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
+import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { rounded, wholeNumber } from '../../values/numbers.ts'
 import { checkKnown } from '../../values/options/option-types.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
-import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { checkPath } from '../expressions/expression.ts'
 import { typeName } from '../expressions/operators/operands.ts'

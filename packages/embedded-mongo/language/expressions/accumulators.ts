@@ -3,9 +3,9 @@
  */
 import type { Document } from 'bson'
 import { Decimal128, Double, Int32 } from 'bson'
+import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/bson-values.ts'
 import { type Collation, compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { calculate, divideDecimals, isDecimal } from './arithmetic.ts'
 import { typeName } from './operators/operands.ts'
 import { Sum } from './operators/sum.ts'

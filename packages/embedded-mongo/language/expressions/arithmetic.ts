@@ -2,9 +2,9 @@
  * Arithmetic on BSON numbers: integers stay integers, decimals exact. An Int32 that overflows becomes a Long.
  */
 import { Decimal128, Double, Int32, Long } from 'bson'
+import { bsonType, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { binaryFraction, type Digits, digitsOf as digitsOfDecimal } from '../../values/numbers.ts'
-import { bsonType, toNumber } from '../../values/values.ts'
 
 export type Calculation = 'add' | 'subtract' | 'multiply'
 

@@ -1,11 +1,11 @@
 /** Aggregation expressions compiled to functions of a document and its variables. */
 import type { Document } from 'bson'
+import { fields, get, isObject, put } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { fields, get, isObject, put } from '../../values/values.ts'
 import { type Compiler, checkPath, type Expression } from './expression.ts'
 import { beginDocument, checkText } from './operators/operands.ts'
-import { operators } from './operators/table.ts'
+import { operators } from './operators/operator-table.ts'
 
 export interface ExpressionOptions {
   collation?: Collation | undefined

@@ -4,8 +4,8 @@
  */
 import { createRequire } from 'node:module'
 import type { RE2JS as Compiled, Matcher } from 're2js'
+import { bsonType } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType } from '../../values/values.ts'
 
 const load = createRequire(import.meta.url)
 /** Loaded on first use, so that the engine starts quickly. */

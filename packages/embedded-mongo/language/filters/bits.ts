@@ -1,8 +1,8 @@
 /** Bits of integers and of binary data, for $bitsAllSet and its relatives. */
 import type { Binary } from 'bson'
+import { bsonType, isNumeric, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { wholeNumber } from '../../values/numbers.ts'
-import { bsonType, isNumeric, toNumber } from '../../values/values.ts'
 
 type IsSet = (position: number) => boolean
 

@@ -1,7 +1,7 @@
 /** The names and numbers of BSON types, for $type. */
 import type { Code } from 'bson'
+import { bsonType, isNumeric, isObject, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, isNumeric, isObject, toNumber } from '../../values/values.ts'
 
 type Test = (value: unknown) => boolean
 const is =

@@ -1,9 +1,9 @@
 /** Compiles a filter to a predicate over documents. */
 import type { Document } from 'bson'
+import { fields, isNullish, isNumeric, isObject, lookup, toNumber } from '../../values/bson-values.ts'
 import { type Collation, compare, typeOrder, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { toBigInt } from '../../values/numbers.ts'
-import { fields, isNullish, isNumeric, isObject, lookup, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'

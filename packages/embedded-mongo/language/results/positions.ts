@@ -1,7 +1,7 @@
 /** The array element that a filter matched, which `$` means in projections and updates. */
 import type { Document } from 'bson'
+import { fields, get, isIndex, isObject } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
-import { fields, get, isIndex, isObject } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
 import { compileFilter, elementTest, isOperators } from '../filters/matcher.ts'
 

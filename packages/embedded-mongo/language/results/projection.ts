@@ -1,8 +1,8 @@
 /** Selects and computes fields: find's projection, $project, $addFields, $unset. */
 import type { Document } from 'bson'
+import { fields, isNumeric, isObject, put, toNumber, truthy } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
-import { fields, isNumeric, isObject, put, toNumber, truthy } from '../../values/values.ts'
 import { type Compiled, compilerFor, type ExpressionOptions } from '../expressions/compile.ts'
 import { checkPath } from '../expressions/expression.ts'
 import { elementTest } from '../filters/matcher.ts'

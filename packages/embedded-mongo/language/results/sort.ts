@@ -3,9 +3,9 @@
  * descending.
  */
 import type { Document } from 'bson'
+import { get, isNumeric, isObject, lookup, toNumber } from '../../values/bson-values.ts'
 import { type Collation, compare } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { get, isNumeric, isObject, lookup, toNumber } from '../../values/values.ts'
 
 export interface SortPart {
   field: string

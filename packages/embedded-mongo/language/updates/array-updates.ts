@@ -1,8 +1,8 @@
 /** The update operators that change arrays. */
 import type { Document } from 'bson'
+import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/bson-values.ts'
 import { type Collation, compare, equal, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
 import { compileFilter, type DocumentTest, isOperators } from '../filters/matcher.ts'
 import { sorted } from '../results/sort.ts'

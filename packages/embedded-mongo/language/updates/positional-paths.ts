@@ -1,8 +1,8 @@
 /** The positional parts of update paths: `$`, `$[]` and `$[name]`. */
 import type { Document } from 'bson'
+import { isObject } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { isObject } from '../../values/values.ts'
 import { compileFilter, type DocumentTest } from '../filters/matcher.ts'
 import { read } from './update-paths.ts'
 

@@ -1,8 +1,8 @@
 /** Reads and writes one concrete path of the document to update. */
 import type { Document } from 'bson'
+import { get, isIndex, isObject, put } from '../../values/bson-values.ts'
 import { compareStrings } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { get, isIndex, isObject, put } from '../../values/values.ts'
 
 const MAX_PADDING = 1_500_000
 

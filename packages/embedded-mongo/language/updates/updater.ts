@@ -3,10 +3,10 @@
  */
 import type { Document } from 'bson'
 import { Int32, Long, Timestamp } from 'bson'
+import { bsonType, clone, isNumeric, isObject } from '../../values/bson-values.ts'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { Pace } from '../../values/steps.ts'
-import { bsonType, clone, isNumeric, isObject } from '../../values/values.ts'
 import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
 import { calculate, toWhole } from '../expressions/arithmetic.ts'
 import { matchedPosition } from '../results/positions.ts'

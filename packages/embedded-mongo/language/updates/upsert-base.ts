@@ -1,7 +1,7 @@
 /** The document with which an upsert starts. */
 import type { Document } from 'bson'
+import { clone, fields } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { clone, fields } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
 import { isOperators } from '../filters/matcher.ts'
 import { byPath, write } from './update-paths.ts'

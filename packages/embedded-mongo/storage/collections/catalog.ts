@@ -1,8 +1,8 @@
 /** The catalogue: all collections and indexes, and the spaces (key prefixes) that hold their bytes. */
 import { randomUUID } from 'node:crypto'
 import { type Document, UUID } from 'bson'
+import { decode, encode, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { decode, encode, toNumber } from '../../values/values.ts'
 import type { View, WritableView } from '../disk/overlay.ts'
 import { alreadyExists, buildIndex, checkIndexSpec, type Index } from './indexes.ts'
 

@@ -2,12 +2,12 @@
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, type DocumentTest, isOperators } from '../../language/filters/matcher.ts'
+import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/bson-values.ts'
 import { type Collation, equal } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, type Check, flag, object } from '../../values/options/option-types.ts'
-import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
-import { encodeEntries, encodeEntry } from './key-codec.ts'
+import { encodeEntries, encodeEntry } from './key-encoding.ts'
 import { isKept } from './key-reader.ts'
 
 export interface Index {

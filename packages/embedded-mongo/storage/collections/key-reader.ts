@@ -1,7 +1,8 @@
 /** Decodes index keys directly into BSON bytes, without a JavaScript value for each component. */
+
+import { bsonType, toNumber } from '../../values/bson-values.ts'
 import { type Collation, typeOrder } from '../../values/compare.ts'
-import { type Run, viewOf } from '../../values/raw.ts'
-import { bsonType, toNumber } from '../../values/values.ts'
+import { type Run, viewOf } from '../../values/raw-documents.ts'
 
 /** The type bytes with which components begin. */
 const NUMBER = 10

@@ -3,16 +3,16 @@
  * with them.
  */
 import { type Document, ObjectId } from 'bson'
+import { bsonType, decode, get } from '../../values/bson-values.ts'
 import { equal } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
-import { keepFields } from '../../values/raw.ts'
+import { keepFields } from '../../values/raw-documents.ts'
 import type { Pace } from '../../values/steps.ts'
-import { bsonType, decode, get } from '../../values/values.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
 import { type Collection, inSpace, noteArray, noteLoss, raiseFlag, spaceBounds } from './catalog.ts'
 import { ID_BYTES } from './id-set.ts'
 import { type Index, type IndexEntries, indexEntries } from './indexes.ts'
-import { after, mayBeCut } from './key-codec.ts'
+import { after, mayBeCut } from './key-encoding.ts'
 import { tally, tallyBounds, tallyFilled } from './tallies.ts'
 
 const nothing = Buffer.alloc(0)

@@ -5,11 +5,11 @@
  */
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
-import { get } from '../../values/values.ts'
+import { get } from '../../values/bson-values.ts'
 import type { View, Visitor, WritableView } from '../disk/overlay.ts'
 import { inSpace, raiseFlag } from './catalog.ts'
 import type { Index } from './indexes.ts'
-import { after, encodeStart, SPACE_BYTES } from './key-codec.ts'
+import { after, encodeStart, SPACE_BYTES } from './key-encoding.ts'
 
 /** Two documents rarely share an array that is longer. */
 const MAX_ELEMENTS = 64

@@ -1,7 +1,7 @@
 /** The ranges of index keys that a query reads. */
 import type { Index } from '../collections/indexes.ts'
-import { after, encodeStart, textPrefix, typePrefix } from '../collections/key-codec.ts'
-import type { Demand } from './predicates.ts'
+import { after, encodeStart, textPrefix, typePrefix } from '../collections/key-encoding.ts'
+import type { Demand } from './demands.ts'
 
 /** Keys from `low` up to, not including, `high`; all begin with the same `shared` bytes. */
 export interface KeyBounds {

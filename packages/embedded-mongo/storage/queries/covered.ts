@@ -1,8 +1,8 @@
 /** Finds that are answered from index keys alone (covered queries). */
 import { plainFields } from '../../language/results/projection.ts'
-import type { Run } from '../../values/raw.ts'
+import { decode } from '../../values/bson-values.ts'
+import type { Run } from '../../values/raw-documents.ts'
 import { PAUSE, Pace, type Step } from '../../values/steps.ts'
-import { decode } from '../../values/values.ts'
 import type { Collection } from '../collections/catalog.ts'
 import { type Index, tellsValues } from '../collections/indexes.ts'
 import { KeyReader } from '../collections/key-reader.ts'

@@ -1,10 +1,10 @@
 /** Open cursors: readers from which a client fetches further batches. */
 import { randomBytes } from 'node:crypto'
 import { Long } from 'bson'
+import { MAX_DOCUMENT_BYTES } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { DocumentArray, headOf, type Run } from '../../values/raw.ts'
+import { DocumentArray, headOf, type Run } from '../../values/raw-documents.ts'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
-import { MAX_DOCUMENT_BYTES } from '../../values/values.ts'
 
 const CURSOR_IDLE_MS = 600_000
 

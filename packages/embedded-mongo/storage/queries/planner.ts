@@ -1,9 +1,9 @@
 /** Chooses at most one index for a query. The matcher checks every result again. */
 import type { Document } from 'bson'
 import type { SortPart } from '../../language/results/sort.ts'
+import { isIndex, isNullish, isObject, toNumber } from '../../values/bson-values.ts'
 import { type Collation, equal, typeOrder } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { isIndex, isNullish, isObject, toNumber } from '../../values/values.ts'
 import { type Collection, spaceBounds } from '../collections/catalog.ts'
 import { type Index, mayHoldArrays } from '../collections/indexes.ts'
 import { boundsOf, CERTAINLY_UNCUT, type KeyBounds, type Range } from './bounds.ts'
@@ -16,7 +16,7 @@ import {
   excludesNull,
   hasText,
   implies,
-} from './predicates.ts'
+} from './demands.ts'
 
 export interface Plan {
   /** Absent: a scan of the collection. */

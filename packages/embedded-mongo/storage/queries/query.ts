@@ -2,12 +2,12 @@
 import type { Document } from 'bson'
 import { compileFilter, type DocumentTest } from '../../language/filters/matcher.ts'
 import { createSorter, type SortPart, sortParts } from '../../language/results/sort.ts'
+import { decode } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
-import { keepFields } from '../../values/raw.ts'
+import { keepFields } from '../../values/raw-documents.ts'
 import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
-import { decode } from '../../values/values.ts'
 import type { Collection } from '../collections/catalog.ts'
 import { IdSet } from '../collections/id-set.ts'
 import type { Index } from '../collections/indexes.ts'
@@ -21,9 +21,9 @@ import {
 } from '../collections/records.ts'
 import { countTallied, isTallied } from '../collections/tallies.ts'
 import type { Entry, View, Visitor } from '../disk/overlay.ts'
+import { rootsOf } from './demands.ts'
 import { merged } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
-import { rootsOf } from './predicates.ts'
 
 export interface Query {
   filter: Document

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { deserialize, serialize } from 'bson'
 import { type Collection, type Document, Long } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
-import { DocumentArray } from '../../values/raw.ts'
+import { DocumentArray } from '../../values/raw-documents.ts'
 
 describe('cursors', () => {
   const engine = engineOfBlock()

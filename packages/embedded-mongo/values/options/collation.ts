@@ -1,8 +1,8 @@
 /** Language-aware equality and order, as far as Intl and case folding allow. */
 import { type Document, Int32 } from 'bson'
+import { isNullish, toNumber } from '../bson-values.ts'
 import type { Collation } from '../compare.ts'
 import { fail } from '../errors.ts'
-import { isNullish, toNumber } from '../values.ts'
 import { boolean, type Check, checkEach, checkKnown, number, oneOf, text } from './option-types.ts'
 
 /** Ignored at all strengths below the highest: control characters and characters without width. */

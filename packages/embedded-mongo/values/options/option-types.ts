@@ -1,7 +1,7 @@
 /** Type checks of options: of commands, of stages, and of nested specifications. */
 import type { Document } from 'bson'
+import { isNullish, isNumeric, isObject } from '../bson-values.ts'
 import { fail } from '../errors.ts'
-import { isNullish, isNumeric, isObject } from '../values.ts'
 
 /** @throws 14 for a value of another type, 2 for a value outside the allowed ones */
 export type Check = (value: unknown, name: string) => void

@@ -1,10 +1,20 @@
 /** Operators on arrays. */
 import { Int32 } from 'bson'
+import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/bson-values.ts'
 import { compare, equal } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
-import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
-import { compileList, compileNamed, int32, isTrue, many, named, of, one, typeName } from './operands.ts'
+import {
+  compileNamedOperands,
+  compileOperandList,
+  int32,
+  isTrue,
+  MANY_OPERANDS,
+  typeName,
+  withNamedOperands,
+  withOneOperand,
+  withOperands,
+} from './operands.ts'
 
 /** The maximum number of elements that an expression may create. */
 const MAX_ELEMENTS = 2_000_000
@@ -12,7 +22,7 @@ const MAX_ELEMENTS = 2_000_000
 const bounded = <T>(array: T[]): T[] =>
   array.length <= MAX_ELEMENTS ? array : fail(146, 'an array of an expression has too many elements')
 
-const $arrayElemAt = of(2, 2, ([array, index], _, name) => {
+const $arrayElemAt = withOperands(2, 2, ([array, index], _, name) => {
   if (isNullish(array) || isNullish(index)) return null
   if (!Array.isArray(array))
     return fail(28689, `${name}'s first argument must be an array, but is ${typeName(array)}`)
@@ -24,14 +34,14 @@ const $arrayElemAt = of(2, 2, ([array, index], _, name) => {
 })
 
 const edge = (which: 0 | -1): ExpressionOperator =>
-  one((array, name) => {
+  withOneOperand((array, name) => {
     if (isNullish(array)) return null
     return Array.isArray(array)
       ? array.at(which)
       : fail(28689, `${name}'s argument must be an array, but is ${typeName(array)}`)
   })
 
-const $concatArrays = of(0, many, (arrays, _, name) => {
+const $concatArrays = withOperands(0, MANY_OPERANDS, (arrays, _, name) => {
   const wrong = arrays.find((array) => !isNullish(array) && !Array.isArray(array))
   const firstNull = arrays.findIndex(isNullish)
   if (firstNull >= 0 && (wrong === undefined || arrays.indexOf(wrong) > firstNull)) return null
@@ -39,13 +49,13 @@ const $concatArrays = of(0, many, (arrays, _, name) => {
   return bounded(arrays.flat(1))
 })
 
-const $in = of(2, 2, ([value, array], { collation }) => {
+const $in = withOperands(2, 2, ([value, array], { collation }) => {
   if (!Array.isArray(array))
     return fail(40081, `$in requires an array as a second argument, found: ${typeName(array)}`)
   return array.some((element) => equal(element, value, collation))
 })
 
-const $indexOfArray = of(2, 4, (values, { collation }, name) => {
+const $indexOfArray = withOperands(2, 4, (values, { collation }, name) => {
   const [array, value, start, end] = values
   if (isNullish(array)) return null
   if (!Array.isArray(array))
@@ -63,7 +73,7 @@ const $indexOfArray = of(2, 4, (values, { collation }, name) => {
   return new Int32(-1)
 })
 
-const $range = of(2, 3, ([start, end, step], _, name) => {
+const $range = withOperands(2, 3, ([start, end, step], _, name) => {
   const integerOf = (value: unknown, type: number, integral: number): number => {
     if (!isNumeric(value)) fail(type, `${name} requires numeric arguments, found ${typeName(value)}`)
     return int32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
@@ -76,20 +86,20 @@ const $range = of(2, 3, ([start, end, step], _, name) => {
   return Array.from({ length: count }, (_, i) => new Int32(from + i * by))
 })
 
-const $reverseArray = one((array, name) => {
+const $reverseArray = withOneOperand((array, name) => {
   if (isNullish(array)) return null
   return Array.isArray(array)
     ? [...array].reverse()
     : fail(34435, `The argument to ${name} must be an array, but was of type: ${typeName(array)}`)
 })
 
-const $size = one((array, name) =>
+const $size = withOneOperand((array, name) =>
   Array.isArray(array)
     ? new Int32(array.length)
     : fail(17124, `The argument to ${name} must be an array, but was of type: ${typeName(array)}`),
 )
 
-const $slice = of(2, 3, (values, _, name) => {
+const $slice = withOperands(2, 3, (values, _, name) => {
   if (values.some(isNullish)) return null
   const [array, first, count] = values
   if (!Array.isArray(array))
@@ -110,7 +120,7 @@ const $slice = of(2, 3, (values, _, name) => {
 const sortCodes = { object: 2942500, unknown: 2942501, missing: { input: 2942502, sortBy: 2942503 } }
 
 const $sortArray: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'sortBy'], [], sortCodes)
+  const given = withNamedOperands(operand, name, ['input', 'sortBy'], [], sortCodes)
   const input = compiler.compile(given.input)
   const order = arrayOrder(given.sortBy, (a, b) => compare(a, b, compiler.collation))
   return (scope) => {
@@ -153,7 +163,7 @@ const arrayOrder = (by: unknown, order: Order): Order => {
 const zipCodes = { object: 34460, unknown: 34464, missing: 34465 }
 
 const $zip: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
+  const given = withNamedOperands(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
   if (!Array.isArray(given.inputs))
     fail(34461, `inputs must be an array of expressions, found ${typeName(given.inputs)}`)
   if (given.inputs.length === 0) fail(34465, `${name} requires at least one input array`)
@@ -185,12 +195,12 @@ const $zip: ExpressionOperator = (operand, compiler, name) => {
 const someOf =
   (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = named(operand, name, ['n', 'input'], [], {
+    const given = withNamedOperands(operand, name, ['n', 'input'], [], {
       object: 5787801,
       unknown: 5787901,
       missing: { n: 5787906, input: 5787907 },
     })
-    const { n, input } = compileNamed(given, compiler) as { n: Expression; input: Expression }
+    const { n, input } = compileNamedOperands(given, compiler) as { n: Expression; input: Expression }
     return (scope) => {
       const array = input(scope)
       const count = countOf(n(scope))
@@ -217,7 +227,7 @@ export const countOf = (value: unknown): number => {
 const trueElements =
   (every: boolean, code: number): ExpressionOperator =>
   (operand, compiler, name) => {
-    const [input] = compileList(operand, compiler, name, 1, 1) as [Expression]
+    const [input] = compileOperandList(operand, compiler, name, 1, 1) as [Expression]
     return (scope) => {
       const array = input(scope)
       if (!Array.isArray(array))
@@ -233,7 +243,7 @@ export const arrays: Record<string, ExpressionOperator> = {
   $concatArrays,
   $in,
   $indexOfArray,
-  $isArray: one((value) => Array.isArray(value)),
+  $isArray: withOneOperand((value) => Array.isArray(value)),
   $range,
   $reverseArray,
   $size,

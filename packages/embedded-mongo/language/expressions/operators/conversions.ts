@@ -1,12 +1,12 @@
 /** $convert and its relatives, $type, $isNumber. */
 import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Timestamp } from 'bson'
+import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../values/errors.ts'
 import { wholeOfDecimal } from '../../../values/numbers.ts'
-import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import { decimalOfText, fitting, isDecimal, isDouble, toDecimal128, toWhole } from '../arithmetic.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
 import { parseDateText } from './dates/date-text.ts'
-import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
+import { compileNamedOperands, isTrue, typeName, withNamedOperands, withOneOperand } from './operands.ts'
 import { asText } from './text.ts'
 
 const impossible = (value: unknown, to: string): never =>
@@ -171,8 +171,12 @@ const conversionTo = (to: unknown): Conversion => {
 
 const $convert: ExpressionOperator = (operand, compiler, name) => {
   const optional = ['onError', 'onNull', 'format', 'byteOrder', 'base']
-  const given = named(operand, name, ['input', 'to'], optional, { object: 9, unknown: 9, missing: 9 })
-  const { input, to, onError, onNull, format, byteOrder } = compileNamed(given, compiler) as Record<
+  const given = withNamedOperands(operand, name, ['input', 'to'], optional, {
+    object: 9,
+    unknown: 9,
+    missing: 9,
+  })
+  const { input, to, onError, onNull, format, byteOrder } = compileNamedOperands(given, compiler) as Record<
     string,
     Expression
   >
@@ -200,7 +204,7 @@ const to =
   (operand, compiler, name) => {
     if (Array.isArray(operand) && operand.length !== 1)
       fail(50723, `${name} requires a single argument, got ${operand.length}`)
-    return one((value) => (isNullish(value) ? null : convert(value)))(operand, compiler, name)
+    return withOneOperand((value) => (isNullish(value) ? null : convert(value)))(operand, compiler, name)
   }
 
 const $toUUID = to((value) => {
@@ -218,6 +222,6 @@ export const conversions: Record<string, ExpressionOperator> = {
     ]),
   ),
   $toUUID,
-  $type: one(typeName),
-  $isNumber: one(isNumeric),
+  $type: withOneOperand(typeName),
+  $isNumber: withOneOperand(isNumeric),
 }

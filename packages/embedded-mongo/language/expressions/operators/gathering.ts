@@ -1,12 +1,12 @@
 /** Accumulators as expressions: over the elements of one array, or over their operands. */
 import { Double } from 'bson'
-import { bsonType, toNumber } from '../../../values/values.ts'
+import { bsonType, toNumber } from '../../../values/bson-values.ts'
 import { accumulators } from '../accumulators.ts'
 import type { ExpressionOperator } from '../expression.ts'
-import { many, of } from './operands.ts'
+import { MANY_OPERANDS, withOperands } from './operands.ts'
 
 const over = (name: string): ExpressionOperator =>
-  of(0, many, (values, { collation }) => {
+  withOperands(0, MANY_OPERANDS, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
     const gathered = accumulators[name]?.(collation)
     // As an expression, $avg adds doubles.

@@ -1,22 +1,30 @@
 /** Comparisons, conditions and variables. */
 import type { Document } from 'bson'
 import { Int32 } from 'bson'
+import { fields, isNullish, isObject } from '../../../values/bson-values.ts'
 import { compare } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
-import { fields, isNullish, isObject } from '../../../values/values.ts'
 import { checkVariable, type Expression, type ExpressionOperator } from '../expression.ts'
-import { compileList, compileNamed, isTrue, many, named, of, one } from './operands.ts'
+import {
+  compileNamedOperands,
+  compileOperandList,
+  isTrue,
+  MANY_OPERANDS,
+  withNamedOperands,
+  withOneOperand,
+  withOperands,
+} from './operands.ts'
 
 const comparing = (accept: (order: number) => unknown): ExpressionOperator =>
-  of(2, 2, ([a, b], { collation }) => accept(compare(a, b, collation)))
+  withOperands(2, 2, ([a, b], { collation }) => accept(compare(a, b, collation)))
 
 const $and: ExpressionOperator = (operand, compiler, name) => {
-  const tests = compileList(operand, compiler, name, 0, many)
+  const tests = compileOperandList(operand, compiler, name, 0, MANY_OPERANDS)
   return (scope) => tests.every((test) => isTrue(test(scope)))
 }
 
 const $or: ExpressionOperator = (operand, compiler, name) => {
-  const tests = compileList(operand, compiler, name, 0, many)
+  const tests = compileOperandList(operand, compiler, name, 0, MANY_OPERANDS)
   return (scope) => tests.some((test) => isTrue(test(scope)))
 }
 
@@ -25,9 +33,11 @@ const condCodes = { object: 16020, unknown: 17083, missing }
 
 const $cond: ExpressionOperator = (operand, compiler, name) => {
   const list = isObject(operand)
-    ? Object.values(pick(named(operand, name, ['if', 'then', 'else'], [], condCodes), 'if', 'then', 'else'))
+    ? Object.values(
+        pick(withNamedOperands(operand, name, ['if', 'then', 'else'], [], condCodes), 'if', 'then', 'else'),
+      )
     : operand
-  const [test, then, otherwise] = compileList(list, compiler, name, 3, 3) as [
+  const [test, then, otherwise] = compileOperandList(list, compiler, name, 3, 3) as [
     Expression,
     Expression,
     Expression,
@@ -40,7 +50,7 @@ const pick = (given: Document, ...names: string[]): Document =>
 
 const $ifNull: ExpressionOperator = (operand, compiler, name) => {
   if (!Array.isArray(operand) || operand.length < 2) fail(1257300, `${name} needs at least two arguments`)
-  const list = compileList(operand, compiler, name, 2, many)
+  const list = compileOperandList(operand, compiler, name, 2, MANY_OPERANDS)
   return (scope) => {
     let value: unknown
     for (const expression of list) {
@@ -84,7 +94,7 @@ const $let: ExpressionOperator = (operand, compiler) => {
   if (!('in' in operand)) fail(16877, "Missing 'in' parameter to $let")
   if (!isObject(operand.vars))
     fail(Array.isArray(operand.vars) ? 9 : 10065, 'invalid parameter: expected an object (vars)')
-  const variables = Object.entries(compileNamed(fields(operand.vars), compiler))
+  const variables = Object.entries(compileNamedOperands(fields(operand.vars), compiler))
   for (const [name] of variables) checkVariable(name)
   const body = compiler.with(...variables.map(([name]) => name)).compile(operand.in)
   return (scope) => {
@@ -104,7 +114,7 @@ export const logic: Record<string, ExpressionOperator> = {
   $lte: comparing((order) => order <= 0),
   $and,
   $or,
-  $not: one((value) => !isTrue(value)),
+  $not: withOneOperand((value) => !isTrue(value)),
   $cond,
   $ifNull,
   $switch,

@@ -1,9 +1,9 @@
 /** Operators that evaluate an expression for each element of an array. */
 import type { Document } from 'bson'
+import { isNullish } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
-import { isNullish } from '../../../values/values.ts'
 import { checkVariable, type ExpressionOperator } from '../expression.ts'
-import { int32, isTrue, named, tick, typeName } from './operands.ts'
+import { int32, isTrue, tick, typeName, withNamedOperands } from './operands.ts'
 
 /** The variable of the element: `as`, or `this`. */
 const elementName = (given: Document): string => {
@@ -16,7 +16,7 @@ const elementName = (given: Document): string => {
 const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
 
 const $filter: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
+  const given = withNamedOperands(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
   const variable = elementName(given)
   const input = compiler.compile(given.input)
   const test = compiler.with(variable).compile(given.cond)
@@ -46,7 +46,7 @@ const filterLimit = (value: unknown): number => {
 const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 16882 } }
 
 const $map: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'in'], ['as'], mapCodes)
+  const given = withNamedOperands(operand, name, ['input', 'in'], ['as'], mapCodes)
   const variable = elementName(given)
   const input = compiler.compile(given.input)
   const body = compiler.with(variable).compile(given.in)
@@ -68,7 +68,7 @@ const reduceCodes = {
 }
 
 const $reduce: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
+  const given = withNamedOperands(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
   const [input, initial] = [compiler.compile(given.input), compiler.compile(given.initialValue)]
   const body = compiler.with('this', 'value').compile(given.in)
   return (scope) => {

@@ -1,9 +1,9 @@
 /** Other operators: sizes, timestamps, random numbers. */
 import { Double, Int32, Long, type Timestamp } from 'bson'
+import { bsonType, encode, isNullish, isObject } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
-import { bsonType, encode, isNullish, isObject } from '../../../values/values.ts'
 import type { ExpressionOperator } from '../expression.ts'
-import { one, typeName } from './operands.ts'
+import { typeName, withOneOperand } from './operands.ts'
 
 const $rand: ExpressionOperator = (operand) => {
   if (
@@ -19,14 +19,14 @@ const $rand: ExpressionOperator = (operand) => {
   return () => new Double(Math.random())
 }
 
-const $binarySize = one((value) => {
+const $binarySize = withOneOperand((value) => {
   if (isNullish(value)) return null
   if (typeof value === 'string') return new Int32(Buffer.byteLength(value))
   if (bsonType(value) === 'Binary') return new Int32((value as { length(): number }).length())
   return fail(51276, `$binarySize requires a string or BinData argument, found: ${typeName(value)}`)
 })
 
-const $bsonSize = one((value) => {
+const $bsonSize = withOneOperand((value) => {
   if (isNullish(value)) return null
   return isObject(value)
     ? new Int32(encode(value).length)
@@ -34,7 +34,7 @@ const $bsonSize = one((value) => {
 })
 
 const part = (code: number, read: (value: Timestamp) => number): ExpressionOperator =>
-  one((value, name) => {
+  withOneOperand((value, name) => {
     if (isNullish(value)) return null
     return bsonType(value) === 'Timestamp'
       ? Long.fromNumber(read(value as Timestamp))

@@ -1,8 +1,8 @@
 /** Operators on numbers: arithmetic, rounding, logarithms, angles, bits. */
 import { Decimal128, Double, Int32, Long } from 'bson'
+import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
 import { wholeOfDecimal } from '../../../values/numbers.ts'
-import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import {
   type Calculation,
   calculate,
@@ -18,7 +18,7 @@ import {
   toWhole,
 } from '../arithmetic.ts'
 import type { ExpressionOperator } from '../expression.ts'
-import { many, of, one, typeName } from './operands.ts'
+import { MANY_OPERANDS, typeName, withOneOperand, withOperands } from './operands.ts'
 import { Sum } from './sum.ts'
 
 const mismatch = (name: string, value: unknown, code = 14): never =>
@@ -38,7 +38,7 @@ const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
   return toDate(date.getTime() + sign * Math.sign(distance) * Math.round(Math.abs(distance)))
 }
 
-const $add = of(0, many, (values, _, name) => {
+const $add = withOperands(0, MANY_OPERANDS, (values, _, name) => {
   if (values.some(isNullish)) return null
   const sum = new Sum(true)
   let date: Date | undefined
@@ -52,7 +52,7 @@ const $add = of(0, many, (values, _, name) => {
   return date ? moved(date, sum.value, 1) : sum.value
 })
 
-const $subtract = of(2, 2, ([a, b], _, name) => {
+const $subtract = withOperands(2, 2, ([a, b], _, name) => {
   if (isNullish(a) || isNullish(b)) return null
   if (isNumeric(a) && isNumeric(b)) return calculate('subtract', a, b, 'double')
   if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime())
@@ -60,7 +60,7 @@ const $subtract = of(2, 2, ([a, b], _, name) => {
   return fail(14, `can't ${name} ${typeName(b)} from ${typeName(a)}`)
 })
 
-const $multiply = of(0, many, (values, _, name) => {
+const $multiply = withOperands(0, MANY_OPERANDS, (values, _, name) => {
   if (values.some(isNullish)) return null
   for (const value of values) if (!isNumeric(value)) mismatch(name, value)
   return values.reduce(
@@ -69,7 +69,7 @@ const $multiply = of(0, many, (values, _, name) => {
   )
 })
 
-const $divide = of(2, 2, ([a, b], _, name) => {
+const $divide = withOperands(2, 2, ([a, b], _, name) => {
   if (isNullish(a) || isNullish(b)) return null
   if (!isNumeric(a) || !isNumeric(b))
     fail(14, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
@@ -78,7 +78,7 @@ const $divide = of(2, 2, ([a, b], _, name) => {
   return new Double(toNumber(a) / toNumber(b))
 })
 
-const $mod = of(2, 2, ([a, b], _, name) => {
+const $mod = withOperands(2, 2, ([a, b], _, name) => {
   if (isNullish(a) || isNullish(b)) return null
   if (!isNumeric(a) || !isNumeric(b))
     fail(16611, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
@@ -90,7 +90,7 @@ const $mod = of(2, 2, ([a, b], _, name) => {
 
 /** An operator on one number; null for null or a missing value. */
 const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): ExpressionOperator =>
-  one((value, name) =>
+  withOneOperand((value, name) =>
     isNullish(value) ? null : isNumeric(value) ? run(value, name) : mismatch(name, value, code),
   )
 
@@ -121,7 +121,7 @@ const exactText = (value: number): string =>
   Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
 
 const rounding = (how: 'even' | 'zero'): ExpressionOperator =>
-  of(1, 2, (values, _, name) => {
+  withOperands(1, 2, (values, _, name) => {
     const [value, place] = values
     if (isNullish(value) || (values.length > 1 && isNullish(place))) return null
     if (!isNumeric(value)) mismatch(name, value, 51081)
@@ -182,7 +182,7 @@ const $sqrt = numeric((value) => {
   return isDecimal(value) ? rootOfDecimal(value) : new Double(Math.sqrt(toNumber(value)))
 })
 
-const $log = of(2, 2, ([value, base], _, name) => {
+const $log = withOperands(2, 2, ([value, base], _, name) => {
   if (isNullish(value) || isNullish(base)) return null
   if (!isNumeric(value)) fail(28756, `${name}'s argument must be numeric, not ${typeName(value)}`)
   if (!isNumeric(base)) fail(28757, `${name}'s base must be numeric, not ${typeName(base)}`)
@@ -194,7 +194,7 @@ const $log = of(2, 2, ([value, base], _, name) => {
   return inDoubles(name, deciding, Math.log(x) / Math.log(b))
 })
 
-const $pow = of(2, 2, ([base, exponent], _, name) => {
+const $pow = withOperands(2, 2, ([base, exponent], _, name) => {
   if (isNullish(base) || isNullish(exponent)) return null
   if (!isNumeric(base)) fail(28762, `${name}'s base must be numeric, not ${typeName(base)}`)
   if (!isNumeric(exponent)) fail(28763, `${name}'s exponent must be numeric, not ${typeName(exponent)}`)
@@ -229,7 +229,7 @@ const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unkno
 }
 
 const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): ExpressionOperator =>
-  of(0, many, (values, _, name) => {
+  withOperands(0, MANY_OPERANDS, (values, _, name) => {
     if (values.some(isNullish)) return null
     for (const value of values)
       if (!isNumeric(value) || isDouble(value) || isDecimal(value))
@@ -237,7 +237,7 @@ const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): ExpressionO
     return fitting(values.map(toWhole).reduce(run, start), values.some(isLong))
   })
 
-const $bitNot = one((value, name) => {
+const $bitNot = withOneOperand((value, name) => {
   if (isNullish(value)) return null
   if (!isNumeric(value) || isDouble(value) || isDecimal(value))
     fail(14, `${name} only supports int and long, not: ${typeName(value)}`)
@@ -248,7 +248,7 @@ const radians = Math.PI / 180
 const inUnit = (value: number): boolean => Math.abs(value) <= 1
 const finite = (value: number): boolean => Number.isFinite(value)
 
-const $atan2 = of(2, 2, ([y, x], _, name) => {
+const $atan2 = withOperands(2, 2, ([y, x], _, name) => {
   if (isNullish(y) || isNullish(x)) return null
   for (const [value, code] of [
     [y, 51044],

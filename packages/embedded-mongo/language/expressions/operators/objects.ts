@@ -1,11 +1,11 @@
 /** Operators on objects. */
 import type { Document } from 'bson'
+import { fields, isNullish, isObject, put } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
-import { fields, isNullish, isObject, put } from '../../../values/values.ts'
 import type { ExpressionOperator } from '../expression.ts'
-import { many, named, of, one, typeName } from './operands.ts'
+import { MANY_OPERANDS, typeName, withNamedOperands, withOneOperand, withOperands } from './operands.ts'
 
-const $arrayToObject = one((array, name) => {
+const $arrayToObject = withOneOperand((array, name) => {
   if (isNullish(array)) return null
   if (!Array.isArray(array)) return fail(40386, `${name} requires an array input, found: ${typeName(array)}`)
   const result: Document = {}
@@ -40,13 +40,13 @@ const asKeyValue = (item: unknown): [string, unknown] => {
   return [item.k, item.v]
 }
 
-const $objectToArray = one((value, name) => {
+const $objectToArray = withOneOperand((value, name) => {
   if (isNullish(value)) return null
   if (!isObject(value)) return fail(40390, `${name} requires a document input, found: ${typeName(value)}`)
   return Object.entries(fields(value)).map(([k, v]) => ({ k, v }))
 })
 
-const $mergeObjects = of(0, many, (values, _, name) => {
+const $mergeObjects = withOperands(0, MANY_OPERANDS, (values, _, name) => {
   const result: Document = {}
   for (const value of values) {
     if (isNullish(value)) continue
@@ -67,7 +67,7 @@ const getCodes = { object: 3041701, unknown: 3041701, missing: { field: 3041702,
 const $getField: ExpressionOperator = (operand, compiler, name) => {
   const long = isObject(operand) && !Object.keys(operand)[0]?.startsWith('$')
   const given = long
-    ? named(operand, name, ['field', 'input'], [], getCodes)
+    ? withNamedOperands(operand, name, ['field', 'input'], [], getCodes)
     : { field: operand, input: '$$CURRENT' }
   const [field, input] = [compiler.compile(given.field), compiler.compile(given.input)]
   return (scope) => {
@@ -86,7 +86,7 @@ const setCodes = {
 
 const $setField: ExpressionOperator = (operand, compiler, name) => {
   const required = name === '$setField' ? ['field', 'input', 'value'] : ['field', 'input']
-  const given = named(operand, name, required, [], setCodes)
+  const given = withNamedOperands(operand, name, required, [], setCodes)
   const literal = isObject(given.field) && '$literal' in given.field ? given.field.$literal : given.field
   if (typeof literal !== 'string' && isObject(given.field))
     fail(4161106, `${name} requires 'field' to be a constant, but got a non-constant argument`)

@@ -1,6 +1,5 @@
 /** Reads and checks the operands of operators. */
 import type { Document } from 'bson'
-import { fail } from '../../../values/errors.ts'
 import {
   bsonType,
   fields,
@@ -9,21 +8,22 @@ import {
   isObject,
   MAX_DOCUMENT_BYTES,
   toNumber,
-} from '../../../values/values.ts'
+} from '../../../values/bson-values.ts'
+import { fail } from '../../../values/errors.ts'
 import type { Compiler, Expression, ExpressionOperator } from '../expression.ts'
 
 /** Operands as a list: `x` is `[x]`. */
 const listOf = (operand: unknown): unknown[] => (Array.isArray(operand) ? operand : [operand])
 
 /** An operator with a fixed number of operands, or a minimum and a maximum. */
-export const of =
+export const withOperands =
   (
     least: number,
     most: number,
     run: (values: unknown[], compiler: Compiler, name: string) => unknown,
   ): ExpressionOperator =>
   (operand, compiler, name) => {
-    const expressions = compileList(operand, compiler, name, least, most)
+    const expressions = compileOperandList(operand, compiler, name, least, most)
     return (scope) =>
       run(
         expressions.map((expression) => expression(scope)),
@@ -32,7 +32,7 @@ export const of =
       )
   }
 
-export const compileList = (
+export const compileOperandList = (
   operand: unknown,
   compiler: Compiler,
   name: string,
@@ -51,10 +51,11 @@ export const compileList = (
 }
 
 /** An operator with one operand. */
-export const one = (run: (value: unknown, name: string, compiler: Compiler) => unknown): ExpressionOperator =>
-  of(1, 1, ([value], compiler, name) => run(value, name, compiler))
+export const withOneOperand = (
+  run: (value: unknown, name: string, compiler: Compiler) => unknown,
+): ExpressionOperator => withOperands(1, 1, ([value], compiler, name) => run(value, name, compiler))
 
-export const many = Number.POSITIVE_INFINITY
+export const MANY_OPERANDS = Number.POSITIVE_INFINITY
 
 export interface NamedCodes {
   /** The error code if the operand is not an object. */
@@ -71,7 +72,7 @@ export const checkText = (text: string): string =>
     : fail(16493, 'the string exceeds the maximum document size')
 
 /** An operator with named operands. Checks for unknown and missing names. */
-export const named = (
+export const withNamedOperands = (
   operand: unknown,
   name: string,
   required: string[],
@@ -93,7 +94,7 @@ export const named = (
 }
 
 /** Compiles the given operands. */
-export const compileNamed = (given: Document, compiler: Compiler): Record<string, Expression> =>
+export const compileNamedOperands = (given: Document, compiler: Compiler): Record<string, Expression> =>
   Object.fromEntries(Object.entries(given).map(([key, value]) => [key, compiler.compile(value)]))
 
 const names: Record<string, string> = {

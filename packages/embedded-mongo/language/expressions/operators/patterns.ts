@@ -1,11 +1,11 @@
 /** $regexMatch, $regexFind and $regexFindAll. */
 import type { Document } from 'bson'
 import { Int32 } from 'bson'
+import { isNullish } from '../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../values/errors.ts'
-import { isNullish } from '../../../values/values.ts'
 import type { Expression as Compute, ExpressionOperator } from '../expression.ts'
 import { compileRegex, type Found, isRegex, type RegularExpression } from '../regex.ts'
-import { compileNamed, named, tick, typeName } from './operands.ts'
+import { compileNamedOperands, tick, typeName, withNamedOperands } from './operands.ts'
 
 const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 31023 } }
 
@@ -15,8 +15,11 @@ const renamed: Record<number, number> = { 51091: 51111, 2: 51109 }
 const searching =
   <T>(nothing: T, search: (text: string, expression: RegularExpression) => T): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = named(operand, name, ['input', 'regex'], ['options'], codes)
-    const { input, regex, options } = compileNamed(given, compiler) as Record<'input' | 'regex', Compute> & {
+    const given = withNamedOperands(operand, name, ['input', 'regex'], ['options'], codes)
+    const { input, regex, options } = compileNamedOperands(given, compiler) as Record<
+      'input' | 'regex',
+      Compute
+    > & {
       options?: Compute
     }
     let last: { pattern: string; flags: string; expression: RegularExpression } | undefined

@@ -1,16 +1,17 @@
 /** Operators that treat arrays as sets. */
+
+import { isNullish } from '../../../values/bson-values.ts'
 import { compare, ValueSet } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
-import { isNullish } from '../../../values/values.ts'
 import type { ExpressionOperator } from '../expression.ts'
-import { many, of, typeName } from './operands.ts'
+import { MANY_OPERANDS, typeName, withOperands } from './operands.ts'
 
 const array = (value: unknown, code: number, name: string): unknown[] =>
   Array.isArray(value)
     ? value
     : fail(code, `All operands of ${name} must be arrays. One argument is of type: ${typeName(value)}`)
 
-const $setUnion = of(0, many, (values, { collation }, name) => {
+const $setUnion = withOperands(0, MANY_OPERANDS, (values, { collation }, name) => {
   const end = values.findIndex(isNullish)
   // Operands before the first null or missing one must still be arrays.
   const all = (end < 0 ? values : values.slice(0, end)).flatMap((value) => array(value, 17043, name))
@@ -18,7 +19,7 @@ const $setUnion = of(0, many, (values, { collation }, name) => {
   return new ValueSet(all, collation).values.sort((a, b) => compare(a, b, collation))
 })
 
-const $setIntersection = of(0, many, (values, { collation }, name) => {
+const $setIntersection = withOperands(0, MANY_OPERANDS, (values, { collation }, name) => {
   if (values.some(isNullish)) return null
   const [first = [], ...rest] = values.map((value) => array(value, 17047, name))
   const others = rest.map((other) => new ValueSet(other, collation))
@@ -27,7 +28,7 @@ const $setIntersection = of(0, many, (values, { collation }, name) => {
     .sort((a, b) => compare(a, b, collation))
 })
 
-const $setDifference = of(2, 2, ([a, b], { collation }, name) => {
+const $setDifference = withOperands(2, 2, ([a, b], { collation }, name) => {
   if (isNullish(a) || isNullish(b)) return null
   const without = new ValueSet(array(b, 17049, name), collation)
   return new ValueSet(array(a, 17048, name), collation).values.filter((value) => !without.has(value))
@@ -38,12 +39,12 @@ const $setEquals: ExpressionOperator = (operand, compiler, name) =>
     ? equalSets(operand, compiler, name)
     : fail(17045, `${name} needs at least two arguments`)
 
-const equalSets = of(2, many, (values, { collation }, name) => {
+const equalSets = withOperands(2, MANY_OPERANDS, (values, { collation }, name) => {
   const [first, ...rest] = values.map((value) => new ValueSet(array(value, 5887502, name), collation))
   return rest.every((other) => other.size === first?.size && other.values.every((value) => first.has(value)))
 })
 
-const $setIsSubset = of(2, 2, ([a, b], { collation }, name) => {
+const $setIsSubset = withOperands(2, 2, ([a, b], { collation }, name) => {
   const part = array(a, 17046, name)
   const superset = new ValueSet(array(b, 17042, name), collation)
   return part.every((value) => superset.has(value))

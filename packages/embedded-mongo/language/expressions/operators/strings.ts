@@ -1,11 +1,20 @@
 /** Operators on strings. */
 import { Int32 } from 'bson'
+import { isNullish, isNumeric, toNumber } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
 import { rounded } from '../../../values/numbers.ts'
-import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import { isDouble } from '../arithmetic.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
-import { checkText, compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
+import {
+  checkText,
+  compileNamedOperands,
+  int32,
+  MANY_OPERANDS,
+  typeName,
+  withNamedOperands,
+  withOneOperand,
+  withOperands,
+} from './operands.ts'
 import { asText, streamed } from './text.ts'
 
 /** Converts numbers, dates and text-like values to a string; null and missing values to ''. */
@@ -20,14 +29,14 @@ const lenient = (value: unknown): string => {
 }
 
 const asciiCase = (how: 'upper' | 'lower'): ExpressionOperator =>
-  one((value) => {
+  withOneOperand((value) => {
     const text = lenient(value)
     return how === 'upper'
       ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
       : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
   })
 
-const $concat = of(0, many, (values) => {
+const $concat = withOperands(0, MANY_OPERANDS, (values) => {
   const wrong = values.find((value) => !isNullish(value) && typeof value !== 'string')
   if (values.some(isNullish) && wrong === undefined) return null
   for (const value of values) {
@@ -38,7 +47,7 @@ const $concat = of(0, many, (values) => {
 })
 
 /** Neither end may split a character. */
-const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
+const $substrBytes = withOperands(3, 3, ([value, start, length], _, name) => {
   const bytes = Buffer.from(lenient(value))
   if (!isNumeric(start))
     fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
@@ -59,7 +68,7 @@ const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
-const $substrCP = of(3, 3, ([value, start, length], _, name) => {
+const $substrCP = withOperands(3, 3, ([value, start, length], _, name) => {
   const text = lenient(value)
   const index = (given: unknown, type: number, integral: number, what: string): number => {
     if (!isNumeric(given))
@@ -74,7 +83,7 @@ const $substrCP = of(3, 3, ([value, start, length], _, name) => {
 })
 
 const lengthOf = (code: number, measure: (text: string) => number): ExpressionOperator =>
-  one((value, name) =>
+  withOneOperand((value, name) =>
     typeof value === 'string'
       ? new Int32(measure(value))
       : fail(code, `${name} requires a string argument, found: ${typeName(value)}`),
@@ -82,7 +91,7 @@ const lengthOf = (code: number, measure: (text: string) => number): ExpressionOp
 
 /** Positions count bytes or characters. */
 const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): ExpressionOperator =>
-  of(2, 4, (values, _, name) => {
+  withOperands(2, 4, (values, _, name) => {
     const [value, wanted, start, end] = values
     if (isNullish(value)) return null
     if (typeof value !== 'string')
@@ -111,7 +120,7 @@ const position = (value: unknown, name: string): number => {
   return number >= 0 ? number : fail(40097, `${name} requires a nonnegative index, found: ${number}`)
 }
 
-const $split = of(2, 2, ([value, separator]) => {
+const $split = withOperands(2, 2, ([value, separator]) => {
   if (isNullish(value) || isNullish(separator)) return null
   if (typeof value !== 'string')
     return fail(
@@ -129,12 +138,15 @@ const blank = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u20
 const trim =
   (left: boolean, right: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = named(operand, name, ['input'], ['chars'], {
+    const given = withNamedOperands(operand, name, ['input'], ['chars'], {
       object: 50696,
       unknown: 50694,
       missing: 50695,
     })
-    const { input, chars } = compileNamed(given, compiler) as { input: Expression; chars?: Expression }
+    const { input, chars } = compileNamedOperands(given, compiler) as {
+      input: Expression
+      chars?: Expression
+    }
     return (scope) => {
       const text = input(scope)
       const set = chars ? chars(scope) : blank
@@ -165,8 +177,8 @@ const replace =
   (all: boolean): ExpressionOperator =>
   (operand, compiler, name) => {
     const parts = ['input', 'find', 'replacement']
-    const { input, find, replacement } = compileNamed(
-      named(operand, name, parts, [], replaceCodes),
+    const { input, find, replacement } = compileNamedOperands(
+      withNamedOperands(operand, name, parts, [], replaceCodes),
       compiler,
     ) as Record<string, Expression> as { input: Expression; find: Expression; replacement: Expression }
     return (scope) => {
@@ -190,7 +202,7 @@ const replace =
 const replaceEach = (text: string, from: string, to: string): string =>
   from === '' ? `${to}${[...text].map((letter) => `${letter}${to}`).join('')}` : text.split(from).join(to)
 
-const $strcasecmp = of(2, 2, ([a, b]) => {
+const $strcasecmp = withOperands(2, 2, ([a, b]) => {
   const [x, y] = [a, b].map((value) =>
     Buffer.from(lenient(value).replace(/[a-z]+/g, (letters) => letters.toUpperCase())),
   )

@@ -1,5 +1,5 @@
 import { Decimal128, Double } from 'bson'
-import { bsonType, toNumber } from '../../../values/values.ts'
+import { bsonType, toNumber } from '../../../values/bson-values.ts'
 import {
   calculate,
   exactDecimal,

@@ -1,6 +1,6 @@
 /** Values as strings, formatted like MongoDB. */
 import type { Double, Long, Timestamp } from 'bson'
-import { bsonType } from '../../../values/values.ts'
+import { bsonType } from '../../../values/bson-values.ts'
 
 /** A double with as many digits as it needs. */
 const doubleText = (value: number): string => {

@@ -1,9 +1,9 @@
 /** Builds dates from their parts, and splits them into parts. */
 import { type Document, Int32 } from 'bson'
+import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/bson-values.ts'
 import { fail } from '../../../../values/errors.ts'
-import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
 import type { Expression, ExpressionOperator, Scope } from '../../expression.ts'
-import { compileNamed, isTrue, named, typeName } from '../operands.ts'
+import { compileNamedOperands, isTrue, typeName, withNamedOperands } from '../operands.ts'
 import { fromLocal, isoDay, isoWeek, isoWeekStart, toLocal, utcMilliseconds } from './calendar.ts'
 import { moment, zone } from './moments.ts'
 
@@ -13,14 +13,14 @@ const calendarParts = ['month', 'day', 'hour', 'minute', 'second', 'millisecond'
 export const $dateFromParts: ExpressionOperator = (operand, compiler, name) => {
   const isoForm = isObject(operand) && 'isoWeekYear' in operand
   const optional = [...calendarParts, 'year', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', 'timezone']
-  const given = named(operand, name, [], optional, partsCodes)
+  const given = withNamedOperands(operand, name, [], optional, partsCodes)
   if (!isoForm && !('year' in given))
     fail(40516, `${name} requires either 'year' or 'isoWeekYear' to be present`)
   if (isoForm && ('year' in given || 'month' in given || 'day' in given))
     fail(40489, `${name} does not allow mixing natural dates with ISO dates`)
   if (!isoForm && ('isoWeek' in given || 'isoDayOfWeek' in given))
     fail(40525, `${name} does not allow mixing ISO dates with natural dates`)
-  const parts = compileNamed(given, compiler)
+  const parts = compileNamedOperands(given, compiler)
   return (scope) => {
     const where = zone(parts.timezone?.(scope), parts.timezone !== undefined)
     const values = partValues(parts, scope, name)
@@ -71,8 +71,8 @@ const partValues = (
 const toPartsCodes = { object: 40524, unknown: 40520, missing: 40522 }
 
 export const $dateToParts: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
-  const { date, timezone, iso8601 } = compileNamed(given, compiler) as Record<string, Expression>
+  const given = withNamedOperands(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
+  const { date, timezone, iso8601 } = compileNamedOperands(given, compiler) as Record<string, Expression>
   return (scope) => {
     const [value, iso] = [date?.(scope), iso8601?.(scope)]
     const where = zone(timezone?.(scope), timezone !== undefined)

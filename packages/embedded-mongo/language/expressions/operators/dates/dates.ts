@@ -1,9 +1,9 @@
 import { Int32, Long } from 'bson'
+import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../../values/errors.ts'
 import { wholeNumber } from '../../../../values/numbers.ts'
-import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
 import type { Compiler, Expression, ExpressionOperator } from '../../expression.ts'
-import { compileNamed, named, typeName } from '../operands.ts'
+import { compileNamedOperands, typeName, withNamedOperands } from '../operands.ts'
 import {
   addUnits,
   dayOfYear,
@@ -44,8 +44,11 @@ const part =
     const long =
       isObject(inner) &&
       ('date' in inner || (Object.keys(inner).length > 0 && !Object.keys(inner)[0]?.startsWith('$')))
-    const given = long ? named(inner, name, ['date'], ['timezone'], partCodes) : { date: inner }
-    const { date, timezone } = compileNamed(given, compiler) as { date: Expression; timezone?: Expression }
+    const given = long ? withNamedOperands(inner, name, ['date'], ['timezone'], partCodes) : { date: inner }
+    const { date, timezone } = compileNamedOperands(given, compiler) as {
+      date: Expression
+      timezone?: Expression
+    }
     return (scope) => {
       const value = date(scope)
       const where = zone(timezone?.(scope), timezone !== undefined)
@@ -66,8 +69,11 @@ const addCodes = { object: 5166400, unknown: 5166401, missing: 5166402 }
 const add =
   (sign: 1 | -1): ExpressionOperator =>
   (operand, compiler, name) => {
-    const given = named(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
-    const { startDate, unit, amount, timezone } = compileNamed(given, compiler) as Record<string, Expression>
+    const given = withNamedOperands(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
+    const { startDate, unit, amount, timezone } = compileNamedOperands(given, compiler) as Record<
+      string,
+      Expression
+    >
     return (scope) => {
       const [start, by, count] = [startDate?.(scope), unit?.(scope), amount?.(scope)]
       const where = zone(timezone?.(scope), timezone !== undefined)
@@ -89,8 +95,14 @@ const diffCodes = {
 }
 
 const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['startDate', 'endDate', 'unit'], ['timezone', 'startOfWeek'], diffCodes)
-  const { startDate, endDate, unit, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
+  const given = withNamedOperands(
+    operand,
+    name,
+    ['startDate', 'endDate', 'unit'],
+    ['timezone', 'startOfWeek'],
+    diffCodes,
+  )
+  const { startDate, endDate, unit, timezone, startOfWeek } = compileNamedOperands(given, compiler) as Record<
     string,
     Expression
   >
@@ -132,8 +144,14 @@ const truncCodes = { object: 5439007, unknown: 5439008, missing: { date: 5439009
 const MAX_MONTHS_OR_YEARS = 1e11
 
 const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['date', 'unit'], ['binSize', 'timezone', 'startOfWeek'], truncCodes)
-  const { date, unit, binSize, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
+  const given = withNamedOperands(
+    operand,
+    name,
+    ['date', 'unit'],
+    ['binSize', 'timezone', 'startOfWeek'],
+    truncCodes,
+  )
+  const { date, unit, binSize, timezone, startOfWeek } = compileNamedOperands(given, compiler) as Record<
     string,
     Expression
   >
@@ -181,8 +199,11 @@ const firstWeekDay = (first: number): number => {
 const toStringCodes = { object: 18629, unknown: 18534, missing: 18628 }
 
 const $dateToString: ExpressionOperator = (operand, compiler, name) => {
-  const given = named(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
-  const { date, format, timezone, onNull } = compileNamed(given, compiler) as Record<string, Expression>
+  const given = withNamedOperands(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
+  const { date, format, timezone, onNull } = compileNamedOperands(given, compiler) as Record<
+    string,
+    Expression
+  >
   if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
   return (scope) => {
     const [value, how] = [date?.(scope), format?.(scope)]
@@ -200,8 +221,8 @@ const fromStringCodes = { object: 40540, unknown: 40541, missing: 40542 }
 
 const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) => {
   const optional = ['format', 'timezone', 'onNull', 'onError']
-  const given = named(operand, name, ['dateString'], optional, fromStringCodes)
-  const { dateString, format, timezone, onNull, onError } = compileNamed(given, compiler) as Record<
+  const given = withNamedOperands(operand, name, ['dateString'], optional, fromStringCodes)
+  const { dateString, format, timezone, onNull, onError } = compileNamedOperands(given, compiler) as Record<
     string,
     Expression
   >

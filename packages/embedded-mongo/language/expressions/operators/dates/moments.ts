@@ -1,7 +1,7 @@
 /** Reads the date and zone operands of operators. */
 import type { ObjectId, Timestamp } from 'bson'
+import { bsonType, isNullish } from '../../../../values/bson-values.ts'
 import { fail } from '../../../../values/errors.ts'
-import { bsonType, isNullish } from '../../../../values/values.ts'
 import { typeName } from '../operands.ts'
 import { utc, type Zone, zoneOf } from './calendar.ts'
 

@@ -12,10 +12,6 @@ import {
 } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
-import type { Collation } from '../../values/compare.ts'
-import { fail } from '../../values/errors.ts'
-import { collationOf } from '../../values/options/collation.ts'
-import { checkFields } from '../../values/raw.ts'
 import {
   bsonType,
   checkSize,
@@ -25,7 +21,11 @@ import {
   isObject,
   isTooDeep,
   MAX_STORED_DEPTH,
-} from '../../values/values.ts'
+} from '../../values/bson-values.ts'
+import type { Collation } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { collationOf } from '../../values/options/collation.ts'
+import { checkFields } from '../../values/raw-documents.ts'
 import type { CommandContext } from '../context.ts'
 import type { Statement } from './statement.ts'
 

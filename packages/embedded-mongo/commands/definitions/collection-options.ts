@@ -1,10 +1,10 @@
 /** Checks the options of create and collMod. */
 import type { Document } from 'bson'
 import { checkIdIndex as checkIdSpec, checkName, checkVersion } from '../../storage/collections/indexes.ts'
+import { isNullish, truthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { checkEach, object, oneOf } from '../../values/options/option-types.ts'
-import { isNullish, truthy } from '../../values/values.ts'
 
 /** Accepted and ignored, because there are no validators. */
 const validation = {

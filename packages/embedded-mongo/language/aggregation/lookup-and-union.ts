@@ -1,10 +1,10 @@
 /** $lookup and $unionWith: join documents of other collections. */
 import type { Document } from 'bson'
+import { isNullish, isObject, lookup as valuesAt } from '../../values/bson-values.ts'
 import { identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { checkKnown } from '../../values/options/option-types.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { isNullish, isObject, lookup as valuesAt } from '../../values/values.ts'
 import { compilerFor } from '../expressions/compile.ts'
 import { checkPath, checkVariable } from '../expressions/expression.ts'
 import { isRegex } from '../expressions/regex.ts'
@@ -155,7 +155,7 @@ const byField = (local: string[], foreign: string[], others: Foreign, { collatio
   }
 }
 
-export const unionWith = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+export const unionWithStage = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
   const given: Document =
     typeof body === 'string'
       ? { coll: body }

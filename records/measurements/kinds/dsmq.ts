@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { derivedField } from '../../../schemas/forms/fields.ts'
 import { nullable } from '../../../schemas/forms/nullable.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
-import { DSMQ_SCALES, scoreDsmq } from '../calculations/scores/dsmq.ts'
+import { DSMQ_SCALES, scoreDsmq } from '../calculations/scores/dsmq-score.ts'
 import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 

@@ -1,5 +1,6 @@
 /** The types of options that several commands have, and the read and write concerns of all commands. */
 import type { Document, Timestamp } from 'bson'
+import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/bson-values.ts'
 import { codeName, fail } from '../values/errors.ts'
 import { rounded } from '../values/numbers.ts'
 import {
@@ -12,7 +13,6 @@ import {
   text,
   wrongType,
 } from '../values/options/option-types.ts'
-import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
 const MAX_INT32 = 2 ** 31 - 1
 

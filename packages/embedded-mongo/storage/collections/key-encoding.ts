@@ -1,9 +1,9 @@
 /** Index keys: bytes that sort like BSON values. Besides this file, only key-reader.ts knows their format. */
 import { createHash } from 'node:crypto'
 import type { Binary, Document, ObjectId, Timestamp } from 'bson'
+import { fields } from '../../values/bson-values.ts'
 import { type Collation, lengthOf, typeOrder } from '../../values/compare.ts'
 import { numberParts } from '../../values/numbers.ts'
-import { fields } from '../../values/values.ts'
 
 /** lmdb allows 1978 bytes for a key. The space, a record id and the hash of a long key need the rest. */
 const MAX_KEY_BYTES = 1900

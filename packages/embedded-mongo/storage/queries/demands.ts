@@ -2,8 +2,8 @@
 import type { Document } from 'bson'
 import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
+import { isNullish, isObject, truthy } from '../../values/bson-values.ts'
 import { type Collation, compare, typeOrder } from '../../values/compare.ts'
-import { isNullish, isObject, truthy } from '../../values/values.ts'
 
 /** A condition: an operator and its operand. A document must meet all conditions of a filter. */
 export interface Demand {
