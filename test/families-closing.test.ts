@@ -17,7 +17,7 @@ import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
 
 type Status = 'COMPLETED' | 'CANCELLED'
 
-describe('both families close', () => {
+describe('a closing', () => {
   let patient: Patient
   let place: Place
   before(async () => {
@@ -33,8 +33,8 @@ describe('both families close', () => {
         ({ version, action, changed, before }: Json) => [version, action, changed, (before as Json)?.status],
       )
 
-    describe(`a ${name}`, () => {
-      it('by the path family, once', async () => {
+    describe(`of a ${name}`, () => {
+      it('is done by the path family, once', async () => {
         const { id } = await createByPath(patient, name, place)
         assertStatus(await close(id, { outcome: 'Done', achievementDate: '2026-05-01' }))
         const { body } = await byClass(patient).get(name, String(id)).expect(200)
@@ -46,7 +46,7 @@ describe('both families close', () => {
         assert.equal((await changesOf(id)).length, 2)
       })
 
-      it('by the class family, once, together with its other fields, in one version', async () => {
+      it('is done by the class family, once, together with other fields, in one version', async () => {
         const { objectId: id } = await createByClass(patient, name, place)
         const fields = {
           ...{ status: 'CANCELLED', outcome: 'Moved', achievementDate: day('2026-05-01') },
@@ -90,7 +90,7 @@ describe('both families close', () => {
         ['the class family', 'the class family'],
         ['the path family', 'the path family'],
       ])
-        it(`by ${first} and ${second} concurrently: only one succeeds`, async () => {
+        it(`succeeds for only one of ${first} and ${second} concurrently`, async () => {
           const { id } = await createByPath(patient, name, place)
           const answers = await Promise.all([
             one[first ?? '']?.(id, 'COMPLETED'),
@@ -107,7 +107,7 @@ describe('both families close', () => {
           ])
         })
 
-      it('in a batch, beside other updates', async () => {
+      it('is done in a batch, beside other updates', async () => {
         const ids = [await createByPath(patient, name, place), await createByPath(patient, name, place)].map(
           ({ id }) => id,
         )

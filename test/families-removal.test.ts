@@ -23,7 +23,7 @@ import { assertError } from './harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
 import { createAdmin, createPerson, type Person } from './harness/people/people.ts'
 
-describe('to both families', () => {
+describe('for both families', () => {
   let patient: Patient
   let place: Place
   let nurse: Person
@@ -35,8 +35,8 @@ describe('to both families', () => {
   for (const name of KIND_NAMES) {
     const { change, deletes } = kinds[name]
 
-    describe(`the ${name} is`, () => {
-      it('gone after its deletion by the class family', async () => {
+    describe(`the ${name}`, () => {
+      it('is gone after its deletion by the class family', async () => {
         const owner = name === 'Ehr' ? await createPatient() : patient
         const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
         await byClass(owner).delete(name, id).expect(200)
@@ -50,7 +50,7 @@ describe('to both families', () => {
       })
 
       if (deletes)
-        it('gone after its deletion by the path family, at the version that was seen', async () => {
+        it('is gone after its deletion by the path family, at the version that was seen', async () => {
           const owner = name === 'Ehr' ? await createPatient() : patient
           const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
           await byClass(owner)
@@ -65,7 +65,7 @@ describe('to both families', () => {
           assertError(await byClass(owner).delete(name, id), 101)
         })
 
-      it('readable for a participant, and not changeable', async () => {
+      it('is readable for a participant, and not changeable', async () => {
         const own: Partial<Record<string, string>> = { Ehr: place.ehrId, CarePlan: place.carePlanId }
         const id = own[name] ?? String((await createByPath(patient, name, place)).id)
         const { resource } = await readByPath(nurse, name, place, id)

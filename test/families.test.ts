@@ -45,8 +45,8 @@ describe('both families', () => {
     const counted = (version: number) => (tellsVersion(name) ? version : kinds[name].body.version)
     const ehrOf = (id: string) => (name === 'Ehr' ? id : place.ehrId)
 
-    describe(`share the ${name}`, () => {
-      it('created by the path family', async () => {
+    describe(`share the ${name}, which`, () => {
+      it('is read as the path family created it', async () => {
         const created = await createByPath(patient, name, place)
         const id = String(created.id)
         const { body } = await byClass(patient).get(name, id).expect(200)
@@ -57,7 +57,7 @@ describe('both families', () => {
         assertError(await byClass(stranger).get(name, id), 101)
       })
 
-      it('created by the class family', async () => {
+      it('is read as the class family created it', async () => {
         const object = await createByClass(patient, name, place)
         const id = String(object.objectId)
         const { resource } = await readByPath(patient, name, place, id)
@@ -68,7 +68,7 @@ describe('both families', () => {
       })
 
       if (change)
-        it('updated in turn: neither overwrites versions that it has not seen', async () => {
+        it('is updated in turn: neither overwrites versions that it has not seen', async () => {
           const id = String((await createByPath(patient, name, place)).id)
           const { put, get } = byClass(patient)
           const stale = (await get(name, id).expect(200)).body
@@ -97,7 +97,7 @@ describe('both families', () => {
         })
 
       if (change)
-        it('changed concurrently, with each change in its history', async () => {
+        it('is changed concurrently, with each change in its history', async () => {
           const id = String((await createByPath(patient, name, place)).id)
           const writers = Array.from({ length: 4 }, () => [
             byClass(patient).put(name, id, change).expect(200),
@@ -113,7 +113,7 @@ describe('both families', () => {
           )
         })
 
-      it('with one history', async () => {
+      it('has one history', async () => {
         const byPath = String((await createByPath(patient, name, place)).id)
         const object = String((await createByClass(patient, name, place)).objectId)
         for (const id of [byPath, object])

@@ -17,7 +17,7 @@ import { startTtlMonitor } from './storage/ttl.ts'
 import { MongoServer } from './wire/server.ts'
 
 /** The time limit for running commands after the parent has gone. */
-const DRAIN_TIMEOUT_MS = 5_000
+const ORPHAN_TIMEOUT_MS = 5_000
 
 const usage = `Usage: embedded-mongo --data DIR [--port N]
 
@@ -109,7 +109,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, process.send ? () => {} : stop)
   // The parent has drained, or died, even by kill -9. The engine must not outlive it.
   process.on('disconnect', () => {
-    setTimeout(() => process.exit(1), DRAIN_TIMEOUT_MS).unref()
+    setTimeout(() => process.exit(1), ORPHAN_TIMEOUT_MS).unref()
     stop()
   })
   if (process.send) watchParent()

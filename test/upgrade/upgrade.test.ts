@@ -48,7 +48,7 @@ async function upToDate({ url }: ServiceProcess): Promise<void> {
   })
 }
 
-describe('data of a released version', function suite() {
+describe('a released version', function suite() {
   this.timeout(60_000)
   let service: ServiceProcess | undefined
 
@@ -58,7 +58,7 @@ describe('data of a released version', function suite() {
   })
 
   for (const version of readdirSync(RELEASES))
-    it(`of ${version} gives every answer that the same data gives when stored today, after a kill -9 at the start`, async () => {
+    it(`${version}: its data gives every answer that the same data gives when stored today, after a kill -9 at the start`, async () => {
       const stored = storedBy(version)
       const killed = await startServiceProcess({ DATA_DIR: dataDirOf(version) })
       killed.child.kill('SIGKILL')

@@ -13,14 +13,14 @@ import type { LastWrites, WriteId } from './last-writes.ts'
 
 /** Thrown by a write outside transactions that meets a claim. It can retry when the transaction has ended. */
 export class Blocked extends Error {
-  readonly transaction: Transaction
-  constructor(transaction: Transaction) {
+  readonly transaction: EngineTransaction
+  constructor(transaction: EngineTransaction) {
     super('blocked by a transaction')
     this.transaction = transaction
   }
 }
 
-export class Transaction {
+export class EngineTransaction {
   readonly id: WriteId
   readonly snapshot: Snapshot
   readonly view: Overlay
@@ -59,7 +59,7 @@ export class Transaction {
 
 export interface LogicalSession {
   number: bigint
-  transaction: Transaction | undefined
+  transaction: EngineTransaction | undefined
 }
 
 const MAX_SESSIONS = 10_000
@@ -69,7 +69,7 @@ export class Transactions {
   readonly #lastWrites: LastWrites
   /** The maximum age of a transaction. */
   lifetimeMs = 60_000
-  readonly #claims = new Map<string, Transaction>()
+  readonly #claims = new Map<string, EngineTransaction>()
   readonly #sessions = new Map<string, LogicalSession>()
   readonly #unclaimed: (space: number) => boolean
 
@@ -81,14 +81,18 @@ export class Transactions {
   }
 
   /** @throws 225 for a number that is not newer than the session's last one */
-  start(id: string, number: bigint, catalogVersion: number): Transaction {
+  start(id: string, number: bigint, catalogVersion: number): EngineTransaction {
     const last = this.#sessions.get(id)
     if (last && number < last.number)
       throw transient(225, `Transaction ${number} is older than ${last.number}, which has started.`)
     if (last?.number === number)
       throw new CommandError(50911, `Transaction ${number} has already been started.`)
     if (last?.transaction?.state === 'active') this.abort(last.transaction)
-    const transaction = new Transaction({ session: id, number }, this.#storage.snapshot(), catalogVersion)
+    const transaction = new EngineTransaction(
+      { session: id, number },
+      this.#storage.snapshot(),
+      catalogVersion,
+    )
     transaction.timer = setTimeout(() => this.abort(transaction), this.lifetimeMs)
     this.#sessions.delete(id)
     this.#sessions.set(id, { number, transaction })
@@ -105,23 +109,23 @@ export class Transactions {
   }
 
   /** The session's transaction of that number, in any state. @throws 251 */
-  find(id: string, number: bigint): Transaction {
+  find(id: string, number: bigint): EngineTransaction {
     const session = this.#sessions.get(id)
     if (!session?.transaction || session.number !== number) throw noSuch(number)
     return session.transaction
   }
 
   /** @throws 251 if it has ended */
-  active(id: string, number: bigint): Transaction {
+  active(id: string, number: bigint): EngineTransaction {
     const transaction = this.find(id, number)
     if (transaction.state !== 'active') throw noSuch(number)
     return transaction
   }
 
   /** Transactions that wait for their clients. */
-  open(): Transaction[] {
+  open(): EngineTransaction[] {
     const all = [...this.#sessions.values()].map(({ transaction }) => transaction)
-    return all.filter((transaction): transaction is Transaction => transaction?.state === 'active')
+    return all.filter((transaction): transaction is EngineTransaction => transaction?.state === 'active')
   }
 
   endSession(id: string): void {
@@ -166,7 +170,7 @@ export class Transactions {
    * Runs a statement. Queued writers will meet its claims; the writers before them have finished deciding.
    * @throws 112 if it meets another transaction's claim or a later write
    */
-  write<T>(transaction: Transaction, run: (view: WritableView) => T): T {
+  write<T>(transaction: EngineTransaction, run: (view: WritableView) => T): T {
     const statement = new Overlay(transaction.view)
     const value = run(statement)
     const claimed = this.#claim(transaction, statement)
@@ -176,7 +180,7 @@ export class Transactions {
     return value
   }
 
-  #claim(transaction: Transaction, statement: Overlay): Buffer[] {
+  #claim(transaction: EngineTransaction, statement: Overlay): Buffer[] {
     const fresh: Buffer[] = []
     for (const [name, { key }] of statement.changes(this.#unclaimed)) {
       const owner = this.#claims.get(name)
@@ -190,12 +194,12 @@ export class Transactions {
     return fresh
   }
 
-  commit(transaction: Transaction): Promise<void> {
+  commit(transaction: EngineTransaction): Promise<void> {
     transaction.committed ??= this.#commit(transaction)
     return transaction.committed
   }
 
-  async #commit(transaction: Transaction): Promise<void> {
+  async #commit(transaction: EngineTransaction): Promise<void> {
     const { id, snapshot, view } = transaction
     // From here on neither its age nor a lost connection ends it.
     transaction.state = 'committing'
@@ -219,11 +223,11 @@ export class Transactions {
     }
   }
 
-  abort(transaction: Transaction): void {
+  abort(transaction: EngineTransaction): void {
     if (transaction.state === 'active') this.#release(transaction, 'aborted')
   }
 
-  #release(transaction: Transaction, state: 'committed' | 'aborted'): void {
+  #release(transaction: EngineTransaction, state: 'committed' | 'aborted'): void {
     for (const name of transaction.claimed) this.#claims.delete(name)
     transaction.close(state)
   }

@@ -12,7 +12,7 @@ import { writes } from '../commands/writes/writes.ts'
 import { constantOf } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
-import type { Transaction } from '../storage/transactions.ts'
+import type { EngineTransaction } from '../storage/transactions.ts'
 import { encode, isNullish, isObject, truthy } from '../values/bson-values.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { integer, toBigInt } from '../values/numbers.ts'
@@ -196,7 +196,7 @@ const constants = (variables: Document): Document => {
 const insideOf = (
   engine: Engine,
   { db, ensure, pace }: CommandContext,
-  transaction: Transaction,
+  transaction: EngineTransaction,
 ): Pick<CommandContext, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
   const find: CommandContext['find'] = (name) => {
     const collection = engine.catalog.find(`${db}.${name}`)

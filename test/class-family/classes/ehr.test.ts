@@ -65,7 +65,7 @@ describe('Ehr', () => {
   })
 
   describe('created', () => {
-    it('about an external person belongs to its creator at once', async () => {
+    it('belongs to its creator at once if it is about an external person', async () => {
       const { body } = await createClassClient(owner).post('Ehr', { subjectId: 'patient 12' }).expect(201)
       assert.equal(body.subjectId, 'patient 12')
       assert.equal(body.version, 1)
@@ -75,7 +75,7 @@ describe('Ehr', () => {
       assertError(await createClassClient(stranger).get('Ehr', body.objectId), 101)
     })
 
-    it('about a user is open to that user, too, once they agree', async () => {
+    it('is open to the user whom it is about, too, once they agree', async () => {
       const { body } = await createClassClient(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201)
       assertError(await createClassClient(stranger).get('Ehr', body.objectId), 101)
       assertError(

@@ -62,7 +62,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
     assert.ok(ofOperator.some(({ action, ids }) => action === 'query' && ids.includes(planId)))
   })
 
-  it('without a name is refused, and told how to send one', async () => {
+  it('is refused without a name, and told how to send one', async () => {
     for (const headers of [{}, { 'X-Operator': ' ' }, { 'X-Operator': '<b>' }]) {
       const { status, body } = await send('/classes/CarePlan', 'GET', {}, headers)
       assert.deepEqual([status, body.code], [403, 119])

@@ -84,7 +84,7 @@ describe('bad input', () => {
     ])
   })
 
-  it('in a create is answered with a code', async function () {
+  it('is answered with a code in a create', async function () {
     this.timeout(120_000)
     await fc.assert(
       fc.asyncProperty(
@@ -103,7 +103,7 @@ describe('bad input', () => {
     )
   })
 
-  it('in an update is answered with a code, and never damages the stored object', async function () {
+  it('is answered with a code in an update, and never damages the stored object', async function () {
     this.timeout(120_000)
     const { get, put } = createClassClient(user)
     await fc.assert(
@@ -118,7 +118,7 @@ describe('bad input', () => {
     )
   })
 
-  it('with thousands of wrong values is answered with the first hundred violations', async () => {
+  it('is answered with the first hundred of thousands of violations', async () => {
     const { carePlanId } = valid
     const acq = { carePlanId, timestamp: valid.timestamp, acqVersion: 5, answers: Array(5000).fill('x') }
     const { body } = await createClassClient(user).post('Acq', acq).expect(400)
@@ -126,7 +126,7 @@ describe('bad input', () => {
     assert.match(body.error, /^answers must.*; answers\.98 must [^;]*; and 4\d{3} more$/)
   })
 
-  it('in an address is answered with a code', async () => {
+  it('is answered with a code in an address', async () => {
     const names = [
       'a%2Fb',
       '%00',

@@ -124,7 +124,7 @@ describe('class family: known classes of defects', () => {
     assert.ok(ms < 1_000, String(ms))
   })
 
-  it('protected fields: no operator, dot, sort, subquery or projection reveals an address', async () => {
+  it('addresses: no operator, dot, sort, subquery or projection reveals one', async () => {
     const queries: Record<string, unknown>[] = [
       { where: JSON.stringify({ email: { $regex: '^user' } }) },
       { where: JSON.stringify({ email: other.email }) },

@@ -23,7 +23,7 @@ describe('the history of care plans, goals and tasks', () => {
   })
 
   for (const kind of ['plan', 'goal', 'task'] as const) {
-    it(`of a ${kind} shows who changed what, and restores a version as a new one`, async () => {
+    it(`shows who changed what in a ${kind}, and restores a version as a new one`, async () => {
       const path = paths[kind]
       assertStatus(await patient.call('PUT', path, { name: 'second', dueDate: '2026-06-01' }))
       assertStatus(await patient.call('POST', `${path}/close`, { outcome: 'x' }))

@@ -243,7 +243,7 @@ describe('measurements', () => {
     assertProblem(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
   })
 
-  it('of other plans are not read, for a plan or for participants of some plans', async () => {
+  it('are not read from other plans, for a plan or for participants of some plans', async () => {
     const plans = [await createPlan(patient), await createPlan(patient), await createPlan(patient)]
     const [seen = '', alsoSeen = ''] = plans
     for (const [i, plan] of [...plans, ...plans].entries())

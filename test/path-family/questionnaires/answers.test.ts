@@ -103,7 +103,7 @@ describe('questionnaires', () => {
     assert.equal((await byClass(patient).put('Hads', objectId, ticked).expect(200)).body.anxiety.score, 6)
   })
 
-  it('about asthma are data points of IEEE 1752.1, with our own labels for the questions', async () => {
+  it('are data points of IEEE 1752.1 if about asthma, with our own labels for the questions', async () => {
     const { id } = await store('acq', { version: 6, answers: [2, 1, 2, null, 1], relieverPuffs: 3 })
     const [{ header, body }] = assertStatus(
       await patient.call('GET', `${at('acq')}/omh?carePlanId=${carePlanId}`),
@@ -220,7 +220,7 @@ describe('questionnaires', () => {
     )
   })
 
-  describe('about asthma show the change since the previous score', () => {
+  describe('about asthma', () => {
     const changeOf = async (id: string) => assertStatus(await patient.call('GET', at('acq', id))).change
     const listed = async (query = '') => {
       const { items } = assertStatus(
@@ -229,7 +229,7 @@ describe('questionnaires', () => {
       return items.map(({ change }: { change: Json | null }) => change?.delta ?? null)
     }
 
-    it('of the same version in the same care plan', async () => {
+    it('show the change since the previous score of the same version in the same care plan', async () => {
       await acq('01', [2, 2, 2, 2, 1])
       await acq('03', [0, 0, 0, 0, 0, 0])
       await acq('04', [1, null, 1, 1, 1])
@@ -246,7 +246,7 @@ describe('questionnaires', () => {
       assert.deepEqual([child.change.delta, child.change.important], [-0.4, true])
     })
 
-    it('in its current state: corrections, additions and deletions count at once, and change the ETag', async () => {
+    it('show the change after corrections, additions and deletions at once, and with another ETag', async () => {
       const first = await acq('01', [2, 2, 2, 2, 2])
       const last = await acq('09', [1, 1, 1, 1, 1])
       const look = () => patient.call('GET', at('acq', last.id))
@@ -269,7 +269,7 @@ describe('questionnaires', () => {
       assertStatus(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': seen[1] ?? '' }))
     })
 
-    it('to everybody who sees the plan', async () => {
+    it('show the change to everybody who sees the plan', async () => {
       await acq('01', [2, 2, 2, 2, 2])
       const { id } = await acq('02', [1, 1, 1, 1, 1])
       const nurse = await createPerson()

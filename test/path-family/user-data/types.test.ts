@@ -56,7 +56,7 @@ describe('types of data', () => {
     ['event', { name: 'Dizziness', schema: { type: 'object' }, severity: 'LOW' }],
     ['device', { name: 'Watch', manufacturer: 'Example', model: 'W1', dataTypes: ['steps'] }],
   ] as const)
-    it(`of ${family} are created, replaced and deleted by modellers, and read by everybody who is logged in`, async () => {
+    it(`are created, replaced and deleted by modellers, and read by everybody who is logged in: ${family}`, async () => {
       const sent = { ...body, type: newName() }
       assertProblem(await add(sent, family, reader), 403, 'forbidden')
       const added = await add(sent, family)

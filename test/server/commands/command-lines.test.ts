@@ -7,14 +7,14 @@ import { startProcess } from '../../harness/service/service-process.ts'
 const run = promisify(execFile)
 
 describe('the command lines', () => {
-  it('of the service lists the configuration', async () => {
+  it('list the configuration of the service', async () => {
     const help = await startProcess({}, '--help')
     assert.equal(await help.ended, 0)
     for (const name of ['PORT', 'DATA_DIR', 'MONGODB_URI', 'SMTP_URL', 'TRUST_PROXY'])
       assert.ok(help.output().includes(name), name)
   })
 
-  it('of the commands print their usage', async () => {
+  it('print the usage of the commands', async () => {
     const built = ['', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi'].map((name) => [
       'bin/health-record-service.mjs',
       ...(name ? [name] : []),

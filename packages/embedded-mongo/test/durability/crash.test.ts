@@ -171,7 +171,7 @@ describe('kill -9', function () {
   }
 
   for (let round = 1; round <= fullRounds; round++) {
-    it(`on a full disk loses no acknowledged write and reports the others as failed: ${writers} writers, round ${round}`, async function () {
+    it(`loses no acknowledged write on a full disk, and reports the others as failed: ${writers} writers, round ${round}`, async function () {
       const { size } = await stat(join(engine.dataDir, 'data.mdb'))
       try {
         // The file size limit has the effect of a full disk: the engine's files can grow no further.

@@ -136,7 +136,7 @@ describe('a damaged data file', function () {
     })
 
   for (const state of states)
-    it(`either opens or is refused with a remedy, and never crashes the process: ${opened} copies, ${state}`, async function () {
+    it(`opens or is refused with a remedy, and never crashes the process: ${opened} copies, ${state}`, async function () {
       this.timeout(opened * 10_000)
       let refused = 0
       for (let seed = 0; seed < opened; seed++) {

@@ -90,7 +90,7 @@ describe('the data on disk', function suite() {
     await engine.stop()
   })
 
-  it('on a full disk refuses writes, still reads and restarts, and recovers when there is room', async function full() {
+  it('stay readable on a full disk, which refuses writes, and recover when there is room', async function full() {
     const small = join(scratch, 'small')
     try {
       execFileSync('sh', ['-c', 'mkdir "$0" && mount -t tmpfs -o size=6m tmpfs "$0"', small], {

@@ -42,7 +42,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments(range), 60)
   })
 
-  it('if sparse, leave out documents without the field, and are not used for null', async () => {
+  it('leave out documents without the field if sparse, and are not used for null', async () => {
     await things.createIndex({ a: 1 }, { sparse: true, unique: true })
     await things.insertMany([{}, {}, { a: null }, { a: 1 }])
     assert.equal(await things.countDocuments({ a: null }), 3)
@@ -53,7 +53,7 @@ describe('indexes', () => {
     assert.equal((await things.find().sort({ a: 1 }).toArray()).length, 4)
   })
 
-  it('on arrays use both bounds of an element', async () => {
+  it('use both bounds of an element of an array', async () => {
     await things.createIndex({ words: 1 })
     const words = (i: number) => ({ words: [`a${i}`, `b${i}`, `c${i}`] })
     await things.insertMany([...Array.from({ length: 9 }, (_, i) => words(i)), { words: 'b3' }, {}])
@@ -64,7 +64,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments({ words: { $elemMatch: { $gte: 'b', $lt: 3 } } }), 0)
   })
 
-  it('if unique, are preferred for a list of values, unless the list is long', async () => {
+  it('are preferred for a list of values if unique, unless the list is long', async () => {
     await things.createIndexes([{ key: { ehrId: 1, at: 1 } }, { key: { ehrId: 1, kind: 1, state: 1 } }])
     const thing = (i: number) => ({ _id: i as never, ehrId: 'a', kind: i % 2, state: 'b', at: i })
     await things.insertMany(Array.from({ length: 500 }, (_, i) => thing(i)))
@@ -77,7 +77,7 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments(all), 150)
   })
 
-  it('if partial, are used only if the query implies their filter', async () => {
+  it('are used only if the query implies their filter, if partial', async () => {
     await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
     await things.insertMany([
       { a: 1, n: 3, live: true },
@@ -107,7 +107,7 @@ describe('indexes', () => {
     await assert.rejects(things.insertMany([{ u: 1 }, { u: 1 }]), { code: 11000 })
   })
 
-  it('if compound or nested, serve prefixes, ranges and orders in both directions', async () => {
+  it('serve prefixes, ranges and orders in both directions if compound or nested', async () => {
     await things.createIndex({ 'who.id': 1, at: -1, n: 1 }, { name: 'c' })
     const documents = Array.from({ length: 60 }, (_, i) => ({
       who: { id: i % 3 },
@@ -132,7 +132,7 @@ describe('indexes', () => {
     }
   })
 
-  it('if multikey, use only one bound and provide no order', async () => {
+  it('use only one bound and provide no order if multikey', async () => {
     await things.createIndex({ v: 1 })
     await things.insertMany([
       { _id: 1 as never, v: [1, 20] },
@@ -251,7 +251,7 @@ describe('indexes', () => {
     await session.endSession()
   })
 
-  it('if case-insensitive, respect equality, uniqueness and order', async () => {
+  it('respect equality, uniqueness and order if case-insensitive', async () => {
     const collation = { locale: 'en', strength: 2 }
     await things.createIndex({ name: 1 }, { unique: true, collation, name: 'ci' })
     await things.createIndex({ name: 1 })
@@ -278,7 +278,7 @@ describe('indexes', () => {
     assert.deepEqual(await things.distinct('name', {}, { collation }), ['Anna', 'Änne', 'bob'])
   })
 
-  it('with a TTL remove only expired documents, by an index', async () => {
+  it('remove only expired documents by their TTL', async () => {
     await engine.client.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1 })
     await things.createIndex({ at: 1 }, { expireAfterSeconds: 1 })
     await things.createIndex({ until: 1 }, { expireAfterSeconds: 0 })

@@ -19,7 +19,7 @@ describe('unique indexes', () => {
       )
     }
 
-    it('for a text', async () => {
+    it('name a text', async () => {
       await things.createIndex({ name: 1 }, { unique: true })
       const { _id, ...document } = { _id: 0, name: 'x "y"' }
       const error = await rejected(document)
@@ -43,7 +43,7 @@ describe('unique indexes', () => {
       [{ a: [1, 'b'] }, '{ a: [ 1, "b" ] }'],
     ]
     for (const [value, visible] of values)
-      it(`for ${visible}`, async () => {
+      it(`name ${visible}`, async () => {
         await things.createIndex({ a: 1, 'b.c': -1 }, { unique: true })
         const error = await rejected({ a: value, b: { c: 1 } })
         assert.equal(
@@ -54,7 +54,7 @@ describe('unique indexes', () => {
         assert.deepEqual(error.keyValue, { a: value, 'b.c': 1 })
       })
 
-    it('for the _id, and with the index names that Parse looks for', async () => {
+    it('name the _id, and the index by the name that Parse looks for', async () => {
       await things.insertOne({ _id: 'a' as never, _auth_data_x: { id: 'q' } })
       await assert.rejects(things.insertOne({ _id: 'a' as never }), {
         message: 'E11000 duplicate key error collection: test.things index: _id_ dup key: { _id: "a" }',

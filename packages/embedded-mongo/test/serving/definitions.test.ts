@@ -103,18 +103,18 @@ describe('definitions', () => {
       await assert.rejects(run({ createIndexes: 'new', indexes: [idIndex] }), { code })
     })
 
-  it("of the server's own databases cannot be dropped or renamed", async () => {
+  it("cannot be dropped or renamed in the server's own databases", async () => {
     await assert.rejects(asAdmin({ dropDatabase: 1 }), { code: 20 })
     for (const to of ['test.system.js', 'local.oplog.rs']) await assert.rejects(rename(to), { code: 20 })
   })
 
-  it('of databases may not differ by case alone', async () => {
+  it('may not differ from another database by case alone', async () => {
     await assert.rejects(engine.client.db('TEST').createCollection('new'), { code: 13297 })
     await assert.rejects(rename('Test.things'), { code: 13297 })
     assert.equal((await engine.db.listCollections({ name: 'things' }).toArray()).length, 1)
   })
 
-  it('of renameCollection accept only a boolean dropTarget', async () => {
+  it('accept only a boolean dropTarget in renameCollection', async () => {
     for (const value of [1, 'yes', null]) await assert.rejects(rename('test.other', value), { code: 14 })
     const uuid = (length: number) => new Binary(Buffer.alloc(length), Binary.SUBTYPE_UUID)
     await assert.rejects(rename('test.other', uuid(15)), { code: 207 })
@@ -139,7 +139,7 @@ describe('definitions', () => {
     )
   })
 
-  it('of an index can change, and the answer tells their former values', async () => {
+  it('can change in an index, and the answer tells their former values', async () => {
     const change = async (index: Document) => {
       const { ok: _, $clusterTime: __, operationTime: ___, ...answer } = await run(changed(index))
       return answer

@@ -167,7 +167,7 @@ describe('events', () => {
     for (const { filter } of finds) if (!filter.long.$eq) assert.ok(filter.start.$gte >= new Date(at(69)))
   })
 
-  it('of a plan are visible to those who see the plan, others to those who see the EHR', async () => {
+  it('are visible to those who see their plan, without a plan to those who see the EHR', async () => {
     const [reader, writer, stranger] = await Promise.all([createPerson(), createPerson(), createPatient()])
     await addParticipant(planId, reader, 'read')
     await addParticipant(planId, writer, 'write')

@@ -137,7 +137,7 @@ describe('contacts', () => {
       assert.deepEqual((await primaries()).sort(), [ids[0], ids[2]].sort())
       assert.equal((await put(ids[2], { primary: false })).body.primary, true)
     })
-    it('also after concurrent writes', async () => {
+    it('one, also after concurrent writes', async () => {
       await Promise.all(Array.from({ length: 10 }, (_, i) => add({ ...phone, label: `number ${i}` })))
       assert.equal((await primaries()).length, 1)
       const ids = (await all()).map(({ contactId }) => contactId)

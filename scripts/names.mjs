@@ -1,0 +1,245 @@
+/** Checks names: exports, constants of time, files and test titles. `npm run names -- --help` explains the rules. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import ts from 'typescript'
+
+const HELP = `Usage: npm run names
+
+Reads the syntax of the product and of its tests, and fails if:
+
+  - two files export different things by the same name
+  - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
+  - the name of a limit does not begin with MAX_ or MIN_
+  - no export of a file resembles the file's name
+  - a test title does not begin with a verb or the subject
+`
+const PRODUCT = ['cloud', 'packages', 'path-api', 'records', 'schemas', 'server']
+const TESTS = ['packages', 'test']
+
+/** Names that several files export, with the reason. */
+const SHARED_NAMES = new Map(
+  Object.entries({
+    'a kind of records has the name of its forms':
+      'AdverseReaction CarePlan ChatMessage ChatTopic Device Diagnosis Event Goal Measurement Occurrence Task',
+  }).flatMap(([reason, names]) => names.split(' ').map((name) => [name, reason])),
+)
+
+/** Files whose exports do not resemble their name, with the reason. */
+const FILES_BY_SUBJECT = new Map(
+  Object.entries({
+    'an entry of the package, named in its package.json': [
+      ...['packages/embedded-mongo/index.ts', 'packages/embedded-mongo/matcher.ts'],
+      'packages/embedded-mongo/testing.ts',
+    ],
+    'many functions of one subject': [
+      'packages/embedded-mongo/language/expressions/arithmetic.ts',
+      'packages/embedded-mongo/language/expressions/operators/dates/calendar.ts',
+      'records/measurements/quantities/quantities.ts',
+      'schemas/common.ts',
+    ],
+    'named by the standard or the term of the field': [
+      ...['records/openehr/aql/language/ast.ts', 'records/openehr/rm/iso8601.ts'],
+    ],
+    'each export has the name of an update operator': [
+      'packages/embedded-mongo/language/updates/array-updates.ts',
+    ],
+  }).flatMap(([reason, paths]) => paths.map((path) => [path, reason])),
+)
+
+const findings = []
+const report = (file, node, message) => {
+  const { line } = file.getLineAndCharacterOfPosition(node.getStart(file))
+  findings.push(`${file.fileName}:${line + 1}: ${message}`)
+}
+
+const pathsIn = (folders) =>
+  folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map((path) => join(folder, path))
+      .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|\.build|node_modules)\//.test(path)),
+  )
+
+const isTest = (path) => /(^|\/)test\//.test(path)
+const parse = (path) => ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+
+function visit(node, look) {
+  look(node)
+  ts.forEachChild(node, (child) => visit(child, look))
+}
+
+const namesIn = (name) => (ts.isIdentifier(name) ? [name] : name.elements.flatMap((one) => namesIn(one.name)))
+const isExported = (node) => node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true
+
+/** The identifiers that a statement exports; `declared`: without those of other modules. */
+function exportedNames(statement, declared) {
+  if (
+    ts.isExportDeclaration(statement) &&
+    statement.exportClause &&
+    ts.isNamedExports(statement.exportClause)
+  )
+    return declared && statement.moduleSpecifier
+      ? []
+      : statement.exportClause.elements.map(({ name }) => name)
+  if (!isExported(statement)) return []
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.flatMap(({ name }) => namesIn(name))
+  return statement.name ? [statement.name] : []
+}
+
+function checkExports(files) {
+  const firstFiles = new Map()
+  for (const file of files)
+    for (const name of file.statements.flatMap((statement) => exportedNames(statement, true))) {
+      const first = firstFiles.get(name.text) ?? file
+      firstFiles.set(name.text, first)
+      if (first !== file && !SHARED_NAMES.has(name.text))
+        report(file, name, `${first.fileName} exports ${name.text}, too: rename one of them by what it is`)
+    }
+}
+
+const TIME_WORDS =
+  /(^|_)(AGE|DAYS?|DEADLINE|DELAY|DURATION|HOURS?|INTERVAL|LEASE|LIFETIME|MINUTES?|PERIOD|RETENTION|SECONDS?|TIMEOUT|TTL|WAIT)(_|$)/
+const TIME_OPTIONS = /(MS|Ms|[tT]imeout|[iI]nterval|ttl|maxAge|Seconds|Duration)$/
+const CLOCKS = /\b(Date\.now|performance\.now|getTime|clock)\(/
+/** A length of time that has no purpose of its own, or a count per length of time, or days and years. */
+const OTHER_UNITS = /^(DAY|HOUR|MINUTE|SECOND)_(MS|S)$|_PER_|_(DAYS|YEARS)$/
+
+const isConstant = (name) => ts.isIdentifier(name) && /^[A-Z][A-Z0-9_]*$/.test(name.text)
+
+/** A number, a sum or product of numbers, or other constants. */
+const isNumeric = (node) =>
+  ts.isNumericLiteral(node) ||
+  isConstant(node) ||
+  (ts.isParenthesizedExpression(node) && isNumeric(node.expression)) ||
+  (ts.isBinaryExpression(node) && isNumeric(node.left) && isNumeric(node.right))
+
+/** Whether a use of a constant shows that it is a time: a timer, an option, or a sum or comparison with a clock. */
+function isUsedAsTime(use) {
+  const { parent } = use
+  if (ts.isCallExpression(parent))
+    return /(setTimeout|setInterval|timeout)$/i.test(parent.expression.getText())
+  if (ts.isPropertyAssignment(parent)) return TIME_OPTIONS.test(parent.name.getText())
+  return ts.isBinaryExpression(parent) && CLOCKS.test(parent.getText())
+}
+
+function checkConstant(file, declaration, uses) {
+  const { text } = declaration.name
+  if (/^(MOST|LARGEST|LONGEST|DEEPEST|HIGHEST)(_|$)/.test(text))
+    return report(file, declaration, `${text}: the name of a limit begins with MAX_ or MIN_`)
+  const isTime = /_(MS|S)$/.test(text) || TIME_WORDS.test(text) || uses.some(isUsedAsTime)
+  if (!isTime || OTHER_UNITS.test(text)) return false
+  if (!/_(MS|S|US)$/.test(text))
+    report(file, declaration, `${text}: a time says its unit at the end, _MS or _S`)
+  else if (!/_.*_/.test(text))
+    report(file, declaration, `${text}: begin with what it limits, as in MAIL_LEASE_MS`)
+  return true
+}
+
+function checkConstants(files) {
+  const values = new Map()
+  for (const file of files) {
+    const declarations = []
+    const uses = new Map()
+    visit(file, (node) => {
+      if (
+        ts.isVariableDeclaration(node) &&
+        isConstant(node.name) &&
+        node.initializer &&
+        isNumeric(node.initializer)
+      )
+        declarations.push(node)
+      else if (isConstant(node)) uses.set(node.text, [...(uses.get(node.text) ?? []), node])
+    })
+    for (const declaration of declarations) {
+      const { text } = declaration.name
+      if (!checkConstant(file, declaration, uses.get(text) ?? [])) continue
+      const value = declaration.initializer.getText().replaceAll('_', '')
+      const first = values.get(text) ?? { value, file }
+      values.set(text, first)
+      if (first.value !== value)
+        report(
+          file,
+          declaration,
+          `${text} has another value in ${first.file.fileName}: say in each name what it limits`,
+        )
+    }
+  }
+}
+
+const wordsOf = (name) =>
+  name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => !/^(and|by|from|in|of|to|with)?$/.test(word))
+
+/** Words resemble each other if their first four letters are equal: verify, verification. */
+const areAlike = (one, other) => {
+  const length = Math.min(4, one.length, other.length)
+  return one.slice(0, length) === other.slice(0, length)
+}
+
+function checkFileName(file) {
+  const names = file.statements.flatMap((statement) => exportedNames(statement, false))
+  const [first] = names
+  if (!first || FILES_BY_SUBJECT.has(file.fileName)) return
+  const words = wordsOf(basename(file.fileName, '.ts'))
+  const resembles = ({ text }) => {
+    const exported = wordsOf(text)
+    return words.filter((word) => exported.some((one) => areAlike(word, one))).length >= words.length / 2
+  }
+  if (!names.some(resembles))
+    report(
+      file,
+      first,
+      `no export resembles ${basename(file.fileName)}: name the file by what it exports, here ${first.text}`,
+    )
+}
+
+const NEITHER_VERB_NOR_SUBJECT = new Set(
+  [
+    'about after also although and as at because before but by during either for from if in of on or still than',
+    'though to too under unless until when where while with without',
+    'he her his it its she that their them these they this those what which who whom whose',
+    'done found given gone held kept known left made seen sent shown taken told written',
+  ].flatMap((words) => words.split(' ')),
+)
+const VERBS_LIKE_PARTICIPLES = new Set(['bring', 'exceed', 'need', 'proceed', 'succeed'])
+
+function checkTitle(file, call) {
+  const [title] = call.arguments
+  if (!title || !(ts.isStringLiteralLike(title) || ts.isTemplateExpression(title))) return
+  const text = ts.isTemplateExpression(title) ? title.head.text : title.text
+  const [word] = text.toLowerCase().match(/^\p{L}+/u) ?? ['']
+  const isParticiple = /(ed|ing)$/.test(word) && !VERBS_LIKE_PARTICIPLES.has(word)
+  if (isParticiple || NEITHER_VERB_NOR_SUBJECT.has(word))
+    report(file, title, `begin the title with its verb or subject, not with "${word}": ${title.getText()}`)
+}
+
+function checkTitles(files) {
+  for (const file of files)
+    visit(file, (node) => {
+      if (ts.isCallExpression(node) && /^it(\.only|\.skip)?$/.test(node.expression.getText()))
+        checkTitle(file, node)
+    })
+}
+
+if (process.argv.includes('--help')) process.stdout.write(HELP)
+else {
+  const product = pathsIn(PRODUCT)
+    .filter((path) => !isTest(path))
+    .map(parse)
+  const tests = pathsIn(TESTS)
+    .filter((path) => isTest(path))
+    .map(parse)
+  checkExports(product)
+  checkConstants(product)
+  for (const file of product) checkFileName(file)
+  checkTitles(tests)
+  process.stdout.write(`${product.length} files of the product, ${tests.length} of its tests\n`)
+  if (product.length === 0 || tests.length === 0)
+    findings.push('No files were found: correct PRODUCT and TESTS in scripts/names.mjs')
+  for (const finding of findings) process.stderr.write(`${finding}\n`)
+  process.exitCode = findings.length > 0 ? 1 : 0
+}

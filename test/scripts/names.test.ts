@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { createDataDir } from '../harness/service/service-process.ts'
+
+const FOLDERS = ['cloud', 'packages', 'path-api', 'records', 'schemas', 'server', 'test']
+
+const FAULTLESS = {
+  'server/mail-queue.ts': 'export const MAIL_LEASE_MS = 60_000\nexport class MailQueue {}\n',
+  'test/mail-queue.test.ts': "it('sends a mail once', () => {})\n",
+}
+
+describe('npm run names', () => {
+  /** @returns the script's output for a project with these files */
+  function check(files: Record<string, string>) {
+    const project = createDataDir()
+    for (const folder of FOLDERS) mkdirSync(join(project, folder))
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(project, path)), { recursive: true })
+      writeFileSync(join(project, path), text)
+    }
+    return spawnSync(process.execPath, [resolve('scripts/names.mjs')], { cwd: project, encoding: 'utf8' })
+  }
+
+  it('accepts good names, a re-export, and constants that are no times', () => {
+    const { status, stderr } = check({
+      ...FAULTLESS,
+      'server/queues.ts':
+        "export { MailQueue } from './mail-queue.ts'\nexport const MAX_MAILS_PER_HOUR = 5\n",
+    })
+    assert.deepEqual([status, stderr], [0, ''])
+  })
+
+  for (const [fault, files, finding] of [
+    [
+      'a name with two meanings',
+      { 'records/mail-queue.ts': 'export interface MailQueue {}\n' },
+      'server/mail-queue.ts:2: records/mail-queue.ts exports MailQueue, too: rename one of them by what it is',
+    ],
+    [
+      'a timer without a unit',
+      { 'server/timer.ts': 'const LIMIT = 5 * 1000\nexport const timer = setTimeout(send, LIMIT)\n' },
+      'server/timer.ts:1: LIMIT: a time says its unit at the end, _MS or _S',
+    ],
+    [
+      'a time that does not say what it limits',
+      { 'server/lease.ts': 'export const LEASE_MS = 5000\n' },
+      'server/lease.ts:1: LEASE_MS: begin with what it limits, as in MAIL_LEASE_MS',
+    ],
+    [
+      'two values by one name',
+      { 'server/leases.ts': 'const MAIL_LEASE_MS = 7\nexport const leases = MAIL_LEASE_MS\n' },
+      'server/mail-queue.ts:1: MAIL_LEASE_MS has another value in server/leases.ts: say in each name what it limits',
+    ],
+    [
+      'a limit without MAX',
+      { 'server/mails.ts': 'export const MOST_MAILS = 7\n' },
+      'server/mails.ts:1: MOST_MAILS: the name of a limit begins with MAX_ or MIN_',
+    ],
+    [
+      'a file that is named for something else',
+      { 'server/upkeep.ts': 'export function removeOldMails() {}\n' },
+      'server/upkeep.ts:1: no export resembles upkeep.ts: name the file by what it exports, here removeOldMails',
+    ],
+    [
+      'a title without a verb or subject',
+      { 'test/mails.test.ts': "it('sent once', () => {})\n" },
+      'test/mails.test.ts:1: begin the title with its verb or subject, not with "sent": \'sent once\'',
+    ],
+  ] as const)
+    it(`names ${fault}, with the remedy`, () => {
+      const { status, stderr } = check({ ...FAULTLESS, ...files })
+      assert.deepEqual([status, stderr], [1, `${finding}\n`])
+    })
+
+  it('fails if it finds no files', () => {
+    const { status, stderr } = check({})
+    assert.equal(status, 1)
+    assert.match(stderr, /No files were found/)
+  })
+})
