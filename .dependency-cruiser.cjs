@@ -1,6 +1,12 @@
-/** Imports run one way: schemas <- records <- openehr <- path-api, and records <- cloud; server is on top. */
+/**
+ * Imports run one way: schemas <- records <- openehr <- path-api, and records <- cloud; server is on top. Each
+ * rule's comment is the remedy.
+ */
+const { readdirSync, readFileSync } = require('node:fs')
+
 const only = (from, allowed) => ({
   name: `${from}-imports-only`,
+  comment: `${from}/ may import ${['itself', ...allowed].join(', ')}: move the code there, or pass it in as a parameter.`,
   severity: 'error',
   from: { path: `^${from}/` },
   to: {
@@ -66,10 +72,53 @@ const rooms = {
 const onlyWhatIsBefore = ([room, folders]) =>
   folders.map((folder, at) => ({
     name: `${room}-${folder}-imports-only-what-is-before-it`.replaceAll('/', '-'),
+    comment:
+      `${room}/${folder} may import only the folders of ${room}/ that \`rooms\` in .dependency-cruiser.cjs names before it: ` +
+      'move the code, or pass it in as a parameter.',
     severity: 'error',
     from: { path: `^${room}/${folder}[/.]` },
     to: { path: `^${room}/`, pathNot: `^${room}/(${folders.slice(0, at + 1).join('|')})[/.]` },
   }))
+
+const foldersIn = (folder) =>
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+    .map(({ name }) => name)
+
+/** Folders of a room, as paths below it, that no entry of the room names: neither they, nor a part, nor the whole. */
+function unknownFolders(room, known, below = '') {
+  return foldersIn(`${room}/${below}`).flatMap((name) => {
+    const path = below + name
+    if (known.includes(path)) return []
+    return known.some((one) => one.startsWith(`${path}/`)) ? unknownFolders(room, known, `${path}/`) : [path]
+  })
+}
+
+/** Top-level folders without rules of their own. */
+const others = ['bin', 'docs', 'packages', 'scripts', 'schemas', 'test', 'bench']
+const ignored = readFileSync('.gitignore', 'utf8')
+  .split('\n')
+  .map((line) => line.replace(/\/$/, ''))
+/** Folders that may import everything in their room: nothing there imports them. */
+const withoutOrder = { server: ['commands'], [engine]: ['bin', 'test', 'dist', 'node_modules'] }
+
+function requireKnownFolders() {
+  const known = [...Object.keys(rooms), ...others, ...ignored]
+  const unknown = [
+    ...foldersIn('.').filter((name) => !known.includes(name)),
+    ...foldersIn('packages')
+      .map((name) => `packages/${name}`)
+      .filter((path) => path !== engine),
+    ...Object.entries(rooms).flatMap(([room, folders]) =>
+      unknownFolders(room, [...folders, ...(withoutOrder[room] ?? [])]).map((path) => `${room}/${path}`),
+    ),
+  ]
+  if (unknown.length > 0)
+    throw new Error(
+      `Name ${unknown.join(', ')} in .dependency-cruiser.cjs, behind the folders that it imports.`,
+    )
+}
+requireKnownFolders()
 
 module.exports = {
   forbidden: [
@@ -80,6 +129,7 @@ module.exports = {
     only('path-api', ['openehr', 'records', 'schemas']),
     {
       name: 'product-never-imports-tests',
+      comment: 'Move what the product needs out of test/ and bench/.',
       severity: 'error',
       from: { path: '^(schemas|records|openehr|cloud|path-api|server|packages)/' },
       to: { path: '^(test|bench)/' },
@@ -87,6 +137,7 @@ module.exports = {
     ...Object.entries(rooms).flatMap(onlyWhatIsBefore),
     {
       name: 'embedded-mongo-imports-nothing-of-ours',
+      comment: 'The engine is a package of its own: move the code into it, or pass it in as a parameter.',
       severity: 'error',
       from: { path: `^${engine}/` },
       to: { path: '^(schemas|records|openehr|cloud|path-api|server|test|bench)/' },
@@ -94,26 +145,35 @@ module.exports = {
     {
       name: 'embedded-mongo-is-reached-by-its-name',
       comment:
-        'The service starts it; its exports alone are reachable from outside, the harness by tests only.',
+        'Import @health-record-service/embedded-mongo, or an entry of its package.json; export there what you need.',
       severity: 'error',
       from: { pathNot: `^${engine}/` },
       to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|matcher|regex|testing)[.]` },
     },
     {
       name: 'embedded-mongo-harness-is-for-tests',
+      comment: 'Start the engine by its main entry instead of its test harness.',
       severity: 'error',
       from: { pathNot: `^(test/|bench/|${engine}/(test/|testing))` },
       to: { path: `^${engine}/(dist/)?testing[.]` },
     },
     {
       name: 'records-know-neither-http-nor-parse',
+      comment: 'Move the code to cloud/ or path-api/, and pass its result in.',
       severity: 'error',
       from: { path: '^(openehr|records|schemas)/' },
       to: { path: 'node_modules/(express|parse|parse-server|supertest)/' },
     },
-    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-circular',
+      comment: 'Move what both files need into a third one.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
     {
       name: 'folders-import-one-way',
+      comment: 'Move the file that both folders need into the lower one.',
       severity: 'error',
       scope: 'folder',
       from: { pathNot: '^node_modules' },
@@ -121,6 +181,7 @@ module.exports = {
     },
     {
       name: 'no-dev-dependencies-in-the-product',
+      comment: 'Move the package from devDependencies to dependencies in package.json.',
       severity: 'error',
       from: {
         path: '^(schemas|records|openehr|cloud|path-api|server|packages)/',
