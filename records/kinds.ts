@@ -1,5 +1,5 @@
-import { Ehr as EhrForms } from '../schemas/ehrs/ehr.ts'
-import { Custom as CustomForms } from '../schemas/user-data/custom.ts'
+import { EhrForms } from '../schemas/ehrs/ehr.ts'
+import { CustomForms } from '../schemas/user-data/custom.ts'
 import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/plan-settings.ts'

@@ -16,14 +16,6 @@ Reads the syntax of the product and of its tests, and fails if:
 const PRODUCT = ['cloud', 'packages', 'path-api', 'records', 'schemas', 'server']
 const TESTS = ['packages', 'test']
 
-/** Names that several files export, with the reason. */
-const SHARED_NAMES = new Map(
-  Object.entries({
-    'a kind of records has the name of its forms':
-      'AdverseReaction CarePlan ChatMessage ChatTopic Device Diagnosis Event Goal Measurement Occurrence Task',
-  }).flatMap(([reason, names]) => names.split(' ').map((name) => [name, reason])),
-)
-
 /** Files whose exports do not resemble their name, with the reason. */
 const FILES_BY_SUBJECT = new Map(
   Object.entries({
@@ -92,7 +84,7 @@ function checkExports(files) {
     for (const name of file.statements.flatMap((statement) => exportedNames(statement, true))) {
       const first = firstFiles.get(name.text) ?? file
       firstFiles.set(name.text, first)
-      if (first !== file && !SHARED_NAMES.has(name.text))
+      if (first !== file)
         report(file, name, `${first.fileName} exports ${name.text}, too: rename one of them by what it is`)
     }
 }

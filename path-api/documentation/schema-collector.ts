@@ -22,7 +22,7 @@ export class SchemaCollector {
     )
     if (typeof $id !== 'string') return plain
     if ($id in this.named && !isDeepStrictEqual(this.named[$id], plain)) {
-      throw new Error(`two different schemas are called ${$id}`)
+      throw new Error(`Two different schemas have the $id ${$id}: rename one`)
     }
     this.named[$id] = plain
     return { $ref: `#/components/schemas/${$id}` }

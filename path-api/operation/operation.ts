@@ -141,12 +141,13 @@ export function defineOperation<
   const params = Object.fromEntries(
     pathParameterNames(path).map((name) => {
       const schema = (own as TProperties)[name] ?? pathParameters[name]
-      if (schema === undefined) throw new Error(`${id}: the path parameter ${name} has no schema`)
+      if (schema === undefined)
+        throw new Error(`${id}: give the path parameter ${name} a schema in params, or in path-parameters.ts`)
       return [name, schema]
     }),
   )
   if (!isAccessApplicable(access, params))
-    throw new Error(`${id}: the access ${access} does not fit the path`)
+    throw new Error(`${id}: the access ${access} does not protect this path: choose another one in access.ts`)
   const closed = { additionalProperties: false }
   return {
     ...(definition as unknown as Operation),

@@ -32,9 +32,14 @@ async function callHandler(operation: Operation, ...about: Parameters<OperationH
   } catch (thrown) {
     const { error, violations } = toServiceError(thrown)
     if (isInputErrorName(error) && violations.length === 0)
-      throw new Error(`${operation.id} answers ${error} without a violation`, { cause: thrown })
+      throw new Error(
+        `${operation.id} answers ${error} without a violation: pass the violations to the error`,
+        { cause: thrown },
+      )
     if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw thrown
-    throw new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
+    throw new Error(`${operation.id} answers ${error}: add it to the errors of the operation`, {
+      cause: thrown,
+    })
   }
 }
 
@@ -53,5 +58,5 @@ function requireValidReply(id: string, check: Validator, body: unknown): void {
   const found = check(JSON.parse(JSON.stringify(body ?? null)))
   if (found.length === 0) return
   const places = found.map(({ path, message }) => `${path} ${message}`).join('; ')
-  throw new Error(`The reply of ${id} does not fit its schema: ${places}`)
+  throw new Error(`The reply of ${id} does not fit its schema, correct one of them: ${places}`)
 }

@@ -36,7 +36,8 @@ export function createPathMatcher<R extends MatchableRoute>(
   for (const route of routes) {
     let node = root
     for (const segment of splitPath(route.path)) node = childNodeOf(node, segment)
-    if (node.routes.has(route.method)) throw new Error(`${route.method} ${route.path} is declared twice`)
+    if (node.routes.has(route.method))
+      throw new Error(`${route.method} ${route.path} is declared twice: remove one of the operations`)
     node.routes.set(route.method, route)
   }
   return (path) => {

@@ -20,7 +20,10 @@ export function renderResponse(
 ): RenderedResponse {
   const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
   const { version, location, headers, created = false, gone = false } = head
-  if (versioned && version === undefined) throw new Error(`${id} answered without a version`)
+  if (versioned && version === undefined)
+    throw new Error(
+      `${id} answered without a version: use replyWith(body, { version }), or remove 'versioned' from its reply`,
+    )
   const isRaw = spec instanceof RawBody
   return {
     status: created ? 201 : gone ? 204 : status,

@@ -1,7 +1,7 @@
 import {
-  ChatMessage as messageForms,
+  ChatMessageForms as messageForms,
   RELATED_RECORD_FIELD_NAMES,
-  ChatTopic as topicForms,
+  ChatTopicForms as topicForms,
 } from '../../schemas/chat/chat.ts'
 import { defineKind } from '../ehr-records/kind.ts'
 

@@ -1,5 +1,5 @@
 import type { Coding } from '../../schemas/coding.ts'
-import { AdverseReaction as forms } from '../../schemas/conditions/adverse-reaction.ts'
+import { AdverseReactionForms as forms } from '../../schemas/conditions/adverse-reaction.ts'
 import { ReactionStatusEnum, SubstanceCategoryEnum } from '../../schemas/enums.ts'
 import { dateField } from '../../schemas/forms/fields.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'

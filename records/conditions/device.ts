@@ -1,4 +1,4 @@
-import { Device as forms } from '../../schemas/conditions/device.ts'
+import { DeviceForms as forms } from '../../schemas/conditions/device.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { normalizeText } from '../store/reading/search-words.ts'
 import { blankViolations } from './field-violations.ts'

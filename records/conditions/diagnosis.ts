@@ -1,5 +1,5 @@
 import type { Coding } from '../../schemas/coding.ts'
-import { Diagnosis as forms } from '../../schemas/conditions/diagnosis.ts'
+import { DiagnosisForms as forms } from '../../schemas/conditions/diagnosis.ts'
 import { DiagnosisStatusEnum, GradeEnum } from '../../schemas/enums.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'

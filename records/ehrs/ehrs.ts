@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
-import { Ehr } from '../../schemas/ehrs/ehr.ts'
+import { EhrForms } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
 import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
@@ -21,7 +21,7 @@ import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
 import { ehrPermissions } from './rights/access.ts'
 import { findAnonymizedEhrs } from './rights/anonymity.ts'
 
-export type StoredEhr = SavedRecord<Static<typeof Ehr.record>>
+export type StoredEhr = SavedRecord<Static<typeof EhrForms.record>>
 
 /** An EHR as the API shows it; `subjectId` is null for callers who may not know the subject. */
 export type EhrView = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null }
@@ -45,7 +45,7 @@ export class Ehrs {
     this.#records = records
     this.store = new Store(records, {
       ...EHR_RESOURCE,
-      schema: Ehr.record,
+      schema: EhrForms.record,
       lists: ehrLists,
     })
   }

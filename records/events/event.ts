@@ -1,5 +1,5 @@
 import { SeverityEnum } from '../../schemas/enums.ts'
-import { Event as forms } from '../../schemas/events/event.ts'
+import { EventForms as forms } from '../../schemas/events/event.ts'
 import { defineKind } from '../ehr-records/kind.ts'
 import { severityRank, type TimelineValue } from '../ehr-records/timeline-definition.ts'
 import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } from './event-rules.ts'

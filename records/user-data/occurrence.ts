@@ -1,5 +1,5 @@
 import { SeverityEnum } from '../../schemas/enums.ts'
-import { Occurrence as forms } from '../../schemas/user-data/user-data.ts'
+import { OccurrenceForms as forms } from '../../schemas/user-data/user-data.ts'
 import { defineKind, type Rules } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'

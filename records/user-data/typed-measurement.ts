@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Measurement as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
+import { MeasurementForms as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Rules, type Values } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'

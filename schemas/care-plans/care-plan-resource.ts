@@ -2,11 +2,11 @@ import { type Static, type TObject, type TProperties, Type } from '@sinclair/typ
 import { closedObject, idField } from '../common.ts'
 import { ClosingStatusEnum } from '../enums.ts'
 import { nullable } from '../forms/nullable.ts'
-import { CarePlan } from './care-plan.ts'
-import { Goal } from './goal.ts'
-import { Task } from './task.ts'
+import { CarePlanForms } from './care-plan.ts'
+import { GoalForms } from './goal.ts'
+import { TaskForms } from './task.ts'
 
-export type TaskResource = Static<typeof Task.resource>
+export type TaskResource = Static<typeof TaskForms.resource>
 
 const withSchemaName = <P extends TProperties>(
   name: string,
@@ -17,19 +17,19 @@ const withSchemaName = <P extends TProperties>(
 export const GoalSummary = withSchemaName(
   'GoalSummary',
   'A goal of a care plan, without its tasks',
-  Goal.resource,
+  GoalForms.resource,
 )
 
 export const GoalResource = closedObject('GoalResource', 'A goal of a care plan, with its tasks', {
-  ...Goal.resource.properties,
-  tasks: Type.Array(Task.resource, { description: 'Tasks, oldest first' }),
+  ...GoalForms.resource.properties,
+  tasks: Type.Array(TaskForms.resource, { description: 'Tasks, oldest first' }),
 })
 export type GoalResource = Static<typeof GoalResource>
 
 export const CarePlanSummary = withSchemaName(
   'CarePlanSummary',
   'A care plan, without its goals',
-  CarePlan.resource,
+  CarePlanForms.resource,
 )
 export type CarePlanSummary = Static<typeof CarePlanSummary>
 
@@ -37,7 +37,7 @@ export const CarePlanResource = closedObject(
   'CarePlanResource',
   'A care plan, with its goals and their tasks',
   {
-    ...CarePlan.resource.properties,
+    ...CarePlanForms.resource.properties,
     goals: Type.Array(GoalResource, { description: 'Goals, oldest first' }),
   },
 )
@@ -45,8 +45,8 @@ export type CarePlanResource = Static<typeof CarePlanResource>
 
 const closingFields = {
   status: Type.Optional({ ...ClosingStatusEnum, description: 'Closing status; default COMPLETED' }),
-  outcome: Type.Optional(nullable(CarePlan.fields.outcome)),
-  achievementDate: Type.Optional(nullable(CarePlan.fields.achievementDate)),
+  outcome: Type.Optional(nullable(CarePlanForms.fields.outcome)),
+  achievementDate: Type.Optional(nullable(CarePlanForms.fields.achievementDate)),
 }
 export const ClosingRequest = closedObject(
   'Closing',
@@ -78,7 +78,7 @@ const openItemsField = Type.Array(
       description: 'Type of the item: goal or task',
     }),
     id: { ...idField('the goal or task'), examples: ['g3HjKl56Ty'] },
-    name: Goal.fields.name,
+    name: GoalForms.fields.name,
   }),
   { description: 'Goals and tasks that are still open' },
 )

@@ -2,7 +2,7 @@ import { type Static, type TSchema, type TString, Type } from '@sinclair/typebox
 import { closedObject, longTextField, shortTextField } from '../common.ts'
 import { bodyForm } from '../forms/path-form.ts'
 import { ParticipationBody } from './participation.ts'
-import { Task } from './task.ts'
+import { TaskForms } from './task.ts'
 
 const NO_OTHER_PROPERTIES = { additionalProperties: false }
 
@@ -25,10 +25,10 @@ const languageField = Type.String({
 function templateSchema<W extends TSchema>(words: (schema: TString) => W) {
   const ofTask = {
     name: words(shortTextField('Name of the task', 'Measure for a week')),
-    description: Type.Optional(words({ ...Task.fields.description, examples: ['Morning and evening'] })),
+    description: Type.Optional(words({ ...TaskForms.fields.description, examples: ['Morning and evening'] })),
     dueDay: dueDayField,
-    priority: Task.fields.priority,
-    repeat: Task.fields.repeat,
+    priority: TaskForms.fields.priority,
+    repeat: TaskForms.fields.repeat,
   }
   const ofGoal = {
     name: words(shortTextField('Name of the goal', 'Know my blood pressure')),

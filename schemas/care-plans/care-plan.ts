@@ -4,7 +4,7 @@ import { StatusEnum } from '../enums.ts'
 import { closingField, dateField, fixedField, statusField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 
-export const CarePlan = defineForms({
+export const CarePlanForms = defineForms({
   name: 'CarePlan',
   noun: 'care plan',
   description: 'A care plan of an EHR; measurements and events can be registered in it',
@@ -39,5 +39,5 @@ export const CarePlan = defineForms({
   },
 })
 
-export type CarePlanBody = Static<typeof CarePlan.body>
-export type CarePlanReplacement = Static<typeof CarePlan.replacement>
+export type CarePlanBody = Static<typeof CarePlanForms.body>
+export type CarePlanReplacement = Static<typeof CarePlanForms.replacement>

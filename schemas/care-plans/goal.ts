@@ -4,7 +4,7 @@ import { StatusEnum } from '../enums.ts'
 import { closingField, dateField, statusField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 
-export const Goal = defineForms({
+export const GoalForms = defineForms({
   name: 'Goal',
   noun: 'goal',
   description: 'A goal of a care plan',
@@ -21,5 +21,5 @@ export const Goal = defineForms({
   },
 })
 
-export type GoalReplacement = Static<typeof Goal.replacement>
-export type GoalBody = Static<typeof Goal.body>
+export type GoalReplacement = Static<typeof GoalForms.replacement>
+export type GoalBody = Static<typeof GoalForms.body>

@@ -19,7 +19,7 @@ const repeatField = Type.Object(
 /** Task texts are short, because a plan may have 10,000 tasks and is read as a whole. */
 const taskTextField = (description: string, example: string) => longTextField(description, example, 1000)
 
-export const Task = defineForms({
+export const TaskForms = defineForms({
   name: 'Task',
   noun: 'task',
   description: 'A task of a goal',
@@ -43,5 +43,5 @@ export const Task = defineForms({
   },
 })
 
-export type TaskReplacement = Static<typeof Task.replacement>
-export type TaskBody = Static<typeof Task.body>
+export type TaskReplacement = Static<typeof TaskForms.replacement>
+export type TaskBody = Static<typeof TaskForms.body>

@@ -63,7 +63,7 @@ const relatedRecordFields = {
 export const RELATED_RECORD_FIELD_NAMES = Object.keys(relatedRecordFields)
 
 /** Class form of a topic. The class family only reads topics; the path family writes them. */
-export const ChatTopic = defineForms({
+export const ChatTopicForms = defineForms({
   name: 'ChatTopic',
   noun: 'chat topic',
   description:
@@ -82,7 +82,7 @@ export const ChatTopic = defineForms({
   },
 })
 
-export const ChatMessage = defineForms({
+export const ChatMessageForms = defineForms({
   name: 'ChatMessage',
   noun: 'chat message',
   description: 'A message in a chat topic',

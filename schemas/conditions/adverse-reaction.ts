@@ -27,7 +27,7 @@ const manifestationField = Type.Object(
   { additionalProperties: false, description: 'An observed reaction' },
 )
 
-const adverseReactionForms = defineForms({
+const plainForms = defineForms({
   name: 'AdverseReaction',
   noun: 'adverse reaction',
   description: 'An allergy or intolerance. An EHR has at most one per substance, outside of care plans',
@@ -56,9 +56,9 @@ const adverseReactionForms = defineForms({
   },
 })
 
-export const AdverseReaction = {
-  ...adverseReactionForms,
-  resource: withLastUpdated(adverseReactionForms.resource),
+export const AdverseReactionForms = {
+  ...plainForms,
+  resource: withLastUpdated(plainForms.resource),
 }
 
 /** Body for storing the reaction to the substance in the path. */
@@ -66,9 +66,9 @@ export const AdverseReactionBody = closedObject(
   'AdverseReactionStored',
   'A complete adverse reaction; omitted optional fields are removed',
   {
-    ...adverseReactionForms.replacement.properties,
+    ...plainForms.replacement.properties,
     substance: Type.Optional({
-      ...adverseReactionForms.fields.substance,
+      ...plainForms.fields.substance,
       description: 'Spelling of the substance; default: as in the path',
     }),
   },

@@ -5,7 +5,7 @@ import { dateField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 import { withLastUpdated } from '../forms/last-updated.ts'
 
-const deviceForms = defineForms({
+const plainForms = defineForms({
   name: 'Device',
   noun: 'device',
   description:
@@ -26,4 +26,4 @@ const deviceForms = defineForms({
   },
 })
 
-export const Device = { ...deviceForms, resource: withLastUpdated(deviceForms.resource) }
+export const DeviceForms = { ...plainForms, resource: withLastUpdated(plainForms.resource) }

@@ -7,7 +7,7 @@ import { defineForms } from '../forms/forms.ts'
 
 const SNOMED_URI = 'http://snomed.info/sct'
 
-export const Diagnosis = defineForms({
+export const DiagnosisForms = defineForms({
   name: 'Diagnosis',
   noun: 'diagnosis',
   description:

@@ -19,7 +19,7 @@ const pendingField = Type.Boolean({
   examples: [false],
 })
 
-export const Ehr = defineForms({
+export const EhrForms = defineForms({
   name: 'Ehr',
   noun: 'EHR',
   description: 'An electronic health record; its objectId is the EHR ID',

@@ -28,7 +28,7 @@ const eventDataField = Type.Record(Type.String(), Type.Unknown(), {
   examples: [{ systolic: 185 }],
 })
 
-export const Event = defineForms({
+export const EventForms = defineForms({
   name: 'Event',
   noun: 'event',
   description: 'An event in an EHR or in one of its care plans, such as an appointment',
@@ -55,5 +55,5 @@ export const Event = defineForms({
   },
 })
 
-export type EventRecord = Static<typeof Event.record>
-export type EventResource = Static<typeof Event.resource>
+export type EventRecord = Static<typeof EventForms.record>
+export type EventResource = Static<typeof EventForms.resource>

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { shortTextField } from '../common.ts'
 import { defineForms } from '../forms/forms.ts'
 
-export const Custom = defineForms({
+export const CustomForms = defineForms({
   name: 'Custom',
   noun: 'object of a model of the user’s own',
   description: 'Data of a user-defined model',

@@ -61,7 +61,7 @@ const valueFields = {
 /** Fields for values. */
 export const VALUE_FIELD_NAMES = Object.keys(valueFields) as (keyof typeof valueFields)[]
 
-export const Measurement = defineForms({
+export const MeasurementForms = defineForms({
   name: 'Measurement',
   noun: 'measurement',
   description: 'A measurement of a data type',
@@ -108,7 +108,7 @@ export const Measurement = defineForms({
   ],
 })
 
-export const Occurrence = defineForms({
+export const OccurrenceForms = defineForms({
   name: 'Occurrence',
   noun: 'occurrence',
   description: 'An occurrence of an event type',
@@ -132,7 +132,7 @@ export const Occurrence = defineForms({
   },
 })
 
-const { eventType: _eventType, ...occurrenceBodyFields } = Occurrence.body.properties
+const { eventType: _eventType, ...occurrenceBodyFields } = OccurrenceForms.body.properties
 
 /** Body without the event type, for paths that name it. */
 export const UserOccurrence = closedObject(
@@ -190,6 +190,6 @@ export const MeasurementsBody = Type.Unsafe<unknown>({
     maxItems: 1000,
     items: { description: 'A measurement' },
   },
-  else: Measurement.body,
-  examples: Measurement.body.examples,
+  else: MeasurementForms.body,
+  examples: MeasurementForms.body.examples,
 })

@@ -12,7 +12,6 @@ import { createValidator } from '../../schemas/validation/validators.ts'
 import specified from '../operations.json' with { type: 'json' }
 
 const titleOf = ({ method, path }: { method: string; path: string }) => `${method.toUpperCase()} ${path}`
-const sortLines = (lines: Iterable<string>) => [...lines].sort()
 
 /** The JSON schemas that clients see. */
 function schemasOf({ params, query, body, reply }: Operation): TSchema[] {
@@ -46,7 +45,11 @@ describe('the table of operations', () => {
       .filter(({ family }) => family === 'path')
       .map(({ method, path }) => titleOf({ method, path: path.replace(/(?<=.)\/$/, '') }))
     const built = operationTable.filter(({ extra }) => !extra).map(titleOf)
-    assert.deepEqual(sortLines(built), sortLines(specifiedTitles))
+    const missing = specifiedTitles.filter((title) => !built.includes(title))
+    assert.deepEqual(missing, [], `define these operations in path-api/resources/: ${missing}`)
+    const others = built.filter((title) => !specifiedTitles.includes(title))
+    assert.deepEqual(others, [], `mark these operations with extra: true: ${others}`)
+    assert.equal(built.length, specifiedTitles.length, 'define each operation once')
   })
 
   it('names every operation once, beginning with a verb', () => {
@@ -78,9 +81,14 @@ describe('the table of operations', () => {
         for (const schema of schemasOf(operation)) {
           forEachMember(schema, (member, place) => {
             if (member.type === 'object' && member.properties) {
-              assert.equal(member.additionalProperties, false, `${place} is open`)
+              assert.equal(
+                member.additionalProperties,
+                false,
+                `${place} is open: define it with closedObject`,
+              )
             }
-            if (/\.\w+$/.test(place)) assert.ok(member.description, `${place} has no description`)
+            if (/\.\w+$/.test(place))
+              assert.ok(member.description, `${place} has no description: add one to its schema`)
           })
         }
       })
@@ -97,7 +105,7 @@ describe('the table of operations', () => {
         const changes =
           operation.method === 'put' || (operation.method === 'post' && operation.reply[0] === 201)
         if (single && (changes || (operation.method === 'get' && operation.path.endsWith('}')))) {
-          assert.ok(versioned || operation.access === 'public', 'no ETag')
+          assert.ok(versioned || operation.access === 'public', "no ETag: add 'versioned' to the reply")
         }
       })
 
@@ -107,7 +115,10 @@ describe('the table of operations', () => {
           const [status] = errorCatalogue[name]
           const shared = responses?.[status]?.$ref.replace('#/components/responses/', '') ?? ''
           const examples = components.responses[shared]?.content['application/problem+json']?.examples
-          assert.ok(examples?.[errorCode(name)], `${name} is not documented`)
+          assert.ok(
+            examples?.[errorCode(name)],
+            `${name} is not documented: createOpenApiDocument must list it`,
+          )
         }
       })
     })

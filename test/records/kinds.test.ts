@@ -41,11 +41,8 @@ describe('the table of kinds', () => {
     for (const { name } of await service.db.listCollections({}, { nameOnly: true }).toArray())
       if (await service.db.collection(name).findOne({ ehrId: { $type: 'string' } })) holding.push(name)
     assert.ok(holding.includes('CarePlan') && holding.includes('plan.settings'), String(holding))
-    assert.deepEqual(
-      holding.filter((name) => !known.has(name)),
-      [],
-      'add them to records/kinds.ts: they would outlive their EHR',
-    )
+    const unknown = holding.filter((name) => !known.has(name))
+    assert.deepEqual(unknown, [], `add these to records/kinds.ts, or they outlive their EHR: ${unknown}`)
   })
 
   it('states for every kind that refers to an EHR with which record it is deleted', () => {

@@ -10,7 +10,7 @@ import {
   GoalResource,
   GoalSummary,
 } from '../../../schemas/care-plans/care-plan-resource.ts'
-import { Task } from '../../../schemas/care-plans/task.ts'
+import { TaskForms } from '../../../schemas/care-plans/task.ts'
 import { defineChange } from '../../../schemas/change.ts'
 import type { Operation } from '../../operation/operation.ts'
 import { defineHistoryOperation, defineRestoreOperation } from '../../operation/record-operations.ts'
@@ -107,8 +107,8 @@ export const carePlanHistoryOperations = mountAtEhrAndMed(
     name: 'Task',
     what: 'task',
     path: '/careplan/{careplanId}/goal/{goalId}/task/{taskId}',
-    former: Task.resource,
-    reply: Task.resource,
+    former: TaskForms.resource,
+    reply: TaskForms.resource,
     recordsOf: ({ tasks }) => tasks,
     answer: (task) => replyWith(toTaskResource(task), { version: task.version }),
   }),

@@ -7,13 +7,13 @@ import {
   GoalSummary,
   type TaskResource,
 } from '../../../schemas/care-plans/care-plan-resource.ts'
-import { Task } from '../../../schemas/care-plans/task.ts'
+import { TaskForms } from '../../../schemas/care-plans/task.ts'
 import { pickClientFields } from '../../reply/client-fields.ts'
 import { etagWithOthers } from '../../reply/etag.ts'
 import type { ReplyWithHead } from '../../reply/reply.ts'
 import { replyWith } from '../../reply/reply.ts'
 export const toTaskResource = (task: StoredTask) =>
-  pickClientFields(Task.resource.properties, task) as TaskResource
+  pickClientFields(TaskForms.resource.properties, task) as TaskResource
 
 export const toGoalResource = ({ tasks, ...goal }: GoalWithTasks) =>
   ({ ...pickClientFields(GoalSummary.properties, goal), tasks: tasks.map(toTaskResource) }) as GoalResource

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { CarePlan } from '../../../schemas/care-plans/care-plan.ts'
+import { CarePlanForms } from '../../../schemas/care-plans/care-plan.ts'
 import {
   CarePlanResource,
   CarePlanSummary,
@@ -26,7 +26,7 @@ const dayParameter = (description: string) => Type.Optional(Type.String({ format
 
 const carePlanFilters = {
   status: Type.Optional(StatusEnum),
-  name: Type.Optional({ ...CarePlan.fields.name, description: 'Exact name' }),
+  name: Type.Optional({ ...CarePlanForms.fields.name, description: 'Exact name' }),
   from: dayParameter('First day of creation, in UTC'),
   to: dayParameter('End of the period of creation (exclusive), a day in UTC'),
 }
@@ -55,7 +55,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       summary: 'Create a care plan',
       source: carePlanSource,
       access: 'ehr:write',
-      body: CarePlan.body,
+      body: CarePlanForms.body,
       reply: [201, CarePlanResource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
@@ -83,7 +83,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       summary: 'Replace a care plan, but not its goals',
       source: carePlanSource,
       access: 'plan:write',
-      body: CarePlan.replacement,
+      body: CarePlanForms.replacement,
       reply: [200, CarePlanResource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {

@@ -3,7 +3,7 @@ import {
   ClosingRequestWithContents,
   GoalResource,
 } from '../../../schemas/care-plans/care-plan-resource.ts'
-import { Goal } from '../../../schemas/care-plans/goal.ts'
+import { GoalForms } from '../../../schemas/care-plans/goal.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
 import { mountAtEhrAndMed } from '../prefixes.ts'
@@ -46,7 +46,7 @@ export const goalOperations = [
         description: 'A plan has at most 100 goals. A closed plan accepts no goals.',
         source: goalSource,
         access: 'plan:write',
-        body: Goal.body,
+        body: GoalForms.body,
         reply: [201, GoalResource, 'versioned'],
         errors: ['RuleViolated', 'Conflict'],
         handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
@@ -64,7 +64,7 @@ export const goalOperations = [
         summary: 'Replace a goal, but not its tasks',
         source: goalSource,
         access: 'plan:write',
-        body: Goal.replacement,
+        body: GoalForms.replacement,
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
         handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {

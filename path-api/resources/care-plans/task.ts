@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { ClosingRequest } from '../../../schemas/care-plans/care-plan-resource.ts'
-import { Task } from '../../../schemas/care-plans/task.ts'
+import { TaskForms } from '../../../schemas/care-plans/task.ts'
 import { idField } from '../../../schemas/common.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
@@ -26,7 +26,7 @@ const taskKeyOf = ({ ehrId, careplanId, goalId, taskId }: TaskParams) => ({
 })
 
 const taskFilters = {
-  assignee: Task.fields.assignee,
+  assignee: TaskForms.fields.assignee,
   carePlanId: Type.Optional(idField('the care plan in which the records are registered')),
   dueBefore: Type.Optional(
     Type.String({
@@ -48,7 +48,7 @@ export const taskOperations = mountAtEhrAndMed(
       source: taskSource,
       access: 'ehr:read',
       query: taskFilters,
-      item: Task.resource,
+      item: TaskForms.resource,
       handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
         mapPage(await carePlans.tasks.listTodo(caller, ehrId, query, page), toTaskResource),
     }),
@@ -63,8 +63,8 @@ export const taskOperations = mountAtEhrAndMed(
         'A goal has at most 100 tasks. A closed goal, and any goal of a closed plan, accepts no tasks.',
       source: taskSource,
       access: 'plan:write',
-      body: Task.body,
-      reply: [201, Task.resource, 'versioned'],
+      body: TaskForms.body,
+      reply: [201, TaskForms.resource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, { caller, carePlans, newId }) => {
         const { ehrId, careplanId, goalId } = params
@@ -82,8 +82,8 @@ export const taskOperations = mountAtEhrAndMed(
       summary: 'Replace a task',
       source: taskSource,
       access: 'plan:write',
-      body: Task.replacement,
-      reply: [200, Task.resource, 'versioned'],
+      body: TaskForms.replacement,
+      reply: [200, TaskForms.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         if (id !== undefined) requireSameId('id', id, params.taskId)
@@ -100,7 +100,7 @@ export const taskOperations = mountAtEhrAndMed(
       source: `${taskSource}; States and transitions`,
       access: 'plan:write',
       body: ClosingRequest,
-      reply: [200, Task.resource, 'versioned'],
+      reply: [200, TaskForms.resource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
       handle: async ({ params, body }, { caller, carePlans, ifMatch, isRetry }) => {
         const task = await carePlans.tasks.close(caller, taskKeyOf(params), body, {
