@@ -13,7 +13,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - no export of a file resembles the file's name
   - a test title does not begin with a verb or the subject
 `
-const PRODUCT = ['cloud', 'packages', 'path-api', 'records', 'schemas', 'server']
+const PRODUCT = ['cloud', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server']
 const TESTS = ['packages', 'test']
 
 /** Files whose exports do not resemble their name, with the reason. */
@@ -30,7 +30,7 @@ const FILES_BY_SUBJECT = new Map(
       'schemas/common.ts',
     ],
     'named by the standard or the term of the field': [
-      ...['records/openehr/aql/language/ast.ts', 'records/openehr/rm/iso8601.ts'],
+      ...['openehr/aql/language/ast.ts', 'openehr/rm/iso8601.ts'],
     ],
     'each export has the name of an update operator': [
       'packages/embedded-mongo/language/updates/array-updates.ts',

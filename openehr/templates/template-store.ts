@@ -15,7 +15,7 @@ import {
   type SavedRecord,
 } from '../../records/store/documents/parse-format.ts'
 import { getCachedDefinition } from '../../records/store/reading/definition-cache.ts'
-import type { Page, PageRequest } from '../../records/store/reading/pagination.ts'
+import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'

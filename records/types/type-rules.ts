@@ -1,6 +1,6 @@
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { TypeFamily } from './type-registry.ts'
-import { isNumericSchema, schemaViolations } from './value-schema.ts'
+import { isNumericSchema, valueSchemaViolations } from './value-schema.ts'
 
 /** A type as a modeller sends it. */
 export interface TypeBody {
@@ -22,7 +22,7 @@ export function typeViolations(
   const found =
     schema === undefined || schema === null
       ? []
-      : prefixSchemaPaths(schemaViolations(schema as Record<string, unknown>))
+      : prefixSchemaPaths(valueSchemaViolations(schema as Record<string, unknown>))
   if (found.length > 0 || family !== 'data')
     return family === 'event' ? [...found, ...objectSchemaViolations(schema)] : found
   const numeric = isNumericSchema(schema as Record<string, unknown>)

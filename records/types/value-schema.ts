@@ -97,7 +97,7 @@ export const isNumericSchema = (schema: ValueSchema): boolean =>
   schema.type === 'number' || schema.type === 'integer'
 
 /** The violations of a schema, its size limits included. */
-export function schemaViolations(schema: ValueSchema): Violation[] {
+export function valueSchemaViolations(schema: ValueSchema): Violation[] {
   const found = boundsViolations(schema)
   if (found.length > 0) return found
   try {

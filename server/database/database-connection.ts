@@ -22,7 +22,7 @@ import { containedCollections, createDerivations } from '../../records/kinds.ts'
 import { Backfill } from '../../records/store/backfill/backfill.ts'
 import { guardPendingReads } from '../../records/store/backfill/pending-reads.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
-import { hideFromReads } from '../../records/store/jobs/visibility.ts'
+import { hideFromReads } from '../../records/store/jobs/hide-from-reads.ts'
 import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
 import { checkReads } from '../../records/store/reading/read-checks.ts'
 import type { CachedDocumentLookup } from '../../records/store/write-ahead.ts'
@@ -69,9 +69,9 @@ export async function openDatabaseConnection(
   translateDatabaseErrors(adapter, ParseError)
   await adapter.connect()
   const mongo = { client: adapter.client, db: adapter.database }
-  const underWay = new JobRunner(mongo, containedCollections.Ehr, others)
+  const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, derives ? createDerivations([compositionDerivation]) : [])
-  checkReads(adapter.database, [enforceReadDeadline, hideFromReads(underWay), guardPendingReads(backfill)])
+  checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
   const lastRead = cacheTriggerReads(adapter, toObject)
   coalesceCreates(adapter)
   const joinWrite = enableWriteWrapping(adapter)

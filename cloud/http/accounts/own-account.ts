@@ -1,4 +1,5 @@
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
+import { requireNoViolations } from '../../../records/ehr-records/refusals/refusals.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'

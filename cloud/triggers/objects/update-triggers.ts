@@ -83,7 +83,7 @@ function setDependentFields(
     else object.unset(name)
   for (const name of derivedFieldNames(kind)) object.unset(name)
   setFields(kind, object, kind.rules.derived?.(values) ?? {})
-  for (const name of once) object.revert(name)
+  for (const name of fixedDerived) object.revert(name)
 }
 
 /** Closable records. */

@@ -21,7 +21,7 @@ const identityLoginDefaults = {
   access: 'public',
   reply: [200, TokenGrant],
   errors: ['IdentityRefused', 'AccountNotFound', 'NotFound'],
-  guarded: () => undefined,
+  guardedAccount: () => undefined,
 } as const
 
 export const loginOperations = [

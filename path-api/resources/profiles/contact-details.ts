@@ -3,7 +3,7 @@ import { asConnection, type Profiles } from '../../../records/profiles/profiles.
 import { relationNumberOf } from '../../../records/profiles/relations/relations.ts'
 import { type Owner, publicIdOf } from '../../../records/profiles/storage/owner.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
-import type { Page, PageRequest } from '../../../records/store/reading/pagination.ts'
+import type { Page, PageRequest } from '../../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../../records/store/write-decider.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { Address, AddressCreate, AddressUpdate, addressFields } from '../../../schemas/profiles/address.ts'
@@ -11,8 +11,8 @@ import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../../s
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'
+import { pickClientFields } from '../../reply/client-fields.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { pickClientFields } from '../../reply/representation.ts'
 
 /** Prefix for addresses and contacts, which persons and relations share. */
 interface ContactDetailsPrefix {
@@ -174,12 +174,12 @@ const updateDetails = (about: ContactDetailsContext) =>
     body: about.update,
     reply: [200, about.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body }, { caller, profiles, expected }) => {
+    handle: async ({ params, body }, { caller, profiles, ifMatch }) => {
       const { [about.idName]: id = '', ...input } = body as Record<string, string>
       requireSameId(about.idName, id, params[about.idName])
       const updated = await about
         .storeOf(profiles)
-        .update(caller, ownerFromParams(params), id, input, expected)
+        .update(caller, ownerFromParams(params), id, input, ifMatch)
       return replyWith(represent(about)(updated), { version: updated.version })
     },
   })
@@ -193,8 +193,8 @@ const deleteDetails = (about: ContactDetailsContext) =>
     path: `${about.path}/${about.noun}/{${about.idName}}`,
     summary: `Delete ${withArticle(about.noun)} ${about.whose}`,
     reply: [204],
-    handle: ({ params }, { caller, profiles, expected }) =>
-      about.storeOf(profiles).remove(caller, ownerFromParams(params), params[about.idName], expected),
+    handle: ({ params }, { caller, profiles, ifMatch }) =>
+      about.storeOf(profiles).remove(caller, ownerFromParams(params), params[about.idName], ifMatch),
   })
 
 export const contactDetailsOperations = [ADDRESS, CONTACT].flatMap((kind) =>

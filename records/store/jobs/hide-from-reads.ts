@@ -9,14 +9,14 @@ import type { JobRunner } from './background-jobs.ts'
  * Both API families and their lookups read through this check.
  */
 export const hideFromReads =
-  (underWay: JobRunner): ReadCheck =>
+  (jobRunner: JobRunner): ReadCheck =>
   ({ collection, filter, options: { session } }) => {
-    const hidden = underWay.hiddenFilters(collection, session)
-    const awaited = underWay.blockingJobs(collection, filter, session)
+    const hidden = jobRunner.hiddenFilters(collection, session)
+    const awaited = jobRunner.blockingJobs(collection, filter, session)
     const { $nor = [] } = filter as { $nor?: object[] }
     return {
       ...(hidden.length > 0 && { filter: { ...filter, $nor: [...$nor, ...hidden] } }),
-      ...(awaited.length > 0 && { beforeSending: () => waitForJobs(underWay, awaited, session) }),
+      ...(awaited.length > 0 && { beforeSending: () => waitForJobs(jobRunner, awaited, session) }),
     }
   }
 

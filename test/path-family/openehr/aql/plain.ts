@@ -6,6 +6,7 @@ import type {
   Path,
   PathStep,
   Predicate,
+  QueryTree,
 } from '../../../../openehr/aql/language/ast.ts'
 import { createLikeMatcher } from '../../../../openehr/aql/terms/like.ts'
 import { compareTerms, type Term, textOfTerm } from '../../../../openehr/aql/terms/terms.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { startEngine, type TestEngine } from '@health-record-service/embedded-mongo/testing'
 import { type Collection, MongoClient } from 'mongodb'
 import { checkReads, type ReadCheck } from '../../../../records/store/reading/read-checks.ts'
 
@@ -10,7 +10,7 @@ interface Note {
 }
 
 describe('the checks of reads', () => {
-  let engine: Engine
+  let engine: TestEngine
   let client: MongoClient
   let notes: Collection<Note>
   let commands: Record<string, unknown>[] = []
