@@ -21,8 +21,8 @@ export interface EventFilter {
 
 /** The events of the EHRs: the documents of the class Event. */
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
-  constructor(records: StoreContext, holders: ParentChecks) {
-    super(records, Event, holders)
+  constructor(records: StoreContext, parentChecks: ParentChecks) {
+    super(records, Event, parentChecks)
   }
 
   /**
