@@ -93,7 +93,7 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
   const operand = spec[operator]
   if (Array.isArray(operand)) fail(40237, `The ${operator} accumulator is a unary operator`)
   if (operator === '$count') return counting(name, operand)
-  if (operator in several) return keepingSeveral(name, operator, operand, compile, collation)
+  if (operator in sortingAccumulators) return keepingSeveral(name, operator, operand, compile, collation)
   const make = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined
   if (!make) {
     if (['$accumulator', '$median', '$percentile'].includes(operator))
@@ -111,7 +111,7 @@ const counting = (name: string, operand: unknown): Field => {
 }
 
 /** The end of the sorted values that is kept; sign 0: the order of arrival. */
-const several: Record<string, { end: 'first' | 'last'; sign: -1 | 0 | 1; single?: true }> = {
+const sortingAccumulators: Record<string, { end: 'first' | 'last'; sign: -1 | 0 | 1; single?: true }> = {
   $firstN: { end: 'first', sign: 0 },
   $lastN: { end: 'last', sign: 0 },
   $maxN: { end: 'first', sign: -1 },
@@ -122,6 +122,13 @@ const several: Record<string, { end: 'first' | 'last'; sign: -1 | 0 | 1; single?
   $bottom: { end: 'last', sign: 1, single: true },
 }
 
+/** The accumulators of $group. */
+export const accumulatorNames: readonly string[] = [
+  '$count',
+  ...Object.keys(sortingAccumulators),
+  ...Object.keys(accumulators),
+]
+
 const keepingSeveral = (
   name: string,
   operator: string,
@@ -129,7 +136,7 @@ const keepingSeveral = (
   compile: Compile,
   collation?: Collation,
 ): Field => {
-  const { end, sign, single } = several[operator] as (typeof several)[string]
+  const { end, sign, single } = sortingAccumulators[operator] as (typeof sortingAccumulators)[string]
   if (!isObject(operand)) return fail(5787801, `${operator} needs an object as its argument`)
   const sorting = /top|bottom/.test(operator)
   const known = sorting ? ['sortBy', 'output', ...(single ? [] : ['n'])] : ['input', 'n']

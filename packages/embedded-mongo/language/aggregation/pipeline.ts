@@ -7,7 +7,7 @@ import { lookupStage, unionWithStage } from './lookup-and-union.ts'
 import { type Documents, type Environment, gather, type Stage } from './stage.ts'
 import { stages } from './stages.ts'
 
-const accepted = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
+export const stageNames: readonly string[] = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 
 /** MongoDB's stages that this engine does not have. */
 const others =
@@ -34,9 +34,9 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
 }
 
 const checkName = (name: string): void => {
-  if (accepted.includes(name)) return
+  if (stageNames.includes(name)) return
   if (others.test(name))
-    fail(115, `stage ${name} is not supported by this engine, only ${accepted.join(', ')}`)
+    fail(115, `stage ${name} is not supported by this engine, only ${stageNames.join(', ')}`)
   fail(40324, `Unrecognized pipeline stage name: '${name}'`)
 }
 

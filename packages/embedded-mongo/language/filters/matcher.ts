@@ -35,32 +35,38 @@ export const compileFilter = (filter: unknown, options: MatchOptions = {}): Docu
   return tests.length === 1 ? (tests[0] as DocumentTest) : (document) => tests.every((test) => test(document))
 }
 
+type DocumentOperator = (operand: unknown, options: MatchOptions) => DocumentTest
+
+/** The operators of a whole document, and the fields of a DBRef, whose names look like operators. */
+export const documentOperators: Readonly<Record<string, DocumentOperator>> = {
+  $and(operand, options) {
+    const tests = alternatives('$and', operand, options)
+    return (document) => tests.every((test) => test(document))
+  },
+  $or(operand, options) {
+    const tests = alternatives('$or', operand, options)
+    return (document) => tests.some((test) => test(document))
+  },
+  $nor(operand, options) {
+    const tests = alternatives('$nor', operand, options)
+    return (document) => !tests.some((test) => test(document))
+  },
+  $expr(operand, options) {
+    const expression = compileExpression(
+      operand,
+      isFieldIn(operand) ? { ...options, collation: undefined } : options,
+    )
+    return (document) => isTrue(expression(document))
+  },
+  $comment: () => () => true,
+  $id: (operand, options) => fieldTest(['$id'], { $eq: operand }, options),
+  $ref: (operand, options) => fieldTest(['$ref'], { $eq: operand }, { ...options, collation: undefined }),
+  $db: (operand, options) => fieldTest(['$db'], { $eq: operand }, { ...options, collation: undefined }),
+}
+
 const clause = (key: string, value: unknown, options: MatchOptions): DocumentTest => {
-  switch (key) {
-    case '$and':
-    case '$or':
-    case '$nor': {
-      const tests = alternatives(key, value, options)
-      if (key === '$and') return (document) => tests.every((test) => test(document))
-      const some: DocumentTest = (document) => tests.some((test) => test(document))
-      return key === '$or' ? some : (document) => !some(document)
-    }
-    case '$expr': {
-      const expression = compileExpression(
-        value,
-        isFieldIn(value) ? { ...options, collation: undefined } : options,
-      )
-      return (document) => isTrue(expression(document))
-    }
-    case '$comment':
-      return () => true
-    // The fields of a DBRef.
-    case '$id':
-      return fieldTest([key], { $eq: value }, options)
-    case '$ref':
-    case '$db':
-      return fieldTest([key], { $eq: value }, { ...options, collation: undefined })
-  }
+  const operator = Object.hasOwn(documentOperators, key) ? documentOperators[key] : undefined
+  if (operator) return operator(value, options)
   if (key.startsWith('$'))
     return refused.includes(key) ? unknownOperator(key) : fail(2, `unknown top level operator: ${key}`)
   return fieldTest(key.split('.'), value, options)
@@ -156,9 +162,9 @@ const regexTest = (operand: { pattern: string; options: string }): DocumentTest 
       : isRegex(value) && value.pattern === operand.pattern && value.options === operand.options
 }
 
-type Operator = (operand: unknown, options: Scope, siblings: Document) => FieldPredicate
+type FieldOperator = (operand: unknown, options: Scope, siblings: Document) => FieldPredicate
 
-const operators: Record<string, Operator> = {
+export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
   $eq: (operand, { collation, reach }) => reach(equality(operand, collation)),
   $ne: (operand, { collation, reach }) =>
     isRegex(operand) ? fail(2, "Can't have regex as arg to $ne.") : not(reach(equality(operand, collation))),
@@ -244,7 +250,7 @@ const containsAll =
 const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))
 
 const operatorTest = (name: string, operand: unknown, siblings: Document, options: Scope): FieldPredicate => {
-  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
+  const operator = Object.hasOwn(fieldOperators, name) ? fieldOperators[name] : undefined
   return operator ? operator(operand, options, siblings) : unknownOperator(name)
 }
 

@@ -240,7 +240,7 @@ const bit: Modifier = (operand, field) => {
   }
 }
 
-const modifiers: Record<string, Modifier> = {
+export const modifiers: Readonly<Record<string, Modifier>> = {
   $set: set,
   $setOnInsert: set,
   $unset: () => erase,
