@@ -72,7 +72,7 @@ describe('the folders', () => {
 
   it('keep HTTP out of records and schemas', () => {
     const words =
-      /['"`](body|query|params|path)\.|\b(GET|POST|PUT|DELETE) \/|\bsetHeader\b|\breq(uest)?\.(body|headers)\b/
+      /['"`](body|query|params|path)\.|\b(GET|POST|PUT|DELETE) \/|\bsetHeader\b|\b(req|request)\.(body|headers)\b/
     const isCode = (line: string): boolean => !/^\s*(\/?\*|\/\/)/.test(line) && !line.includes('examples:')
     const lines = linesIn(/^(records|openehr|schemas)\//, (line) => words.test(line) && isCode(line))
     assertNone(lines, 'move what knows HTTP to path-api/ or cloud/, and pass values in')

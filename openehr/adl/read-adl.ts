@@ -19,7 +19,7 @@ const ARCHETYPE_ID = /^openEHR-[A-Za-z]+-([A-Z_]+)\.([A-Za-z0-9_-]+)\.v\d+[A-Za-
 const REQUIRED_SECTIONS = ['concept', 'language', 'definition', 'ontology'] as const
 /** The headings of sections; texts may have lines that begin with the same word. */
 const SECTION_HEADING =
-  /^[ \t]*(archetype|speciali[sz]e|concept|language|description|definition|invariant|ontology|annotations|revision_history)\b(?=[ \t]*(?:\r?$|--|[([]|[A-Z_]+\[|\w+[ \t]*=))/gm
+  /^[ \t]*(archetype|specialise|specialize|concept|language|description|definition|invariant|ontology|annotations|revision_history)\b(?=[ \t]*(?:\r?$|--|[([]|[A-Z_]+\[|\w+[ \t]*=))/gm
 
 /** The position of a section, without its heading. */
 interface Section {

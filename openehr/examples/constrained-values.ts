@@ -126,11 +126,11 @@ function primitiveValue(primitive: Primitive): unknown {
     case 'duration':
       return primitive.range?.lower ?? primitive.range?.upper ?? durationForPattern(primitive.pattern)
     default:
-      return primitive.range?.lower ?? primitive.range?.upper ?? EXAMPLE_TEMPORALS[primitive.type]
+      return primitive.range?.lower ?? primitive.range?.upper ?? EXAMPLE_TIMES[primitive.type]
   }
 }
 
-const EXAMPLE_TEMPORALS = {
+const EXAMPLE_TIMES = {
   date: EXAMPLE_TIME.slice(0, 10),
   time: EXAMPLE_TIME.slice(11, 19),
   'date-time': EXAMPLE_TIME,

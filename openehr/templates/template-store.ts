@@ -108,7 +108,7 @@ export class TemplateStore {
   ): Promise<SavedRecord<TemplateHeadRecord>> {
     const template = readTemplate(bytes)
     const { templateId, concept, root } = template
-    if (/[/\\\p{Cc}]/u.test(templateId)) throw unaddressableId()
+    if (/[/\\\p{Cc}]/u.test(templateId)) throw invalidIdError()
     if (isTooLarge(template)) throw templateTooLarge()
     const key = normalizeTemplateId(templateId)
     const archetypes = archetypesOfTemplate(template)
@@ -233,7 +233,7 @@ function requireReadableHead(
 const invalidInput = (path: string, code: string, message: string): ServiceError =>
   new ServiceError('InvalidInput', { violations: [{ path, code, message }] })
 
-const unaddressableId = () =>
+const invalidIdError = () =>
   invalidInput('template_id.value', 'pattern', 'must contain no slash and no control character')
 
 /**

@@ -55,7 +55,7 @@ function* findJsonFaults(value: unknown, path = ''): Generator<Violation> {
 }
 
 function findValueFault(value: unknown): JsonFault | undefined {
-  if (typeof value === 'string' && !isWellFormedText(value)) return UNSTORABLE_VALUE
+  if (typeof value === 'string' && !isWellFormedText(value)) return INVALID_VALUE
   return (
     findPlainFault(value) ??
     (isObject(value) && Object.keys(value).some(isForbiddenKey) ? FORBIDDEN_KEY : undefined)
@@ -64,7 +64,7 @@ function findValueFault(value: unknown): JsonFault | undefined {
 
 /** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
 function findPlainFault(value: unknown): JsonFault | undefined {
-  if (typeof value === 'number' && !Number.isFinite(value)) return UNSTORABLE_VALUE
+  if (typeof value === 'number' && !Number.isFinite(value)) return INVALID_VALUE
   return isObject(value) && Object.hasOwn(value, '__proto__') ? FORBIDDEN_KEY : undefined
 }
 
@@ -72,7 +72,7 @@ const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Values that would not be returned as sent: a number beyond a double, or a lone surrogate. */
-const UNSTORABLE_VALUE: JsonFault = {
+const INVALID_VALUE: JsonFault = {
   code: 'value',
   message: 'must be a finite number, or a text of valid Unicode without NUL',
 }

@@ -20,17 +20,17 @@ export interface GraphBand {
 }
 
 /** The default bands of a kind, for plans without thresholds; undefined: none. */
-function findUsualBands({ thresholded, series }: GraphSource): AlertBands | undefined {
-  const preset = Object.keys(thresholded.presets)[0]
+function findUsualBands({ thresholdTarget, series }: GraphSource): AlertBands | undefined {
+  const preset = Object.keys(thresholdTarget.presets)[0]
   const limits = Object.entries(series).flatMap(([name, one]) =>
     one.usual ? [[`${name}Low`, one.usual[0]] as const, [`${name}High`, one.usual[1]] as const] : [],
   )
   const thresholds: Thresholds | undefined =
     preset ??
     (limits.length > 0
-      ? ({ unit: thresholded.unit, ...Object.fromEntries(limits) } as Thresholds)
+      ? ({ unit: thresholdTarget.unit, ...Object.fromEntries(limits) } as Thresholds)
       : undefined)
-  return thresholds === undefined ? undefined : toAlertBands(thresholded, thresholds)
+  return thresholds === undefined ? undefined : toAlertBands(thresholdTarget, thresholds)
 }
 
 /** The bands of one series in ascending order: the plan's thresholds, or else the usual ones. */

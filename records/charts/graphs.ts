@@ -114,7 +114,7 @@ export class Graphs {
         series.map((one, at) => {
           const { times, values } = columns[i] as TimeColumns
           const ofPlan = thresholds.flatMap(
-            (found) => findAlertBands(kind.thresholded, kind.path, found) ?? [],
+            (found) => findAlertBands(kind.thresholdTarget, kind.path, found) ?? [],
           )[0]
           return buildGraphSeries(
             kind,

@@ -6,7 +6,7 @@ import { createValidator } from '../../schemas/validation/validators.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
 import { normalizeText } from '../store/reading/search-words.ts'
-import { blankViolations, dateOrderViolations, unaddressableViolations } from './field-violations.ts'
+import { blankViolations, dateOrderViolations, urlPathViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 
 interface Reaction {
@@ -39,7 +39,7 @@ export const AdverseReaction = defineKind(forms, {
     dependentFields: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],
     violations: (values) => [
       ...blankViolations(values, 'substance'),
-      ...unaddressableViolations(values, 'substance'),
+      ...urlPathViolations(values, 'substance'),
       ...dateOrderViolations(values, 'lastOnset', 'firstOnset'),
       ...impossibleDateViolations(values),
     ],

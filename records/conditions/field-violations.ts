@@ -10,7 +10,7 @@ export const blankViolations = (values: Values, field: string): Violation[] => {
 }
 
 /** Violations of a text that is part of a URL: clients resolve `.` and `..`, and cannot send NUL. */
-export const unaddressableViolations = (values: Values, field: string): Violation[] => {
+export const urlPathViolations = (values: Values, field: string): Violation[] => {
   const value = values[field]
   return value === '.' || value === '..' || String(value).includes('\0')
     ? [

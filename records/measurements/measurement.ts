@@ -141,7 +141,7 @@ export interface MeasurementKind extends ClassKind {
   specified: SpecifiedOperations
   series: Readonly<Record<string, Series>>
   /** The values that a plan's thresholds can limit. */
-  thresholded: ThresholdTarget
+  thresholdTarget: ThresholdTarget
   quantities: Record<string, Quantity>
   omh: OmhBody | undefined
 }
@@ -158,8 +158,8 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
   const series = definition.series ?? seriesOfQuantities(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
   const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
-  const thresholded: ThresholdTarget = { names: Object.keys(series), unit, ranges, presets }
-  const says = createDescriber({ ...definition, words, series, thresholded })
+  const thresholdTarget: ThresholdTarget = { names: Object.keys(series), unit, ranges, presets }
+  const says = createDescriber({ ...definition, words, series, thresholdTarget })
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -188,8 +188,8 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
     },
   )
   const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
-  const recordDerivation = deriveAlerts(() => ({ path, thresholded, describe: says, exactValues: exact }))
-  const ofKind = { path, specified, series, thresholded, recordDerivation, quantities, omh }
+  const recordDerivation = deriveAlerts(() => ({ path, thresholdTarget, describe: says, exactValues: exact }))
+  const ofKind = { path, specified, series, thresholdTarget, recordDerivation, quantities, omh }
   return { ...measured, ...ofKind, refuseChange: refuseChangeOfMember }
 }
 
@@ -254,7 +254,7 @@ function exactValuesOf(
 }
 
 type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'> &
-  Pick<MeasurementKind, 'series' | 'thresholded'>
+  Pick<MeasurementKind, 'series' | 'thresholdTarget'>
 
 /**
  * Creates the function that describes a record, e.g. `Blood pressure 128/82 mmHg`; joins values that share a
@@ -263,7 +263,7 @@ type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'
 function createDescriber({
   words,
   series,
-  thresholded,
+  thresholdTarget,
   summary,
   ...about
 }: DescriptionParts): (record: Values) => TimelineContent {
@@ -283,7 +283,7 @@ function createDescriber({
       return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
     })
     const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
-    const severity = findUsualBand(thresholded, summary === undefined ? values : meaning)?.severity
+    const severity = findUsualBand(thresholdTarget, summary === undefined ? values : meaning)?.severity
     return { content: [title, ...valueTexts].join(' '), summary: meaning, severity, code, values }
   }
 }
@@ -293,15 +293,15 @@ function createDescriber({
  * age.
  */
 function findUsualBand(
-  thresholded: ThresholdTarget,
+  thresholdTarget: ThresholdTarget,
   valuesOrCode: TimelineContent['values'] | string,
 ): Band | undefined {
-  const [usual] = Object.values(thresholded.presets)
+  const [usual] = Object.values(thresholdTarget.presets)
   if (!usual) return undefined
   if (typeof valuesOrCode === 'string') return usual.bands.find(({ code }) => code === valuesOrCode)
   return findBand(
     usual,
-    thresholded.names,
+    thresholdTarget.names,
     Object.fromEntries((valuesOrCode ?? []).map(({ name, value }) => [name, value])),
   )
 }

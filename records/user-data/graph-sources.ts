@@ -8,7 +8,7 @@ import { Measurement, thresholdTargetOf, VALUE_SERIES } from './typed-measuremen
 
 /** A source of graph lines: a kind of measurement, or a data type. */
 export interface GraphSource
-  extends Pick<MeasurementKind, 'path' | 'series' | 'collection' | 'thresholded' | 'words'> {
+  extends Pick<MeasurementKind, 'path' | 'series' | 'collection' | 'thresholdTarget' | 'words'> {
   /** Filter for its records, if it shares its collection with others. */
   where?: { dataType: string }
 }
@@ -54,7 +54,7 @@ function toGraphSource({ type, name, unit, ranges, codes }: ResolvedType): Graph
   return {
     ...{ path: type, collection: Measurement.collection, where: { dataType: type } },
     series: { [VALUE_SERIES]: series },
-    thresholded: thresholdTargetOf({ unit }),
+    thresholdTarget: thresholdTargetOf({ unit }),
     words: { en: name.toLowerCase(), nl: name.toLowerCase() },
   }
 }

@@ -135,11 +135,11 @@ const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
 export const VALUE_SERIES = 'value'
 
 /** UCUM code for values without a unit. */
-const UNITLESS = '1'
+const NO_UNIT = '1'
 
 export const thresholdTargetOf = ({ unit }: { unit?: string | undefined }): ThresholdTarget => ({
   names: [VALUE_SERIES],
-  unit: unit ?? UNITLESS,
+  unit: unit ?? NO_UNIT,
   presets: {},
 })
 
@@ -150,8 +150,8 @@ function describeMeasurement(record: Values): TimelineContent {
     const [value] = givenValues(record)
     return { content: ['string', 'boolean'].includes(typeof value) ? `${title} ${value}` : title }
   }
-  const unit = typeof amountUnit === 'string' ? amountUnit : UNITLESS
-  const unitText = unit === UNITLESS ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
+  const unit = typeof amountUnit === 'string' ? amountUnit : NO_UNIT
+  const unitText = unit === NO_UNIT ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
   return {
     content: `${title} ${roundTo(amount, 2)}${unitText}`.slice(0, 300),
     values: [{ name: VALUE_SERIES, value: amount, unit }],
@@ -185,7 +185,7 @@ export const Measurement = defineKind(forms, {
   },
   recordDerivation: deriveAlerts((record) => ({
     path: String(record.dataType),
-    thresholded: thresholdTargetOf({ unit: record.amountUnit as string }),
+    thresholdTarget: thresholdTargetOf({ unit: record.amountUnit as string }),
     describe: describeMeasurement,
     exactValues: ({ amount }) =>
       (typeof amount === 'number' ? { [VALUE_SERIES]: amount } : {}) as Record<string, number>,

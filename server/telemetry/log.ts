@@ -15,7 +15,7 @@ export function createLog(config: Pick<Config, 'logLevel' | 'open'>): Log {
 }
 
 /**
- * Selects the loggable parts of an error: name, code and location. Messages of database errors quote
+ * Selects the parts of an error that may be logged: name, code and location. Messages of database errors quote
  * documents (`dup key: { email: "…" }`), those of parsers quote the body. So a message is logged only for
  * other errors.
  */

@@ -73,7 +73,7 @@ describe('attack: malformed requests to the class family', () => {
       query: { className: 'Custom', where: { modelClassName: `${i}` } },
     })
     const inQuery = (where: object) => ({ ehrId: { $inQuery: { className: 'CarePlan', where } } })
-    const wheres: object[] = [
+    const conditions: object[] = [
       { $or: Array.from({ length: 60 }, (_, i) => ({ comment: { $select: select(i) } })) },
       { $or: Array.from({ length: 101 }, (_, i) => ({ comment: `${i}` })) },
       { $or: Array.from({ length: 11 }, (_, i) => ({ comment: { $regex: `${i}` } })) },
@@ -95,7 +95,7 @@ describe('attack: malformed requests to the class family', () => {
       inQuery(inQuery(inQuery({ name: 'x' }))),
       { $relatedTo: { object: { __type: 'Pointer', className: '_Role', objectId: 'x' }, key: 'users' } },
     ]
-    for (const where of wheres) {
+    for (const where of conditions) {
       await refused(
         request().post('/1/classes/BloodPressure').set(user.headers).send({ _method: 'GET', where }),
         where,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { startEngine } from '@health-record-service/embedded-mongo/testing'
 import { bySize, isFullSize } from '../harness/test-size.ts'
-import { type CrashableService, createServiceStarter } from './service/crashable-service.ts'
+import { type CrashService, createServiceStarter } from './service/crash-service.ts'
 import { WRITES_BY_FAMILY } from './trials/clinical-writes.ts'
 import { CrashTrials } from './trials/crash-trials.ts'
 
@@ -25,7 +25,7 @@ for (const [family, writes] of WRITE_GROUPS)
 
     before(async () => {
       const engine = await startEngine()
-      const running: Pick<CrashableService, 'kill'>[] = []
+      const running: Pick<CrashService, 'kill'>[] = []
       try {
         const name = 'faults'
         const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`

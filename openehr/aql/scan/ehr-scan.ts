@@ -96,14 +96,14 @@ export class EhrScan {
       .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
     const known = new Map(records.map((record) => [record.ehrId, record]))
-    const unreplaced = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
+    const toFirstStatus = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
       ...ehr,
       _id: statusIdOf(id),
       ehrId: id,
       version: 1,
       json: undefined,
     })
-    const statuses = found.map((ehr) => known.get(ehr._id) ?? unreplaced(ehr))
+    const statuses = found.map((ehr) => known.get(ehr._id) ?? toFirstStatus(ehr))
     const subjects = new Map(found.map(({ _id, subjectId }) => [_id, String(subjectId)]))
     const objectOf = (version: ParseDocument) => this.#statusIn(version, subjects)
     const versions = await this.#versionsOf(statuses, objectOf)

@@ -25,7 +25,7 @@ import { PlanThresholds } from './plan-thresholds.ts'
 /** The facts about a kind of measurement that its alerts need. */
 export interface AlertSource {
   path: string
-  thresholded: ThresholdTarget
+  thresholdTarget: ThresholdTarget
   describe(record: Values): TimelineContent
   /** The values by name, unrounded. */
   exactValues(record: Values): Record<string, number>
@@ -118,14 +118,14 @@ const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
 
 /** Builds the alert of a measurement; null if it is within its plan's thresholds, or the plan has none. */
 function buildAlert(
-  { path, thresholded, describe, exactValues }: AlertSource,
+  { path, thresholdTarget, describe, exactValues }: AlertSource,
   record: MeasurementRecord,
   rules: ParseDocument | null,
 ): AlertFields | null {
-  const set = rules && findAlertBands(thresholded, path, rules)
+  const set = rules && findAlertBands(thresholdTarget, path, rules)
   if (!set) return null
   const { content, values = [] } = describe(record)
-  const band = findBandOfValues(thresholded, set, exactValues(record))
+  const band = findBandOfValues(thresholdTarget, set, exactValues(record))
   if (!band || band.severity < set.alertFrom) return null
   const { code, label, severity } = band
   return {
@@ -142,12 +142,12 @@ function buildAlert(
 
 /** The alert bands that a plan's thresholds set for a kind of measurement. */
 export function findAlertBands(
-  thresholded: ThresholdTarget,
+  thresholdTarget: ThresholdTarget,
   path: string,
   { json }: { [field: string]: unknown },
 ): AlertBands | undefined {
   const saved = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
-  return saved === undefined ? undefined : toAlertBands(thresholded, saved)
+  return saved === undefined ? undefined : toAlertBands(thresholdTarget, saved)
 }
 
 /** Levels from the worst band down, because the worst of only one or two bands need not be critical. */

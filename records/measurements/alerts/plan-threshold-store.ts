@@ -14,7 +14,7 @@ type ThresholdsByKind = Partial<Record<string, Thresholds>>
 
 /** The threshold checks by the kind's name in the path family. */
 export const thresholdChecksOf = (kinds: readonly MeasurementKind[]): ReadonlyMap<string, ThresholdCheck> =>
-  new Map(kinds.map(({ path, thresholded }) => [path, createThresholdCheck(thresholded, path)]))
+  new Map(kinds.map(({ path, thresholdTarget }) => [path, createThresholdCheck(thresholdTarget, path)]))
 
 export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   readonly #findTypeTarget: (name: string) => Promise<ThresholdTarget | undefined>
@@ -51,7 +51,7 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
   }
 
   async #checkOfType(name: string): Promise<ThresholdCheck | undefined> {
-    const thresholded = await this.#findTypeTarget(name)
-    return thresholded && createThresholdCheck(thresholded, name)
+    const thresholdTarget = await this.#findTypeTarget(name)
+    return thresholdTarget && createThresholdCheck(thresholdTarget, name)
   }
 }

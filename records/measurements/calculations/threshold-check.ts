@@ -17,8 +17,8 @@ import type { Thresholds, ThresholdTarget } from './thresholds.ts'
 export type ThresholdCheck = (thresholds: Thresholds) => Violation[]
 
 /** Checks thresholds of any of the three forms; the value's type decides which form applies. */
-export function createThresholdCheck(thresholded: ThresholdTarget, path = ''): ThresholdCheck {
-  const { names, unit, presets } = thresholded
+export function createThresholdCheck(thresholdTarget: ThresholdTarget, path = ''): ThresholdCheck {
+  const { names, unit, presets } = thresholdTarget
   const forms = thresholdForms(names, convertibleUnitNames(unit))
   const checks = { limits: createValidator(forms.limits), set: createValidator(forms.set) }
   const published = Object.keys(presets)
@@ -29,10 +29,10 @@ export function createThresholdCheck(thresholded: ThresholdTarget, path = ''): T
       return [unknownFormViolation]
     if ('bands' in thresholds) {
       const bySchema = checks.set(thresholds)
-      return [...bySchema, ...setViolations(thresholded, validPartOfSet(thresholds, bySchema))]
+      return [...bySchema, ...setViolations(thresholdTarget, validPartOfSet(thresholds, bySchema))]
     }
     const bySchema = checks.limits(thresholds)
-    return [...bySchema, ...limitViolations(thresholded, withoutInvalidProperties(thresholds, bySchema))]
+    return [...bySchema, ...limitViolations(thresholdTarget, withoutInvalidProperties(thresholds, bySchema))]
   }
   return (thresholds) =>
     byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
@@ -72,8 +72,8 @@ const unitViolations = (own: string, unit: string | undefined): Violation[] =>
     ? []
     : [{ path: 'unit', code: 'unit', message: `must be one of ${convertibleUnitNames(own).join(', ')}` }]
 
-function limitViolations(thresholded: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
-  const { names, unit: own } = thresholded
+function limitViolations(thresholdTarget: ThresholdTarget, limits: ValidPart<PersonalLimits>): Violation[] {
+  const { names, unit: own } = thresholdTarget
   const crossed = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
     const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
@@ -81,7 +81,7 @@ function limitViolations(thresholded: ThresholdTarget, limits: ValidPart<Persona
     return [{ path: `${name}High`, code: 'impossible', message: 'must be above the lower limit' }]
   })
   const idle = names.flatMap((name): Violation[] => {
-    const [min, max] = rangeInUnit(thresholded, name, limits.unit)
+    const [min, max] = rangeInUnit(thresholdTarget, name, limits.unit)
     const { [`${name}Low` as const]: low = 0, [`${name}High` as const]: high = max } = limits
     const message = `must be between ${roundTo(min, 2)} and ${roundTo(max, 2)} ${limits.unit}, so that a value can exceed it`
     return [
@@ -107,7 +107,7 @@ function rangeInUnit(
 }
 
 function setViolations(
-  thresholded: ThresholdTarget,
+  thresholdTarget: ThresholdTarget,
   { unit, bands }: ReturnType<typeof validPartOfSet>,
 ): Violation[] {
   const repeated = (key: 'severity' | 'code'): Violation[] =>
@@ -123,20 +123,20 @@ function setViolations(
         : [],
     )
   return [
-    ...unitViolations(thresholded.unit, unit),
+    ...unitViolations(thresholdTarget.unit, unit),
     ...repeated('severity'),
     ...repeated('code'),
-    ...bands.flatMap(([place, band]) => bandViolations(thresholded, unit, band, `bands.${place}`)),
+    ...bands.flatMap(([place, band]) => bandViolations(thresholdTarget, unit, band, `bands.${place}`)),
   ]
 }
 
 function bandViolations(
-  thresholded: ThresholdTarget,
+  thresholdTarget: ThresholdTarget,
   unit: string | undefined,
   band: Band,
   path: string,
 ): Violation[] {
-  const { names } = thresholded
+  const { names } = thresholdTarget
   const bounded = names.filter((name) => band[name] !== undefined)
   if (bounded.length === 0)
     return [{ path, code: 'empty', message: `must have a bound for ${names.join(' or ')}` }]

@@ -4,7 +4,7 @@ const LETTER_REPLACEMENTS: Readonly<Record<string, string>> = {
   ...{ æ: 'ae', œ: 'oe', þ: 'th' },
 }
 
-/** Converts to upper case first: ß and the two small sigmas have a single form only there. */
+/** Converts to upper case first: ß and the two small forms of sigma are one letter only there. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase()
 
 /** Normalizes a text, so that spellings that differ in case and spaces become equal. */

@@ -47,13 +47,13 @@ const entryIdEnd = (record: HistoryKey): string => `${entryIdPrefix(record)}0`
 const entryIdPrefix = ({ ehrId, collection, id }: HistoryKey): string =>
   `${ehrId ? `${ehrId}/` : ''}${collection}/${id}`
 
-const UNCOMPARED_FIELDS = new Set(['version', '_created_at', '_updated_at', '_acl'])
+const META_FIELDS = new Set(['version', '_created_at', '_updated_at', '_acl'])
 
 /** The names of the fields that differ between two stored forms of a record. */
 export function changedFieldNames(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   return [...names]
-    .filter((name) => !UNCOMPARED_FIELDS.has(name) && !isDeepStrictEqual(before[name], after[name]))
+    .filter((name) => !META_FIELDS.has(name) && !isDeepStrictEqual(before[name], after[name]))
     .sort()
 }
 

@@ -15,7 +15,7 @@ describe('Custom', () => {
   })
 
   it('stores any object and finds it by its properties', async () => {
-    const payload = { hours: 7.5, wakings: [1, 2], mood: { morning: 'good' }, nothing: null }
+    const payload = { hours: 7.5, wakeUps: [1, 2], mood: { morning: 'good' }, nothing: null }
     const { body } = await create(payload).expect(201)
     assert.deepEqual(body.payload, payload)
     const { list } = createClassClient(owner)

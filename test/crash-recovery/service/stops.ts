@@ -12,7 +12,7 @@ import { type IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BATCH_LIMITS } from '../../../records/store/batching/transaction-batches.ts'
-import type { RequestProgress } from './crashable-service.ts'
+import type { RequestProgress } from './crash-service.ts'
 
 // Small batches, so that a few documents are enough for a job with several steps.
 BATCH_LIMITS.maxDocuments = 5

@@ -7,7 +7,7 @@ import { newId } from '../../../records/store/documents/ids.ts'
 import { BLOOD_PRESSURE, createTemplateXml } from '../../harness/openehr-samples.ts'
 import { password } from '../../harness/people/people.ts'
 import { bySize } from '../../harness/test-size.ts'
-import type { CrashableService, ServiceAnswer, ServiceCall } from '../service/crashable-service.ts'
+import type { CrashService, ServiceAnswer, ServiceCall } from '../service/crash-service.ts'
 
 /** An EHR for one trial, with its records. */
 export interface TrialEhr {
@@ -57,7 +57,7 @@ export class TrialClinic {
   }
 
   /** Creates so many nurses that none of them has the roles of hundreds of EHRs. */
-  static async open(client: MongoClient, db: Db, victim: CrashableService): Promise<TrialClinic> {
+  static async open(client: MongoClient, db: Db, victim: CrashService): Promise<TrialClinic> {
     const clinic = new TrialClinic(db)
     for (let i = 0; i <= NURSE_COUNT; i++) await clinic.#addNurse(client, victim, i)
     await requireSuccess(victim, {
@@ -71,7 +71,7 @@ export class TrialClinic {
     return clinic
   }
 
-  async #addNurse(client: MongoClient, victim: CrashableService, number: number): Promise<void> {
+  async #addNurse(client: MongoClient, victim: CrashService, number: number): Promise<void> {
     const email = `nurse-${number}@example.org`
     const signUp = { username: email, email, password, termsAccepted: true }
     await requireSuccess(victim, { method: 'POST', path: '/1/users', headers: victim.keys, body: signUp })
@@ -94,7 +94,7 @@ export class TrialClinic {
    * @param ofUser whether the subject is a user
    */
   async createEhr(
-    victim: CrashableService,
+    victim: CrashService,
     number: number,
     parts: readonly EhrPart[],
     ofUser: boolean,
@@ -120,7 +120,7 @@ export class TrialClinic {
   }
 
   /** @returns the headers of a new user, who has the nurses' password */
-  async #newUser(victim: CrashableService, id: string): Promise<Record<string, string>> {
+  async #newUser(victim: CrashService, id: string): Promise<Record<string, string>> {
     const email = `${id}@example.org`
     const nurse = await usersOf(this.#db).findOne({ email: 'nurse-0@example.org' })
     const { _hashed_password } = nurse as unknown as Record<string, string>
@@ -137,14 +137,14 @@ export class TrialClinic {
   }
 }
 
-async function logIn(victim: CrashableService, email: string) {
+async function logIn(victim: CrashService, email: string) {
   const call = { method: 'POST', path: '/auth/login/password', body: { email, password } } as const
   const { mvUid, authToken, sessionToken } = await requireSuccess(victim, call)
   const classFamily = { ...victim.keys, 'x-parse-session-token': sessionToken }
   return { mvUid, headers: { ...classFamily, authorization: `Bearer ${authToken}` } }
 }
 
-async function requireSuccess(victim: CrashableService, call: ServiceCall): Promise<ServiceAnswer['body']> {
+async function requireSuccess(victim: CrashService, call: ServiceCall): Promise<ServiceAnswer['body']> {
   const { status, body } = await victim.send(call)
   assert.ok(status < 300, `${call.method} ${call.path}: ${status} ${JSON.stringify(body)}`)
   return body

@@ -11,7 +11,7 @@ import {
 } from '../../harness/care/samples/examples.ts'
 import { BLOOD_PRESSURE, createPressuresComposition } from '../../harness/openehr-samples.ts'
 import { isFullSize } from '../../harness/test-size.ts'
-import type { ServiceCall } from '../service/crashable-service.ts'
+import type { ServiceCall } from '../service/crash-service.ts'
 import { type EhrPart, TEMPLATE, type TrialEhr } from './clinic.ts'
 
 /** Excludes kinds that are parents or can be closed: their writes are listed one by one below. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Db, MongoClient } from 'mongodb'
-import type { CrashableService, RequestProgress, ServiceCall } from '../service/crashable-service.ts'
+import type { CrashService, RequestProgress, ServiceCall } from '../service/crash-service.ts'
 import { TrialClinic, type TrialEhr } from './clinic.ts'
 import type { ClinicalWrite } from './clinical-writes.ts'
 import { type DatabaseState, describeVisible, isJobAwaited, readDatabaseState } from './database-state.ts'
@@ -46,7 +46,7 @@ export interface TrialEnvironment {
   client: MongoClient
   db: Db
   auditKey: string
-  start(): Promise<CrashableService>
+  start(): Promise<CrashService>
 }
 
 /** The number of services that run at the same time. */
@@ -111,7 +111,7 @@ export class CrashTrials {
   }
 
   /** Runs a write without interruption. */
-  async #traceWrite(victim: CrashableService, write: ClinicalWrite): Promise<WriteTrace> {
+  async #traceWrite(victim: CrashService, write: ClinicalWrite): Promise<WriteTrace> {
     const place = await this.#createEhr(victim, write)
     const before = describeVisible(await this.#readState(), place.name)
     const { answer } = await victim.stop(place.name, Number.MAX_SAFE_INTEGER, this.#createCall(write, place))
@@ -128,7 +128,7 @@ export class CrashTrials {
    * @returns the trials that still wait, and the attempts interrupted now
    */
   async #runRound(
-    running: CrashableService[],
+    running: CrashService[],
     waiting: CrashTrial[],
     cut: TrialAttempt[],
   ): Promise<[CrashTrial[], TrialAttempt[]]> {
@@ -172,7 +172,7 @@ export class CrashTrials {
   }
 
   /** Runs the trials, each until its crash point or until it waits for a stopped one. */
-  async #stopAll(victim: CrashableService, trials: CrashTrial[]): Promise<TrialAttempt[]> {
+  async #stopAll(victim: CrashService, trials: CrashTrial[]): Promise<TrialAttempt[]> {
     const attempts = await runInParallel(trials, async (trial) => ({
       ...{ trial, place: await this.#createEhr(victim, trial.course.write) },
       ...{ left: [], reached: false, ended: false },
@@ -187,7 +187,7 @@ export class CrashTrials {
    * Polls until a trial has reached its crash point, all have finished, or nothing has made progress for
    * long.
    */
-  async #waitUntilSettled(victim: CrashableService, attempts: TrialAttempt[]): Promise<TrialAttempt[]> {
+  async #waitUntilSettled(victim: CrashService, attempts: TrialAttempt[]): Promise<TrialAttempt[]> {
     for (let before = '', since = Date.now(); ; await sleep(100)) {
       const progress = await runInParallel(attempts, ({ place }) => victim.progress(place.name))
       const found = attempts.map((attempt, i) => updateAttempt(attempt, progress[i] as RequestProgress))
@@ -212,7 +212,7 @@ export class CrashTrials {
     }
   }
 
-  async #createEhr(victim: CrashableService, { given, bySubject }: ClinicalWrite): Promise<TrialEhr> {
+  async #createEhr(victim: CrashService, { given, bySubject }: ClinicalWrite): Promise<TrialEhr> {
     this.#places += 1
     return this.#clinic.createEhr(victim, this.#places, given, bySubject === true)
   }
@@ -227,7 +227,7 @@ export class CrashTrials {
   }
 
   async #sendAgain(
-    victim: CrashableService,
+    victim: CrashService,
     { trial: { course, moment }, place, left }: TrialAttempt,
   ): Promise<void> {
     const happened = isDeepStrictEqual(left, course.after)

@@ -328,7 +328,7 @@ describe('an alert', () => {
   it('is created for every kind, with the same content in both families', async () => {
     const patient = await createPatient()
     const planId = await createPlan(patient)
-    const beyond = MEASUREMENT_KINDS.map(({ path, thresholded: { names, unit } }) => [
+    const beyond = MEASUREMENT_KINDS.map(({ path, thresholdTarget: { names, unit } }) => [
       path,
       { unit, ...Object.fromEntries(names.map((name) => [`${name}Low`, 1000])) },
     ])

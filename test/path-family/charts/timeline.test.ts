@@ -178,8 +178,8 @@ describe('the timeline of an EHR', () => {
       assert.deepEqual([ids(back), back.page.next], [ids(second), second.page.next])
       const start = await show(`${path}&cursor=${back.page.prev}`)
       assert.deepEqual([ids(start), start.page.prev, first.page.prev], [ids(first), null, null])
-      const elsewhen = `?from=${at(3)}&to=${at(4)}&kinds=bodyweight&order=${order}`
-      assert.deepEqual(ids(await show(`${elsewhen}&cursor=${first.page.next}`)), [])
+      const otherPeriod = `?from=${at(3)}&to=${at(4)}&kinds=bodyweight&order=${order}`
+      assert.deepEqual(ids(await show(`${otherPeriod}&cursor=${first.page.next}`)), [])
     }
   })
 

@@ -49,7 +49,7 @@ describe('measurements in compositions', () => {
     assertStatus(
       await by.call('GET', `/ehr/${patient.ehrId}/summary/timeline?kinds=bloodpressure&limit=100`),
     ).events.map(({ content }: Shown) => content)
-  const systolics = async (by: Pick<Patient, 'call'> = patient): Promise<number[]> =>
+  const listSystolicValues = async (by: Pick<Patient, 'call'> = patient): Promise<number[]> =>
     assertStatus(
       await by.call('GET', `/ehr/${patient.ehrId}/summary/medgraph?measures=bloodpressure.systolic&points=0`),
     ).series[0].points.map(({ y }: Shown) => y)
@@ -73,7 +73,7 @@ describe('measurements in compositions', () => {
     const points: Shown[] = assertStatus(await patient.call('GET', 'procedure/bloodpressure/omh'))
     assert.ok(points.some(({ body }) => body.systolic_blood_pressure.value === 118.5))
     assert.ok((await timeline()).some((line) => line.startsWith('Blood pressure 131/84 mmHg')))
-    assert.ok((await systolics()).includes(118.5))
+    assert.ok((await listSystolicValues()).includes(118.5))
   })
 
   it('belong to the EHR if their composition does, visible to those who read it', async () => {
@@ -86,7 +86,7 @@ describe('measurements in compositions', () => {
         [[122.5, null]],
       )
       assert.ok((await timeline(who)).includes('Blood pressure 122.5/81 mmHg'))
-      assert.ok((await systolics(who)).includes(122.5))
+      assert.ok((await listSystolicValues(who)).includes(122.5))
     }
     assertProblem(
       await stranger.call('GET', `/ehr/${patient.ehrId}/procedure/bloodpressure`),

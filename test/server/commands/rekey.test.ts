@@ -112,11 +112,11 @@ describe('npm run audit -- rekey', function suite() {
     await audit('rekey', { DATA_DIR })
     await inDatabase(DATA_DIR, async (db) => {
       const entries = await entriesOf(db).find({ type: 'audit.keys' }).sort({ _id: 1 }).toArray()
-      const rekeyings = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
+      const rekeyEntries = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
       const both = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
       const last = ['2-0-000000000001', '3-0-000000000001']
       assert.deepEqual(
-        rekeyings,
+        rekeyEntries,
         last.map((_id) => ({ _id, ...both })),
       )
     })
@@ -176,7 +176,7 @@ describe('npm run audit -- rekey', function suite() {
     await assertIntact({ DATA_DIR, AUDIT_KEYS_BEFORE: keysIn(origin).auditKey })
   })
 
-  const tamperings: Record<string, (db: Db) => Promise<unknown>> = {
+  const manipulations: Record<string, (db: Db) => Promise<unknown>> = {
     'an entry with the former key': (db) =>
       entriesOf(db).updateOne({ _id: '2-0-000000000001' }, { $set: { userId: 'x' } }),
     'an entry with the new key': (db) =>
@@ -186,7 +186,7 @@ describe('npm run audit -- rekey', function suite() {
     'a run before the change': (db) => runsOf(db).updateOne({ _id: 1 }, { $set: { startedAt: new Date(0) } }),
     'the place of the key change': (db) => runsOf(db).updateOne({ _id: 2 }, { $set: { formerKey: 'lost' } }),
   }
-  for (const [what, tamper] of Object.entries(tamperings))
+  for (const [what, tamper] of Object.entries(manipulations))
     it(`reveals changes of ${what}`, async () => {
       await audit('rekey', { DATA_DIR })
       await inDatabase(DATA_DIR, tamper)

@@ -114,11 +114,13 @@ class Pages {
     const first = this.#read(0, META_BYTES)
     this.#pageSize = first.readUInt32LE(META.free + TREE.pageSize)
     if (![9, 10, 11, 12, 13, 14, 15, 16].some((bits) => this.#pageSize === 2 ** bits)) throw noDatabase()
-    const metas = [first, this.#read(this.#pageSize, META_BYTES)] as const
-    for (const [number, meta] of metas.entries()) this.#checkMeta(meta, number)
-    if (metas[0].readUInt16LE(META.free + TREE.flags) !== metas[1].readUInt16LE(META.free + TREE.flags))
+    const metaPages = [first, this.#read(this.#pageSize, META_BYTES)] as const
+    for (const [number, meta] of metaPages.entries()) this.#checkMeta(meta, number)
+    if (
+      metaPages[0].readUInt16LE(META.free + TREE.flags) !== metaPages[1].readUInt16LE(META.free + TREE.flags)
+    )
       throw new DamagedFile('has two heads that contradict each other')
-    const [latest] = metas.toSorted((a, b) => numberAt(b, META.txn) - numberAt(a, META.txn)) as [Buffer]
+    const [latest] = metaPages.toSorted((a, b) => numberAt(b, META.txn) - numberAt(a, META.txn)) as [Buffer]
     this.#lastPage = numberAt(latest, META.lastPage)
     return latest
   }

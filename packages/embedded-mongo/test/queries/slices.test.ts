@@ -76,8 +76,8 @@ describe('long commands', function suite() {
 
     it('count the time of a cursor over all its batches', async () => {
       const { cursor } = await engine.db.command({ find: 'things', filter: {}, batchSize: 1, maxTimeMS: 20 })
-      const filterless = { getMore: cursor.id, collection: 'things', batchSize: many }
-      await assert.rejects(engine.db.command(filterless), { code: 50 })
+      const withoutFilter = { getMore: cursor.id, collection: 'things', batchSize: many }
+      await assert.rejects(engine.db.command(withoutFilter), { code: 50 })
     })
   })
 })

@@ -180,13 +180,13 @@ describe(`wire protocol (SEED=${seed})`, () => {
     socket.destroy()
   })
 
-  const undefineds: [where: string, command: Document][] = [
+  const undefinedValues: [where: string, command: Document][] = [
     ['a document to insert', { insert: 'kept', documents: [{ _id: 1, a: { b: [null] } }] }],
     ['a filter', { find: 'kept', filter: { a: null } }],
     ['an update', { update: 'kept', updates: [{ q: {}, u: { $set: { a: null } } }] }],
     ['an expression', { aggregate: 'kept', pipeline: [{ $project: { a: [null] } }], cursor: {} }],
   ]
-  for (const [where, sent] of undefineds)
+  for (const [where, sent] of undefinedValues)
     it(`refuses BSON's undefined in ${where}`, async () => {
       const bytes = command({ ...sent, $db: 'test' })
       // The only null in the message: its type, then its name.

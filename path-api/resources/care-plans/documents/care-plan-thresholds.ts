@@ -27,7 +27,7 @@ const thresholdsField = (of: string, names: readonly string[], published: readon
   })
 
 const thresholdsByKind: TProperties = Object.fromEntries(
-  MEASUREMENT_KINDS.map(({ path, noun, thresholded: { names, presets } }) => [
+  MEASUREMENT_KINDS.map(({ path, noun, thresholdTarget: { names, presets } }) => [
     path,
     Type.Optional(thresholdsField(withArticle(noun), names, Object.keys(presets))),
   ]),

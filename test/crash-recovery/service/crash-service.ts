@@ -26,7 +26,7 @@ export interface ServiceAnswer {
 }
 
 /** A service that a test kills. */
-export interface CrashableService {
+export interface CrashService {
   /** The keys in the headers of the class family. */
   keys: Record<string, string>
   send(call: ServiceCall): Promise<ServiceAnswer>
@@ -47,8 +47,8 @@ export interface CrashableService {
 export async function createServiceStarter(
   mongodbUri: string,
   auditKey: string,
-  onStart: (victim: Pick<CrashableService, 'kill'>) => void,
-): Promise<() => Promise<CrashableService>> {
+  onStart: (victim: Pick<CrashService, 'kill'>) => void,
+): Promise<() => Promise<CrashService>> {
   const keys = { APPLICATION_ID: newSecret(), REST_API_KEY: newSecret() }
   const env = {
     ...keys,
