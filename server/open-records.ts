@@ -162,8 +162,8 @@ async function startBackgroundWork(
   { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const jobs = { ...ehrVisibilityJobs(records), ...contentsDeletionJobs(records), ...carePlans.jobs }
-  const works = await underWay.startPolling(records, jobs, (err) =>
+  const handlers = { ...ehrVisibilityJobs(records), ...contentsDeletionJobs(records), ...carePlans.jobs }
+  const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )
   const changes = startPeriodicTask(

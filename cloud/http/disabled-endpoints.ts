@@ -11,6 +11,7 @@ const SESSIONS_MESSAGE =
 const JOBS_MESSAGE = 'Background jobs are not available.'
 const PURCHASES_MESSAGE = 'In-app purchases are not available.'
 
+// cspell:ignore chatmessage chattopic loginas scriptlog upgradetorevocablesession verifypassword
 /** Disabled endpoints of Parse Server with their alternatives, by first path segment or class. */
 const ALTERNATIVES: Readonly<Record<string, string>> = {
   config:

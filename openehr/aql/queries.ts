@@ -213,7 +213,7 @@ const withAnalystRights = (caller: Caller): Caller =>
 const MAX_QUERY_LENGTH = 64 * 1024
 
 /** @throws InvalidInput */
-export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): AqlQuery {
+export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): QueryTree {
   if (q.length > MAX_QUERY_LENGTH)
     throw new ServiceError('InvalidInput', {
       detail: 'The query is longer than 64 KB.',

@@ -119,7 +119,7 @@ export class StoredQueries {
       .map((one) => ({
         path: `query_parameters.${one.slice(0, 60)}`,
         code: 'unknown',
-        message: `is not a parameter of the query, which has ${known.join(', ') || 'none'}`,
+        message: `is not a parameter of the query, which has ${queryParameters.join(', ') || 'none'}`,
       }))
     if (violations.length > 0)
       throw new ServiceError('InvalidInput', { violations: violations.slice(0, 100) })

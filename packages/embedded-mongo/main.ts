@@ -62,7 +62,7 @@ const openEngine = ({ file, doubt, confirm }: DataDirectory, data: string): Engi
   } catch (error) {
     const { message } = error as Error
     if (isSystemFault(error)) throw new StartFault(`cannot open data directory ${data}: ${message}`)
-    throw damaged(data, `${file} is inconsistent: ${message}`)
+    throw damagedDirectory(data, `${file} is inconsistent: ${message}`)
   }
 }
 
@@ -75,7 +75,7 @@ const verifyApart = (file: string, doubt: string, data: string): void => {
   if (status === 0) return
   const ended = `reading it ended with ${signal ?? `code ${status}`}`
   const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || ended
-  if (status === 1 || isCrash(signal)) throw damaged(data, `${file} is inconsistent: ${why}`)
+  if (status === 1 || isCrash(signal)) throw damagedDirectory(data, `${file} is inconsistent: ${why}`)
   throw new StartFault(`cannot verify data directory ${data}: ${why}`)
 }
 

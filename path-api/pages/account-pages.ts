@@ -148,7 +148,7 @@ export const accountPages = [
     summary: 'Submit the form for requesting a new link by mail',
     description: 'The response does not reveal whether the account exists.',
     body: formBody(NewLinkForm),
-    guarded: ({ body }) => body.email,
+    guardedAccount: ({ body }) => body.email,
     handle: async ({ body: { lang, link, email } }, context) => {
       const view = await createPageView(lang, context)
       if (link === 'activation') context.registrations.resend(email)

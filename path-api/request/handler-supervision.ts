@@ -18,8 +18,10 @@ export function superviseHandler(operation: Operation): OperationHandler {
   return async (input, context) => {
     const usesIfMatch = trackIfMatchUse(context)
     const result = await callHandler(operation, input, context)
-    if ((method === 'put' || method === 'delete') && !lookedAtExpected()) {
-      throw new Error(`${id} changes a resource without checking If-Match`)
+    if ((method === 'put' || method === 'delete') && !usesIfMatch()) {
+      throw new Error(
+        `${id} changes a resource without checking If-Match: pass ifMatch of the context to the store`,
+      )
     }
     if (check) requireValidReply(id, check, result instanceof ReplyWithHead ? result.body : result)
     return result

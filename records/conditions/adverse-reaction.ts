@@ -51,7 +51,7 @@ export const AdverseReaction = defineKind(forms, {
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
-    search: searchFilter('the substance, the reactions and the comment', 'penic'),
+    search: searchFilter('the substance, the reactions and the comment', 'pen'),
     code: codeFilter,
     status: fieldFilter('status', ReactionStatusEnum),
     category: fieldFilter('category', SubstanceCategoryEnum),

@@ -46,7 +46,7 @@ export const Diagnosis = defineKind(forms, {
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {
-    search: searchFilter('the name, the body site and the comment', 'blood pres'),
+    search: searchFilter('the name, the body site and the comment', 'blood press'),
     code: codeFilter,
     status: fieldFilter('status', DiagnosisStatusEnum),
   },

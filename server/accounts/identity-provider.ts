@@ -91,7 +91,7 @@ async function discoverProvider({
       ...(local ? { execute: [oidc.allowInsecureRequests] } : {}),
     },
   )
-  const { jwks_uri, issuer: name } = configuration.serverMetadata()
+  const { jwks_uri, issuer: providerIssuer } = configuration.serverMetadata()
   if (jwks_uri === undefined) throw new Error('The identity provider publishes no jwks_uri')
   const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: PROVIDER_TIMEOUT_S * 1000 })
   return { configuration, issuer: providerIssuer, keys }

@@ -31,7 +31,7 @@ changed. Ctrl-C ends the run early, with its summary.
   --requests N    Maximum number of requests or frames (default: no limit)
   --seed S        Seed: the same one sends the same requests in the same order, with new ids (default: the day)
   --family F      path, class, live (sockets of live queries) or all (default: all)
-  --lanes N       Number of simultaneous requests (default: ${values.lanes})
+  --clients N     Number of simultaneous requests (default: ${values.clients})
   --keep          If there are findings, keep the service running for their curl lines until Ctrl-C
   --never         List the routes that never succeeded
   --help          Print this text

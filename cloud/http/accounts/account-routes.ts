@@ -35,7 +35,7 @@ export function createAccountHandler(parts: AccountRouteDependencies): RequestHa
     if (!route || (req.auth.isMaster && req.method !== 'DELETE')) return next()
     const [, path, handle] = route
     const id = path.exec(req.path)?.[1] ?? ''
-    handle({ ...parts, req, id, limitAttempts: createAttemptLimiter(parts.spend, req, res) })
+    handle({ ...parts, req, id, limitAttempts: createAttemptLimiter(parts.consume, req, res) })
       .then(({ status, body }) => res.status(status ?? 200).json(body))
       .catch((error: unknown) => respondToAccountError(error, res, next))
   }

@@ -125,7 +125,7 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
   } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }
   const text = [error, message].find((part) => typeof part === 'string' && part !== '') as string | undefined
   // Parse reports an exceeded rate limit as code 100, "connection failed".
-  if (status === 429 || given === 100)
+  if (status === 429 || parseCode === 100)
     return {
       status: 429,
       code: parseErrorCode.tooManyRequests,
@@ -134,13 +134,15 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
   // Parse's error for a request without a key.
   if (status === 403 && text === 'unauthorized')
     return { status, code: parseErrorCode.forbidden, error: UNAUTHORIZED_MESSAGE }
-  if (given === parseErrorCode.invalidSession)
-    return { status: 401, code: given, error: text ?? 'Invalid session token' }
-  if (given === parseErrorCode.timeout) return { status: 408, code: given, error: QUERY_TIMEOUT_MESSAGE }
-  if (status === 503 || (given === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
+  if (parseCode === parseErrorCode.invalidSession)
+    return { status: 401, code: parseCode, error: text ?? 'Invalid session token' }
+  if (parseCode === parseErrorCode.timeout)
+    return { status: 408, code: parseCode, error: QUERY_TIMEOUT_MESSAGE }
+  if (status === 503 || (parseCode === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))
     return { status: 503, code: parseErrorCode.internal, error: UNAVAILABLE_MESSAGE }
   if (status >= 500) return { status, code: parseErrorCode.internal, error: 'Internal server error' }
-  const known = typeof given === 'number' ? given : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
+  const known =
+    typeof parseCode === 'number' ? parseCode : (CODE_BY_STATUS[status] ?? parseErrorCode.invalidJson)
   return { status, code: known, error: text ?? 'The request cannot be read.' }
 }
 

@@ -39,7 +39,7 @@ async function capacityViolations(
   if ((await documents.countDocuments(siblings, { limit: maxCount.count, ...options })) < maxCount.count)
     return []
   if (id !== undefined && (await documents.findOne({ _id: String(id), ...siblings }, options))) return []
-  const container = most.of === 'carePlanId' ? 'care plan' : 'goal'
-  const message = `must be another ${container}: this one already has ${most.count} ${noun}s, the maximum`
-  return [{ path: most.of, code: 'full', message }]
+  const container = maxCount.of === 'carePlanId' ? 'care plan' : 'goal'
+  const message = `must be another ${container}: this one already has ${maxCount.count} ${noun}s, the maximum`
+  return [{ path: maxCount.of, code: 'full', message }]
 }

@@ -141,7 +141,7 @@ function bandViolations(
   if (bounded.length === 0)
     return [{ path, code: 'empty', message: `must have a bound for ${names.join(' or ')}` }]
   return bounded.flatMap((name): Violation[] => {
-    const range = rangeInUnit(thresholded, name, unit)
+    const range = rangeInUnit(thresholdTarget, name, unit)
     if (!isImpossible(band[name] as Bounds, range)) return []
     const message = `must allow at least one value from ${range.map((end) => roundTo(end, 2)).join(' to ')}`
     return [{ path: `${path}.${name}`, code: 'impossible', message }]

@@ -32,7 +32,7 @@ function requireDerivedFields(backfill: Backfill, name: string, query: unknown):
   if ((pending && hasDerivedField(query, pending)) || hasPendingJoin(query, backfill))
     throw new ServiceError('Unavailable', {
       detail: 'Data of an earlier version of the service is still being prepared for queries.',
-      retryAfter: RETRY_AFTER_S,
+      retryAfter: BACKFILL_RETRY_AFTER_S,
     })
 }
 

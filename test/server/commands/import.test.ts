@@ -76,7 +76,7 @@ describe('npm run import', function () {
     assert.equal(code, 1, said)
     assert.match(said, /Rejected, line 2: has a character that is not valid UTF-8/)
     assert.match(said, /Stored: 1, already known: 0, rejected: 1/)
-    for (const [file, told] of [
+    for (const [file, message] of [
       [fileOf(Buffer.from(`\ufeff${rows}`, 'utf16le'), 'csv'), /The file is not UTF-8/],
       [fileOf(Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), 'json'), /not valid JSON: it is not UTF-8/],
     ] as const)

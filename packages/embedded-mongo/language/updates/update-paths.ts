@@ -51,8 +51,7 @@ const assign = (container: unknown, part: string, value: unknown, parts: readonl
     if (!isIndex(part))
       fail(28, `Cannot create field '${part}' in element that is an array (path ${parts.join('.')})`)
     const position = Number(part)
-    if (position > container.length + MOST_PADDING)
-      fail(2, 'the index is too far beyond the end of the array')
+    if (position > container.length + MAX_PADDING) fail(2, 'the index is too far beyond the end of the array')
     while (container.length < position) container.push(null)
     container[position] = value
   } else if (isObject(container)) put(container, part, value)

@@ -30,7 +30,7 @@ const ANNOUNCED = 'announced'
 /** This file exists until the data file has been verified. */
 const UNVERIFIED = 'data.mdb.unverified'
 
-export const damaged = (directory: string, what: string): StartFault =>
+export const damagedDirectory = (directory: string, what: string): StartFault =>
   new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory.`)
 
 /**

@@ -65,7 +65,7 @@ describe('the data directory', () => {
   describe('is used by one process at a time:', () => {
     it('refuses a second process and names the first', async () => {
       const first = await startEmbeddedMongo({ dataDir })
-      const told = new RegExp(
+      const message = new RegExp(
         `in use by process ${process.pid}, which was started in ${process.cwd()} at 2.*Z\\. Stop it first\\.`,
       )
       assert.match(await refusal(), message)

@@ -32,12 +32,12 @@ describe('long commands', function suite() {
     ['updateMany', () => things.updateMany({}, { $set: { seen: true } })],
     ['deleteMany', () => things.deleteMany({ text: 'x' })],
   ]
-  describe('let other commands read meanwhile', () => {
+  describe('other commands can read during', () => {
     before(() => fill())
     before(() => engine.db.collection('other').insertOne({ _id: 1 as never }))
 
     for (const [name, run] of long)
-      it(`during ${name}`, async () => {
+      it(`${name}`, async () => {
         let running = true
         const done = run().finally(() => {
           running = false
@@ -52,7 +52,7 @@ describe('long commands', function suite() {
       })
   })
 
-  describe('end after their time limit', () => {
+  describe('a time limit ends', () => {
     before(() => fill(many / 2))
 
     const limited: Document[] = [
@@ -68,7 +68,7 @@ describe('long commands', function suite() {
       { createIndexes: 'things', indexes: [{ key: { i: 1 }, name: 'i' }] },
     ]
     for (const command of limited)
-      it(`in ${JSON.stringify(command).slice(0, 60)}`, async () => {
+      it(`${JSON.stringify(command).slice(0, 60)}`, async () => {
         const begun = performance.now()
         await assert.rejects(engine.db.command({ ...command, maxTimeMS: 3 }), { code: 50 })
         assert.ok(performance.now() - begun < 1000)
