@@ -18,8 +18,8 @@ function create() {
 }
 
 function isStale() {
-  const held = statSync(LOCK, { throwIfNoEntry: false })
-  return held !== undefined && Date.now() - held.mtimeMs > STALE_MS
+  const lock = statSync(LOCK, { throwIfNoEntry: false })
+  return lock !== undefined && Date.now() - lock.mtimeMs > STALE_MS
 }
 
 function beat() {

@@ -279,8 +279,10 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     }
     const telling: Promise<void>[] = []
     for (const [subscription, caller] of callers) {
-      const told = tell(subscription, caller).catch((fault) => this.#handleMissedChange(subscription, fault))
-      telling.push(told)
+      const delivery = tell(subscription, caller).catch((fault) =>
+        this.#handleMissedChange(subscription, fault),
+      )
+      telling.push(delivery)
       // Each subscription may match long texts, and other requests wait meanwhile.
       await giveWay()
     }

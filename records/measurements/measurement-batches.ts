@@ -46,11 +46,11 @@ export class MeasurementBatches {
 
   constructor(
     records: StoreContext,
-    holders: ParentChecks,
+    parentChecks: ParentChecks,
     recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>,
   ) {
     this.#records = records
-    this.#parentChecks = holders
+    this.#parentChecks = parentChecks
     this.#recordsOf = recordsOf
   }
 

@@ -20,10 +20,10 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
   constructor(
     records: StoreContext,
     kind: EhrRecordKind<S, L>,
-    holders: ParentChecks,
+    parentChecks: ParentChecks,
     comparison: Comparison,
   ) {
-    super(records, kind, holders)
+    super(records, kind, parentChecks)
     this.#comparison = comparison
   }
 

@@ -52,7 +52,7 @@ export class Dispatcher {
    * Retryable writes that are running, by session. If the same write is sent again meanwhile, it waits for
    * the first.
    */
-  readonly #underWay = new Map<string, Promise<unknown>>()
+  readonly runningWrites = new Map<string, Promise<unknown>>()
   #time = Timestamp.fromBits(0, 0)
 
   constructor(engine: Engine) {
@@ -135,7 +135,7 @@ export class Dispatcher {
   async #retryable(command: Command, context: CommandContext): Promise<Document | Buffer> {
     const session = context.owner ?? ''
     const write = { session, number: toBigInt(context.command.txnNumber) }
-    while (this.#underWay.has(session)) await this.#underWay.get(session)
+    while (this.runningWrites.has(session)) await this.runningWrites.get(session)
     const { lastWrites } = context.engine
     lastWrites.check(write)
     context.retryable = { write, isRetry: lastWrites.has(write) }
@@ -144,11 +144,11 @@ export class Dispatcher {
       () => {},
       () => {},
     )
-    this.#underWay.set(session, over)
+    this.runningWrites.set(session, over)
     try {
       return await reply
     } finally {
-      this.#underWay.delete(session)
+      this.runningWrites.delete(session)
     }
   }
 

@@ -26,11 +26,11 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
    */
   constructor(
     records: StoreContext,
-    holders: Pick<ParentChecks, 'requirePlan'>,
+    parentChecks: Pick<ParentChecks, 'requirePlan'>,
     kinds: readonly MeasurementKind[],
     typed: (name: string) => Promise<ThresholdTarget | undefined>,
   ) {
-    super(records, holders, PlanThresholds)
+    super(records, parentChecks, PlanThresholds)
     this.#findTypeTarget = typed
     this.#checks = thresholdChecksOf(kinds)
   }

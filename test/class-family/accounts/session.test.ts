@@ -9,7 +9,7 @@ describe('class family: keys and sessions', () => {
     user = await createPerson()
   })
 
-  const guarded: [string, string][] = [
+  const routes: [string, string][] = [
     ['get', '/1/classes/CarePlan'],
     ['get', '/1/classes/CarePlan/abcdefghij'],
     ['post', '/1/classes/CarePlan'],
@@ -24,7 +24,7 @@ describe('class family: keys and sessions', () => {
     ['post', '/1/logout'],
     ['post', '/1/classes/NoSuchClass'],
   ]
-  for (const [method, path] of guarded) {
+  for (const [method, path] of routes) {
     it(`answers ${method.toUpperCase()} ${path} with 403 without keys and 401 without a session`, async () => {
       const send = () => request()[method as 'get'](path)
       const keyless = await send()

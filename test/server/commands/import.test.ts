@@ -169,10 +169,10 @@ describe('npm run import', function () {
     await waitUntil(() => existsSync(`${file}.import-state`))
     child.kill('SIGKILL')
     await once(child, 'close')
-    const again = start(place, file)
-    const [said] = await Promise.all([text(again.stdout), once(again, 'close')])
+    const resumed = start(place, file)
+    const [said] = await Promise.all([text(resumed.stdout), once(resumed, 'close')])
     assert.match(said, /Continuing after entry \d+/)
-    assert.equal(again.exitCode, 1, said)
+    assert.equal(resumed.exitCode, 1, said)
     const [, stored, known, refused] = /Stored: (\d+), already known: (\d+), rejected: (\d+)/.exec(said) ?? []
     assert.deepEqual([Number(stored) + Number(known), refused], [1499, '1'])
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })
@@ -208,9 +208,12 @@ describe('npm run import', function () {
     await once(busy.listen(0, '127.0.0.1'), 'listening')
     const { port } = busy.address() as AddressInfo
     const [place, file] = [await newPlace(), fileOf('a,b\n1,2')]
-    const told = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
-    assert.match(await told(), /responds with the status 429; next attempt in 1 s.*The login failed: 401/s)
-    assert.match(await told(), /The server at http:\S+ is not a Health Record Service/)
+    const outputOf = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
+    assert.match(
+      await outputOf(),
+      /responds with the status 429; next attempt in 1 s.*The login failed: 401/s,
+    )
+    assert.match(await outputOf(), /The server at http:\S+ is not a Health Record Service/)
     busy.close()
   })
 

@@ -61,8 +61,8 @@ describe('a service in its data directory and on its port', function suite() {
       const PORT = new URL(service.url).port
       const second = await startProcess({ PORT })
       assert.equal(await second.ended, 1)
-      const told = `did not start: PORT ${PORT} is in use by another program. Stop it, or`
-      assert.ok(second.output().includes(told), second.output())
+      const message = `did not start: PORT ${PORT} is in use by another program. Stop it, or`
+      assert.ok(second.output().includes(message), second.output())
       assert.equal(await findOpenFiles(second.dataDir), '')
     })
 

@@ -31,8 +31,8 @@ const indexes: (IndexDescription & { name: string })[] = [
 class Writer {
   readonly name: string
   readonly acknowledged: State = new Map()
-  underWay: State = new Map()
-  counted = { acknowledged: 0, underWay: 0 }
+  pending: State = new Map()
+  counted = { acknowledged: 0, pending: 0 }
   writes = 0
   #serial = 0
 
@@ -53,9 +53,9 @@ class Writer {
         return
       }
       this.writes++
-      for (const [key, document] of this.underWay) this.acknowledged.set(key, document)
-      this.underWay = new Map()
-      this.counted = { acknowledged: this.counted.acknowledged + this.counted.underWay, underWay: 0 }
+      for (const [key, document] of this.pending) this.acknowledged.set(key, document)
+      this.pending = new Map()
+      this.counted = { acknowledged: this.counted.acknowledged + this.counted.pending, pending: 0 }
     }
   }
 
@@ -82,24 +82,24 @@ class Writer {
 
   #insert(db: Db) {
     const document = this.#next()
-    this.underWay.set(`docs/${document._id}`, document)
+    this.pending.set(`docs/${document._id}`, document)
     return db.collection<Id>('docs').insertOne({ ...document })
   }
 
   #update(db: Db, { _id, ...rest }: Document & Id) {
     const change = { at: ++this.#serial, tags: [this.#serial % 5], key: `${this.name}-${this.#serial}` }
-    this.underWay.set(`docs/${_id}`, { _id, ...rest, ...change })
+    this.pending.set(`docs/${_id}`, { _id, ...rest, ...change })
     return db.collection<Id>('docs').updateOne({ _id }, { $set: change })
   }
 
   #delete(db: Db, { _id }: Document & Id) {
-    this.underWay.set(`docs/${_id}`, null)
+    this.pending.set(`docs/${_id}`, null)
     return db.collection<Id>('docs').deleteOne({ _id })
   }
 
   #findAndModify(db: Db, { _id, ...rest }: Document & Id) {
     const tags = [...rest.tags, 'more']
-    this.underWay.set(`docs/${_id}`, { _id, ...rest, tags })
+    this.pending.set(`docs/${_id}`, { _id, ...rest, tags })
     return db
       .collection<Id & { tags: unknown[] }>('docs')
       .findOneAndUpdate({ _id }, { $push: { tags: 'more' } })
@@ -107,7 +107,7 @@ class Writer {
 
   /** All writers increment one document, so the engine groups and orders their writes. */
   #count(db: Db) {
-    this.counted.underWay = 1
+    this.counted.pending = 1
     return db.collection<Id>('counter').updateOne({ _id: 'all' }, { $inc: { n: 1 } }, { upsert: true })
   }
 
@@ -117,8 +117,8 @@ class Writer {
     session.startTransaction()
     await db.collection<Id>('entries').insertOne({ ...entry }, { session })
     await db.collection<Id>('docs').updateOne({ _id }, { $inc: { total: 1 } }, { session })
-    this.underWay.set(`entries/${entry._id}`, entry)
-    this.underWay.set(`docs/${_id}`, { _id, ...rest, total: rest.total + 1 })
+    this.pending.set(`entries/${entry._id}`, entry)
+    this.pending.set(`docs/${_id}`, { _id, ...rest, total: rest.total + 1 })
     await session.commitTransaction()
   }
 
@@ -127,15 +127,15 @@ class Writer {
    */
   verify(found: State) {
     const without = [...this.acknowledged].filter(([, document]) => document)
-    const withIt = [...new Map([...this.acknowledged, ...this.underWay])].filter(([, document]) => document)
-    const took = [...this.underWay].some(([key, document]) =>
+    const withIt = [...new Map([...this.acknowledged, ...this.pending])].filter(([, document]) => document)
+    const took = [...this.pending].some(([key, document]) =>
       isDeepStrictEqual(found.get(key) ?? null, document),
     )
     const expected = new Map(took ? withIt : without)
     for (const [key, document] of expected) assert.deepEqual(found.get(key), document, `${key} after kill -9`)
     assert.deepEqual([...found.keys()].sort(), [...expected.keys()].sort())
-    if (took) for (const [key, document] of this.underWay) this.acknowledged.set(key, document)
-    this.underWay = new Map()
+    if (took) for (const [key, document] of this.pending) this.acknowledged.set(key, document)
+    this.pending = new Map()
   }
 }
 
@@ -165,7 +165,7 @@ describe('kill -9', function () {
       while (acknowledged(all) < enough) await sleep(5)
       await engine.kill()
       await Promise.all(running)
-      assert.ok(all.filter(({ underWay, counted }) => underWay.size + counted.underWay).length > writers / 4)
+      assert.ok(all.filter(({ pending, counted }) => pending.size + counted.pending).length > writers / 4)
       await restarted()
     })
   }
@@ -216,9 +216,9 @@ async function everything(db: Db): Promise<Map<string, State>> {
 async function verifyCounter(db: Db, all: Writer[]) {
   const { n } = ((await db.collection<Id>('counter').findOne({ _id: 'all' })) ?? { n: 0 }) as { n: number }
   const least = all.reduce((sum, { counted }) => sum + counted.acknowledged, 0)
-  const most = least + all.reduce((sum, { counted }) => sum + counted.underWay, 0)
+  const most = least + all.reduce((sum, { counted }) => sum + counted.pending, 0)
   assert.ok(least <= n && n <= most, `the counter says ${n}, it was incremented ${least} to ${most} times`)
-  for (const { counted } of all) counted.underWay = 0
+  for (const { counted } of all) counted.pending = 0
   const [first] = all
   if (first) first.counted.acknowledged += n - least
 }
