@@ -51,7 +51,17 @@ const rooms = {
     'examples',
   ],
   cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'http', 'live'],
-  'path-api': ['reply', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],
+  'path-api': [
+    'browser',
+    'reply',
+    'operation',
+    'pages',
+    'resources',
+    'response',
+    'limits',
+    'request',
+    'documentation',
+  ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
   [engine]: [
     'values',

@@ -50,8 +50,8 @@ interface PathApi {
 }
 
 /** Creates the path family. Its router comes last in the app because it responds to every path. */
-export async function createPathApi(options: PathApiOptions): Promise<PathApi> {
-  const { db, spend, log, corsOrigins, pathPrefix, version, operations = operationTable, open } = options
+export async function createPathApiRouter(options: PathApiOptions): Promise<PathApi> {
+  const { db, consume, log, corsOrigins, pathPrefix, version, operations = operationTable, open } = options
   const frame: HandlerDependencies = { ...options, once: await createRunOnce(db) }
   const served = [
     ...operations,

@@ -28,7 +28,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
 
-  const pathApi = await createPathApi(pathFamily)
+  const pathApi = await createPathApiRouter(pathFamily)
   const isServed = (path: string) =>
     /^\/(1|metrics)(\/|$)/.test(path) || isServedAtRoot(path) || pathApi.isServed(path)
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))

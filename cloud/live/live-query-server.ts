@@ -72,7 +72,7 @@ export class LiveQueryServer {
 
   /** @returns the status of the error, or undefined to accept the socket */
   async #checkUpgrade(request: IncomingMessage): Promise<number | undefined> {
-    const { spend, origins, pathPrefix } = this.#dependencies
+    const { consume, origins, pathPrefix } = this.#dependencies
     const { origin } = request.headers
     const [path = ''] = (request.url ?? '').split('?')
     const inner = path.startsWith(pathPrefix) ? path.slice(pathPrefix.length) : path

@@ -31,7 +31,7 @@ export async function openDatabase(
   config: Config,
   beside = false,
   check: typeof checkKeys = checkKeys,
-): Promise<Database> {
+): Promise<OpenDatabase> {
   if (config.mongodbUri) await waitForDatabase(config.mongodbUri, 'MONGODB_URI')
   const database = config.mongodbUri
     ? openRemoteDatabase(config.mongodbUri)

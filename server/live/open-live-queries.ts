@@ -28,7 +28,7 @@ export async function openLiveQueries(parts: LiveQueryOptions) {
   const { config, publicUrl, app, consume, sessions } = parts
   const queries = sessions && new LiveQueries(await createLiveQueryDependencies(parts, sessions))
   const origins = [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])]
-  const sockets = new LiveQueryServer({ app, spend, origins, queries, pathPrefix: pathPrefixOf(publicUrl) })
+  const sockets = new LiveQueryServer({ app, consume, origins, queries, pathPrefix: pathPrefixOf(publicUrl) })
   return {
     serve: (server: Server) => sockets.serve(server),
     async end() {

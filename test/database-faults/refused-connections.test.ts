@@ -66,6 +66,6 @@ describe('a start that the kind of database prevents', function suite() {
   it('reports a too old server', async () => {
     faulty.findFault = ({ buildInfo }) =>
       buildInfo ? { change: (it) => ({ ...it, version: '6.0.14' }) } : undefined
-    assert.equal(await told(), 'MONGODB_URI leads to MongoDB 6.0.14. Use 7.0 or later.')
+    assert.equal(await findRefusal(), 'MONGODB_URI leads to MongoDB 6.0.14. Use 7.0 or later.')
   })
 })

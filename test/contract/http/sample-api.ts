@@ -276,7 +276,7 @@ async function startSampleServer(
 ): Promise<SampleServer> {
   const logged: SampleServer['logged'] = []
   const note = (facts: object, message: string) => logged.push({ facts, message })
-  const { router } = await createPathApi({
+  const { router } = await createPathApiRouter({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: sampleTokens,
     log: { error: note, warn: note },

@@ -28,7 +28,7 @@ describe('the command lines', () => {
     }
   })
 
-  it('of the service and its commands print the version', async () => {
+  it('print the version of the service and its commands', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
     const names = ['', 'start', 'open', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi']
     for (const name of names) {
@@ -38,7 +38,7 @@ describe('the command lines', () => {
     }
   })
 
-  it('of the service reports every fault of the configuration, with exit code 1', async () => {
+  it('report every fault of the configuration of the service, with exit code 1', async () => {
     const service = await startProcess({
       ...{ PORT: 'x', LOG_LEVEL: 'loud', SMTP_URL: 'nowhere', MASTER_KEY: 'x' },
     })
