@@ -32,19 +32,11 @@ export const dateObjectField = (description: string) =>
   )
 
 /**
- * A measured number. Another property has the unit. A rule checks the range, because it depends on the unit.
+ * A measured number. A rule checks the range, because it depends on the unit in another property. The keyword
+ * `documented` adds to the documents what a rule checks.
  */
 export const quantityField = (description: string, ...examples: number[]) =>
   Type.Number({ description, ...(examples.length > 0 ? { examples } : {}) })
-
-/** Unit of a quantity; records/measurements/quantities checks the code. */
-export const unitField = (of: string, codes: string) =>
-  Type.String({
-    minLength: 1,
-    maxLength: 20,
-    description: `Unit of ${of}, as UCUM code: ${codes}`,
-    examples: [codes.split(/[ ,]/)[0]],
-  })
 
 /** System fields of every stored object. */
 export const systemFields = {

@@ -134,10 +134,14 @@ export const ACCOUNT_ROLES = ['admin', 'modeller', 'analyst'] as const
 /** Roles for the whole service; the roles of an EHR grant access to it. */
 export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
-export const AccountRoleEnum = stringEnum(
-  ACCOUNT_ROLES,
-  'Role. admin manages accounts; modeller manages templates; analyst queries all EHRs in AQL',
-)
+/** Named, because clients in Java have no sets of unnamed enumerations. */
+export const AccountRoleEnum = {
+  ...stringEnum(
+    ACCOUNT_ROLES,
+    'Role. admin manages accounts; modeller manages templates; analyst queries all EHRs in AQL',
+  ),
+  $id: 'AccountRole',
+}
 
 export const GenderEnum = stringEnum(['MALE', 'FEMALE'], 'Gender')
 

@@ -54,14 +54,14 @@ describe('for both families', () => {
           const owner = name === 'Ehr' ? await createPatient() : patient
           const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
           await byClass(owner)
-            .put(name, id, change ?? {})
+            .put(name, id, change ?? { version: 1 })
             .expect(200)
           const remove = (version: number) =>
             owner.call('DELETE', pathOf(name, place, id), undefined, { 'if-match': `"${version}"` })
           assertProblem(await remove(1), 412, 'precondition-failed')
           assertStatus(await remove(2), 204)
           assertError(await byClass(owner).get(name, id), 101)
-          assertError(await byClass(owner).put(name, id, change ?? {}), 101)
+          assertError(await byClass(owner).put(name, id, change ?? { version: 1 }), 101)
           assertError(await byClass(owner).delete(name, id), 101)
         })
 
@@ -76,7 +76,7 @@ describe('for both families', () => {
           403,
           'forbidden',
         )
-        assertError(await byClass(nurse).put(name, id, change ?? {}), 101)
+        assertError(await byClass(nurse).put(name, id, change ?? { version: 1 }), 101)
         assertError(await byClass(nurse).delete(name, id), 101)
       })
     })

@@ -118,7 +118,7 @@ describe('both families', () => {
         const object = String((await createByClass(patient, name, place)).objectId)
         for (const id of [byPath, object])
           await byClass(patient)
-            .put(name, id, change ?? {})
+            .put(name, id, change ?? { version: 1 })
             .expect(200)
         const changes = change ? ['2 update class family', '3 update path family'] : ['2 update class family']
         for (const [id, first] of [

@@ -15,7 +15,8 @@ import {
   describeUnknownClass,
 } from './disabled-endpoints.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
-import { checkListFields, type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
+import { type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
+import { createQueryFieldCheck, quoteInput } from './query/query-fields.ts'
 import { createQueryBudget, type QueryRules } from './query/where.ts'
 import {
   isReadOnlyEndpoint,
@@ -79,8 +80,10 @@ export function createClassFamilyMiddleware({
       setDatabaseDeadline(req.config.database, timeLeft)
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
+      requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
-      const queries = await normalizeQueries(req, parts, serves)
+      const checkField = createQueryFieldCheck(open, req.auth.isMaster)
+      const queries = normalizeQueries(req, parts, { serves, checkField, budget: createQueryBudget() })
       if (!open) {
         const requests = parts.map(recordAccessOf)
         requireFewNamedIds(requests)
@@ -159,28 +162,27 @@ async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
   await checkProperties(req, { method, className, body: carrier.body })
 }
 
+/** @throws Refusal for query parameters of a request that is no query */
+function requireNoUnknownParameters(req: ParseRequest, parts: RequestPart[]): void {
+  const isQuery = parts.some((part) => part.carrier === req && (isList(part) || isRetrieval(part)))
+  const [name] = isQuery || req.auth.isMaster ? [] : Object.keys(req.query)
+  if (name !== undefined)
+    throw new Refusal(400, parseErrorCode.invalidQuery, `This request has no parameter ${quoteInput(name)}.`)
+}
+
 /**
  * Normalises query parameters: checks and types them and moves them into the body.
  * @returns the parameters of each list
  */
-async function normalizeQueries(
-  req: ParseRequest,
-  parts: RequestPart[],
-  serves: IsServedClass,
-): Promise<ListQuery[]> {
-  const rules: QueryRules = { serves, budget: createQueryBudget() }
+function normalizeQueries(req: ParseRequest, parts: RequestPart[], rules: QueryRules): ListQuery[] {
   const lists: ListQuery[] = []
   for (const part of parts) {
     const { className = '', carrier } = part
     if (!isList(part) && !isRetrieval(part)) continue
     const given =
       carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
-    if (isList(part)) {
-      const query = readListQuery(given, className, rules)
-      await checkListFields(req, className, query)
-      lists.push(query)
-    }
-    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(given)
+    if (isList(part)) lists.push(readListQuery(given, className, rules))
+    carrier.body = isList(part) ? lists.at(-1) : readObjectParameters(given, className, rules)
     if (carrier === req) req.url = req.path
   }
   if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))
@@ -215,5 +217,4 @@ function requireLoginByPost(req: ParseRequest): void {
       parseErrorCode.forbidden,
       'GET /1/login is not accepted because it puts the password into the URL. Use POST /1/login.',
     )
-  req.url = req.path
 }

@@ -45,6 +45,8 @@ const MAX_SUBSCRIPTIONS = 100
 const MAX_CONNECTIONS_PER_ACCOUNT = 20
 const SESSION_CHECK_INTERVAL_MS = 1000
 const SESSION_ENDED_MESSAGE = 'Invalid session token'
+const UNAUTHORIZED_MESSAGE =
+  'unauthorized: connect with applicationId, and one of javascriptKey, clientKey, restAPIKey and windowsKey'
 /** Limit of undelivered changes over all subscriptions. */
 const MAX_UNDELIVERED_CHANGES = 50_000
 
@@ -73,7 +75,7 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const { applicationId, clientKeys } = this.#dependencies
     const given = ['javascriptKey', 'clientKey', 'restAPIKey', 'windowsKey'].map((name) => message[name])
     if (message.applicationId !== applicationId || !given.some((key) => clientKeys.includes(key as string)))
-      throw new Refusal(403, parseErrorCode.forbidden, 'unauthorized')
+      throw new Refusal(403, parseErrorCode.forbidden, UNAUTHORIZED_MESSAGE)
     connection.installationId = nonEmptyText(message.installationId)
     connection.sessionToken = nonEmptyText(message.sessionToken)
     if (connection.sessionToken !== undefined) await this.#requireSession(connection, connection.sessionToken)

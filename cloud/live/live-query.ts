@@ -6,7 +6,8 @@ import { type Caller, isPermitted } from '../../records/store/documents/caller.t
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { describeUnknownClass } from '../http/disabled-endpoints.ts'
 import { readListQuery } from '../http/query/list-query.ts'
-import { readFieldList } from '../http/query/query-parameters.ts'
+import { createQueryFieldCheck } from '../http/query/query-fields.ts'
+import { createFieldListReader } from '../http/query/query-parameters.ts'
 import { createQueryBudget } from '../http/query/where.ts'
 import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 import { createServedClassCheck } from '../http/request/served-classes.ts'
@@ -31,6 +32,7 @@ export interface LiveEvent {
 }
 
 const isServedClass = createServedClassCheck(false)
+const checkField = createQueryFieldCheck(false, false)
 
 /**
  * Parses a query like that of a list, but without subqueries, which every change would have to run again.
@@ -49,15 +51,17 @@ export async function readLiveQuery(
     )
   const read = readListQuery({ where, keys: keys ?? fields }, className, {
     serves: isServedClass,
+    checkField,
     budget: { ...createQueryBudget(), subqueries: 0 },
   })
+  const readWatched = createFieldListReader((name) => checkField(className, name, 'watch'))
   const conditions = read.where ?? {}
   return {
     className,
     where: conditions,
     matches: await createMatcher(className, structuredClone(conditions), forms),
     keys: read.keys?.split(','),
-    watch: watch === undefined ? undefined : readFieldList(watch, 'watch')?.split(','),
+    watch: watch === undefined ? undefined : readWatched(watch, 'watch')?.split(','),
   }
 }
 

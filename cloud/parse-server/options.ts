@@ -86,6 +86,8 @@ export function createParseOptions(
     pages: { encodePageParamHeaders: true },
     installation: { duplicateDeviceTokenActionEnforceAuth: true },
     enableProductPurchaseLegacyApi: false,
+    // Its generic "Permission denied" would hide the reason of a refusal.
+    enableSanitizedErrorResponse: false,
     allowAggregationForReadOnlyMasterKey: false,
     security: { enableCheck: true, enableCheckLog: false },
   }

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { defineMeasurement } from '../../records/measurements/measurement.ts'
-import { roundTo } from '../../records/measurements/quantities/units.ts'
 import { quantityField } from '../../schemas/common.ts'
 import { derivedField } from '../../schemas/forms/fields.ts'
+import { roundTo } from '../../schemas/measurements/units.ts'
 
 // records/measurements/kinds/peak-flow.ts, and a line in `classKinds` of records/kinds.ts
 export const PeakFlow = defineMeasurement({

@@ -1,5 +1,5 @@
+import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import { TextSyntaxError } from '../formats/text-syntax-error.ts'
-import { findRmClass } from '../rm/classes.ts'
 import type {
   ClassNode,
   Column,

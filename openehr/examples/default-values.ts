@@ -1,4 +1,4 @@
-import { findRmClass } from '../rm/classes.ts'
+import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 
 /** The concrete class for an abstract one in a template or in the model. */
 const CONCRETE_CLASSES: Readonly<Record<string, string>> = {

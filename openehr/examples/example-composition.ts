@@ -1,7 +1,7 @@
+import { findRmClass, isSubclassOf, type RmAttribute } from '../../schemas/openehr/rm-classes.ts'
 import type { AttributeConstraint, Interval, ObjectConstraint, Template } from '../opt/constraints.ts'
 import { labelOf, nodeIdOf } from '../opt/constraints.ts'
 import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
-import { findRmClass, isSubclassOf, type RmAttribute } from '../rm/classes.ts'
 import { templateViolations } from '../validation/template-validation.ts'
 import { constrainedValues } from './constrained-values.ts'
 import { concreteClassOf, defaultValue } from './default-values.ts'

@@ -1,8 +1,8 @@
+import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import { createPathEvaluator, type PathEvaluator } from '../aql/evaluation/path-evaluator.ts'
 import { parsePath } from '../aql/language/parse-path.ts'
 import { TokenReader } from '../aql/language/token-reader.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { isSubclassOf } from '../rm/classes.ts'
 import type { WebNode, WebTemplate } from '../templates/web-template.ts'
 
 type FlatComposition = Record<string, string | number | boolean>

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts'
+import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, type XmlElement } from '../formats/xml.ts'
-import { findRmClass } from '../rm/classes.ts'
 import type {
   ArchetypeRoot,
   AttributeConstraint,

@@ -1,6 +1,11 @@
 import { withArticle } from '../../schemas/common.ts'
+import {
+  findRmClass,
+  isSubclassOf,
+  type RmAttribute,
+  type RmClass,
+} from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import { findRmClass, isSubclassOf, type RmAttribute, type RmClass } from './classes.ts'
 import { magnitudeOf } from './magnitude.ts'
 import { primitiveReaders } from './primitives.ts'
 

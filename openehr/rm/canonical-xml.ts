@@ -1,6 +1,6 @@
+import { findRmClass, type RmClass } from '../../schemas/openehr/rm-classes.ts'
 import { escapeAttribute, escapeText, type XmlElement } from '../formats/xml.ts'
 import type { RmObject } from './canonical-json.ts'
-import { findRmClass, type RmClass } from './classes.ts'
 import { primitiveReaders } from './primitives.ts'
 
 /** Elements that programs write although they can be derived. */

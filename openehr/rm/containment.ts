@@ -1,4 +1,4 @@
-import { findRmClass, isSubclassOf, rmClassNames } from './classes.ts'
+import { findRmClass, isSubclassOf, rmClassNames } from '../../schemas/openehr/rm-classes.ts'
 
 /** The classes of the attributes of each class. */
 const partClassNames: ReadonlyMap<string, readonly string[]> = new Map(

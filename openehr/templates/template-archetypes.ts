@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import type { ArchetypeNode } from '../../schemas/openehr/template.ts'
 import {
   findTerm,
@@ -8,7 +9,6 @@ import {
   type Template,
   walkNodes,
 } from '../opt/constraints.ts'
-import { isSubclassOf } from '../rm/classes.ts'
 
 /** An archetype in a template. */
 export const ArchetypeUse = Type.Object({ id: Type.String(), concept: Type.String(), rmType: Type.String() })

@@ -1,3 +1,4 @@
+import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import {
   type AttributeConstraint,
   findTerm,
@@ -6,7 +7,6 @@ import {
   type ObjectConstraint,
   type Template,
 } from '../opt/constraints.ts'
-import { findRmClass } from '../rm/classes.ts'
 import { type WebInput, webTemplateInputs } from './web-template-inputs.ts'
 
 /** A node of a web template: a form field or group, with the AQL path of its value. */

@@ -1,4 +1,5 @@
 import { withArticle } from '../../schemas/common.ts'
+import { findRmClass, isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type AttributeConstraint,
@@ -11,7 +12,6 @@ import {
   type Template,
 } from '../opt/constraints.ts'
 import { MAX_VIOLATIONS, type RmObject } from '../rm/canonical-json.ts'
-import { findRmClass, isSubclassOf } from '../rm/classes.ts'
 import { valueViolations } from './value-validation.ts'
 
 /**

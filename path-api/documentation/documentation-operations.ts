@@ -6,7 +6,10 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation, type Operation } from '../operation/operation.ts'
 import { rawBody } from '../reply/body-media.ts'
 import { replyWithCacheableText } from '../reply/cacheable-text.ts'
+import { CompressedText } from '../reply/compressed-text.ts'
 import { replyWith } from '../reply/reply.ts'
+import { DOCUMENT_FAMILIES, type DocumentFamily, selectFamily } from './document-family.ts'
+import type { Json } from './schema-collector.ts'
 
 /** All assets come from the service and nothing is inline. The page works offline and under a strict CSP. */
 const createDocsPage = (pathPrefix: string) => `<!doctype html>
@@ -117,46 +120,65 @@ const DOCS_OPERATION = { method: 'get', access: 'public', source: 'ours', extra:
  * Serves the OpenAPI document at `/openapi.json` and an interactive page at `/docs`.
  * @param pathPrefix path of PUBLIC_URL
  */
-export function createDocumentationOperations(openApi: () => object, pathPrefix: string): Operation[] {
-  let document: string | undefined
-  return [
-    defineOperation({
-      ...DOCS_OPERATION,
-      id: 'getOpenApi',
-      path: '/openapi.json',
-      summary: 'The OpenAPI document',
-      reply: [200, rawBody('application/json')],
-      handle: () => {
-        document ??= JSON.stringify(openApi())
-        return replyWithCacheableText(document, 'application/json')
-      },
-    }),
-    defineOperation({
-      ...DOCS_OPERATION,
-      id: 'getDocumentation',
-      path: '/docs',
-      summary: 'The documentation as a page',
-      reply: [200, rawBody('text/html')],
-      handle: () => replyWithCacheableText(createDocsPage(pathPrefix), 'text/html; charset=utf-8'),
-    }),
-    defineOperation({
-      ...DOCS_OPERATION,
-      id: 'getDocumentationAsset',
-      path: '/docs/{asset}',
-      params: { asset: Type.String() },
-      summary: 'An asset of the documentation page',
-      reply: [200, rawBody('text/javascript', 'text/css', 'image/png')],
-      handle: ({ params: { asset } }) => {
-        const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
-        if (type === undefined) throw new ServiceError('NotFound')
-        if (asset === 'start.js') {
-          const scripts = [COLOR_SCHEME_SCRIPT, ACCESSIBILITY_SCRIPT, REFERENCE_RESOLVER_SCRIPT]
-          return replyWithCacheableText(scripts.join('') + createStartScript(pathPrefix), type)
-        }
-        if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
-        const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
-        return replyWith(createReadStream(join(SWAGGER_UI_FOLDER, asset)), { headers })
-      },
-    }),
-  ]
+export const createDocumentationOperations = (openApi: () => Json, pathPrefix: string): Operation[] => [
+  createDocumentOperation(openApi),
+  ...createPageOperations(pathPrefix),
+]
+
+function createDocumentOperation(openApi: () => Json): Operation {
+  let document: Json | undefined
+  const texts = new Map<DocumentFamily | undefined, CompressedText>()
+  const createText = (family: DocumentFamily | undefined): CompressedText => {
+    document ??= openApi()
+    const shown = family ? selectFamily(document, family) : document
+    const text = new CompressedText(JSON.stringify(shown), 'application/json')
+    texts.set(family, text)
+    return text
+  }
+  return defineOperation({
+    ...DOCS_OPERATION,
+    id: 'getOpenApi',
+    path: '/openapi.json',
+    summary: 'The OpenAPI document',
+    query: {
+      family: Type.Optional(
+        Type.Unsafe<DocumentFamily>({
+          ...{ type: 'string', enum: DOCUMENT_FAMILIES },
+          description: 'Family to describe; default: both',
+        }),
+      ),
+    },
+    reply: [200, rawBody('application/json')],
+    handle: ({ query: { family } }, { coding }) => (texts.get(family) ?? createText(family)).reply(coding),
+  })
 }
+
+const createPageOperations = (pathPrefix: string): Operation[] => [
+  defineOperation({
+    ...DOCS_OPERATION,
+    id: 'getDocumentation',
+    path: '/docs',
+    summary: 'The documentation as a page',
+    reply: [200, rawBody('text/html')],
+    handle: () => replyWithCacheableText(createDocsPage(pathPrefix), 'text/html; charset=utf-8'),
+  }),
+  defineOperation({
+    ...DOCS_OPERATION,
+    id: 'getDocumentationAsset',
+    path: '/docs/{asset}',
+    params: { asset: Type.String() },
+    summary: 'An asset of the documentation page',
+    reply: [200, rawBody('text/javascript', 'text/css', 'image/png')],
+    handle: ({ params: { asset } }) => {
+      const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
+      if (type === undefined) throw new ServiceError('NotFound')
+      if (asset === 'start.js') {
+        const scripts = [COLOR_SCHEME_SCRIPT, ACCESSIBILITY_SCRIPT, REFERENCE_RESOLVER_SCRIPT]
+        return replyWithCacheableText(scripts.join('') + createStartScript(pathPrefix), type)
+      }
+      if (asset === 'readable.css') return replyWithCacheableText(CONTRAST_STYLE, type)
+      const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
+      return replyWith(createReadStream(join(SWAGGER_UI_FOLDER, asset)), { headers })
+    },
+  }),
+]

@@ -30,11 +30,14 @@ export class SchemaCollector {
 }
 
 /**
- * Adapts a schema to client generators: replaces patterns that some languages lack by words, drops defaults
- * of optional properties, and gives each enumeration a single type.
+ * Adapts a schema to the document and to client generators: adds documented rules, replaces patterns that some languages lack by words, drops defaults
+ * of properties, and gives each enumeration a single type.
  */
 function toPortableSchema(schema: Json): Json {
-  const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(schema)
+  const { documented, ...checked } = schema
+  const { pattern, inWords, description, properties, required, ...rest } = splitEnumByType(
+    addDocumentedRules(checked, documented as Json | undefined),
+  )
   const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
   const fullDescription = known ? description : `${description}; ${inWords}`
   return {
@@ -43,6 +46,18 @@ function toPortableSchema(schema: Json): Json {
     ...(known && pattern !== undefined ? { pattern } : {}),
     ...(required === undefined ? {} : { required }),
     ...(properties === undefined ? {} : { properties: withoutDefaults(properties as Json, required) }),
+  }
+}
+
+/** Adds the rules that code checks in place of the schema. */
+function addDocumentedRules(schema: Json, documented: Json = {}): Json {
+  const values = documented.enum as unknown[] | undefined
+  const isNullable = Array.isArray(schema.type) && schema.type.includes('null')
+  return {
+    ...schema,
+    ...documented,
+    ...(schema.description !== undefined && { description: schema.description }),
+    ...(values && isNullable && { enum: [...values, null] }),
   }
 }
 
@@ -59,14 +74,17 @@ function splitEnumByType({ enum: values, ...schema }: Json): Json {
   return { ...schema, anyOf }
 }
 
-/** Some generators treat a property with a default as required. */
+/**
+ * Some generators treat a property with a default as required, and write defaults of enumerations that do not
+ * compile. A required property has no use for one.
+ */
 function withoutDefaults(properties: Json, required: unknown): Json {
   const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
   return Object.fromEntries(
     Object.entries(properties).map(([name, property]) => {
       const { default: defaultValue, ...rest } = (property ?? {}) as Json
-      if (defaultValue === undefined || isRequired(name) || typeof property !== 'object')
-        return [name, property]
+      if (defaultValue === undefined || typeof property !== 'object') return [name, property]
+      if (isRequired(name)) return [name, rest]
       return [
         name,
         { ...rest, description: `${rest.description ?? name}. Default: ${JSON.stringify(defaultValue)}` },

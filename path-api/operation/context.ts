@@ -1,6 +1,7 @@
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
+import type { ContentCoding } from '../reply/compressed-text.ts'
 import type { Access, Principal } from './access.ts'
 import type { Services } from './services.ts'
 
@@ -24,6 +25,8 @@ interface RequestFacts<A extends Access> {
   language: InterfaceLanguage
   /** Preferred media type of the client among those of the response. */
   accepted: string
+  /** Content coding that the client accepts; only large documents are compressed. */
+  coding: ContentCoding | undefined
   /** Versions from `If-Match`; the store compares and sets. */
   ifMatch: ExpectedVersions
   /** `Last-Event-ID`: the stream resumes after this event. */

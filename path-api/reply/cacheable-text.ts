@@ -5,7 +5,7 @@ import { replyWith } from './reply.ts'
  * Replies with a text that changes only with a new version of the service. Clients cache and revalidate it.
  */
 export function replyWithCacheableText(
-  text: string,
+  text: string | Buffer,
   type: string,
   headers: Readonly<Record<string, string>> = {},
 ) {

@@ -153,7 +153,8 @@ function readRequestFacts(
   const lastEventId = operation.resumes && parseLastEventId(request.headers['last-event-id'])
   const isAbandoned = () => response.closed
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
-  const client = { address: request.ip ?? '', userAgent, accepted, language }
+  const coding = (['br', 'gzip'] as const).find((one) => request.acceptsEncodings(one))
+  const client = { address: request.ip ?? '', userAgent, accepted, language, coding }
   return { requestId, ...client, ifMatch, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
 }
 
@@ -177,8 +178,8 @@ function toIdempotentRequest(
 }
 
 function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {
-  const { etag } = rendered.headers
+  const { etag, vary } = rendered.headers
   if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
   if (rendered.body instanceof Readable) rendered.body.destroy()
-  return { status: 304, headers: { etag }, body: undefined }
+  return { status: 304, headers: { etag, ...(vary && { vary }) }, body: undefined }
 }

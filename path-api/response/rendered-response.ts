@@ -56,7 +56,8 @@ export async function writeResponse(
 ): Promise<void> {
   for (const [name, value] of Object.entries(headers)) {
     const rooted = ROOTED_PATHS[name]
-    response.setHeader(name, rooted ? value.replace(rooted, () => pathPrefix) : value)
+    if (name === 'vary') response.vary(value)
+    else response.setHeader(name, rooted ? value.replace(rooted, () => pathPrefix) : value)
   }
   response.statusCode = status
   if (body instanceof Readable) {

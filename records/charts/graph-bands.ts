@@ -1,10 +1,10 @@
+import { convertUnit, roundTo } from '../../schemas/measurements/units.ts'
 import {
   type AlertBands,
   bandIntervals,
   type Thresholds,
   toAlertBands,
 } from '../measurements/calculations/thresholds.ts'
-import { convertUnit, roundTo } from '../measurements/quantities/units.ts'
 import type { Series } from '../measurements/series.ts'
 import type { GraphSource } from '../user-data/graph-sources.ts'
 

@@ -6,6 +6,7 @@ import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
 import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
 import type { Band } from '../../schemas/measurements/thresholds.ts'
+import { roundTo } from '../../schemas/measurements/units.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type ClassKind,
@@ -35,7 +36,6 @@ import {
   toOwnUnit,
   valuesInOwnUnits,
 } from './quantities/quantity.ts'
-import { roundTo } from './quantities/units.ts'
 import { loincCoding, type Series, seriesOf, seriesValueOf, unitLabel } from './series.ts'
 
 /** The fields of every measurement. */

@@ -1,4 +1,10 @@
 import { createHash } from 'node:crypto'
+import {
+  convertibleUnitNames,
+  convertUnit,
+  isConvertible,
+  roundTo,
+} from '../../schemas/measurements/units.ts'
 import { MeasurementForms as forms, VALUE_FIELD_NAMES } from '../../schemas/user-data/user-data.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Rules, type Values } from '../ehr-records/kind.ts'
@@ -7,12 +13,6 @@ import type { TimelineContent } from '../ehr-records/timeline-definition.ts'
 import { deriveAlerts } from '../measurements/alerts/alerts.ts'
 import type { ThresholdTarget } from '../measurements/calculations/thresholds.ts'
 import { timestampViolations } from '../measurements/measurement.ts'
-import {
-  convertibleUnitNames,
-  convertUnit,
-  isConvertible,
-  roundTo,
-} from '../measurements/quantities/units.ts'
 import { unitLabel } from '../measurements/series.ts'
 import type { ResolvedType } from '../types/type-registry.ts'
 import { createDailyQuota } from './daily-quota.ts'

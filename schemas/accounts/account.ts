@@ -9,11 +9,16 @@ import { AccountRoleEnum, AccountStateEnum } from '../enums.ts'
 export const emailField = (description = 'E-mail address') =>
   Type.String({ format: 'email', maxLength: 254, description, examples: ['anna@example.org'] })
 
+/** In characters as a reader counts them: an emoji is one. */
+export const MIN_PASSWORD_LENGTH = 10
+/** In UTF-8; bcrypt ignores all later bytes. */
+export const MAX_PASSWORD_BYTES = 72
+
 /** The password policy reports each violation with a 422. */
-const newPasswordField = Type.String({
-  minLength: 1,
-  maxLength: 1000,
-  description: 'New password: at least 10 characters, at most 72 bytes in UTF-8, without the e-mail address',
+export const newPasswordField = Type.String({
+  ...{ minLength: 1, maxLength: 1000 },
+  documented: { minLength: MIN_PASSWORD_LENGTH, maxLength: MAX_PASSWORD_BYTES },
+  description: `New password: at least ${MIN_PASSWORD_LENGTH} characters, at most ${MAX_PASSWORD_BYTES} bytes in UTF-8, without the e-mail address`,
   examples: ['correct horse battery staple'],
 })
 

@@ -3,6 +3,7 @@ import { closedObject, idField, shortTextField } from '../common.ts'
 import { derivedField, fixedField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 import { nullable } from '../forms/nullable.ts'
+import { documentRmClass } from '../openehr/rm-schema.ts'
 
 const subjectIdField = {
   ...shortTextField('Subject of the EHR: a user id or another reference to a person'),
@@ -50,8 +51,10 @@ export type EhrResource = Static<typeof EhrResource>
 
 /** Canonical JSON; the reference model defines its content. */
 export const CanonicalEhrStatus = Type.Unsafe<Record<string, unknown>>({
+  $id: 'EhrStatus',
   type: 'object',
   additionalProperties: true,
+  documented: documentRmClass('EHR_STATUS'),
   description: 'An EHR_STATUS in canonical JSON of the openEHR reference model',
   examples: [
     {

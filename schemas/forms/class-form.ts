@@ -55,6 +55,7 @@ export function createClassForms({
     }),
     update: Type.Object(update, {
       ...schemaOptions(`${name}Update`, `Changes of this object: ${description}`),
+      documented: { minProperties: 1 },
       ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => pickDeclared(update, one)) }),
     }),
   }

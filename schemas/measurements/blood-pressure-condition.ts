@@ -1,10 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, quantityField, unitField } from '../common.ts'
-import type { PersonalLimits, ThresholdSet } from './thresholds.ts'
+import { closedObject, quantityField } from '../common.ts'
+import { documentThresholds, type PersonalLimits, type ThresholdSet } from './thresholds.ts'
+import { unitField, unitNames, widestRange } from './units.ts'
 
-const PRESSURE_UNITS = 'mm[Hg] (or mmHg), kPa'
-
-export type PressurePresetName = 'aha2017' | 'esc2018' | 'esc2024'
+const PRESSURE_PRESET_NAMES = ['aha2017', 'esc2018', 'esc2024'] as const
+export type PressurePresetName = (typeof PRESSURE_PRESET_NAMES)[number]
 
 type PressureName = 'systolic' | 'diastolic'
 
@@ -12,10 +12,17 @@ export const BloodPressureConditionParams = closedObject(
   'ConditionParams',
   'Parameters of the function bloodPressureCondition',
   {
-    systolic: quantityField('Systolic pressure, in unit: 40 to 300 mmHg', 128),
-    diastolic: quantityField('Diastolic pressure, in unit: 20 to 200 mmHg, below systolic', 82),
-    unit: unitField('both pressures', PRESSURE_UNITS),
+    systolic: {
+      ...quantityField('Systolic pressure, in unit: 40 to 300 mmHg', 128),
+      documented: widestRange('mm[Hg]', [40, 300]),
+    },
+    diastolic: {
+      ...quantityField('Diastolic pressure, in unit: 20 to 200 mmHg, below systolic', 82),
+      documented: widestRange('mm[Hg]', [20, 200]),
+    },
+    unit: unitField('both pressures', 'pressure'),
     thresholds: Type.Unsafe<PressurePresetName | PersonalLimits<PressureName> | ThresholdSet<PressureName>>({
+      documented: documentThresholds(['systolic', 'diastolic'], unitNames('pressure'), PRESSURE_PRESET_NAMES),
       description: 'Thresholds: the name of a published set, limits for a person, or your own bands',
       examples: ['esc2018'],
     }),

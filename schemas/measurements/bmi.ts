@@ -1,11 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, quantityField, unitField } from '../common.ts'
+import { closedObject, quantityField } from '../common.ts'
+import { unitField, widestRange } from './units.ts'
 
 export const BmiParams = closedObject('BmiParams', 'Parameters of the function bmi', {
-  weight: quantityField('Body weight, in weightUnit: 0.3 to 650 kg', 72.5),
-  weightUnit: unitField('weight', 'kg, g, [lb_av] (or lb)'),
-  height: quantityField('Body height, in heightUnit: 20 to 275 cm', 178),
-  heightUnit: unitField('height', 'cm, m, [in_i] (or in)'),
+  weight: {
+    ...quantityField('Body weight, in weightUnit: 0.3 to 650 kg', 72.5),
+    documented: widestRange('kg', [0.3, 650]),
+  },
+  weightUnit: unitField('weight', 'mass'),
+  height: {
+    ...quantityField('Body height, in heightUnit: 20 to 275 cm', 178),
+    documented: widestRange('cm', [20, 275]),
+  },
+  heightUnit: { ...unitField('height', 'length'), examples: ['cm'] },
   age: Type.Optional(Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, if known' })),
 })
 export type BmiParams = Static<typeof BmiParams>

@@ -1,4 +1,4 @@
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { closedObject, shortTextField } from '../common.ts'
 
 const boundField = Type.Optional(Type.Number({ description: 'Bound, in the unit of the set' }))
@@ -41,7 +41,8 @@ const thresholdUnitField = (of: string, units: readonly string[]) =>
   Type.String({
     minLength: 1,
     maxLength: 20,
-    description: `Unit of ${of}, as UCUM code: ${units.join(', ')}`,
+    documented: { enum: units },
+    description: `Unit of ${of}`,
     examples: [units[0]],
   })
 
@@ -65,6 +66,18 @@ function bandSchema(names: readonly string[]) {
     },
     { additionalProperties: false, description: 'A band' },
   )
+}
+
+/** The forms of thresholds for the documents. In requests a rule checks the form that the value has. */
+export function documentThresholds(
+  names: readonly string[],
+  units: readonly string[],
+  presets: readonly string[],
+): TSchema {
+  const { limits, set } = thresholdForms(names, units)
+  const { $id: _, ...bands } = set
+  const preset = Type.Unsafe<string>({ type: 'string', enum: presets, description: 'Name of a preset' })
+  return { anyOf: [...(presets.length > 0 ? [preset] : []), limits, bands] } as unknown as TSchema
 }
 
 /** Schemas of thresholds, without their rules. */

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { closedObject, idField } from '../common.ts'
+import { documentRmClass } from './rm-schema.ts'
 
 const compositionText = (description: string, example: string) =>
   Type.String({ description, examples: [example] })
@@ -20,10 +21,16 @@ export const versionUidField = Type.String({
   examples: [EXAMPLE_VERSION_UID],
 })
 
+const { required, ...rmComposition } = documentRmClass('COMPOSITION')
+/** A composition names its template in `archetype_details`. */
+const documentedComposition = { ...rmComposition, required: [...required, 'archetype_details'] }
+
 /** Canonical JSON; reference model and template define its content. */
 export const CanonicalComposition = Type.Unsafe<Record<string, unknown>>({
+  $id: 'Composition',
   type: 'object',
   additionalProperties: true,
+  documented: documentedComposition,
   description: 'A composition in canonical JSON of the openEHR reference model',
   examples: [
     {
@@ -34,6 +41,20 @@ export const CanonicalComposition = Type.Unsafe<Record<string, unknown>>({
         archetype_id: { value: 'openEHR-EHR-COMPOSITION.encounter.v1' },
         template_id: { value: 'Vital signs' },
         rm_version: '1.0.4',
+      },
+      language: { terminology_id: { value: 'ISO_639-1' }, code_string: 'en' },
+      territory: { terminology_id: { value: 'ISO_3166-1' }, code_string: 'NL' },
+      category: {
+        value: 'event',
+        defining_code: { terminology_id: { value: 'openehr' }, code_string: '433' },
+      },
+      composer: { _type: 'PARTY_IDENTIFIED', name: 'Anna de Vries' },
+      context: {
+        start_time: { value: '2026-03-01T08:30:00Z' },
+        setting: {
+          value: 'home',
+          defining_code: { terminology_id: { value: 'openehr' }, code_string: '225' },
+        },
       },
     },
   ],

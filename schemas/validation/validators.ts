@@ -13,7 +13,7 @@ const isBetween = (from: number, time: number, to: number): boolean => from <= t
 
 /** Code optimisation is off: it takes a third of the compile time, and V8 optimises anyway. */
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true, code: { optimize: false } })
-ajv.addVocabulary(['sentence', 'inWords'])
+ajv.addVocabulary(['sentence', 'inWords', 'documented'])
 addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)
 ajv.addFormat('time-zone', isTimeZone)
@@ -46,8 +46,11 @@ export function createValidator(schema: TSchema): Validator {
   }
 }
 
+/** Names of schemas, and rules that code checks. */
+const DOCUMENTATION_KEYWORDS = new Set(['$id', 'documented'])
+
 function findOrCompileValidator(schema: TSchema): Validator {
-  const text = JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))
+  const text = JSON.stringify(schema, (key, value) => (DOCUMENTATION_KEYWORDS.has(key) ? undefined : value))
   const check = validatorsBySchema.get(text) ?? compileValidator(text)
   validatorsBySchema.set(text, check)
   return check

@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises'
 import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
 import { bodyMassIndex, diastolic, systolic } from '../../records/measurements/quantities/quantities.ts'
 import type { Quantity } from '../../records/measurements/quantities/quantity.ts'
-import { isUnitOf } from '../../records/measurements/quantities/units.ts'
 import { parseJsonFile } from '../../schemas/json/json-file.ts'
+import { isUnitOf } from '../../schemas/measurements/units.ts'
 import {
   definedMembers,
   type ImportEntry,

@@ -64,7 +64,7 @@ describe('attack: queries that reveal something without an audit entry', () => {
     ])
       assert.deepEqual(await tracesOf(() => list(hiv, more)), [trace], JSON.stringify(more))
     const inCustom = {
-      comment: { $select: { key: 'modelClassName', query: { className: 'Custom', where: hiv } } },
+      carePlanId: { $select: { key: 'modelClassName', query: { className: 'Custom', where: hiv } } },
     }
     const traces = await tracesOf(() =>
       request()
@@ -73,7 +73,7 @@ describe('attack: queries that reveal something without an audit entry', () => {
         .query({ where: JSON.stringify(inCustom) })
         .expect(200),
     )
-    assert.deepEqual(traces.sort(), ['query BloodPressure done comment ehr', trace])
+    assert.deepEqual(traces.sort(), ['query BloodPressure done carePlanId ehr', trace])
   })
 
   it('logs an EHR in which it found nothing beside results from others', async () => {

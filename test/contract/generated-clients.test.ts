@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { errorCatalogue } from '../../schemas/errors.ts'
 import { request } from '../harness/service/service.ts'
 
@@ -44,14 +45,50 @@ describe('the OpenAPI document, for generators of clients', () => {
     }
   })
 
-  it('has patterns that every language supports, and no default that makes a property required', () => {
-    for (const [path, { pattern, properties, required }] of objects) {
+  it('has patterns that every language supports, and no defaults of properties', () => {
+    for (const [path, { pattern, properties }] of objects) {
       if (typeof pattern === 'string') assert.doesNotMatch(pattern, /\\p\{/, path)
       if (!path.includes('/schemas/') || typeof properties !== 'object') continue
       for (const [name, property] of Object.entries(properties ?? {}))
-        if ((property as Json).default !== undefined)
-          assert.ok(Array.isArray(required) && required.includes(name), `${path}/${name}`)
+        assert.equal((property as Json).default, undefined, `${path}/${name}`)
     }
+  })
+
+  it('has examples that fit their schemas', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ ...document, $id: 'document' })
+    const bodies = objects.filter(
+      ([path, { schema, example }]) =>
+        /^\/paths\/.*\/content\//.test(path) && schema && example !== undefined,
+    )
+    assert.ok(bodies.length > 300)
+    const checks = new Map<string, ReturnType<typeof ajv.compile>>()
+    for (const [path, { schema, example }] of bodies) {
+      const text = JSON.stringify(schema).replaceAll('"#/', '"document#/')
+      const validate = checks.get(text) ?? ajv.compile(JSON.parse(text))
+      checks.set(text, validate)
+      assert.ok(validate(example), `${path}: ${ajv.errorsText(validate.errors)}`)
+    }
+  })
+
+  it('has every limit that the rules of the service check', () => {
+    const { schemas } = document.components as {
+      schemas: Record<string, { properties?: Record<string, Json> }>
+    }
+    // Data types have units of their own.
+    const sent = Object.entries(schemas).filter(([name]) =>
+      /^(?!DataType|Measurement).*(Body|Replacement|Create|Update|Params)$/.test(name),
+    )
+    const units = sent.flatMap(([, { properties = {} }]) =>
+      Object.entries(properties).filter(([name]) => /^unit$|Unit$/.test(name)),
+    )
+    assert.ok(units.length >= 36)
+    for (const [name, { enum: names }] of units) assert.ok(Array.isArray(names) && names.length > 0, name)
+    assert.deepEqual(schemas.BloodPressureBody?.properties?.diastolicUnit?.enum, ['mm[Hg]', 'mmHg', 'kPa'])
+    const { password } = schemas.Registration?.properties ?? {}
+    assert.deepEqual([password?.minLength, password?.maxLength], [10, 72])
+    const { systolic } = schemas.BloodPressureCreate?.properties ?? {}
+    assert.deepEqual([systolic?.minimum, systolic?.maximum], [5.3328, 300])
   })
 
   it('lists the codes of problems', () => {

@@ -30,13 +30,15 @@ function forEachMember(schema: TSchema, visit: (member: TSchema, place: string) 
 
 interface Documented {
   responses: Record<string, { $ref: string }>
+  parameters?: { in?: string; name: string }[]
+  requestBody?: { content: Record<string, { schema: TSchema }> }
 }
 interface Refusal {
   content: Record<string, { examples: Record<string, unknown> }>
 }
 const { paths, components } = createOpenApiDocument(operationTable, '0') as {
   paths: Record<string, Record<string, Documented>>
-  components: { responses: Record<string, Refusal> }
+  components: { responses: Record<string, Refusal>; schemas: Record<string, TSchema> }
 }
 
 describe('the table of operations', () => {
@@ -107,6 +109,24 @@ describe('the table of operations', () => {
         if (single && (changes || (operation.method === 'get' && operation.path.endsWith('}')))) {
           assert.ok(versioned || operation.access === 'public', "no ETag: add 'versioned' to the reply")
         }
+      })
+
+      it('documents exactly its query parameters, and a closed body', () => {
+        const { parameters = [], requestBody } = paths[operation.path]?.[operation.method] ?? {}
+        const named = parameters.flatMap((one) => (one.in === 'query' ? [one.name] : []))
+        assert.deepEqual(named.toSorted(), Object.keys(operation.query.properties).toSorted())
+        const { body } = operation
+        if (body === undefined || body instanceof RawBody || body instanceof FormBody) return
+        const given = requestBody?.content['application/json']?.schema
+        const shown = given?.$ref ? components.schemas[given.$ref.replace(/.*\//, '')] : given
+        // The model of openEHR closes the documents that the schema leaves open.
+        const isClosed = body.additionalProperties === false || body.documented !== undefined
+        assert.equal(shown?.additionalProperties === false, isClosed)
+        if (body.documented === undefined)
+          assert.deepEqual(
+            Object.keys(shown?.properties ?? {}).toSorted(),
+            Object.keys(body.properties ?? {}).toSorted(),
+          )
       })
 
       it('documents every error that it may return', () => {

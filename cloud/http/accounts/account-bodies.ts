@@ -1,13 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static, TObject } from '@sinclair/typebox'
 import type { User } from '../../../records/accounts/user/user.ts'
-import {
-  AccountUpdate,
-  accountLanguageField,
-  accountNameField,
-  currentPasswordField,
-  emailField,
-} from '../../../schemas/accounts/account.ts'
+import { emailField } from '../../../schemas/accounts/account.ts'
+import { ClassAccountChange, ClassSignUp } from '../../../schemas/accounts/class-accounts.ts'
 import { SERVICE_USER_FIELDS } from '../../../schemas/accounts/user.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
@@ -16,46 +11,22 @@ import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 
 export type BodyFields = Record<string, unknown>
 
-const { name, language, chatMails } = AccountUpdate.properties
-const usernameSchema = Type.String({ minLength: 1, maxLength: 254 })
-const CLOSED = { additionalProperties: false }
-
-const SignUpBody = Type.Object(
-  {
-    ...{ username: usernameSchema, email: emailField(), password: currentPasswordField },
-    termsAccepted: Type.Optional(Type.Boolean()),
-    name: Type.Optional(accountNameField),
-    language: Type.Optional(accountLanguageField),
-  },
-  CLOSED,
-)
-
-const AccountChangeBody = Type.Object(
-  {
-    ...Type.Partial(
-      Type.Object({ username: usernameSchema, email: emailField(), password: currentPasswordField }),
-    ).properties,
-    ...{ currentPassword: Type.Optional(currentPasswordField), name, language, chatMails },
-  },
-  CLOSED,
-)
-
 const findEmailViolations = createValidator(emailField())
-const findSignUpViolations = createValidator(SignUpBody)
-const findChangeViolations = createValidator(AccountChangeBody)
+const findSignUpViolations = createValidator(ClassSignUp)
+const findChangeViolations = createValidator(ClassAccountChange)
 
 /**
  * Parses a sign-up; names and addresses are already in lower case.
  * @throws Refusal
  */
-export function parseSignUp(body: BodyFields): Static<typeof SignUpBody> {
+export function parseSignUp(body: BodyFields): Static<typeof ClassSignUp> {
   const sent = withoutSystemFields(body, undefined)
   if (!sent.username) throw new Refusal(400, parseErrorCode.usernameMissing, 'bad or missing username')
   if (!sent.password) throw new Refusal(400, parseErrorCode.passwordMissing, 'password is required')
   if (sent.email === undefined || sent.email === null)
     throw new Refusal(400, parseErrorCode.scriptFailed, 'Missing required properties: email')
   requireEmail(sent.email)
-  return requireFit<Static<typeof SignUpBody>>(sent, findSignUpViolations)
+  return requireFit<Static<typeof ClassSignUp>>(sent, findSignUpViolations)
 }
 
 /**
@@ -63,21 +34,31 @@ export function parseSignUp(body: BodyFields): Static<typeof SignUpBody> {
  * dropped; null and `Delete` remove a value.
  * @throws Refusal
  */
-export function parseAccountChange(body: BodyFields, user: User): Static<typeof AccountChangeBody> {
+export function parseAccountChange(body: BodyFields, user: User): Static<typeof ClassAccountChange> {
   const sent = withoutSystemFields(body, user)
   for (const key of ['email', 'username'] as const) if (sent[key] === user[key]) delete sent[key]
   for (const key of ['name', 'language']) if (isDeleteOperation(sent[key])) sent[key] = null
   if (sent.email !== undefined) requireEmail(sent.email)
-  const change = requireFit<Static<typeof AccountChangeBody>>(sent, findChangeViolations)
+  const change = requireFit<Static<typeof ClassAccountChange>>(sent, findChangeViolations)
   // A user who logs in with the address continues to do so: the name changes when the new address is
   // confirmed.
   if (change.username === change.email) delete change.username
   return change
 }
 
+/**
+ * Rejects properties that the body of a request does not have.
+ * @throws Refusal 400/142
+ */
+export function requireKnownProperties(body: BodyFields, { properties }: TObject): void {
+  const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name))
+  const violations = unknown.map((path) => ({ path, code: 'unknown', message: 'is not a known property' }))
+  if (violations.length > 0) throw new Refusal(400, parseErrorCode.validation, formatViolations(violations))
+}
+
 /** Drops system fields: clients may send them back but cannot change them. */
 function withoutSystemFields(body: BodyFields, user: User | undefined): BodyFields {
-  const { ACL: _, objectId: _id, createdAt: _created, updatedAt: _updated, ...sent } = body
+  const { objectId: _id, createdAt: _created, updatedAt: _updated, ...sent } = body
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
     const kept = user?.[path as keyof User]
     const readable = kept instanceof Date ? toDateObject(kept.toISOString()) : kept

@@ -36,7 +36,7 @@ export function createAccountHandler(parts: AccountRouteDependencies): RequestHa
     const [, path, handle] = route
     const id = path.exec(req.path)?.[1] ?? ''
     handle({ ...parts, req, id, limitAttempts: createAttemptLimiter(parts.consume, req, res) })
-      .then(({ status, body }) => res.status(status ?? 200).json(body))
+      .then(({ status = 200, body }) => res.status(status).json(body))
       .catch((error: unknown) => respondToAccountError(error, res, next))
   }
 }

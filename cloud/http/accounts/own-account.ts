@@ -1,24 +1,34 @@
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
 import { requireNoViolations } from '../../../records/ehr-records/refusals/refusals.ts'
+import { ClassAccountProof } from '../../../schemas/accounts/class-accounts.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
+import { EMPTY_UPDATE_MESSAGE } from '../../request/parse-errors.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
-import { type BodyFields, parseAccountChange } from './account-bodies.ts'
+import { type BodyFields, parseAccountChange, requireKnownProperties } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
 
-/** Changes the caller's own account. The error is the same whether or not another account exists. */
+/**
+ * Changes the caller's own account. The error is the same whether or not another account exists. A new
+ * address, or a name that follows it, only holds when the address is confirmed; the response contains what
+ * holds, so that SDKs show it.
+ */
 export async function changeAccount(handling: AccountRequest): Promise<AccountResponse> {
   const { req, id, records, accounts, passwords } = handling
-  const user = await usersOf(records.db).findOne({ _id: id })
+  const users = usersOf(records.db)
+  const user = await users.findOne({ _id: id })
   if (req.auth.user?.id !== id || !user) throw createForeignAccountRefusal()
-  const { currentPassword, password, ...change } = parseAccountChange((req.body ?? {}) as BodyFields, user)
+  const body = (req.body ?? {}) as BodyFields
+  if (Object.keys(body).length === 0) throw new Refusal(400, parseErrorCode.invalidJson, EMPTY_UPDATE_MESSAGE)
+  const { currentPassword, password, ...change } = parseAccountChange(body, user)
   requireNoViolations(usernameViolations(change.username, user.email))
   if (password !== undefined || change.email !== undefined || change.username !== undefined) {
     const sid = await requireCurrentPassword(handling, currentPassword)
     if (password !== undefined) await passwords.setPassword(id, sid, password)
   }
   const { account } = await accounts.update(accountCallerOf(handling), id, change, undefined)
-  return { body: { updatedAt: account.updatedAt } }
+  const { username } = (await users.findOne({ _id: id }, { projection: { username: 1 } })) ?? user
+  return { body: { username, email: account.email, updatedAt: account.updatedAt } }
 }
 
 /** Deletes the caller's own account with all personal data; the master key can delete any account. */
@@ -26,7 +36,9 @@ export async function deleteAccount(handling: AccountRequest): Promise<AccountRe
   const { req, id, removals } = handling
   if (!req.auth.isMaster) {
     if (req.auth.user?.id !== id) throw createForeignAccountRefusal()
-    const { currentPassword } = (req.body ?? {}) as BodyFields
+    const body = (req.body ?? {}) as BodyFields
+    requireKnownProperties(body, ClassAccountProof)
+    const { currentPassword } = body
     await requireCurrentPassword(handling, typeof currentPassword === 'string' ? currentPassword : undefined)
   }
   await removals.remove(accountCallerOf(handling), id, undefined)

@@ -1,8 +1,9 @@
 import { newId } from '../../../records/store/documents/ids.ts'
 import { emailField } from '../../../schemas/accounts/account.ts'
+import { ClassAddress } from '../../../schemas/accounts/class-accounts.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
-import { type BodyFields, parseSignUp } from './account-bodies.ts'
+import { type BodyFields, parseSignUp, requireKnownProperties } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
 
 const findEmailViolations = createValidator(emailField())
@@ -55,7 +56,9 @@ export const sendVerification = createMailRequest('resendActivation', ({ registr
 )
 
 function emailIn(body: unknown): string {
-  const { email } = bodyFieldsOf(body)
+  const fields = bodyFieldsOf(body)
+  requireKnownProperties(fields, ClassAddress)
+  const { email } = fields
   if (!email) throw new Refusal(400, parseErrorCode.emailMissing, 'email is required')
   if (typeof email !== 'string' || findEmailViolations(email).length > 0)
     throw new Refusal(400, parseErrorCode.invalidEmail, 'email must be an e-mail address')

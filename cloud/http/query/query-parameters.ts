@@ -1,18 +1,18 @@
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
-import { isFieldPath } from './where.ts'
+import { isFieldPath, quoteInput } from './query-fields.ts'
 
 /** Reads one query parameter; undefined means that it counts as absent. */
 export type ParameterReader<T> = (value: unknown, name: string) => T | undefined
 
-/** Database hints, which SDKs may send and the service ignores. */
-const IGNORED_PARAMETERS = new Set([
-  'hint',
-  'explain',
-  'comment',
-  'readPreference',
-  'includeReadPreference',
-  'subqueryReadPreference',
-])
+/** Parameters of Parse that no query can have, with the reason. */
+const REFUSED_PARAMETERS: Readonly<Record<string, string>> = {
+  hint: 'the database chooses the index of every query',
+  explain: 'query plans of the database are not shown',
+  comment: 'queries are not logged, so a comment would be lost',
+  readPreference: 'every query reads from the primary',
+  includeReadPreference: 'every query reads from the primary',
+  subqueryReadPreference: 'every query reads from the primary',
+}
 
 /**
  * @param parameters raw values: text from a query string, or JSON from an SDK's body
@@ -24,8 +24,10 @@ export function readParameters<Q>(
 ): Q {
   const read: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(parameters)) {
-    if (IGNORED_PARAMETERS.has(name) || value === undefined) continue
-    if (!Object.hasOwn(readers, name)) rejectParameter(`This query has no parameter "${name.slice(0, 40)}".`)
+    if (value === undefined) continue
+    if (Object.hasOwn(REFUSED_PARAMETERS, name))
+      rejectParameter(`${name} is not available: ${REFUSED_PARAMETERS[name]}.`)
+    if (!Object.hasOwn(readers, name)) rejectParameter(`This query has no parameter ${quoteInput(name)}.`)
     const typed = readers[name as keyof Q](value, name)
     if (typed !== undefined) read[name] = typed
   }
@@ -45,26 +47,37 @@ export const readFlag = (value: unknown, name: string): boolean => {
   return rejectParameter(`${name} must be 1 or 0.`)
 }
 
-export const readField: ParameterReader<string> = (value, name) => {
+export function readField(value: unknown, name: string): string {
   if (!isFieldPath(value)) rejectParameter(`${name} must be the name of a field.`)
   return value
 }
 
-/** Comma-separated fields (SDKs may send a list); a leading - in a sort descends. */
-export const readFieldList: ParameterReader<string> = (value, name) => {
-  const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : undefined
-  if (!list || list.length > 100)
-    return rejectParameter(`${name} must be the names of at most 100 fields, separated by commas.`)
-  const names = list
-    .map((part) => (typeof part === 'string' ? part.trim() : part))
-    .filter((part) => part !== '')
-  for (const part of names) {
-    const plain = name === 'order' && typeof part === 'string' ? part.replace(/^-/, '') : part
-    if (plain !== '*' && !isFieldPath(plain))
-      rejectParameter(`${name} must be the names of at most 100 fields, separated by commas.`)
+const MAX_FIELDS = 100
+/** MongoDB sorts by at most 32 fields. */
+const MAX_SORT_FIELDS = 32
+
+/**
+ * Reads comma-separated fields; SDKs may send a list.
+ * @param checkName gets each name, in `order` with a leading - that sorts descending
+ */
+export const createFieldListReader =
+  (checkName: (name: string) => unknown): ParameterReader<string> =>
+  (value, parameter) => {
+    const most = parameter === 'order' ? MAX_SORT_FIELDS : MAX_FIELDS
+    const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : undefined
+    if (!list || list.length > most)
+      return rejectParameter(`${parameter} must be the names of at most ${most} fields, separated by commas.`)
+    const names = list
+      .map((part) => (typeof part === 'string' ? part.trim() : part))
+      .filter((part) => part !== '')
+    for (const name of names) {
+      const plain = parameter === 'order' && typeof name === 'string' ? name.replace(/^-/, '') : name
+      if (!(plain === '*' && parameter === 'include') && !isFieldPath(plain))
+        rejectParameter(`${quoteInput(name)} in ${parameter} is not the name of a field.`)
+      checkName(name)
+    }
+    return names.length > 0 ? names.join(',') : undefined
   }
-  return names.length > 0 ? names.join(',') : undefined
-}
 
 function rejectParameter(message: string): never {
   throw new Refusal(400, parseErrorCode.invalidQuery, message)

@@ -1,5 +1,6 @@
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf, type IsServedClass } from '../request/served-classes.ts'
+import { isFieldPath, type QueryFieldCheck, quoteInput } from './query-fields.ts'
 import { isSafePattern } from './safe-pattern.ts'
 
 const MAX_DEPTH = 10
@@ -7,14 +8,6 @@ const MAX_DEPTH = 10
 const MAX_SUBQUERY_DEPTH = 2
 const MAX_TEXT_LENGTH = 10_000
 const MAX_LIST_LENGTH = 1_000
-
-/**
- * A field or a path into an object field: `systolic`, `payload.mood.score`. Names of internal fields begin
- * with _.
- */
-export function isFieldPath(name: unknown): name is string {
-  return typeof name === 'string' && name.length <= 200 && /^[A-Za-z]\w*(\.[^.$\s,\0][^.$,\0]*)*$/.test(name)
-}
 
 /** Query budget: the remaining cost that the conditions of one request may cause in the database. */
 export type QueryBudget = Record<'values' | 'alternatives' | 'patterns' | 'subqueries', number>
@@ -29,6 +22,7 @@ export const createQueryBudget = (): QueryBudget => ({
 /** Rules for the queries of one request. */
 export interface QueryRules {
   serves: IsServedClass
+  checkField: QueryFieldCheck
   budget: QueryBudget
 }
 
@@ -73,7 +67,8 @@ const checkSubquery: OperandCheck = (value, place, operator) => {
   const { where, className, ...page } = requireObject(value, operator)
   if (!place.serves(className)) rejectQuery(`${operator} needs the className of an available class.`)
   for (const [name, part] of Object.entries(page)) {
-    const fits = name === 'order' ? isOrder(part) : ['limit', 'skip'].includes(name) && isCount(part)
+    const fits =
+      name === 'order' ? isOrder(part, className, place) : ['limit', 'skip'].includes(name) && isCount(part)
     if (!fits)
       rejectQuery(`${operator} takes className, where, order, limit and skip; check "${name.slice(0, 40)}".`)
   }
@@ -87,14 +82,19 @@ const checkSubquery: OperandCheck = (value, place, operator) => {
 const isCount = (value: unknown): boolean =>
   Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31
 
-const isOrder = (value: unknown): boolean =>
-  typeof value === 'string' && value.split(',').every((name) => isFieldPath(name.replace(/^-/, '')))
+function isOrder(value: unknown, className: string, { checkField }: QueryRules): boolean {
+  const names = typeof value === 'string' ? value.split(',').map((name) => name.replace(/^-/, '')) : []
+  if (names.length === 0 || !names.every(isFieldPath)) return false
+  for (const name of names) checkField(className, name, 'sort by')
+  return true
+}
 
 const checkSelection: OperandCheck = (value, place, operator, beside) => {
   const { key, query, ...rest } = requireObject(value, operator)
   if (!isFieldPath(key) || Object.keys(rest).length > 0)
     rejectQuery(`${operator} needs key (the name of a field) and query, and nothing else.`)
   checkSubquery(query, place, operator, beside)
+  place.checkField((query as { className: string }).className, key, 'select')
 }
 
 /** Permitted operators with their checks. Others (geo and text search, $where) are refused. */
@@ -144,8 +144,11 @@ function checkCondition(value: unknown, place: QueryPosition): void {
   for (const [name, constraint] of Object.entries(requireObject(value, 'where'))) {
     if (name === '$or' || name === '$and' || name === '$nor') checkConditions(constraint, place, name)
     else if (name.startsWith('$')) rejectOperator(name)
-    else if (isFieldPath(name)) checkFieldConstraint(name, constraint, oneLevelDeeper(place))
-    else rejectQuery(`"${String(name).slice(0, 40)}" in where is not the name of a field.`)
+    else if (!isFieldPath(name)) rejectQuery(`${quoteInput(name)} in where is not the name of a field.`)
+    else {
+      place.checkField(place.className, name, 'search by')
+      checkFieldConstraint(name, constraint, oneLevelDeeper(place))
+    }
   }
 }
 

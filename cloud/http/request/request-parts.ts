@@ -52,13 +52,21 @@ function createRequestPart(method: string, path: string, carrier: RequestPart['c
   }
 }
 
+/** @throws Refusal for properties that a body does not have */
+function requireNone(unknown: object, of: string): void {
+  const [name] = Object.keys(unknown)
+  if (name !== undefined)
+    throw new Refusal(400, parseErrorCode.invalidJson, `${of} has no property "${name.slice(0, 64)}".`)
+}
+
 /** Requests of a batch with the paths that Parse will route. */
 async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
   const { auth, body, config } = req
   // Parse responds with 500 unless its URL ends exactly with the route, without query, trailing slash or
   // capitals.
   req.originalUrl = `${req.baseUrl}/batch`
-  const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
+  const { requests, transaction, ...unknown } = (body ?? {}) as Record<string, unknown>
+  requireNone(unknown, 'A batch')
   // Triggers write outside a batch transaction, and Parse responds with 500 when one of its requests fails.
   if (transaction)
     throw new Refusal(
@@ -74,7 +82,8 @@ async function readBatchParts(req: ParseRequest): Promise<RequestPart[]> {
   const { routablePaths } = await loadParseServer()
   const routed = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
   return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null, i) => {
-    const { method, path, body } = part ?? {}
+    const { method, path, body, ...others } = part ?? {}
+    requireNone(others, `Request ${i + 1} of the batch`)
     const isPlain = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
     if (!part || !isPlain || !BATCH_METHODS.has(method) || (body && typeof body !== 'object'))
       throw new Refusal(

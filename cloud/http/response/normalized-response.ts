@@ -155,10 +155,11 @@ const CODE_BY_STATUS: Record<number, number> = {
   404: parseErrorCode.notFound,
 }
 
-/** Normalises one result of a batch; foreign errors have no code. */
+/** Normalises one result of a batch. Foreign errors have no code, and internal ones show details. */
 function normalizeBatchPart(part: unknown): unknown {
-  const { error } = (part ?? {}) as { error?: { code?: unknown } }
-  if (typeof error !== 'object' || error === null || typeof error.code === 'number') return part
+  const { error } = (part ?? {}) as { error?: { code?: unknown; error?: unknown } }
+  if (typeof error !== 'object' || error === null || error.error === UNAVAILABLE_MESSAGE) return part
+  if (typeof error.code === 'number' && error.code !== parseErrorCode.internal) return part
   return { error: { code: parseErrorCode.internal, error: 'Internal server error' } }
 }
 

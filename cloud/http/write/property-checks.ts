@@ -13,13 +13,16 @@ export async function checkProperties(
   req: ParseRequest,
   { method, className, body }: { method: string; className: string; body: unknown },
 ): Promise<void> {
-  for (const [name, value] of Object.entries(body ?? {})) {
+  const properties = Object.entries(body ?? {})
+  for (const [name, value] of properties) {
     checkPropertyName(method, className, name)
     if (name.includes('.') && !isPartValue(value))
       rejectProperty(
         parseErrorCode.invalidJson,
         `${name} is a part of a property: send a value, or the operation Delete.`,
       )
+    if (method === 'POST' && (name === 'createdAt' || name === 'updatedAt'))
+      rejectProperty(parseErrorCode.validation, `${name} must not be set by clients`)
     if (name === 'ACL' && (className === '_User' || !isAcl(value)))
       rejectProperty(
         parseErrorCode.invalidAcl,
@@ -30,7 +33,7 @@ export async function checkProperties(
     if (isOperation(value)) Object.values(value).forEach(checkNestedValue)
     else checkNestedValue(value)
   }
-  checkDeletedParts(Object.entries(body ?? {}))
+  checkDeletedParts(properties)
   await checkOperations(req, className, body)
 }
 

@@ -23,6 +23,9 @@ type ParseErrorClass = { new (code: number, message: string): Error } & Record<
 /** MongoDB's error codes for invalid regular expressions. */
 const INVALID_REGEX_CODES = new Set<unknown>([51_091, 51_108])
 
+/** Which fields contain lists depends on the objects that the query finds. */
+const isSortByTwoLists = (error: unknown): boolean => /with keys that are parallel arrays/.test(String(error))
+
 /**
  * Reports queries that the database rejects as client errors; Parse Server would report an internal error.
  */
@@ -34,6 +37,8 @@ export function translateDatabaseErrors(adapter: QueryingAdapter, ParseError: Pa
         ParseError.INVALID_QUERY,
         'The database does not support this regular expression.',
       )
+    if (isSortByTwoLists(error))
+      return new ParseError(ParseError.INVALID_QUERY, 'order must not name two fields that contain lists.')
     return error
   }
   const handle = adapter.handleError.bind(adapter)

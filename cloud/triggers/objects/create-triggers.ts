@@ -13,12 +13,12 @@ import { clearCachedRoles, loadCaller } from '../../request/caller.ts'
 import { rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
 import { writeWithDerived } from './derived-writes.ts'
 import {
-  discardAcl,
   fieldsOf,
   recordOf,
   schemaViolations,
   setFields,
   setPermissions,
+  takeOutAcl,
 } from './object-fields.ts'
 import type { TriggerContext } from './trigger-context.ts'
 
@@ -39,11 +39,12 @@ export async function beforeCreate(
   request: BeforeSaveRequest,
 ): Promise<void> {
   const { object } = request
-  discardAcl(object)
+  const aclViolations = takeOutAcl(object)
   const values = fieldsOf(plain, object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   const kind = await translateServiceErrors(() => resolveRules(family.records, plain, values))
-  rejectFaults(validateClassCreate(kind, values, schemaViolations(kind.checks.create, object)))
+  const bySchema = [...aclViolations, ...schemaViolations(kind.checks.create, object)]
+  rejectFaults(validateClassCreate(kind, values, bySchema))
   const caller = await loadCaller(request)
   // The id is needed before the write: roles, history and audit refer to it.
   const id = newId()

@@ -61,8 +61,23 @@ export const setPermissions = (object: Parse.Object, permissions: Permissions): 
   object.setACL(new Parse.ACL(toAcl(permissions)))
 }
 
-/** Drops an ACL sent by a client: the service sets permissions. */
-export const discardAcl = (object: Parse.Object): void => object.revert('ACL')
+/**
+ * Takes an ACL sent by a client out of a write, because the service sets the permissions.
+ * @param current permissions of the stored object; a client may send them back with the whole object
+ * @returns a violation for any other ACL
+ */
+export function takeOutAcl(object: Parse.Object, current?: Permissions): Violation[] {
+  if (!object.dirtyKeys().includes('ACL')) return []
+  const sent = permissionsOf(object)
+  object.revert('ACL')
+  const isCurrent = current && isDeepStrictEqual(sortPermissions(sent), sortPermissions(current))
+  return isCurrent ? [] : [{ path: 'ACL', code: 'fixed', message: ACL_MESSAGE }]
+}
+
+const ACL_MESSAGE =
+  'must not be set by clients: permissions follow from the EHR and from the participants of the care plan'
+
+const sortPermissions = ({ read, write }: Permissions) => [[...read].sort(), [...write].sort()]
 
 /**
  * Returns the fields that an update changes; `payload.x` changes `payload`. Null removes a field. Values equal

@@ -11,6 +11,7 @@ import type { StoreContext } from '../../../records/store/writing/transaction.ts
 import { markedFieldNames } from '../../../schemas/forms/fields.ts'
 import { loadCaller } from '../../request/caller.ts'
 import {
+  emptyUpdateError,
   rejectFaults,
   rejectForbiddenChange,
   translateServiceErrors,
@@ -18,7 +19,6 @@ import {
 } from '../../request/parse-errors.ts'
 import { writeWithDerived } from './derived-writes.ts'
 import {
-  discardAcl,
   fieldsOf,
   keepChangedFields,
   permissionsOf,
@@ -26,6 +26,7 @@ import {
   schemaViolations,
   setFields,
   storedFieldsOf,
+  takeOutAcl,
 } from './object-fields.ts'
 import type { TriggerContext } from './trigger-context.ts'
 
@@ -42,12 +43,13 @@ export async function beforeUpdate(
   // A body may name another object: `set` would take it for the written one.
   if (object.id !== original?.id) throw validationError(FIXED_ID_VIOLATION)
   const stored = original ? fieldsOf(plain, original) : {}
+  if (object.dirtyKeys().length === 0) throw emptyUpdateError()
   rejectForbiddenChange(plain, stored)
-  discardAcl(object)
+  const aclViolations = takeOutAcl(object, original && permissionsOf(original))
   const changed = keepChangedFields(object, original)
   const values = fieldsOf(plain, object)
   const kind = await translateServiceErrors(() => resolveRules(records, plain, stored))
-  const bySchema = schemaViolations(kind.checks.update, object, changed)
+  const bySchema = [...aclViolations, ...schemaViolations(kind.checks.update, object, changed)]
   rejectFaults(validateClassUpdate(kind, values, changed, bySchema))
   setDependentFields(kind, object, values, changed)
   const caller = await loadCaller(request)

@@ -1,4 +1,4 @@
-import { isSubclassOf } from '../../rm/classes.ts'
+import { isSubclassOf } from '../../../schemas/openehr/rm-classes.ts'
 import type { ClassNode, Containment } from '../language/ast.ts'
 import type { EhrTree, TreeNode } from './ehr-tree.ts'
 import { createObjectTest, type ObjectTest } from './path-evaluator.ts'

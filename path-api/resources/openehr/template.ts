@@ -17,6 +17,7 @@ const templatesPath = '/med/knowledge/template'
 const templateParams = {
   concept: Type.String({
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
+    documented: { minLength: 1, maxLength: 255 },
     inWords: '1 to 255 characters, no slash, backslash or control character',
     description: 'Id of the template, regardless of case and spacing',
     examples: ['vital_signs.v2'],

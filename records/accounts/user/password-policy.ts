@@ -1,9 +1,5 @@
+import { MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH } from '../../../schemas/accounts/account.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-
-/** Characters as a reader counts them: an emoji is one. */
-const MIN_PASSWORD_LENGTH = 10
-/** Bytes in UTF-8; bcrypt ignores all later ones. */
-const MAX_PASSWORD_BYTES = 72
 
 /**
  * The violations of a new password. Parse Server has the hashes of former passwords, and refuses recently

@@ -1,5 +1,5 @@
+import { roundTo } from '../../../schemas/measurements/units.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
-import { roundTo } from '../../measurements/quantities/units.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'

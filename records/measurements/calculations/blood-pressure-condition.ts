@@ -2,10 +2,10 @@ import type {
   BloodPressureConditionParams,
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
+import { convertUnit, roundTo } from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import * as quantities from '../quantities/quantities.ts'
 import { quantityViolations } from '../quantities/quantity.ts'
-import { convertUnit, roundTo } from '../quantities/units.ts'
 import { bloodPressureThresholds } from './blood-pressure-thresholds.ts'
 import { createThresholdCheck } from './threshold-check.ts'
 import { findBand, toAlertBands } from './thresholds.ts'

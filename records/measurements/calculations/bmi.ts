@@ -1,4 +1,5 @@
 import type { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import { convertUnit, roundTo } from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import {
@@ -7,7 +8,6 @@ import {
   weight as weightQuantity,
 } from '../quantities/quantities.ts'
 import { quantityViolations, toOwnUnit } from '../quantities/quantity.ts'
-import { convertUnit, roundTo } from '../quantities/units.ts'
 import type { ThresholdPreset } from './thresholds.ts'
 
 /** Upper bound (exclusive), code and severity; the severity grows with the distance from normal. */

@@ -5,13 +5,18 @@ import {
   type ThresholdSet,
   thresholdForms,
 } from '../../../schemas/measurements/thresholds.ts'
+import {
+  convertibleUnitNames,
+  convertUnit,
+  isConvertible,
+  roundTo,
+} from '../../../schemas/measurements/units.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import {
   type ValidPart,
   type Violation,
   withoutInvalidProperties,
 } from '../../../schemas/validation/violations.ts'
-import { convertibleUnitNames, convertUnit, isConvertible, roundTo } from '../quantities/units.ts'
 import type { Thresholds, ThresholdTarget } from './thresholds.ts'
 
 export type ThresholdCheck = (thresholds: Thresholds) => Violation[]

@@ -1,5 +1,5 @@
 import type { Band, Bounds, PersonalLimits, ThresholdSet } from '../../../schemas/measurements/thresholds.ts'
-import { convertUnit } from '../quantities/units.ts'
+import { convertUnit } from '../../../schemas/measurements/units.ts'
 
 /** A published set of conditions. */
 export interface ThresholdPreset<Name extends string = string> {

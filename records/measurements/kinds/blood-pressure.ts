@@ -1,14 +1,18 @@
 import { Type } from '@sinclair/typebox'
-import { quantityField } from '../../../schemas/common.ts'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enums.ts'
 import { derivedNumberField, derivedTextField } from '../../../schemas/forms/fields.ts'
+import { roundTo } from '../../../schemas/measurements/units.ts'
 import { classifyBloodPressure } from '../calculations/blood-pressure-condition.ts'
 import { bloodPressureThresholds } from '../calculations/blood-pressure-thresholds.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'
-import { quantityViolations, quantityWarnings, valuesInOwnUnits } from '../quantities/quantity.ts'
-import { roundTo } from '../quantities/units.ts'
+import {
+  ownUnitField,
+  quantityViolations,
+  quantityWarnings,
+  valuesInOwnUnits,
+} from '../quantities/quantity.ts'
 
 /** The postures as IEEE 1752.1 calls them. */
 const OMH_POSTURES = new Map([
@@ -39,7 +43,7 @@ export const BloodPressure = defineMeasurement({
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {
-    heartRate: Type.Optional(quantityField('Pulse, in beats per minute: 20 to 300', heartRate.example)),
+    heartRate: Type.Optional(ownUnitField('Pulse, in beats per minute', heartRate)),
     position: Type.Optional(PositionEnum),
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),

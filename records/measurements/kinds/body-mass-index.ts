@@ -1,14 +1,13 @@
 import { Type } from '@sinclair/typebox'
-import { quantityField } from '../../../schemas/common.ts'
 import { derivedTextField } from '../../../schemas/forms/fields.ts'
+import { roundTo } from '../../../schemas/measurements/units.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import { adultCategoryOf, bmiFromValues, isAdult, whoAdultPreset } from '../calculations/bmi.ts'
 import { isPresent, missingDependentFields } from '../dependent-fields.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities/quantities.ts'
-import { quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
-import { roundTo } from '../quantities/units.ts'
+import { ownUnitField, quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
 import { seriesOf } from '../series.ts'
 
 const BODY_FIELDS = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
@@ -31,7 +30,7 @@ export const BodyMassIndex = defineMeasurement({
   summary: 'category',
   optional: ['weight', 'height'],
   fields: {
-    bmi: Type.Optional(quantityField('Body-mass index, in kg/m2: 5 to 200', 22.9)),
+    bmi: Type.Optional(ownUnitField('Body-mass index, in kg/m2', bodyMassIndex)),
     age: Type.Optional(Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, if known' })),
     category: derivedTextField(
       'Category of the WHO for adults; absent for people under 20, and if the age is unknown',

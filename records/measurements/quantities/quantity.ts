@@ -1,9 +1,18 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import { unitField, quantityField as value } from '../../../schemas/common.ts'
+import { quantityField as value } from '../../../schemas/common.ts'
 import { derivedField } from '../../../schemas/forms/fields.ts'
+import {
+  convertUnit,
+  isUnitOf,
+  omhUnitOf,
+  type QuantityKind,
+  roundTo,
+  unitField,
+  unitNames,
+  widestRange,
+} from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../../ehr-records/kind.ts'
-import { convertUnit, isUnitOf, omhUnitOf, type QuantityKind, roundTo, unitNames } from './units.ts'
 
 /** A measured quantity: the unit in which it is compared, and its possible values. */
 export interface Quantity {
@@ -81,8 +90,11 @@ export function quantityFields(
   { label, kind, unit: own, inUnit, hard, example }: Quantity,
   required: boolean,
 ): TProperties {
-  const asSent = value(`${label}, in ${name}Unit: ${hard[0]} to ${hard[1]} ${own}`, example)
-  const ofUnit = unitField(name, unitNames(kind).join(', '))
+  const asSent = {
+    ...value(`${label}, in ${name}Unit: ${hard[0]} to ${hard[1]} ${own}`, example),
+    documented: widestRange(own, hard),
+  }
+  const ofUnit = unitField(name, kind)
   const converted = Type.Optional(Type.Number({ description: `${label} in ${own}`, examples: [example] }))
   return {
     [name]: required ? asSent : Type.Optional(asSent),
@@ -90,6 +102,12 @@ export function quantityFields(
     [inUnit]: derivedField(converted),
   }
 }
+
+/** A field without a unit of its own: the quantity in its own unit. */
+export const ownUnitField = (description: string, { hard: [minimum, maximum], example }: Quantity) => ({
+  ...value(`${description}: ${minimum} to ${maximum}`, example),
+  documented: { minimum, maximum },
+})
 
 /** The values in their own units, by the fields that contain them. */
 export const valuesInOwnUnits = (

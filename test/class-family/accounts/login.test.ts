@@ -37,12 +37,12 @@ describe('class family: sign-up and login', () => {
     })
   }
 
-  it('ignores credentials in the URL of a POST', async () => {
+  it('refuses credentials in the URL of a POST', async () => {
     const { status, body } = await request()
       .post(`/1/login?username=${encodeURIComponent(user.email)}&password=${encodeURIComponent(password)}`)
       .set(apiKeys())
     assert.equal(status, 400)
-    assert.equal(body.code, 200)
+    assert.deepEqual(body, { code: 102, error: '"username" is not a parameter of this request' })
   })
 
   for (const path of ['/functions/Login', '/1/functions/Login']) {

@@ -149,7 +149,14 @@ describe('live queries', () => {
       (await socket.answer(createConnectMessage({ sessionToken: nurse.sessionToken }))).op,
       'connected',
     )
-    const refusals: [object, number][] = [
+    const refusals: [query: object, code: number, error?: string][] = [
+      [
+        { className: 'BodyWeight', where: { wieght: 1 } },
+        102,
+        'BodyWeight has no field "wieght" to search by',
+      ],
+      [{ className: 'BodyWeight', keys: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to return'],
+      [{ className: 'BodyWeight', watch: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to watch'],
       [{ className: 'BodyWeight', where: { $where: 'true' } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $regex: '(?=a)' } } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $inQuery: { className: 'Goal', where: {} } } } }, 102],
@@ -160,9 +167,10 @@ describe('live queries', () => {
       [{ className: 'BodyWeight', where: { constructor: 1 } }, 107],
       [{ className: 'BodyWeight', watch: 'a$b' }, 102],
     ]
-    for (const [i, [query, code]] of refusals.entries()) {
+    for (const [i, [query, code, error]] of refusals.entries()) {
       const { op, requestId, ...fault } = await socket.answer({ op: 'subscribe', requestId: i, query })
       assert.deepEqual([op, requestId, fault.code], ['error', i, code], JSON.stringify([query, fault]))
+      if (error !== undefined) assert.equal(fault.error, error)
     }
     for (const nonsense of [[], { op: 'nothing', requestId: 1 }, { op: 'subscribe' }])
       assert.equal((await socket.answer(nonsense)).op, 'error')
@@ -178,8 +186,12 @@ describe('live queries', () => {
       createConnectMessage({ sessionToken: 'r:nonsense' }),
     ]) {
       const socket = await openRawSocket()
-      const { op, reconnect } = await socket.answer(message)
+      const { op, reconnect, error } = await socket.answer(message)
       assert.deepEqual([op, reconnect], ['error', false])
+      assert.match(
+        String(error),
+        /^(unauthorized: connect with applicationId, and one of|Invalid session token)/,
+      )
       await waitUntil(() => socket.closedWith() === 1008)
     }
     const silent = await openRawSocket()

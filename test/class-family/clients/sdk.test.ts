@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import type ParseSdk from 'parse/node'
 import { createPlanInOwnEhr, ehrOf } from '../../harness/care/by-class-family.ts'
 import { loadSdk } from '../../harness/clients/class-client.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { followLink, waitForMail } from '../../harness/people/mail.ts'
+import { createAddress, createPerson, type Person } from '../../harness/people/people.ts'
 
 describe('the class family by the JavaScript SDK', () => {
   let user: Person
@@ -76,6 +77,42 @@ describe('the class family by the JavaScript SDK', () => {
       )
       return true
     })
+  })
+
+  it('tells which properties of a clone to leave out, and saves it without them', async () => {
+    const context = await createPlanInOwnEhr(user)
+    const goal = newObject('Goal', { ...context, name: 'Walk', dueDate: new Date('2027-01-01') })
+    await goal.save(null, session)
+    const clone = goal.clone()
+    await assert.rejects(clone.save(null, session), {
+      code: 142,
+      message:
+        'ACL must not be set by clients: permissions follow from the EHR and from the participants of the care plan; status must not be set by clients; version must not be set by clients',
+    })
+    for (const name of ['ACL', 'status', 'version']) clone.revert(name)
+    await clone.save(null, session)
+    assert.notEqual(clone.id, goal.id)
+    assert.deepEqual(
+      [clone.get('name'), clone.get('dueDate'), clone.get('status'), clone.get('version')],
+      ['Walk', goal.get('dueDate'), 'ACTIVE', 1],
+    )
+  })
+
+  it('shows the address that holds until a new one is confirmed', async () => {
+    const { email, password, mvUid } = await createPerson()
+    const account = await Parse.User.logIn(email, password)
+    const own = { sessionToken: String(account.getSessionToken()) }
+    const wanted = createAddress()
+    await account.save({ email: wanted, username: wanted, name: 'Anna' }, own)
+    assert.deepEqual(
+      [account.get('email'), account.get('username'), account.get('name'), account.dirty()],
+      [email, email, 'Anna', false],
+    )
+    await followLink((await waitForMail(wanted)).link)
+    const read = await new Parse.Query(Parse.User).get(mvUid, own)
+    assert.deepEqual([read.get('email'), read.get('username')], [wanted, wanted])
+    await read.save({ name: 'Anna de Vries' }, own)
+    assert.deepEqual([read.get('email'), read.get('username')], [wanted, wanted])
   })
 
   it('runs functions', async () => {

@@ -209,16 +209,77 @@ describe('class family: lists', () => {
       assert.equal(status, 400, path)
       assert.equal(body.code, 119, path)
     }
-    const unknownField = await list({ where: { nonsense: 1 } })
-    assert.ok(
-      unknownField.status === 400 || unknownField.body.results.length === 0,
-      JSON.stringify(unknownField.body),
-    )
   })
 
-  it('ignore hints for the database', async () => {
-    const { status } = await list({ explain: true, hint: '_id_', comment: 'x', limit: 1 })
-    assert.equal(status, 200)
+  const noField = (use: string, name = 'nmae', className = 'Custom') =>
+    `${className} has no field "${name}" to ${use}`
+  const nested = (where: object, more: object = {}) => ({
+    where: { carePlanId: { $select: { key: 'objectId', query: { className: 'CarePlan', where, ...more } } } },
+  })
+  const unknownNames: [parameters: Record<string, unknown>, error: string][] = [
+    [{ order: 'createdAt,-nmae' }, noField('sort by')],
+    [{ distinct: 'nmae' }, noField('list')],
+    [{ where: { nmae: 1 } }, noField('search by')],
+    [{ where: { 'nmae.score': 1 } }, noField('search by', 'nmae.score')],
+    [{ where: { 'modelClassName.part': 1 } }, noField('search by', 'modelClassName.part')],
+    [{ where: { $or: [{ ehrId: 'x' }, { $and: [{ nmae: { $exists: false } }] }] } }, noField('search by')],
+    [
+      { where: { ehrId: { $inQuery: { className: 'Goal', where: { nmae: 1 } } } } },
+      noField('search by', 'nmae', 'Goal'),
+    ],
+    [nested({ nmae: 1 }), noField('search by', 'nmae', 'CarePlan')],
+    [nested({}, { order: 'nmae' }), noField('sort by', 'nmae', 'CarePlan')],
+    [
+      { where: { ehrId: { $dontSelect: { key: 'nmae', query: { className: 'Ehr' } } } } },
+      noField('select', 'nmae', 'Ehr'),
+    ],
+    [
+      { where: { ehrId: { $select: { key: 'email', query: { className: '_User' } } } } },
+      'email of _User is not available to select',
+    ],
+    [{ keys: 'ehrId,nmae' }, noField('return')],
+    [{ excludeKeys: 'nmae' }, noField('leave out')],
+    [{ include: 'nmae.score' }, noField('include', 'nmae.score')],
+    [{ keys: 'ehrId,*' }, 'keys: "*" is not the name of a field'],
+    [{ where: { ACL: {} } }, 'ACL of Custom is not available to search by'],
+    [{ where: { $nonsense: 1 } }, 'where has no operator or field "$nonsense"'],
+    [{ where: { ehrId: { $nonsense: 1 } } }, 'where has no operator "$nonsense"'],
+    [{ hint: '_id_' }, 'hint is not available: the database chooses the index of every query'],
+    [{ explain: true }, 'explain is not available: query plans of the database are not shown'],
+  ]
+  for (const [parameters, error] of unknownNames)
+    it(`refuse ${JSON.stringify(parameters)} by name`, async () => {
+      const { status, body } = await list(parameters)
+      assert.deepEqual([status, body], [400, { code: 102, error }])
+    })
+
+  it('refuse to sort by two lists, and by more than 32 fields', async () => {
+    await create('Custom', { ehrId, carePlanId, modelClassName: 'Lists', payload: { a: [1, 2], b: [3, 4] } })
+    const where = { modelClassName: 'Lists' }
+    assert.deepEqual((await list({ where, order: 'payload.a,payload.b' })).body, {
+      code: 102,
+      error: 'order must not name two fields that contain lists',
+    })
+    assert.equal((await list({ where, order: 'payload.a' })).status, 200)
+    const order = Array.from({ length: 33 }, (_, i) => `payload.a${i}`).join(',')
+    assert.match((await list({ where, order })).body.error, /^order must be the names of at most 32 fields/)
+  })
+
+  it('refuse unknown names for one object, too', async () => {
+    for (const [query, error] of [
+      ['keys=nmae', 'CarePlan has no field "nmae" to return'],
+      ['include=nmae', 'CarePlan has no field "nmae" to include'],
+      ['hint=_id_', 'hint is not available: the database chooses the index of every query'],
+    ]) {
+      const one = await request().get(`/1/classes/CarePlan/${carePlanId}?${query}`).set(user.headers)
+      assert.deepEqual([one.status, one.body], [400, { code: 102, error }])
+    }
+  })
+
+  it('return every field that the class names', async () => {
+    const [object] = (await list({ limit: 1 })).body.results
+    const { body } = await list({ limit: 1, keys: Object.keys(object).join(','), include: '*' })
+    assert.deepEqual(body.results, [object])
   })
 
   it('show nothing to other users', async () => {

@@ -1,5 +1,5 @@
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
-import { isSubclassOf, rmClassNames } from '../../../openehr/rm/classes.ts'
+import { isSubclassOf, rmClassNames } from '../../../schemas/openehr/rm-classes.ts'
 import type { Random } from '../generator/context/random.ts'
 
 const isObject = (value: unknown): value is RmObject =>

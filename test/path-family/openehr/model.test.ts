@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { readXml } from '../../../openehr/formats/xml.ts'
 import { type RmObject, readCanonicalJson } from '../../../openehr/rm/canonical-json.ts'
 import { toXml, xmlToJson } from '../../../openehr/rm/canonical-xml.ts'
-import { findRmClass, isSubclassOf, type RmAttribute, rmClassNames } from '../../../openehr/rm/classes.ts'
+import {
+  findRmClass,
+  isSubclassOf,
+  type RmAttribute,
+  rmClassNames,
+} from '../../../schemas/openehr/rm-classes.ts'
 import { Random } from '../../fuzz/generator/context/random.ts'
 import { bySize } from '../../harness/test-size.ts'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { temperature } from '../../../records/measurements/kinds/body-temperature.ts'
 import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities/quantities.ts'
 import { quantityViolations } from '../../../records/measurements/quantities/quantity.ts'
-import { convertUnit, isUnitOf, unitNames } from '../../../records/measurements/quantities/units.ts'
+import { convertUnit, isUnitOf, unitNames } from '../../../schemas/measurements/units.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {

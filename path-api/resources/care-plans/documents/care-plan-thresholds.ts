@@ -1,15 +1,22 @@
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { MEASUREMENT_KINDS } from '../../../../records/kinds.ts'
 import { thresholdChecksOf } from '../../../../records/measurements/alerts/plan-threshold-store.ts'
 import { VALUE_SERIES } from '../../../../records/user-data/typed-measurement.ts'
 import { closedObject, withArticle } from '../../../../schemas/common.ts'
+import { documentThresholds } from '../../../../schemas/measurements/thresholds.ts'
+import { convertibleUnitNames } from '../../../../schemas/measurements/units.ts'
 import { withoutInvalidProperties } from '../../../../schemas/validation/violations.ts'
 import { definePlanDocumentOperations } from './plan-document.ts'
 
 const THRESHOLDS_MESSAGE = 'must be the name of a preset, limits, or a set with bands'
 
 /** The store validates thresholds: a schema with several forms would report one fault several times. */
-const thresholdsField = (of: string, names: readonly string[], published: readonly string[] = []) =>
+const thresholdsField = (
+  of: string,
+  names: readonly string[],
+  published: readonly string[] = [],
+  documented?: TSchema,
+) =>
   Type.Unsafe<unknown>({
     anyOf: [
       { type: 'string', description: 'Name of a preset', sentence: THRESHOLDS_MESSAGE },
@@ -21,16 +28,18 @@ const thresholdsField = (of: string, names: readonly string[], published: readon
       },
     ],
     sentence: THRESHOLDS_MESSAGE,
+    ...(documented && { documented }),
     description:
       `Thresholds for ${of}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
       `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
   })
 
 const thresholdsByKind: TProperties = Object.fromEntries(
-  MEASUREMENT_KINDS.map(({ path, noun, thresholdTarget: { names, presets } }) => [
-    path,
-    Type.Optional(thresholdsField(withArticle(noun), names, Object.keys(presets))),
-  ]),
+  MEASUREMENT_KINDS.map(({ path, noun, thresholdTarget: { names, unit, presets } }) => {
+    const published = Object.keys(presets)
+    const documented = documentThresholds(names, convertibleUnitNames(unit), published)
+    return [path, Type.Optional(thresholdsField(withArticle(noun), names, published, documented))]
+  }),
 )
 
 /** Matches names of data types, excluding the built-in kinds. */

@@ -1,6 +1,6 @@
 import type { AcqParams, AcqResult } from '../../../../schemas/measurements/acq.ts'
+import { roundTo } from '../../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../../schemas/validation/violations.ts'
-import { roundTo } from '../../quantities/units.ts'
 
 /**
  * By age: the mean from which asthma is not well controlled, and the smallest clinically important change.

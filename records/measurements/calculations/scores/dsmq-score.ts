@@ -1,4 +1,4 @@
-import { roundTo } from '../../quantities/units.ts'
+import { roundTo } from '../../../../schemas/measurements/units.ts'
 
 /** 0 to 3; NR: not required by the treatment; null: no answer. */
 type DsmqAnswer = number | 'NR' | null

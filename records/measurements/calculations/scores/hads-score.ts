@@ -1,4 +1,4 @@
-import { roundTo } from '../../quantities/units.ts'
+import { roundTo } from '../../../../schemas/measurements/units.ts'
 
 /** 0 to 3; null for an item without an answer. */
 type HadsAnswer = number | null

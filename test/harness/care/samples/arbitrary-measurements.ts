@@ -2,8 +2,8 @@ import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { Quantity } from '../../../../records/measurements/quantities/quantity.ts'
-import { convertUnit, unitNames } from '../../../../records/measurements/quantities/units.ts'
 import { createPathNamer, pathNameOf } from '../../../../schemas/forms/fields.ts'
+import { convertUnit, unitNames } from '../../../../schemas/measurements/units.ts'
 
 type Sent = Record<string, unknown>
 

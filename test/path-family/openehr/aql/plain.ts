@@ -11,7 +11,7 @@ import type {
 import { createLikeMatcher } from '../../../../openehr/aql/terms/like.ts'
 import { compareTerms, type Term, textOfTerm } from '../../../../openehr/aql/terms/terms.ts'
 import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
-import { isSubclassOf } from '../../../../openehr/rm/classes.ts'
+import { isSubclassOf } from '../../../../schemas/openehr/rm-classes.ts'
 
 /** An EHR with its whole content. */
 export interface PlainEhr {

@@ -1,12 +1,13 @@
-import { type TSchema, Type } from '@sinclair/typebox'
-import { CLASS_NAMES, classKindOf, classKinds } from '../../records/kinds.ts'
-import { closedObject, withArticle } from '../../schemas/common.ts'
-import { AcqParams, AcqResult } from '../../schemas/measurements/acq.ts'
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { CLASS_NAMES, classKindOf, classKinds } from '../../../records/kinds.ts'
+import { closedObject, withArticle } from '../../../schemas/common.ts'
+import { AcqParams, AcqResult } from '../../../schemas/measurements/acq.ts'
 import {
   BloodPressureConditionParams,
   BloodPressureConditionResult,
-} from '../../schemas/measurements/blood-pressure-condition.ts'
-import { BmiParams, BmiResult } from '../../schemas/measurements/bmi.ts'
+} from '../../../schemas/measurements/blood-pressure-condition.ts'
+import { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import type { Json, SchemaCollector } from '../schema-collector.ts'
 import { describeAccountPaths } from './class-accounts.ts'
 import {
   type ClassOperation,
@@ -17,27 +18,7 @@ import {
   ObjectRemoved,
   ObjectUpdated,
 } from './class-operation.ts'
-import type { Json, SchemaCollector } from './schema-collector.ts'
-
-const LIST_PARAMETERS = [
-  ['where', 'Filter, as a JSON condition', { type: 'string', examples: ['{"status":"ACTIVE"}'] }],
-  [
-    'order',
-    'Properties to sort by, separated by commas; `-` before one sorts descending',
-    { type: 'string', examples: ['-createdAt'] },
-  ],
-  [
-    'limit',
-    'Maximum number of objects: 100 by default, at most 1000',
-    { type: 'integer', minimum: 0, examples: [100] },
-  ],
-  ['skip', 'Number of objects to skip', { type: 'integer', minimum: 0, examples: [0] }],
-  [
-    'count',
-    'Flag: 1 to include the number of matching objects',
-    { type: 'integer', enum: [0, 1], examples: [1] },
-  ],
-] as const
+import { describeListParameters, describeObjectParameters } from './list-parameters.ts'
 
 const createPathParameter = (name: string, description: string, schema: Json) => ({
   ...{ name, in: 'path', required: true, description },
@@ -45,9 +26,6 @@ const createPathParameter = (name: string, description: string, schema: Json) =>
 })
 
 const CLASS_FAMILY_PARAMETERS: Record<string, Json> = {
-  ...Object.fromEntries(
-    LIST_PARAMETERS.map(([name, description, schema]) => [name, { name, in: 'query', description, schema }]),
-  ),
   objectId: createPathParameter('objectId', 'Object id', { examples: ['m4RtYu78Io'] }),
 }
 const CLASS_NAME_PARAMETER = createPathParameter(
@@ -71,23 +49,20 @@ export function describeClassFamily(
   const operationObject = createDescribeOperation(schemas, open)
   const ofClasses = CLASS_NAMES.map((name) =>
     describeClassPaths(
-      name,
-      name,
-      classKinds[name],
+      { path: name, name, forms: classKinds[name], readOnly: classKindOf(name).readOnly },
       withClassSource(operationObject, name),
-      classKindOf(name).readOnly,
     ),
   )
-  const anything = { stored: AnyObject, create: AnyObject, update: AnyObject }
+  const anyClass = {
+    path: '{className}',
+    name: 'Any',
+    forms: { stored: AnyObject, create: AnyObject, update: AnyObject },
+  }
   return {
     paths: Object.assign(
       describeAccountPaths(operationObject, open),
       ...(open
-        ? [
-            withClassName(
-              describeClassPaths('{className}', 'Any', anything, withClassSource(operationObject, 'Any')),
-            ),
-          ]
+        ? [withClassName(describeClassPaths(anyClass, withClassSource(operationObject, 'Any')))]
         : ofClasses),
       describeFunctionPaths(operationObject),
       describeBatchPath(operationObject),
@@ -166,7 +141,7 @@ const BatchedRequest = Type.Object(
     path: Type.String({
       description: 'Path without a query string',
       examples: ['/1/classes/Task'],
-      pattern: '^/1/',
+      pattern: '^/1(/[^/?#.]+)+/?$',
     }),
     body: Type.Optional(
       Type.Object(
@@ -186,6 +161,12 @@ const Batch = closedObject('Batch', 'A batch of requests', {
     maxItems: 50,
     description: 'Requests, carried out one by one in this order',
   }),
+  transaction: Type.Optional(
+    Type.Unsafe<false>({
+      ...{ type: 'boolean', enum: [false], examples: [false] },
+      description: 'False: a batch is not a transaction',
+    }),
+  ),
 })
 const BatchOutcome = Type.Object(
   {
@@ -246,62 +227,84 @@ const withClassSource =
       source: `Class-based family: Data layer${SPECIFIED_CLASSES.has(name) ? `; Class ${name}` : ''}`,
     })
 
-/**
- * @param path name of the class in paths; `name` is its name in ids
- * @param readOnly true if only the service writes objects of the class
- */
+/** The class of some paths, with its name in paths and in ids. */
+interface DescribedClass {
+  path: string
+  name: string
+  forms: Record<'stored' | 'create' | 'update', TObject>
+  /** True if only the service writes objects of the class. */
+  readOnly?: boolean | undefined
+}
+
 function describeClassPaths(
-  path: string,
-  name: string,
-  { stored, create, update }: Record<'stored' | 'create' | 'update', TSchema>,
+  described: DescribedClass,
   operationObject: ReturnType<typeof withClassSource>,
-  readOnly = false,
 ): Record<string, Json> {
-  const id = (verb: string) => `${verb}${name}Object`
-  const one = `${withArticle(name)} object`
+  const { path } = described
   return {
-    [`/1/classes/${path}`]: {
-      get: operationObject({
-        operationId: id('list'),
-        summary: `List ${name} objects`,
-        description:
-          'Returns the objects that the caller may read. With `distinct=<property>`, `results` contains the distinct values of that property.',
-        answers: [200, createResultsSchema(name, toParseSchema(stored))],
-        parameters: LIST_PARAMETERS.map(([filter]) => referToParameter(filter)),
-      }),
-      ...(!readOnly && {
-        post: operationObject({
-          operationId: id('create'),
-          summary: `Add ${one}`,
-          description: 'An invalid object gets an error that names every violation.',
-          takes: create,
-          answers: [201, ObjectCreated],
-        }),
-      }),
-    },
+    [`/1/classes/${path}`]: describeObjects(described, operationObject),
     [`/1/classes/${path}/{objectId}`]: {
       parameters: [referToParameter('objectId')],
-      get: operationObject({
-        operationId: id('get'),
-        summary: `Get ${one}`,
-        description: 'An object that the caller may not read gets the same error as one that does not exist.',
-        answers: [200, toParseSchema(stored)],
-      }),
-      ...(!readOnly && {
-        put: operationObject({
-          operationId: id('update'),
-          summary: `Update ${one}`,
-          description: 'Omitted properties keep their values; `{"__op": "Delete"}` removes a property.',
-          takes: update,
-          answers: [200, ObjectUpdated],
-        }),
-        delete: operationObject({
-          operationId: id('delete'),
-          summary: `Delete ${one}`,
-          description: 'Deletes the records that belong to it, too. The path family can restore it.',
-          answers: [200, ObjectRemoved],
-        }),
-      }),
+      ...describeObject(described, operationObject),
     },
   }
 }
+
+const fieldsOf = (stored: TObject): TObject | undefined => (stored === AnyObject ? undefined : stored)
+
+const describeObjects = (
+  { name, forms: { stored, create }, readOnly }: DescribedClass,
+  operationObject: ReturnType<typeof withClassSource>,
+): Json => ({
+  get: operationObject({
+    operationId: `list${name}Object`,
+    summary: `List ${name} objects`,
+    description: 'Returns the objects that the caller may read.',
+    answers: [200, createResultsSchema(name, toParseSchema(stored))],
+    parameters: describeListParameters(fieldsOf(stored)),
+  }),
+  ...(!readOnly && {
+    post: operationObject({
+      operationId: `create${name}Object`,
+      summary: `Add ${withArticle(name)} object`,
+      description: 'An invalid object gets an error that names every violation.',
+      takes: create,
+      answers: [201, ObjectCreated],
+    }),
+  }),
+})
+
+const describeObject = (
+  { name, forms: { stored, update }, readOnly }: DescribedClass,
+  operationObject: ReturnType<typeof withClassSource>,
+): Json => ({
+  get: operationObject({
+    operationId: `get${name}Object`,
+    summary: `Get ${withArticle(name)} object`,
+    description: 'An object that the caller may not read gets the same error as one that does not exist.',
+    answers: [200, toParseSchema(stored)],
+    parameters: describeObjectParameters(fieldsOf(stored)),
+  }),
+  ...(!readOnly &&
+    isChangeable(update) && {
+      put: operationObject({
+        operationId: `update${name}Object`,
+        summary: `Update ${withArticle(name)} object`,
+        description:
+          'Omitted properties keep their values; `{"__op": "Delete"}` removes a property. Unchanged values may be sent back, also those that only the service sets.',
+        takes: update,
+        answers: [200, ObjectUpdated],
+      }),
+    }),
+  ...(!readOnly && {
+    delete: operationObject({
+      operationId: `delete${name}Object`,
+      summary: `Delete ${withArticle(name)} object`,
+      description: 'Deletes the records that belong to it, too. The path family can restore it.',
+      answers: [200, ObjectRemoved],
+    }),
+  }),
+})
+
+const isChangeable = (update: TObject): boolean =>
+  update === AnyObject || Object.keys(update.properties).length > 0

@@ -1,62 +1,35 @@
 import { Type } from '@sinclair/typebox'
-import { UserFields } from '../../schemas/accounts/user.ts'
-import { closedObject } from '../../schemas/common.ts'
 import {
-  API_KEY_SECURITY,
-  type DescribeOperation,
-  ObjectCreated,
-  ObjectRemoved,
-  ObjectUpdated,
-} from './class-operation.ts'
-import type { Json } from './schema-collector.ts'
+  ClassAccountChange,
+  ClassAccountChanged,
+  ClassAccountProof,
+  ClassAddress,
+  ClassLogin,
+  ClassSignUp,
+} from '../../../schemas/accounts/class-accounts.ts'
+import { UserFields } from '../../../schemas/accounts/user.ts'
+import { closedObject, systemFields } from '../../../schemas/common.ts'
+import type { Json } from '../schema-collector.ts'
+import { API_KEY_SECURITY, type DescribeOperation, ObjectCreated, ObjectRemoved } from './class-operation.ts'
+import { describeObjectParameters } from './list-parameters.ts'
 
-const email = Type.String({
-  format: 'email',
-  description: 'E-mail address, which receives an activation mail',
-  examples: ['anna@example.org'],
-})
-const username = Type.String({ description: 'Name of the user', examples: ['anna@example.org'] })
-const password = Type.String({ description: 'Password', examples: ['correct horse battery 9'] })
 const sessionToken = Type.String({
   description: 'Session token for the header X-Parse-Session-Token',
   examples: ['r:6a8f0c2e4b1d4e8f9a7c5b3d1f0e2c4a'],
 })
 const objectId = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
-const Credentials = closedObject('ClassLogin', 'User name and password', { username, password })
-const SignUp = closedObject('ClassSignUp', 'A new user', {
-  ...{ username, password, email },
-  termsAccepted: Type.Optional(
-    Type.Boolean({
-      description: 'Acceptance of the terms of service; if omitted, the activation page asks for it',
-      examples: [true],
-    }),
-  ),
-})
-const OpenSignUp = closedObject('OpenSignUp', 'A new user', {
-  ...{ username, password, email: Type.Optional(email) },
-})
-const currentPassword = Type.Optional(
-  Type.String({
-    description: 'Current password; not needed within 10 minutes of the login',
-    examples: ['correct horse battery 9'],
-  }),
-)
-const AccountChange = closedObject('ClassAccountChange', 'Fields of your own account to change', {
-  ...Type.Partial(Type.Object({ username, password, email })).properties,
-  ...{ name: UserFields.properties.name, language: UserFields.properties.language, currentPassword },
-})
-const AccountProof = closedObject(
-  'ClassAccountProof',
-  'Proof that the request comes from the account holder',
-  { currentPassword },
+const { username, password, email } = ClassSignUp.properties
+/** Accounts of the open test environment can have any further properties. */
+const OpenSignUp = Type.Object(
+  { username, password, email: Type.Optional(email) },
+  { $id: 'OpenSignUp', description: 'A new user', additionalProperties: true },
 )
 const NeutralResult = closedObject(
   'ClassDone',
   'Empty response, whether or not the address has an account',
   {},
 )
-const AddressBody = closedObject('ClassAddress', 'Recipient of the mail', { email })
 const User = Type.Object(
   {
     ...{ objectId, username, email: Type.Optional(email) },
@@ -67,6 +40,7 @@ const User = Type.Object(
   },
   { $id: 'ClassUser', description: 'A user; only the user sees the address and the other properties' },
 )
+const StoredUser = Type.Object({ ...systemFields, ...User.properties })
 const LoggedIn = Type.Object(
   { ...User.properties, sessionToken },
   { $id: 'ClassSession', description: 'The user, with a session token for later requests' },
@@ -101,7 +75,7 @@ export const describeAccountPaths = (
         ? 'The account is active immediately.'
         : 'Mails a link that activates the account. The response does not reveal whether the address already has an account.',
       source: 'What the service does, 2 and 3',
-      takes: open ? OpenSignUp : SignUp,
+      takes: open ? OpenSignUp : ClassSignUp,
       answers: [201, ObjectCreated],
       security: API_KEY_SECURITY,
     }),
@@ -122,7 +96,7 @@ const describeMailOperation = (
   post: operationObject({
     ...about,
     extra: true,
-    takes: AddressBody,
+    takes: ClassAddress,
     answers: [200, NeutralResult],
     security: API_KEY_SECURITY,
   }),
@@ -135,7 +109,7 @@ const describeSessionPaths = (operationObject: DescribeOperation): Record<string
       summary: 'Log in',
       description: 'A few wrong passwords lock the account for five minutes.',
       source: 'Authentication, Class-based family',
-      takes: Credentials,
+      takes: ClassLogin,
       answers: [200, LoggedIn],
       security: API_KEY_SECURITY,
     }),
@@ -158,6 +132,7 @@ const describeSessionPaths = (operationObject: DescribeOperation): Record<string
       source: 'sessions',
       extra: true,
       answers: [200, LoggedIn],
+      parameters: describeObjectParameters(StoredUser),
     }),
   },
 })
@@ -173,21 +148,22 @@ function describeOwnAccountPaths(operationObject: DescribeOperation): Record<str
       description: 'Other users are found only if their access control list permits it.',
       ...OWN_ACCOUNT_ORIGIN,
       answers: [200, User],
+      parameters: describeObjectParameters(StoredUser),
     }),
     put: operationObject({
       operationId: verbs.put,
       summary: 'Update your own account; a new address takes effect once the link mailed to it is followed',
       description: 'Omitted fields keep their values.',
       ...OWN_ACCOUNT_ORIGIN,
-      takes: AccountChange,
-      answers: [200, ObjectUpdated],
+      takes: ClassAccountChange,
+      answers: [200, ClassAccountChanged],
     }),
     delete: operationObject({
       operationId: verbs.delete,
       summary: 'Delete your own account with all personal data; EHRs stay',
       description: 'Ends all sessions.',
       ...OWN_ACCOUNT_ORIGIN,
-      takes: AccountProof,
+      takes: ClassAccountProof,
       answers: [200, ObjectRemoved],
     }),
   })

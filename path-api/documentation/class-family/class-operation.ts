@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { closedObject } from '../../schemas/common.ts'
-import { exampleOf } from './example.ts'
-import type { Json, SchemaCollector } from './schema-collector.ts'
+import { closedObject } from '../../../schemas/common.ts'
+import { exampleOf } from '../example.ts'
+import type { Json, SchemaCollector } from '../schema-collector.ts'
 
 const ClassError = closedObject('ClassError', 'An error of the class family', {
   code: Type.Integer({ description: 'Error code of Parse', examples: [101] }),

@@ -266,7 +266,7 @@ function concreteClass(
 
 export interface RmAttribute {
   name: string
-  /** A class of the model, or a primitive type of primitives.ts. */
+  /** A class of the model, or a primitive type of openehr/rm/primitives.ts. */
   type: string
   mandatory: boolean
   multiple: boolean

@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox'
+
 /** A kind of quantity; only units of the same kind convert into each other. */
 export type QuantityKind =
   | 'pressure'
@@ -63,6 +65,14 @@ const unitByName = new Map(
 export const unitNames = (kind: QuantityKind): string[] =>
   UNITS.filter((unit) => unit.kind === kind).flatMap(({ code, aliases = [] }) => [code, ...aliases])
 
+/** Unit of a quantity. A rule checks the name, which the documents list. */
+export const unitField = (of: string, kind: QuantityKind) =>
+  Type.String({
+    ...{ minLength: 1, maxLength: 20, documented: { enum: unitNames(kind) } },
+    description: `Unit of ${of}: a UCUM code, or another usual name`,
+    examples: [unitNames(kind)[0]],
+  })
+
 /** Whether a name, UCUM code or alias, is a unit of this kind. */
 export const isUnitOf = (kind: QuantityKind, name: string): boolean => unitByName.get(name)?.kind === kind
 
@@ -92,6 +102,19 @@ export function convertUnit(value: number, from: string, to: string): number {
     throw new RangeError(`no conversion from ${from} to ${to}`)
   if (source === target) return value
   return (value * source.factor + (source.offset ?? 0) - (target.offset ?? 0)) / target.factor
+}
+
+/** The lowest and the highest number of a range, over all units of its kind. */
+export function widestRange(unit: string, [min, max]: readonly [number, number]) {
+  const ends = convertibleUnitNames(unit).map((name) => [
+    convertUnit(min, unit, name),
+    convertUnit(max, unit, name),
+  ])
+  const [lowest, highest] = [
+    Math.min(...ends.map(([low = min]) => low)),
+    Math.max(...ends.map(([, high = max]) => high)),
+  ]
+  return { minimum: Math.floor(lowest * 1e4) / 1e4, maximum: Math.ceil(highest * 1e4) / 1e4 }
 }
 
 /** Rounds a number for output; classify unrounded values instead. */

@@ -1,0 +1,51 @@
+import type { Json } from './schema-collector.ts'
+
+/** The two API families, as `/openapi.json?family=` names them. */
+export const DOCUMENT_FAMILIES = ['path', 'class'] as const
+export type DocumentFamily = (typeof DOCUMENT_FAMILIES)[number]
+
+const CLASS_FAMILY_PATH = /^\/(1|functions)\//
+
+/** The part of the document about one family, with the components that it refers to. */
+export function selectFamily(document: Json, family: DocumentFamily): Json {
+  const paths = Object.fromEntries(
+    Object.entries(document.paths as Json).filter(
+      ([path]) => CLASS_FAMILY_PATH.test(path) === (family === 'class'),
+    ),
+  )
+  const { securitySchemes, ...components } = document.components as Record<string, Json>
+  const text = JSON.stringify(paths)
+  const isUsed = ({ name }: { name: string }) => text.includes(`"tags":["${name}"]`)
+  return {
+    ...document,
+    tags: (document.tags as { name: string }[]).filter(isUsed),
+    paths,
+    components: {
+      ...selectReferenced(components, paths),
+      securitySchemes: selectEntries(securitySchemes ?? {}, (name) => text.includes(`"${name}":[]`)),
+    },
+  }
+}
+
+/** The components to which the paths refer, directly or through each other. */
+function selectReferenced(components: Record<string, Json>, paths: Json): Record<string, Json> {
+  const found = new Set<string>()
+  const open: unknown[] = [paths]
+  for (const part of open)
+    for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(
+      /"#\/components\/(\w+)\/([^"]+)"/g,
+    )) {
+      if (found.has(`${kind}/${name}`)) continue
+      found.add(`${kind}/${name}`)
+      open.push(components[kind]?.[name])
+    }
+  return Object.fromEntries(
+    Object.entries(components).map(([kind, members]) => [
+      kind,
+      selectEntries(members, (name) => found.has(`${kind}/${name}`)),
+    ]),
+  )
+}
+
+const selectEntries = (entries: Json, isSelected: (name: string) => boolean): Json =>
+  Object.fromEntries(Object.entries(entries).filter(([name]) => isSelected(name)))
