@@ -7,6 +7,7 @@ import { createDataDir } from '../harness/service/service-process.ts'
 const ROOMS = [
   'bench',
   'cloud',
+  'openehr',
   'packages/embedded-mongo',
   'path-api',
   'records',
