@@ -173,11 +173,15 @@ export class Ehrs {
    */
   async listAccesses(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
     const { db, audit } = this.#records
-    if (!isAdmin(caller)) await this.#requireManager(caller, await this.get(caller, ehrId), 'query')
-    else if ((await listAccesses(db, ehrId, { limit: 1 })).items.length > 0) {
+    if (!isAdmin(caller)) {
+      const ehr = await this.get(caller, ehrId)
+      await this.#requireManager(caller, ehr, 'query')
+      return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page)
+    }
+    if ((await listAccesses(db, { ehrId }, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
-    return listAccesses(db, ehrId, page)
+    return listAccesses(db, { ehrId }, page)
   }
 
   /**

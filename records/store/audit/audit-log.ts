@@ -141,12 +141,17 @@ export const AUDIT_QUERY_TIMEOUT_MS = 15_000
 const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }
 
 /**
- * Lists the accesses to an EHR's data, newest first, for its subject. Queries over many EHRs are included.
+ * Lists the accesses to an EHR's data, newest first, for its subject. Queries over many EHRs are included, those
+ * over every EHR since its creation.
  * @throws MalformedRequest for a foreign cursor
  */
-export async function listAccesses(db: Db, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
+export async function listAccesses(
+  db: Db,
+  { ehrId, createdAt = new Date(0) }: { ehrId: string; createdAt?: Date | undefined },
+  page: PageRequest,
+): Promise<Page<AuditEntry>> {
   const from = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
-  const [scopes, createdAt] = await Promise.all([findScopeIds(db, [ehrId]), findCreationTime(db, ehrId)])
+  const scopes = await findScopeIds(db, [ehrId])
   // A query over every EHR is about those that existed.
   const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }]
   const pages = kept.map((where) =>
@@ -162,13 +167,6 @@ export async function listAccesses(db: Db, ehrId: string, page: PageRequest): Pr
     : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
-}
-
-/** The time of an EHR's creation; the beginning of time for one that has been removed. */
-async function findCreationTime(db: Db, ehrId: string): Promise<Date> {
-  const ehrs = db.collection<{ _id: string; _created_at: Date }>('Ehr')
-  const ehr = await ehrs.findOne({ _id: ehrId }, { projection: { _created_at: 1 } })
-  return ehr?._created_at ?? new Date(0)
 }
 
 const compareNewestFirst = (a: AuditEntry, b: AuditEntry): number =>

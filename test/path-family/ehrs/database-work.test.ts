@@ -55,7 +55,8 @@ describe('database work for care plans', () => {
       [events]: ['Event', 'Event'],
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
-      [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries', 'audit.entries', 'audit.scopes'],
+      // Entries about the EHR, about sets of EHRs, and about every EHR since its creation.
+      [`/ehr/${ehrId}/audit`]: ['Ehr', ...Array(3).fill('audit.entries'), 'audit.scopes'],
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     assertStatus(await patient.call('GET', '/ehr'))

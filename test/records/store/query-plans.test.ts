@@ -77,7 +77,7 @@ describe('query plans', () => {
       notes.list(createCaller('nobody'), 'mine', { where: {}, ...first }),
     'a history': (notes) => notes.history(subject, { id }, first),
     'a restored version': (notes) => notes.restore(subject, { id }, 1, (_, former) => former),
-    'the subject’s view of the audit': () => listAccesses(opened.db, 'e1', first),
+    'the subject’s view of the audit': () => listAccesses(opened.db, { ehrId: 'e1' }, first),
     'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),
     'a removal': (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
   }

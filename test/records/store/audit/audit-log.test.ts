@@ -44,7 +44,7 @@ describe('the audit log', () => {
 
   describe('the entries', () => {
     const seen = async (ehrId: string) =>
-      (await listAccesses(opened.db, ehrId, { limit: 100 })).items
+      (await listAccesses(opened.db, { ehrId }, { limit: 100 })).items
         .map(({ userId, action, ids, outcome }) => `${userId} ${action} ${ids.join()} ${outcome}`)
         .reverse()
 
@@ -69,7 +69,7 @@ describe('the audit log', () => {
         `subject update ${id} done`,
         `subject update ${id} refused`,
       ])
-      const [entry] = (await listAccesses(opened.db, 'e', { limit: 1 })).items
+      const [entry] = (await listAccesses(opened.db, { ehrId: 'e' }, { limit: 1 })).items
       assert.equal(entry?.requestId, subject.requestId)
       assert.equal(entry?.application, 'tests')
       assert.equal(entry?.type, 'Note')
@@ -92,11 +92,11 @@ describe('the audit log', () => {
 
     it('are listed for the subject in pages, newest first', async () => {
       await work()
-      const all = (await listAccesses(opened.db, 'e', { limit: 100 })).items
+      const all = (await listAccesses(opened.db, { ehrId: 'e' }, { limit: 100 })).items
       const paged = []
       let cursor: string | undefined
       do {
-        const page = await listAccesses(opened.db, 'e', { limit: 4, cursor })
+        const page = await listAccesses(opened.db, { ehrId: 'e' }, { limit: 4, cursor })
         paged.push(...page.items)
         cursor = page.next ?? undefined
       } while (cursor)
