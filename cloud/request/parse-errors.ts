@@ -6,7 +6,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
 import { UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
 
-export const EMPTY_UPDATE_MESSAGE = 'The body must be a JSON object with the properties to change'
+export const EMPTY_UPDATE_MESSAGE = 'The body must be a JSON object with the properties to change.'
 
 /** The same error for objects that do not exist, belong to others, or do not belong together. */
 export const notFoundError = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')

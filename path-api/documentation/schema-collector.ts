@@ -30,8 +30,8 @@ export class SchemaCollector {
 }
 
 /**
- * Adapts a schema to the document and to client generators: adds documented rules, replaces patterns that some languages lack by words, drops defaults
- * of properties, and gives each enumeration a single type.
+ * Adapts a schema to the document and to client generators: adds documented rules, replaces patterns that some
+ * languages lack by words, drops defaults of properties, and gives each enumeration a single type.
  */
 function toPortableSchema(schema: Json): Json {
   const { documented, ...checked } = schema

@@ -1,7 +1,7 @@
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
-import type { ContentCoding } from '../reply/compressed-text.ts'
+import type { ContentCoding } from '../reply/cacheable-text.ts'
 import type { Access, Principal } from './access.ts'
 import type { Services } from './services.ts'
 

@@ -17,7 +17,7 @@ const PAGE_PARAMETERS = [
   createQueryParameter('skip', 'Number of objects to skip', {
     ...{ type: 'integer', minimum: 0, maximum: MAX_NUMBER, examples: [0] },
   }),
-  createQueryParameter('count', '1 to include the number of matching objects', {
+  createQueryParameter('count', 'Flag: 1 to include the number of matching objects', {
     ...{ type: 'integer', enum: [0, 1], examples: [1] },
   }),
 ]

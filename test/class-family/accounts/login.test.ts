@@ -42,7 +42,7 @@ describe('class family: sign-up and login', () => {
       .post(`/1/login?username=${encodeURIComponent(user.email)}&password=${encodeURIComponent(password)}`)
       .set(apiKeys())
     assert.equal(status, 400)
-    assert.deepEqual(body, { code: 102, error: '"username" is not a parameter of this request' })
+    assert.deepEqual(body, { code: 102, error: 'This request has no parameter "username".' })
   })
 
   for (const path of ['/functions/Login', '/1/functions/Login']) {

@@ -153,10 +153,10 @@ describe('live queries', () => {
       [
         { className: 'BodyWeight', where: { wieght: 1 } },
         102,
-        'BodyWeight has no field "wieght" to search by',
+        'BodyWeight has no field "wieght" to search by.',
       ],
-      [{ className: 'BodyWeight', keys: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to return'],
-      [{ className: 'BodyWeight', watch: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to watch'],
+      [{ className: 'BodyWeight', keys: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to return.'],
+      [{ className: 'BodyWeight', watch: ['wieght'] }, 102, 'BodyWeight has no field "wieght" to watch.'],
       [{ className: 'BodyWeight', where: { $where: 'true' } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $regex: '(?=a)' } } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $inQuery: { className: 'Goal', where: {} } } } }, 102],

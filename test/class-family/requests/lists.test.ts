@@ -212,13 +212,13 @@ describe('class family: lists', () => {
   })
 
   const noField = (use: string, name = 'nmae', className = 'Custom') =>
-    `${className} has no field "${name}" to ${use}`
+    `${className} has no field "${name}" to ${use}.`
   const nested = (where: object, more: object = {}) => ({
     where: { carePlanId: { $select: { key: 'objectId', query: { className: 'CarePlan', where, ...more } } } },
   })
   const unknownNames: [parameters: Record<string, unknown>, error: string][] = [
     [{ order: 'createdAt,-nmae' }, noField('sort by')],
-    [{ distinct: 'nmae' }, noField('list')],
+    [{ distinct: 'nmae' }, noField('use with distinct')],
     [{ where: { nmae: 1 } }, noField('search by')],
     [{ where: { 'nmae.score': 1 } }, noField('search by', 'nmae.score')],
     [{ where: { 'modelClassName.part': 1 } }, noField('search by', 'modelClassName.part')],
@@ -235,17 +235,17 @@ describe('class family: lists', () => {
     ],
     [
       { where: { ehrId: { $select: { key: 'email', query: { className: '_User' } } } } },
-      'email of _User is not available to select',
+      'email of _User is not available to select.',
     ],
     [{ keys: 'ehrId,nmae' }, noField('return')],
     [{ excludeKeys: 'nmae' }, noField('leave out')],
     [{ include: 'nmae.score' }, noField('include', 'nmae.score')],
-    [{ keys: 'ehrId,*' }, 'keys: "*" is not the name of a field'],
-    [{ where: { ACL: {} } }, 'ACL of Custom is not available to search by'],
-    [{ where: { $nonsense: 1 } }, 'where has no operator or field "$nonsense"'],
-    [{ where: { ehrId: { $nonsense: 1 } } }, 'where has no operator "$nonsense"'],
-    [{ hint: '_id_' }, 'hint is not available: the database chooses the index of every query'],
-    [{ explain: true }, 'explain is not available: query plans of the database are not shown'],
+    [{ keys: 'ehrId,*' }, '"*" in keys is not the name of a field.'],
+    [{ where: { ACL: {} } }, 'ACL of Custom is not available to search by.'],
+    [{ where: { $nonsense: 1 } }, 'Operator $nonsense is not supported in where.'],
+    [{ where: { ehrId: { $nonsense: 1 } } }, 'Operator $nonsense is not supported in where.'],
+    [{ hint: '_id_' }, 'hint is not available: the database chooses the index of every query.'],
+    [{ explain: true }, 'explain is not available: query plans of the database are not shown.'],
   ]
   for (const [parameters, error] of unknownNames)
     it(`refuse ${JSON.stringify(parameters)} by name`, async () => {
@@ -258,7 +258,7 @@ describe('class family: lists', () => {
     const where = { modelClassName: 'Lists' }
     assert.deepEqual((await list({ where, order: 'payload.a,payload.b' })).body, {
       code: 102,
-      error: 'order must not name two fields that contain lists',
+      error: 'order must not name two fields that contain lists.',
     })
     assert.equal((await list({ where, order: 'payload.a' })).status, 200)
     const order = Array.from({ length: 33 }, (_, i) => `payload.a${i}`).join(',')
@@ -267,9 +267,9 @@ describe('class family: lists', () => {
 
   it('refuse unknown names for one object, too', async () => {
     for (const [query, error] of [
-      ['keys=nmae', 'CarePlan has no field "nmae" to return'],
-      ['include=nmae', 'CarePlan has no field "nmae" to include'],
-      ['hint=_id_', 'hint is not available: the database chooses the index of every query'],
+      ['keys=nmae', 'CarePlan has no field "nmae" to return.'],
+      ['include=nmae', 'CarePlan has no field "nmae" to include.'],
+      ['hint=_id_', 'hint is not available: the database chooses the index of every query.'],
     ]) {
       const one = await request().get(`/1/classes/CarePlan/${carePlanId}?${query}`).set(user.headers)
       assert.deepEqual([one.status, one.body], [400, { code: 102, error }])
