@@ -51,10 +51,11 @@ closeAtEnd(service.stop)
  * The error message of another service that fails to start before it loads Parse Server, which a process can
  * contain only once. The tests in test/server/process check the exit codes.
  */
-export async function findStartRefusal(env: NodeJS.ProcessEnv, open = false): Promise<string> {
+export async function findStartRefusal(env: NodeJS.ProcessEnv, open = false, isNew = false): Promise<string> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'refused-'))
-  const refused = readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open)
-  const outcome = await startService(refused).then(
+  const start = async () =>
+    startService(readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open, isNew))
+  const outcome = await start().then(
     () => undefined,
     (error: Error) => error.message,
   )
