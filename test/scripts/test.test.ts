@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { createDataDir } from '../harness/service/service-process.ts'
 
 /** A project with three compiled test files of two tests each. */
@@ -21,7 +22,9 @@ describe('npm test', () => {
   const project = createProject()
   const run = (...words: string[]) =>
     spawnSync(process.execPath, [resolve('scripts/test.mjs'), ...words], { cwd: project, encoding: 'utf8' })
-  const passedTests = (output: string) => [...output.matchAll(/✔ (.+)/g)].map(([, title]) => title).toSorted()
+  // CI has colours.
+  const passedTests = (output: string) =>
+    [...stripVTControlCharacters(output).matchAll(/✔ (.+)/g)].map(([, title]) => title).toSorted()
 
   it('runs the tests of each word: whole files by their path, others by their title', () => {
     const { status, stdout } = run('goal', 'TASK', 'token is restored')
