@@ -248,6 +248,13 @@ const withRoom = (run: () => void): void => {
   }
 }
 
+interface FileState {
+  open: boolean
+  file: number
+  changed: number
+  transaction?: number | undefined
+}
+
 /**
  * Stores whether the file is in use, and its identity, which reveals a copy. The last transaction of a closed
  * file reveals an older head later. That of a file in use could be lost with the disk's cache.
@@ -255,7 +262,8 @@ const withRoom = (run: () => void): void => {
 const writeState = (open: boolean): void => {
   const { ino, mtimeMs } = statSync(DATA)
   const transaction = open ? undefined : syncedTransaction()
-  replaceFile(STATE, { open, file: ino, changed: mtimeMs, transaction })
+  const state: FileState = { open, file: ino, changed: mtimeMs, transaction }
+  replaceFile(STATE, state)
 }
 
 const syncedTransaction = (): number => {
@@ -265,12 +273,13 @@ const syncedTransaction = (): number => {
   return readHead(DATA).transaction
 }
 
-/** The last transaction that the file is known to contain; 0 if unknown. */
-const storedTransaction = (): number => {
+/** The stored state; undefined if it is damaged. */
+const readState = (): FileState | undefined => {
   try {
-    return Number(JSON.parse(readFileSync(STATE, 'utf8')).transaction ?? 0)
+    const state = JSON.parse(readFileSync(STATE, 'utf8'))
+    return state instanceof Object ? state : undefined
   } catch {
-    return 0
+    return undefined
   }
 }
 
@@ -278,14 +287,10 @@ const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
   if (!confirmed) return 'copied'
   // Data files of earlier versions have no state file.
   if (!existsSync(STATE)) return 'unclean'
-  try {
-    const { open, file, changed } = JSON.parse(readFileSync(STATE, 'utf8'))
-    const { ino, mtimeMs } = statSync(DATA)
-    if (file !== ino || (!open && changed !== mtimeMs)) return 'copied'
-    return open ? 'unclean' : undefined
-  } catch {
-    return 'copied'
-  }
+  const state = readState()
+  const { ino, mtimeMs } = statSync(DATA)
+  if (!state || state.file !== ino || (!state.open && state.changed !== mtimeMs)) return 'copied'
+  return state.open ? 'unclean' : undefined
 }
 
 /**
@@ -308,7 +313,8 @@ const reserve = (): void => {
 const checkDataFile = (directory: string, below: Buffer): boolean => {
   try {
     const { bytes, transaction } = checkPages(DATA, below)
-    if (transaction < storedTransaction()) throw new DamagedFile('has a head of an older state')
+    if (transaction < Number(readState()?.transaction ?? 0))
+      throw new DamagedFile('has a head of an older state')
     if (statSync(DATA).size < bytes) {
       closeSync(openSync(UNVERIFIED, 'w'))
       truncateSync(DATA, bytes)
