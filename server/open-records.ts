@@ -21,7 +21,7 @@ import { Composition } from '../records/compositions/composition-record.ts'
 import { AdverseReaction } from '../records/conditions/adverse-reaction.ts'
 import { Device } from '../records/conditions/device.ts'
 import { NaturallyKeyedRecords } from '../records/conditions/naturally-keyed-records.ts'
-import { EhrRecords, type ParentChecks } from '../records/ehr-records/ehr-records.ts'
+import { EhrRecords } from '../records/ehr-records/ehr-records.ts'
 import type { ClassKind } from '../records/ehr-records/kind.ts'
 import { ehrCreatorsOf } from '../records/ehrs/creation/ehr-creation.ts'
 import { contentsDeletionJobs } from '../records/ehrs/deletion/cascading-deletion.ts'
@@ -85,19 +85,19 @@ export async function openRecords(
   const ehrs = new Ehrs(records)
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
-  const carePlans = new CarePlans(records, ehrs, sendMail, planTemplates)
-  const events = new Events(records, carePlans.parentChecks)
-  const reactions = new NaturallyKeyedRecords(records, AdverseReaction, carePlans.parentChecks)
-  const devices = new NaturallyKeyedRecords(records, Device, carePlans.parentChecks)
+  const carePlans = new CarePlans(records, sendMail, planTemplates)
+  const events = new Events(records)
+  const reactions = new NaturallyKeyedRecords(records, AdverseReaction)
+  const devices = new NaturallyKeyedRecords(records, Device)
   const openehr = openOpenEhr(records, ehrs)
   const types = openTypes(records)
   const given = { events, reactions, devices }
-  const charts = openCharts(records, carePlans.parentChecks)
+  const charts = openCharts(records)
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const kept = [...Object.values(given), ...Object.values(carePlans.stores)]
-  const registered = openRecordsOfKinds(records, carePlans.parentChecks, kept)
+  const registered = openRecordsOfKinds(records, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
-  const batches = new MeasurementBatches(records, carePlans.parentChecks, recordsOf)
+  const batches = new MeasurementBatches(records, recordsOf)
   const chats = openChats(records, own.profiles)
   const ofUsers = openUserData(records, batches, recordsOf)
   const services = {
@@ -226,24 +226,23 @@ const openQueries = (records: StoreContext, backfill: Backfill) =>
   new Queries(records, MEASUREMENT_KINDS, () => !backfill.isPending(Composition.collection))
 
 /** Opens charts and thresholds. */
-function openCharts(records: StoreContext, parentChecks: ParentChecks) {
-  const timelines = new Timelines(records, parentChecks, CLASS_NAMES.map(classKindOf))
+function openCharts(records: StoreContext) {
+  const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
   const typed = (name: string) => findThresholdTarget(records, name)
-  const thresholds = new PlanThresholdStore(records, parentChecks, MEASUREMENT_KINDS, typed)
+  const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, typed)
   return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
 }
 
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */
 function openRecordsOfKinds(
   records: StoreContext,
-  parentChecks: ParentChecks,
   own: readonly unknown[],
 ): Map<string, EhrRecords<TObject, string>> {
   const given = new Map((own as EhrRecords<TObject, string>[]).map((one) => [one.kind.name, one]))
   const opened = (kind: ClassKind) =>
     kind.comparison
-      ? new MeasurementsWithChange(records, kind, parentChecks, kind.comparison)
-      : new EhrRecords(records, kind, parentChecks)
+      ? new MeasurementsWithChange(records, kind, kind.comparison)
+      : new EhrRecords(records, kind)
   return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKindOf(name))]))
 }
 

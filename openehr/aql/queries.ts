@@ -1,9 +1,8 @@
 import { Composition } from '../../records/compositions/composition-record.ts'
 import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
-import { EVERY_EHR } from '../../records/store/audit/scopes.ts'
+import { queryAccesses, type SearchedEhrs } from '../../records/store/audit/query-accesses.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import { accessesByEhr, accessWithoutRecords } from '../../records/store/resource.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
@@ -16,7 +15,7 @@ import { parseQuery } from './language/parse-query.ts'
 import { tokenize } from './language/tokenizer.ts'
 import { planQuery, type QueryPlan } from './planner.ts'
 import { MemoryBudget } from './results/memory-budget.ts'
-import type { ResultRow, RowWindow } from './results/row.ts'
+import { type ResultRow, type RowWindow, sourcesOf } from './results/row.ts'
 import { createRowCollector } from './results/row-collector.ts'
 import { countArchetypeByIndex, countedArchetype } from './scan/archetype-count.ts'
 import { countCompositions, planCompositionSearch } from './scan/composition-scan.ts'
@@ -68,9 +67,6 @@ const ANALYST_ROLE = 'analyst'
 /** Number of rows in one batch. */
 const ROWS_PER_BATCH = 1000
 
-/** With more EHRs than this, one audit entry with a scope covers all of them. */
-const MAX_AUDITED_EHRS = 100
-
 /** AQL queries over the compositions and EHRs that a caller may read. */
 export class Queries {
   readonly #records: StoreContext
@@ -102,18 +98,20 @@ export class Queries {
     const evaluated = createEvaluation(query, this.#records.clock())
     const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
     const plan = this.#planQuery(query)
+    const reader = withAnalystRights(caller)
+    const ehrs = new EhrScan(this.#records.db, reader, plan)
     const found = scanEhrTrees({
       ...{ db: this.#records.db, kinds: this.#kinds },
-      ...{ caller: withAnalystRights(caller), plan, needsEhr: needsEhr(query) },
+      ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
     })
     const evaluating = () => evaluateRows({ found, evaluated, collected, pace: new TimeSlice(isAbandoned) })
     const counted = this.#haveFacts() ? countedArchetype(query) : undefined
     const made =
-      counted === undefined ? evaluating() : this.#countByIndex(caller, counted, window, { evaluating, plan })
+      counted === undefined ? evaluating() : this.#countByIndex(reader, counted, window, { evaluating, ehrs })
     return {
       columns: resultColumns(query),
       window,
-      rows: () => this.#auditRows(caller, request, made),
+      rows: () => this.#auditRows(caller, request, ehrs, made),
       hasMore: collected.hasMore,
     }
   }
@@ -125,18 +123,17 @@ export class Queries {
 
   /** Counts by indexes alone, for callers who query all EHRs. */
   async *#countByIndex(
-    caller: Caller,
+    reader: Caller,
     archetypeId: string,
     { offset, limit }: RowWindow,
-    { evaluating, plan }: { evaluating: () => AsyncGenerator<ResultRow[]>; plan: QueryPlan },
+    { evaluating, ehrs }: { evaluating: () => AsyncGenerator<ResultRow[]>; ehrs: EhrScan },
   ): AsyncGenerator<ResultRow[]> {
     const { db } = this.#records
-    const reader = withAnalystRights(caller)
     const isOne = reader.unrestricted && offset === 0 && limit > 0
-    const withheld = isOne && (await new EhrScan(db, reader, plan).withheld())
+    const withheld = isOne && (await ehrs.withheld())
     const count = withheld && (await countArchetypeByIndex(db, this.#kinds, archetypeId, withheld))
     if (typeof count !== 'number') yield* evaluating()
-    else yield [{ cells: [String(count)], keys: [], from: [{ ehrId: EVERY_EHR, records: [] }] }]
+    else yield [{ cells: [String(count)], keys: [], from: [] }]
   }
 
   async explain(caller: Caller, request: QueryRequest): Promise<QueryExplanation> {
@@ -144,13 +141,21 @@ export class Queries {
     rowWindow(query, request)
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
-    const { db } = this.#records
-    const ids = plan.compositions ? await new EhrScan(db, reader, plan).ids() : []
-    const search = plan.compositions ? planCompositionSearch(plan, reader, ids) : undefined
+    const { db, audit } = this.#records
+    const ehrs = new EhrScan(db, reader, plan)
+    const withheld = [...(await ehrs.withheld())]
+    const ids = plan.compositions ? await ehrs.ids() : []
+    const counted = <S extends { filter: DatabaseFilter }>(search: S): S =>
+      withheld.length === 0
+        ? search
+        : { ...search, filter: { $and: [search.filter, { ehrId: { $nin: withheld } }] } }
+    const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
     const searches = planMeasurementSearches({ caller: reader, plan, kinds: this.#kinds }, ids)
     const measurements = searches.map(async (one) => ({
-      ...{ name: one.kind.name, index: one.index, candidates: await countMeasurements(db, one) },
+      ...{ name: one.kind.name, index: one.index, candidates: await countMeasurements(db, counted(one)) },
     }))
+    const what = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
+    await audit.record(...(await queryAccesses(audit, caller, what, await ehrs.searched())))
     return {
       plan,
       conditions: allOf([plan.candidates, plan.facts]) ?? {},
@@ -161,49 +166,35 @@ export class Queries {
     }
   }
 
-  /** Returns the rows in batches, and audits each batch first. */
+  /** Returns the rows in batches, and audits each batch first, the first one with all EHRs of the query. */
   async *#auditRows(
     caller: Caller,
     request: QueryRequest,
+    ehrs: EhrScan,
     found: AsyncGenerator<ResultRow[]>,
   ): AsyncGenerator<string[][]> {
-    const what = { action: 'query', asked: `aql: ${withoutValues(request.q)}` } as const
-    let isEmpty = true
-    for await (const made of found) {
-      if (made.length === 0) continue
-      isEmpty = false
-      await this.#auditBatch(caller, what, made)
-      yield made.map(({ cells }) => cells)
-    }
-    if (isEmpty)
-      await this.#records.audit.record(
-        ...accessWithoutRecords(Composition, caller, { ...what, outcome: 'done' }, {}),
-      )
-  }
-
-  async #auditBatch(
-    caller: Caller,
-    what: { action: 'query'; asked: string },
-    made: ResultRow[],
-  ): Promise<void> {
     const { audit } = this.#records
-    const sources = new Map<string, Set<string>>()
-    // All groups share one set of sources, so each set is added only once.
-    for (const from of new Set(made.map((one) => one.from)))
-      for (const { ehrId, records } of from) {
-        const known = sources.get(ehrId) ?? new Set()
-        for (const id of records) known.add(id)
-        sources.set(ehrId, known)
+    const what = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
+    let searched: SearchedEhrs | undefined = await ehrs.searched()
+    const report = async (made: readonly ResultRow[]): Promise<void> => {
+      const accesses = await queryAccesses(audit, caller, what, searched ?? NO_EHRS, sourcesOf(made))
+      searched = undefined
+      await audit.record(...accesses)
+    }
+    try {
+      for await (const made of found) {
+        if (made.length === 0) continue
+        await report(made)
+        yield made.map(({ cells }) => cells)
       }
-    const all = [...sources].flatMap(([ehrId, ids]) => {
-      const records = [...ids].map((id) => ({ id, ehrId }))
-      return accessesByEhr(Composition, caller, what, records.length > 0 ? records : [{ id: ehrId, ehrId }])
-    })
-    if (all.length <= MAX_AUDITED_EHRS) return audit.record(...all)
-    const [first] = all
-    if (first) await audit.record({ ...first, ehrId: await audit.saveScope([...sources.keys()]), ids: [] })
+    } finally {
+      // Without rows, and for a query that ends with an error.
+      if (searched) await report([])
+    }
   }
 }
+
+const NO_EHRS: SearchedEhrs = { searched: [], denied: [] }
 
 /** An analyst may read all EHRs, but only in queries. */
 const withAnalystRights = (caller: Caller): Caller =>

@@ -1,16 +1,10 @@
-import { createHash } from 'node:crypto'
 import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { valueAt } from '../compositions/read-composition.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 
 /** The archetype of the default status. */
 const GENERIC_STATUS_ARCHETYPE = 'openEHR-EHR-EHR_STATUS.generic.v1'
-
-/** The id of an EHR's status, derived from the id of the EHR, since each EHR has exactly one. */
-export function statusIdOf(ehrId: string): string {
-  const hash = createHash('sha256').update(`EHR_STATUS of ${ehrId}`).digest('hex')
-  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
-}
 
 /** The status of an EHR until a client sets one. */
 export const defaultStatus = (subjectId: string): RmObject => ({
@@ -35,14 +29,19 @@ export const defaultStatus = (subjectId: string): RmObject => ({
   is_modifiable: true,
 })
 
+/** The id of the subject that a status names. */
+export const namedSubjectOf = (status: RmObject | undefined): string | undefined =>
+  valueAt(status, 'subject', 'external_ref', 'id', 'value') as string | undefined
+
 /**
- * A version of a status for a response: with its uid, and without the subject if that must stay anonymous.
+ * A version of a status for a response: with its uid, and with the subject of the EHR, whomever the stored
+ * version names. Without the subject (undefined) if that must stay anonymous.
  */
 export function toStatusResponse(
   object: RmObject,
-  { id, version, unnamed }: { id: string; version: number; unnamed: boolean },
+  { id, version, subjectId }: { id: string; version: number; subjectId: string | undefined },
 ): RmObject {
-  const { _type, archetype_node_id, name, subject, ...rest } = object
+  const { _type, archetype_node_id, name, subject: _, ...rest } = object
   const uid = { _type: 'OBJECT_VERSION_ID', value: versionUidOf({ id, version }) }
   return {
     _type,
@@ -50,8 +49,13 @@ export function toStatusResponse(
     name,
     uid,
     ...rest,
-    subject: unnamed ? { _type: 'PARTY_SELF' } : subject,
+    subject: subjectId === undefined ? { _type: 'PARTY_SELF' } : ownSubject(object, subjectId),
   }
+}
+
+function ownSubject(status: RmObject, subjectId: string): unknown {
+  const named = namedSubjectOf(status)
+  return named === undefined || named === subjectId ? status.subject : defaultStatus(subjectId).subject
 }
 
 /** The EHR_STATUS in a record. */

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import { EhrStatus } from '../../records/compositions/ehr-status-record.ts'
+import { EhrStatus, statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
+import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { Ehrs, StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
@@ -16,9 +17,8 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { valueAt } from '../compositions/read-composition.ts'
 import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
-import { defaultStatus, statusIdOf, toStatusResponse } from './ehr-status.ts'
+import { defaultStatus, namedSubjectOf, toStatusResponse } from './ehr-status.ts'
 
 type EhrStatusRecord = Static<typeof EhrStatus.schema>
 
@@ -53,24 +53,26 @@ export class EhrStatuses {
     { subjectId, status }: { subjectId?: string | undefined; status?: unknown },
   ): Promise<StoredEhr> {
     const object = status === undefined ? undefined : readEhrStatus(status, 'status')
-    const named = valueAt(object, 'subject', 'external_ref', 'id', 'value') as string | undefined
+    const of = subjectId ?? namedSubjectOf(object) ?? caller.userId
+    requireSubject(object, of, 'status.')
     const keep =
       object &&
       (async (tx: Transaction, permissions: Permissions) => {
         await this.#store.create(caller, toStatusRecord(id, object), permissions, { tx, id: statusIdOf(id) })
       })
-    return this.#ehrs.create(caller, subjectId ?? named ?? caller.userId, id, keep)
+    return this.#ehrs.create(caller, of, id, keep)
   }
 
   /** @throws NotFound */
   async get(caller: Caller, ehrId: string): Promise<VersionedStatus> {
-    const { subjectId } = await this.#ehrs.get(caller, ehrId)
+    const ehr = await this.#ehrs.get(caller, ehrId)
     const unnamed = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
-    const found = await this.#find(caller, ehrId)
+    const found = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
     const id = statusIdOf(ehrId)
     const version = found?.version ?? 1
-    const object = found ? (JSON.parse(found.json) as RmObject) : defaultStatus(subjectId)
-    return { object: toStatusResponse(object, { id, version, unnamed }), version }
+    const subjectId = unnamed ? undefined : ehr.subjectId
+    const object = found ? (JSON.parse(found.json) as RmObject) : defaultStatus(ehr.subjectId)
+    return { object: toStatusResponse(object, { id, version, subjectId }), version }
   }
 
   /**
@@ -85,20 +87,19 @@ export class EhrStatuses {
   ): Promise<VersionedStatus> {
     const object = readEhrStatus(sent)
     const id = statusIdOf(ehrId)
-    const { subjectId } = await this.#ehrs.get(caller, ehrId)
-    const update = (tx?: Transaction) =>
-      this.#store.update(caller, { id, ehrId }, (now) => ({ ...now, ...toStatusRecord(ehrId, object) }), {
-        tx,
-        expected,
-      })
-    const { version } = (await this.#find(caller, ehrId))
+    const { subjectId } =
+      (await this.#ehrs.store.find(caller, { id: ehrId })) ?? (await this.#ehrs.get(caller, ehrId))
+    const update = (tx?: Transaction) => {
+      const change = (now: SavedRecord<EhrStatusRecord>) => {
+        requireSubject(object, subjectId)
+        return { ...now, ...toStatusRecord(ehrId, object) }
+      }
+      return this.#store.update(caller, { id, ehrId }, change, { tx, expected })
+    }
+    const { version } = (await this.#store.find(caller, { id, ehrId }))
       ? await update()
-      : await this.#createDefault(caller, { ehrId, subjectId }, update)
-    return { object: toStatusResponse(object, { id, version, unnamed: false }), version }
-  }
-
-  async #find(caller: Caller, ehrId: string): Promise<SavedRecord<EhrStatusRecord> | undefined> {
-    return (await this.#store.list(caller, 'ofEhr', { where: { ehrId }, limit: 1 })).items[0]
+      : await this.#createDefault(caller, { ehrId, subjectId, object }, update)
+    return { object: toStatusResponse(object, { id, version, subjectId }), version }
   }
 
   /**
@@ -106,22 +107,19 @@ export class EhrStatuses {
    */
   #createDefault(
     caller: Caller,
-    { ehrId, subjectId }: { ehrId: string; subjectId: string },
+    { ehrId, subjectId, object }: { ehrId: string; subjectId: string; object: RmObject },
     update: (tx?: Transaction) => Promise<SavedRecord<EhrStatusRecord>>,
   ): Promise<SavedRecord<EhrStatusRecord>> {
     const id = statusIdOf(ehrId)
     const first = { ...toStatusRecord(ehrId, defaultStatus(subjectId)), id }
-    const made = runStoreTransaction(this.#records, async (tx) => {
-      await this.#store.createAll(
-        caller,
-        [first],
-        insertTargetFor({ permissions: ehrPermissions }, id, { ehrId }),
-        {
-          tx,
-        },
-      )
-      return update(tx)
-    })
+    const made = auditRefusal(this.#records, caller, EhrStatus.collection, ehrId, () =>
+      runStoreTransaction(this.#records, async (tx) => {
+        const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+        await this.#store.createAll(caller, [first], place, { tx })
+        requireSubject(object, subjectId)
+        return update(tx)
+      }),
+    )
     return made.catch((error: unknown) => {
       if (isDuplicateKeyError(error)) return update()
       throw error
@@ -134,6 +132,13 @@ const toStatusRecord = (ehrId: string, { uid: _, ...object }: RmObject): EhrStat
   isQueryable: object.is_queryable === true,
   json: JSON.stringify(object),
 })
+
+/** The subject of an EHR decides to whom its data belong, so a status cannot name another. @throws RuleViolated */
+function requireSubject(status: RmObject | undefined, subjectId: string, place = ''): void {
+  const message = 'must be the subject of the EHR, or left out'
+  if ((namedSubjectOf(status) ?? subjectId) !== subjectId)
+    requireNoViolations([{ path: `${place}subject.external_ref.id.value`, code: 'subject', message }])
+}
 
 /** @throws InvalidInput */
 function readEhrStatus(sent: unknown, place = ''): RmObject {

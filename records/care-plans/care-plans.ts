@@ -5,11 +5,10 @@ import type { TemplateUse } from '../../schemas/care-plans/care-plan-template.ts
 import { ServiceError } from '../../schemas/errors.ts'
 import type { SendMail } from '../accounts/user/mails.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
-import type { EhrRecordKey, ParentChecks, WriteOptions } from '../ehr-records/ehr-records.ts'
+import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
 import { planInsertTarget, replaceWithEhrLock, runWithEhrLock } from '../ehr-records/parents.ts'
 import { PlanDocuments } from '../ehr-records/plan-documents.ts'
 import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
-import type { Ehrs } from '../ehrs/ehrs.ts'
 import { BATCH_LIMITS } from '../store/batching/transaction-batches.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type JobHandlers, waitForJob } from '../store/jobs/background-jobs.ts'
@@ -44,7 +43,6 @@ export interface PlanFilter {
 /** The care plans of the EHRs, with their goals, tasks and participants. */
 export class CarePlans {
   readonly #records: StoreContext
-  readonly #ehrs: Ehrs
   readonly stores: PlanStores
   readonly goals: Goals
   readonly tasks: Tasks
@@ -52,23 +50,14 @@ export class CarePlans {
   readonly settings: PlanDocuments<Record<string, unknown>>
   readonly templates: CarePlanTemplates
 
-  constructor(records: StoreContext, ehrs: Ehrs, sendMail: SendMail, templates: CarePlanTemplates) {
+  constructor(records: StoreContext, sendMail: SendMail, templates: CarePlanTemplates) {
     this.#records = records
     this.templates = templates
-    this.#ehrs = ehrs
-    this.stores = createPlanStores(records, this.parentChecks)
+    this.stores = createPlanStores(records)
     this.goals = new Goals(records, this.stores)
-    this.tasks = new Tasks(records, this.stores, ehrs)
-    this.participants = new Participants(records, this.stores.plans, sendMail)
-    this.settings = new PlanDocuments(records, this.parentChecks, PlanSettings)
-  }
-
-  /** Check that the EHR or care plan of a request exists. */
-  get parentChecks(): ParentChecks {
-    return {
-      requireEhr: (caller, ehrId) => this.#ehrs.get(caller, ehrId),
-      requirePlan: (caller, key) => this.stores.plans.get(caller, key),
-    }
+    this.tasks = new Tasks(records, this.stores)
+    this.participants = new Participants(records, sendMail)
+    this.settings = new PlanDocuments(records, PlanSettings)
   }
 
   /** The background jobs of care plans, by name. */
@@ -82,8 +71,8 @@ export class CarePlans {
     return [this.participants.indexes(), this.settings.indexes()]
   }
 
-  /** Lists the care plans that the caller may read, newest first. @throws NotFound as ehrs.get */
-  async list(
+  /** Lists the care plans that the caller may read, newest first. @throws NotFound */
+  list(
     caller: Caller,
     ehrId: string,
     { status, name, from, to }: PlanFilter,
@@ -91,9 +80,7 @@ export class CarePlans {
   ): Promise<Page<StoredPlan>> {
     const createdAt = { from: startOfDay(from), to: startOfDay(to) }
     const where = { ehrId, status, name, createdAt }
-    const found = await this.stores.plans.store.list(caller, 'newest', { where, ...page })
-    if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)
-    return found
+    return this.stores.plans.store.list(caller, 'newest', { where, ...page })
   }
 
   /** @throws NotFound */

@@ -3,7 +3,6 @@ import type { TaskReplacement } from '../../schemas/care-plans/task.ts'
 import { closeOrFindClosed } from '../ehr-records/closable-records.ts'
 import type { EhrRecordKey, WriteOptions } from '../ehr-records/ehr-records.ts'
 import type { ParentIds } from '../ehr-records/parents.ts'
-import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { decodeCursor, qualifiedListName } from '../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../store/reading/pages.ts'
@@ -25,12 +24,10 @@ const EARLIEST_DATE = '0001-01-01'
 export class Tasks {
   readonly #records: StoreContext
   readonly #tasks: PlanStores['tasks']
-  readonly #ehrs: Ehrs
 
-  constructor(records: StoreContext, { tasks }: PlanStores, ehrs: Ehrs) {
+  constructor(records: StoreContext, { tasks }: PlanStores) {
     this.#records = records
     this.#tasks = tasks
-    this.#ehrs = ehrs
   }
 
   /**
@@ -68,7 +65,6 @@ export class Tasks {
       )
       if (total !== undefined) found.total = total
     }
-    if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)
     return found
   }
 

@@ -8,6 +8,7 @@ import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composit
 import type { MeasurementKind } from '../measurements/measurement.ts'
 import { loincCoding, type Series, unitLabel } from '../measurements/series.ts'
 import { runWhileRecording } from '../store/audit/audit-log.ts'
+import { queryAccesses } from '../store/audit/query-accesses.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
@@ -167,10 +168,12 @@ export class Graphs {
 
   /** The audit entry names kinds instead of records, because there may be a hundred thousand records. */
   async #report(caller: Caller, ehrId: string, collections: readonly string[]): Promise<void> {
-    const { requestId, userId, application } = caller
-    const about = { requestId, userId, application, action: 'query', asked: 'medgraph', ehrId } as const
-    const accesses = collections.map((type) => ({ ...about, type, ids: [], outcome: 'done' as const }))
-    await this.#records.audit.record(...accesses)
+    const { audit } = this.#records
+    const searched = { searched: [ehrId], denied: [] }
+    const accesses = collections.map((type) =>
+      queryAccesses(audit, caller, { type, asked: 'medgraph' }, searched),
+    )
+    await audit.record(...(await Promise.all(accesses)).flat())
   }
 }
 

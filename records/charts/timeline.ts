@@ -1,5 +1,4 @@
 import type { Collection, Filter } from 'mongodb'
-import type { ParentChecks } from '../ehr-records/ehr-records.ts'
 import type { ClassKind } from '../ehr-records/kind.ts'
 import type {
   TimelineContent,
@@ -8,7 +7,8 @@ import type {
 } from '../ehr-records/timeline-definition.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
-import { runWhileRecording } from '../store/audit/audit-log.ts'
+import { type AuditedAccess, runWhileRecording } from '../store/audit/audit-log.ts'
+import { scopedQueryAccesses } from '../store/audit/query-accesses.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import {
@@ -90,16 +90,10 @@ export const timelineKindsOf = ({ kind, parts = [] }: TimelineDefinition): strin
 /** All events in an EHR, of every kind, sorted by time. */
 export class Timelines {
   readonly #records: StoreContext
-  readonly #parentChecks: Pick<ParentChecks, 'requireEhr'>
   readonly #kinds: readonly TimelineKind[]
 
-  constructor(
-    records: StoreContext,
-    parentChecks: Pick<ParentChecks, 'requireEhr'>,
-    kinds: readonly ClassKind[],
-  ) {
+  constructor(records: StoreContext, kinds: readonly ClassKind[]) {
     this.#records = records
-    this.#parentChecks = parentChecks
     this.#kinds = kinds.filter(hasTimelineLine).map((kind) => ({
       kind,
       format: createParseFormat(kind.schema) as ParseFormat<FieldValues>,
@@ -139,8 +133,9 @@ export class Timelines {
     const all = parts.flat().sort((a, b) => direction * compareMatches(a, b))
     const page = all.slice(0, limit)
     if (after?.isBackward) page.reverse()
-    if (page.length === 0) await this.#parentChecks.requireEhr(caller, ehrId)
-    const lines = await runWhileRecording(this.#report(caller, page), () => page.map(toTimelineEntry))
+    const accesses = await this.#accesses(caller, ehrId, page)
+    const recorded = this.#records.audit.record(...accesses)
+    const lines = await runWhileRecording(recorded, () => page.map(toTimelineEntry))
     const around = neighbouringPositions(page, all.length > limit, after)
     const cursorOf = (place: CursorPosition | undefined) =>
       place ? encodeCursor(cursorListOf(order), place) : null
@@ -154,16 +149,20 @@ export class Timelines {
     return ids && [{ carePlanId: plans }, { ehrId, ...IN_EHR_COMPOSITION_FILTER }]
   }
 
-  #report(caller: Caller, page: readonly TimelineMatch[]): Promise<void> {
+  /** @throws NotFound */
+  async #accesses(caller: Caller, ehrId: string, page: readonly TimelineMatch[]): Promise<AuditedAccess[]> {
+    if (page.length === 0) {
+      const what = { type: 'Ehr', asked: TIMELINE_LIST }
+      return scopedQueryAccesses(this.#records, caller, what, { ehrIds: [ehrId] })
+    }
     const collections = [...new Set(page.map(({ source }) => source.kind.collection))]
     const what = { action: 'query', asked: TIMELINE_LIST } as const
-    const accesses = collections.flatMap((collection) => {
+    return collections.flatMap((collection) => {
       const records = page.flatMap(({ source, document: { _id: id, ehrId } }) =>
         source.kind.collection === collection ? [{ id, ehrId }] : [],
       )
       return accessesByEhr({ collection, ehr: 'ehrId' }, caller, what, records)
     })
-    return this.#records.audit.record(...accesses)
   }
 }
 

@@ -138,10 +138,11 @@ export class Chats {
   /** A topic with its messages, newest last; pages go backwards. @throws NotFound */
   async show(caller: Caller, place: ChatSubjectKey, topicId: string, { limit, cursor }: PageRequest) {
     const subject = await this.#subject(caller, place)
+    const where = { topicId, ehrId: subject.ehrId }
     const [topic, page] = await runAuditedReads(this.records, (tx) =>
       Promise.all([
         this.#topic(caller, subject, topicId, tx),
-        this.#messages.list(caller, 'ofTopic', { where: { topicId }, order: 'desc', limit, cursor }, { tx }),
+        this.#messages.list(caller, 'ofTopic', { where, order: 'desc', limit, cursor }, { tx }),
       ]),
     )
     const messages = page.items.reverse()

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 
 const ehrStatusSchema = Type.Object({
@@ -18,3 +19,9 @@ export const EhrStatus = {
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   indexes: [{ key: { isQueryable: 1 }, partialFilterExpression: { isQueryable: false } }],
 } as const
+
+/** The id of an EHR's status, derived from the id of the EHR, since each EHR has exactly one. */
+export function statusIdOf(ehrId: string): string {
+  const hash = createHash('sha256').update(`EHR_STATUS of ${ehrId}`).digest('hex')
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
+}

@@ -1,11 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
-import {
-  type EhrRecordKey,
-  type EhrRecordKind,
-  EhrRecords,
-  type ParentChecks,
-} from '../ehr-records/ehr-records.ts'
+import { type EhrRecordKey, type EhrRecordKind, EhrRecords } from '../ehr-records/ehr-records.ts'
+import { requireReadableEhr } from '../ehr-records/parents.ts'
+import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
@@ -21,12 +18,10 @@ interface PutCondition {
 /** The records of a kind of which an EHR has at most one for each natural key. */
 export class NaturallyKeyedRecords<S extends TObject, L extends string> extends EhrRecords<S, L> {
   readonly #records: StoreContext
-  readonly #parentChecks: ParentChecks
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, parentChecks: ParentChecks) {
-    super(records, kind, parentChecks)
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>) {
+    super(records, kind)
     this.#records = records
-    this.#parentChecks = parentChecks
   }
 
   /** The key of the record with these natural keys; if there is none, an empty id, which no record has. */
@@ -71,10 +66,11 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
       const record = await this.replace(caller, { id, ehrId }, body, { expected: createOnly ? [] : expected })
       return { record, created: false }
     }
-    if (expected !== undefined) {
-      await this.#parentChecks.requireEhr(caller, ehrId)
-      throw new ServiceError('PreconditionFailed')
-    }
+    if (expected !== undefined)
+      await auditRefusal(this.#records, caller, this.kind.collection, ehrId, async () => {
+        await requireReadableEhr(this.#records, caller, ehrId)
+        throw new ServiceError('PreconditionFailed')
+      })
     return { record: await this.create(caller, { ehrId }, body, newId), created: true }
   }
 

@@ -70,12 +70,6 @@ const initialStatusOf = memoizeByFields((fields) =>
   Object.fromEntries(markedFieldNames(fields, 'status').map((name) => [name, 'ACTIVE'])),
 )
 
-/** Checks that the parent of a requested list exists for the caller. @throws NotFound */
-export interface ParentChecks {
-  requireEhr(caller: Caller, ehrId: string): Promise<unknown>
-  requirePlan(caller: Caller, key: { id: string; ehrId: string }): Promise<unknown>
-}
-
 /** Filter of a list; times and days have the format of the list's sort field. */
 export interface RecordFilter {
   carePlanId?: string | undefined
@@ -96,11 +90,9 @@ export class EhrRecords<S extends TObject, L extends string> {
   readonly kind: EhrRecordKind<S, L>
   readonly store: Store<S, L>
   readonly #records: StoreContext
-  readonly #parentChecks: ParentChecks
 
-  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, parentChecks: ParentChecks) {
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>) {
     this.#records = records
-    this.#parentChecks = parentChecks
     this.kind = kind
     this.store = new Store(records, kind)
   }
@@ -130,9 +122,7 @@ export class EhrRecords<S extends TObject, L extends string> {
       ...{ ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } },
       ...Object.fromEntries(own),
     }
-    return this.requireParentIfEmpty(caller, { ehrId, carePlanId }, () =>
-      this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>),
-    )
+    return this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>)
   }
 
   /**
@@ -148,19 +138,6 @@ export class EhrRecords<S extends TObject, L extends string> {
     const plans = await findParticipantPlans(this.#records, caller, ehrId)
     if (!plans) return undefined
     return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
-  }
-
-  /** Reads a list and, if it is empty, checks that the parent exists. @throws NotFound */
-  async requireParentIfEmpty<T>(
-    caller: Caller,
-    { ehrId, carePlanId }: ParentIds,
-    list: () => Promise<Page<T>>,
-  ): Promise<Page<T>> {
-    const found = await list()
-    if (found.items.length > 0) return found
-    if (carePlanId === undefined) await this.#parentChecks.requireEhr(caller, ehrId)
-    else await this.#parentChecks.requirePlan(caller, { id: carePlanId, ehrId })
-    return found
   }
 
   /** @throws NotFound */

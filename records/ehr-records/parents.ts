@@ -3,7 +3,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
 import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
-import { type Database, documentCollection } from '../store/documents/database.ts'
+import { canRead, type Database, documentCollection } from '../store/documents/database.ts'
 import { fromStoredPermissions, type ParseDocument } from '../store/documents/parse-format.ts'
 import type { RecordParent } from '../store/writing/batch-writer.ts'
 import { rulesLookupStage } from '../store/writing/derived-records.ts'
@@ -65,6 +65,16 @@ export function batchedParentFinder(database: Database, rules: string): FindPare
     )
   const lookups = { Ehr: lookupOf('Ehr'), CarePlan: lookupOf('CarePlan'), Goal: lookupOf('Goal') }
   return (className, id) => lookups[className](id)
+}
+
+/** Checks, before an entry in the audit, that the caller may read an EHR. @throws NotFound */
+export async function requireReadableEhr(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  ehrId: string,
+): Promise<void> {
+  if (!(await canRead(database, caller, 'Ehr', { _id: ehrId }))) throw new ServiceError('NotFound')
+  caller.onAccess?.(ehrId)
 }
 
 /** Finds a parent that the caller may write. @throws NotFound; Forbidden without write access */

@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { Store } from '../store/store.ts'
 import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
-import type { ParentChecks, WriteOptions } from './ehr-records.ts'
+import type { WriteOptions } from './ehr-records.ts'
 import type { Kind } from './kind.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from './parents.ts'
 import { auditRefusal } from './refusals/refusals.ts'
@@ -40,17 +40,11 @@ interface PlanDocument<T> {
 /** Documents of care plans: one JSON object per plan, saved as a whole. */
 export class PlanDocuments<T extends object> {
   readonly #records: StoreContext
-  readonly #parentChecks: Pick<ParentChecks, 'requirePlan'>
   readonly #kind: ReturnType<typeof definePlanDocument>
   readonly #store
 
-  constructor(
-    records: StoreContext,
-    parentChecks: Pick<ParentChecks, 'requirePlan'>,
-    kind: ReturnType<typeof definePlanDocument>,
-  ) {
+  constructor(records: StoreContext, kind: ReturnType<typeof definePlanDocument>) {
     this.#records = records
-    this.#parentChecks = parentChecks
     this.#kind = kind
     this.#store = new Store(records, kind)
   }
@@ -63,9 +57,9 @@ export class PlanDocuments<T extends object> {
   async get(caller: Caller, { ehrId, carePlanId }: PlanParentIds): Promise<PlanDocument<T>> {
     const where = { ehrId, carePlanId }
     const { items } = await this.#store.list(caller, 'ofPlan', { where, limit: 1 })
-    if (items[0]) return { value: JSON.parse(items[0].json), version: items[0].version }
-    await this.#parentChecks.requirePlan(caller, { id: carePlanId, ehrId })
-    return { value: {} as T, version: 0 }
+    return items[0]
+      ? { value: JSON.parse(items[0].json), version: items[0].version }
+      : { value: {} as T, version: 0 }
   }
 
   /** @throws NotFound; Forbidden without write access to the plan; PreconditionFailed */

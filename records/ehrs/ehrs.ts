@@ -47,6 +47,7 @@ export class Ehrs {
       ...EHR_RESOURCE,
       schema: EhrForms.record,
       lists: ehrLists,
+      indexes: [{ key: { pending: 1 }, partialFilterExpression: { pending: true } }],
     })
   }
 
@@ -143,9 +144,9 @@ export class Ehrs {
       return ehr
     })
     if (accepted) return accepted
-    const ehr = await this.get(caller, id)
-    if (ehr.subjectId !== subjectId) await this.#refuse(caller, ehr, 'update')
-    return ehr
+    const ehr = await this.store.find(caller, { id })
+    if (ehr && ehr.subjectId !== subjectId) await this.#refuse(caller, id, 'update')
+    return this.get(caller, id)
   }
 
   /**
@@ -174,8 +175,9 @@ export class Ehrs {
   async listAccesses(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
     const { db, audit } = this.#records
     if (!isAdmin(caller)) {
-      const ehr = await this.get(caller, ehrId)
+      const ehr = (await this.store.find(caller, { id: ehrId })) ?? (await this.get(caller, ehrId))
       await this.#requireManager(caller, ehr, 'query')
+      await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'read' }, [ehr]))
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page)
     }
     if ((await listAccesses(db, { ehrId }, { limit: 1 })).items.length > 0) {
@@ -206,12 +208,12 @@ export class Ehrs {
 
   /** @throws Forbidden, after auditing the refusal */
   async #requireManager(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
-    if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehr, action)
+    if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehr.id, action)
   }
 
-  async #refuse(caller: Caller, ehr: StoredEhr, action: 'query' | 'update' | 'delete'): Promise<never> {
+  async #refuse(caller: Caller, id: string, action: 'query' | 'update' | 'delete'): Promise<never> {
     const refused = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, refused, { id: ehr.id }))
+    await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, refused, { id }))
     throw new ServiceError('Forbidden')
   }
 }

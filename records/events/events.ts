@@ -1,5 +1,5 @@
 import type { EventRecord } from '../../schemas/events/event.ts'
-import { EhrRecords, type ParentChecks } from '../ehr-records/ehr-records.ts'
+import { EhrRecords } from '../ehr-records/ehr-records.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
@@ -21,8 +21,8 @@ export interface EventFilter {
 
 /** The events of the EHRs: the documents of the class Event. */
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
-  constructor(records: StoreContext, parentChecks: ParentChecks) {
-    super(records, Event, parentChecks)
+  constructor(records: StoreContext) {
+    super(records, Event)
   }
 
   /**
@@ -42,9 +42,7 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
       last: { from },
     }
     const either = overlapAlternatives(from, to)
-    return this.requireParentIfEmpty(caller, { ehrId, carePlanId }, () =>
-      this.store.list(caller, listNameFor(filter), { where, either, ...page }),
-    )
+    return this.store.list(caller, listNameFor(filter), { where, either, ...page })
   }
 }
 

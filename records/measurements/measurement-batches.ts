@@ -2,9 +2,15 @@ import { setImmediate as others } from 'node:timers/promises'
 import type { TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import type { EhrRecords, ParentChecks } from '../ehr-records/ehr-records.ts'
+import type { EhrRecords } from '../ehr-records/ehr-records.ts'
 import type { ClassKind } from '../ehr-records/kind.ts'
-import { insertTargetFor, type PlanParentIds, parentFinderIn, resolveParent } from '../ehr-records/parents.ts'
+import {
+  insertTargetFor,
+  type PlanParentIds,
+  parentFinderIn,
+  requireReadableEhr,
+  resolveParent,
+} from '../ehr-records/parents.ts'
 import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
 import type { AuditedAccess } from '../store/audit/audit-log.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -41,16 +47,10 @@ const VALIDATION_CHUNK_SIZE = 50
 /** Stores measurements of any kinds together, each on its own: a refused item does not affect the others. */
 export class MeasurementBatches {
   readonly #records: StoreContext
-  readonly #parentChecks: ParentChecks
   readonly #recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>
 
-  constructor(
-    records: StoreContext,
-    parentChecks: ParentChecks,
-    recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>,
-  ) {
+  constructor(records: StoreContext, recordsOf: (kind: ClassKind) => EhrRecords<TObject, string>) {
     this.#records = records
-    this.#parentChecks = parentChecks
     this.#recordsOf = recordsOf
   }
 
@@ -73,7 +73,9 @@ export class MeasurementBatches {
     )
     const first = ready[0]
     if (!first) {
-      await this.#parentChecks.requireEhr(caller, ehrId)
+      await auditRefusal(this.#records, caller, 'Ehr', ehrId, () =>
+        requireReadableEhr(this.#records, caller, ehrId),
+      )
       await this.#records.audit.record(...attempts)
       return checked as BatchItemOutcome[]
     }

@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
-import { type EhrRecordKind, EhrRecords, type ParentChecks } from '../ehr-records/ehr-records.ts'
+import { type EhrRecordKind, EhrRecords } from '../ehr-records/ehr-records.ts'
 import type { Comparison, Values } from '../ehr-records/kind.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { PageQuery } from '../store/reading/pages.ts'
@@ -17,13 +17,8 @@ type ArgumentsOf<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = 
 export class MeasurementsWithChange<S extends TObject, L extends string> extends EhrRecords<S, L> {
   readonly #comparison: Comparison
 
-  constructor(
-    records: StoreContext,
-    kind: EhrRecordKind<S, L>,
-    parentChecks: ParentChecks,
-    comparison: Comparison,
-  ) {
-    super(records, kind, parentChecks)
+  constructor(records: StoreContext, kind: EhrRecordKind<S, L>, comparison: Comparison) {
+    super(records, kind)
     this.#comparison = comparison
   }
 

@@ -23,6 +23,7 @@ import {
 } from './reading/pages.ts'
 import {
   accessesByEhr,
+  accessesOfList,
   accessWithoutRecords,
   historyKeyOf,
   type RecordSelector,
@@ -138,32 +139,42 @@ export class Store<S extends TObject, L extends string> {
     return this.#writer.write({ id: null, parent, decide }, tx)
   }
 
+  /** Finds a record that the caller may read, for a decision that the audit entry of the access follows. */
+  async find(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    { tx }: ReadOptions = {},
+  ): Promise<SavedRecord<Static<S>> | undefined> {
+    const filter = {
+      ...toMongoFilter(this.#format, key as Where<Static<S>>),
+      ...permissionFilter('_rperm', caller),
+    }
+    const document = await this.#documents.findOne(filter, tx?.session ? { session: tx.session } : {})
+    return document ? this.#format.fromStored(document) : undefined
+  }
+
   /** @throws NotFound, also for a record that the caller may not read */
   async get(
     caller: Caller,
     key: RecordSelector<Static<S>>,
     { tx }: ReadOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
-    const filter = {
-      ...toMongoFilter(this.#format, key as Where<Static<S>>),
-      ...permissionFilter('_rperm', caller),
-    }
-    const document = await this.#documents.findOne(filter, tx?.session ? { session: tx.session } : {})
-    if (!document) {
+    const record = await this.find(caller, key, { tx })
+    if (!record) {
       await this.#reportAccesses(
         undefined,
         accessWithoutRecords(this.#resource, caller, { action: 'read', outcome: 'denied' }, key),
       )
       throw new ServiceError('NotFound')
     }
-    const record = this.#format.fromStored(document)
     await this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
     return record
   }
 
   /**
    * Reads one page of a list that the resource declares.
-   * @throws MalformedRequest for a cursor of another list
+   * @throws MalformedRequest for a cursor of another list; NotFound if the list is empty and the caller may not
+   * read the EHR or the care plan that the query names
    */
   async list(
     caller: Caller,
@@ -181,10 +192,9 @@ export class Store<S extends TObject, L extends string> {
       tx?.session,
     )
     const items = page.items.map((document) => this.#format.fromStored(document))
-    const what = { action: 'query', asked: `${name}: ${describeWhere(query.where)}` } as const
-    const seen = accessesByEhr(this.#resource, caller, what, items)
-    const nothing = accessWithoutRecords(this.#resource, caller, { ...what, outcome: 'done' }, query.where)
-    await this.#reportAccesses(tx, items.length > 0 ? seen : nothing)
+    const asked = `${name}: ${describeWhere(query.where)}`
+    const found = { resource: this.#resource, query, asked, items }
+    await this.#reportAccesses(tx, await accessesOfList(this.#context, caller, found, tx))
     return { ...page, items }
   }
 
@@ -276,9 +286,13 @@ export class Store<S extends TObject, L extends string> {
     rule: (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) => Static<S>,
     options: ConditionalWriteOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
-    const record = historyKeyOf(this.#resource, await this.get(caller, key, options))
-    const former = await findVersion(this.#context.db, record, version)
-    if (!former) throw new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
+    const now = await this.find(caller, key, options)
+    const former = now && (await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version))
+    if (!former) {
+      const denied = { action: 'update', outcome: 'denied' } as const
+      await this.#reportAccesses(undefined, accessWithoutRecords(this.#resource, caller, denied, key))
+      throw new ServiceError('NotFound', now && { detail: `There is no former version ${version}.` })
+    }
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 

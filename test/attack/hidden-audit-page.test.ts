@@ -24,7 +24,7 @@ describe('attack: an audit page hidden behind another EHR', () => {
 
   it("shows the victim's own record, and offers those that they agreed to", async () => {
     const text = await pageOf('')
-    assert.match(text, /Viewed health record – no access/)
+    assert.match(text, /Listed care plans – no access/)
     assert.match(text, new RegExp(`aria-current="page">[^<]*${victim.ehrId}`))
     assert.match(text, new RegExp(`<a href="audit\\?[^"]*ehrId=${ids[0]}`))
     for (const id of ids.slice(1)) assert.ok(!text.includes(id))

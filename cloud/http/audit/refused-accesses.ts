@@ -1,6 +1,5 @@
-import { findReadableEhrs } from '../../../records/ehrs/rights/read-scope.ts'
 import type { AuditedAccess } from '../../../records/store/audit/audit-log.ts'
-import { EVERY_EHR } from '../../../records/store/audit/scopes.ts'
+import { findSearchedEhrs, queryAccesses } from '../../../records/store/audit/query-accesses.ts'
 import { accessWithoutRecords } from '../../../records/store/resource.ts'
 import { idsInQuery, PARENT_FIELDS } from './query-conditions.ts'
 import { type ClassQuery, describeAuditedQuery, type RecordAccess } from './record-access.ts'
@@ -11,9 +10,6 @@ interface AccessLocation {
   id?: string
   ehrId?: unknown
 }
-
-/** Maximum number of EHRs that get separate entries for a query that names none. */
-const MAX_UNNAMED_EHRS = 20
 
 /** Audit entries of a forbidden access, in the EHRs that it named, if they are known. */
 export async function findForbiddenAccesses(
@@ -40,27 +36,19 @@ export async function findSearchAccesses(
   request: ClassQuery,
   found: ReadonlySet<unknown>,
 ): Promise<AuditedAccess[]> {
-  const query = { ...request, action: 'query' } as const
   const narrowest = countRequiredIds(request)
   if (found.size > 0 && narrowest === 1) return []
+  const { records } = asking
+  const caller = { ...asking.caller, roles: asking.caller.unrestricted ? [] : await asking.roles() }
   const places = await findNamedLocations(asking, request, narrowest > 0)
-  const readable = await findEhrsOfCaller(asking)
-  const mayRead = ({ ehrId }: AccessLocation) => typeof ehrId === 'string' && (readable?.has(ehrId) ?? true)
-  const denied = places.filter((place) => !mayRead(place))
-  const searched =
-    narrowest > 0
-      ? places.filter(mayRead)
-      : await findSearchableLocations(asking, { className: request.className, readable, found })
-  const entries = [
-    ...createAuditEntries(asking, query, denied, 'denied'),
-    ...createAuditEntries(
-      asking,
-      query,
-      searched.filter(({ ehrId }) => !found.has(ehrId)),
-      'done',
-    ),
-  ]
-  return entries.length > 0 || found.size > 0 ? entries : createAuditEntries(asking, query, [{}], 'done')
+  const ids = new Map(places.map(({ ehrId, id }) => [ehrId, id === undefined ? [] : [id]]))
+  const named = await findSearchedEhrs(records, caller, { ehrIds: places.map(({ ehrId }) => String(ehrId)) })
+  const { searched } = narrowest > 0 ? named : await findSearchedEhrs(records, caller, {})
+  const ehrs = { searched: searched.filter((ehrId) => !found.has(ehrId)), denied: named.denied }
+  if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
+  const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''
+  const entries = await queryAccesses(records.audit, caller, { type: request.className, asked }, ehrs)
+  return entries.map((entry) => ({ ...entry, ids: ids.get(entry.ehrId) ?? entry.ids }))
 }
 
 /** Number of required ids in the most selective field; 0 if the query may match in any EHR. */
@@ -69,30 +57,6 @@ function countRequiredIds({ where }: ClassQuery): number {
   const some = counts.filter((count) => count > 0)
   return some.length > 0 ? Math.min(...some) : 0
 }
-
-/** EHRs that a query without ids may match, or the audit scope for them. */
-async function findSearchableLocations(
-  { records }: AuditContext,
-  {
-    className,
-    readable,
-    found,
-  }: { className: string; readable: ReadonlySet<string> | undefined; found: ReadonlySet<unknown> },
-): Promise<AccessLocation[]> {
-  if (readable === undefined) return [{ ehrId: EVERY_EHR }]
-  const others = [...readable].filter((ehrId) => !found.has(ehrId))
-  if (others.length <= MAX_UNNAMED_EHRS)
-    return others.map((ehrId) => ({ ehrId, ...(className === 'Ehr' && { id: ehrId }) }))
-  return [{ ehrId: await records.audit.saveScope([...readable]) }]
-}
-
-/** @returns undefined for an unrestricted caller */
-const findEhrsOfCaller = async ({
-  records,
-  caller,
-  roles,
-}: AuditContext): Promise<ReadonlySet<string> | undefined> =>
-  caller.unrestricted ? undefined : findReadableEhrs(records, { ...caller, roles: await roles() })
 
 /** EHRs of the objects that a query names. */
 async function findNamedLocations(

@@ -38,6 +38,19 @@ export const rowSizeBytes = ({ cells }: Pick<ResultRow, 'cells'>): number =>
 /** A value as JSON; an object with all its attributes. */
 export const toCellJson = ({ value }: Term): string => JSON.stringify(value ?? null)
 
+/** The records that rows were made of, by EHR. */
+export function sourcesOf(made: readonly ResultRow[]): Map<string, string[]> {
+  const sources = new Map<string, Set<string>>()
+  // All groups share one set of sources, so each set is added only once.
+  for (const from of new Set(made.map((one) => one.from)))
+    for (const { ehrId, records } of from) {
+      const known = sources.get(ehrId) ?? new Set()
+      for (const id of records) known.add(id)
+      sources.set(ehrId, known)
+    }
+  return new Map([...sources].map(([ehrId, ids]) => [ehrId, [...ids]]))
+}
+
 /** Compares rows by ORDER BY; rows with equal keys stay in the order of their arrival. */
 export const createRowComparator =
   ({ orderBy }: QueryTree) =>

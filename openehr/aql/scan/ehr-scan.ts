@@ -1,17 +1,14 @@
 import type { Db } from 'mongodb'
 import { SYSTEM_ID } from '../../../records/compositions/composition-record.ts'
-import { EhrStatus } from '../../../records/compositions/ehr-status-record.ts'
+import { EhrStatus, statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
 import { deletedEhrsOf } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import { type AnonymizedEhrIds, findAnonymizedEhrs } from '../../../records/ehrs/rights/anonymity.ts'
+import type { SearchedEhrs } from '../../../records/store/audit/query-accesses.ts'
+import { EVERY_EHR } from '../../../records/store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import {
-  defaultStatus,
-  parseStatusRecord,
-  statusIdOf,
-  toStatusResponse,
-} from '../../ehr-status/ehr-status.ts'
+import { defaultStatus, parseStatusRecord, toStatusResponse } from '../../ehr-status/ehr-status.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import type { DatabaseFilter } from '../database-filters.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
@@ -35,6 +32,8 @@ export class EhrScan {
   readonly #caller: Caller
   readonly #plan: QueryPlan
   #unnamed: AnonymizedEhrIds | undefined
+  #ids: Promise<string[]> | undefined
+  #withheld: Promise<ReadonlySet<string>> | undefined
 
   constructor(db: Db, caller: Caller, plan: QueryPlan) {
     this.#db = db
@@ -44,26 +43,34 @@ export class EhrScan {
 
   /** Ids of the EHRs that the plan lets in; undefined: the caller may read all EHRs. */
   async ids(): Promise<string[] | undefined> {
-    if (this.#caller.unrestricted)
-      return this.#plan.ehrs === undefined ? undefined : ehrIdsInFilter(this.#plan.ehrs)
-    const found = this.#find().project<{ _id: string }>({ _id: 1 })
-    return (await found.toArray()).map(({ _id }) => _id).sort()
+    if (this.#caller.unrestricted) return this.#plan.ehrs === undefined ? undefined : this.#namedIds()
+    this.#ids ??= this.#find()
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray()
+      .then((ehrs) => ehrs.map(({ _id }) => _id).sort())
+    return this.#ids
+  }
+
+  /** The EHRs that the query could find, for the audit. */
+  async searched(): Promise<SearchedEhrs> {
+    const [named, readable, withheld] = [this.#namedIds(), await this.ids(), await this.withheld()]
+    const ehrIds = readable ?? named
+    if (ehrIds === undefined) return { searched: [EVERY_EHR], denied: [] }
+    const searched = ehrIds.filter((id) => !withheld.has(id))
+    return { searched, denied: (named ?? []).filter((id) => !searched.includes(id)) }
   }
 
   /**
-   * EHRs that queries over all EHRs leave out: by their status, or because they are deleted and can still be
-   * restored.
+   * EHRs that queries over all EHRs leave out: by their status, because their subject has not accepted them, or
+   * because they are deleted and can still be restored.
    */
-  async withheld(): Promise<ReadonlySet<string>> {
-    if (!this.#caller.unrestricted) return new Set()
-    const found = documentCollection({ db: this.#db }, EhrStatus.collection).find({ isQueryable: false })
-    const [notQueryable, removed] = await Promise.all([
-      found.project<{ ehrId: string }>({ ehrId: 1 }).toArray(),
-      deletedEhrsOf({ db: this.#db })
-        .find({}, { projection: { _id: 1 } })
-        .toArray(),
-    ])
-    return new Set([...notQueryable.map(({ ehrId }) => ehrId), ...removed.map(({ _id }) => _id)])
+  withheld(): Promise<ReadonlySet<string>> {
+    this.#withheld ??= this.#caller.unrestricted ? findWithheldEhrs(this.#db) : Promise.resolve(new Set())
+    return this.#withheld
+  }
+
+  #namedIds(): string[] | undefined {
+    return this.#plan.ehrs && ehrIdsInFilter(this.#plan.ehrs)
   }
 
   /** All EHRs, sorted by id, in batches. */
@@ -119,7 +126,8 @@ export class EhrScan {
     const ehrId = String(record.ehrId)
     const object =
       record.json === undefined ? defaultStatus(subjects.get(ehrId) ?? '') : parseStatusRecord(record)
-    return toStatusResponse(object, { id, version, unnamed: this.#unnamed?.has(ehrId) ?? false })
+    const subjectId = this.#unnamed?.has(ehrId) ? undefined : (subjects.get(ehrId) ?? '')
+    return toStatusResponse(object, { id, version, subjectId })
   }
 
   /** The requested versions of the statuses, by EHR. */
@@ -144,6 +152,21 @@ const toEhrObject = (id: string, created: Date, ehr_status: RmObject): RmObject 
   time_created: { _type: 'DV_DATE_TIME', value: created.toISOString() },
   ehr_status,
 })
+
+async function findWithheldEhrs(db: Db): Promise<ReadonlySet<string>> {
+  const idOnly = { projection: { _id: 1 } }
+  const [notQueryable, pending, deleted] = await Promise.all([
+    documentCollection({ db }, EhrStatus.collection)
+      .find({ isQueryable: false }, { projection: { ehrId: 1 } })
+      .toArray(),
+    documentCollection({ db }, 'Ehr').find({ pending: true }, idOnly).toArray(),
+    deletedEhrsOf({ db }).find({}, idOnly).toArray(),
+  ])
+  return new Set([
+    ...notQueryable.map(({ ehrId }) => String(ehrId)),
+    ...[...pending, ...deleted].map(({ _id }) => _id),
+  ])
+}
 
 /** The attributes of an EHR that are known without reading it. */
 export const ehrWithIdOnly = (id: string): RmObject => ({

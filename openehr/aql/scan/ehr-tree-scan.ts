@@ -11,7 +11,7 @@ import {
   requireEhrFitsInMemory,
   scanCompositions,
 } from './composition-scan.ts'
-import { EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
+import { type EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
 import { scanMeasurements, scanMeasurementsByEhr } from './measurement-scan.ts'
 import type { ScannedRecord } from './version-scan.ts'
 
@@ -22,20 +22,19 @@ export interface ScanOptions {
   plan: QueryPlan
   /** Measurements that are shown as compositions. */
   kinds: readonly MeasurementKind[]
+  ehrs: EhrScan
   /** Whether the query needs more of the EHR than its id. */
   needsEhr: boolean
 }
 
 /** Yields the EHR trees of a query, restricted to what the caller may read. */
 export async function* scanEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
-  const { db, caller, plan } = reading
-  const ehrs = new EhrScan(db, caller, plan)
-  const withheld = await ehrs.withheld()
-  for await (const forest of scanAllEhrTrees(reading, ehrs)) if (!withheld.has(forest.ehrId)) yield forest
+  const withheld = await reading.ehrs.withheld()
+  for await (const forest of scanAllEhrTrees(reading)) if (!withheld.has(forest.ehrId)) yield forest
 }
 
-async function* scanAllEhrTrees(reading: ScanOptions, ehrs: EhrScan): AsyncGenerator<EhrTree> {
-  const { db, caller, plan } = reading
+async function* scanAllEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
+  const { db, caller, plan, ehrs } = reading
   if (plan.unit === 'ehr') {
     for await (const batch of ehrs.batches()) yield* scanWholeEhrs(reading, batch)
     return
@@ -47,18 +46,13 @@ async function* scanAllEhrTrees(reading: ScanOptions, ehrs: EhrScan): AsyncGener
   if (!plan.compositions) return
   const ids = await ehrs.ids()
   if (ids?.length === 0) return
-  yield* scanSingleDocuments(
-    reading,
-    ehrs,
-    scanCompositions(db, plan, planCompositionSearch(plan, caller, ids)),
-  )
-  yield* scanSingleDocuments(reading, ehrs, scanMeasurements(reading, ids))
+  yield* scanSingleDocuments(reading, scanCompositions(db, plan, planCompositionSearch(plan, caller, ids)))
+  yield* scanSingleDocuments(reading, scanMeasurements(reading, ids))
 }
 
 /** Yields each composition as a tree of its own. */
 async function* scanSingleDocuments(
-  { needsEhr }: ScanOptions,
-  ehrs: EhrScan,
+  { needsEhr, ehrs }: ScanOptions,
   batches: AsyncGenerator<ScannedRecord[]>,
 ): AsyncGenerator<EhrTree> {
   for await (const batch of batches) {

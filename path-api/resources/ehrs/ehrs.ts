@@ -101,7 +101,8 @@ export const ehrOperations = [
     method: 'put',
     path: '/med/ehr/{ehrId}/status',
     summary: 'Replace the status of an EHR',
-    description: 'Every version is kept. Queries over all EHRs skip an EHR that is not queryable.',
+    description:
+      'Every version is kept. Queries over all EHRs skip an EHR that is not queryable. The status may name only the subject of the EHR.',
     source: ehrStatusSource,
     extra: true,
     access: 'ehr:write',
@@ -109,6 +110,7 @@ export const ehrOperations = [
     body: CanonicalEhrStatus,
     limits: { depth: 200 },
     reply: [200, CanonicalEhrStatus, 'versioned'],
+    errors: ['RuleViolated'],
     handle: async ({ params: { ehrId }, body }, { caller, ehrStatuses, ifMatch }) => {
       const { object, version } = await ehrStatuses.replace(caller, ehrId, body, ifMatch)
       return replyWith({ ...object }, { version })

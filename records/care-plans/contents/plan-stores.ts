@@ -1,6 +1,5 @@
 import type { Static } from '@sinclair/typebox'
 import { ClosableRecords } from '../../ehr-records/closable-records.ts'
-import type { ParentChecks } from '../../ehr-records/ehr-records.ts'
 import type { SavedRecord } from '../../store/documents/parse-format.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
 import { CarePlan, Goal, Task } from './plan-kinds.ts'
@@ -9,10 +8,10 @@ export type StoredPlan = SavedRecord<Static<typeof CarePlan.schema>>
 export type StoredGoal = SavedRecord<Static<typeof Goal.schema>>
 export type StoredTask = SavedRecord<Static<typeof Task.schema>>
 
-export const createPlanStores = (records: StoreContext, parentChecks: ParentChecks) => ({
-  plans: new ClosableRecords(records, CarePlan, parentChecks),
-  goals: new ClosableRecords(records, Goal, parentChecks),
-  tasks: new ClosableRecords(records, Task, parentChecks),
+export const createPlanStores = (records: StoreContext) => ({
+  plans: new ClosableRecords(records, CarePlan),
+  goals: new ClosableRecords(records, Goal),
+  tasks: new ClosableRecords(records, Task),
 })
 
 export type PlanStores = ReturnType<typeof createPlanStores>

@@ -21,7 +21,6 @@ import type { Page, PageRequest } from '../../store/reading/pages.ts'
 import { Store } from '../../store/store.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
-import type { PlanStores } from '../contents/plan-stores.ts'
 import {
   isActiveOrUpcoming,
   isInEffect,
@@ -66,13 +65,11 @@ interface ParticipationKey extends PlanParentIds {
  */
 export class Participants {
   readonly #records: StoreContext
-  readonly #plans: PlanStores['plans']
   readonly #sendMail: SendMail
   readonly #store
 
-  constructor(records: StoreContext, plans: PlanStores['plans'], sendMail: SendMail) {
+  constructor(records: StoreContext, sendMail: SendMail) {
     this.#records = records
-    this.#plans = plans
     this.#sendMail = sendMail
     this.#store = new Store(records, Participation)
   }
@@ -82,16 +79,14 @@ export class Participants {
   }
 
   /** Lists the participations, oldest first. @throws NotFound when the caller may not see the plan */
-  async list(
+  list(
     caller: Caller,
     { ehrId, carePlanId }: PlanParentIds,
     status: StoredFields['status'] | undefined,
     page: PageRequest,
   ): Promise<Page<StoredParticipation>> {
     const where = { ehrId, carePlanId, status }
-    const found = await this.#store.list(caller, 'ofPlan', { where, ...page })
-    if (found.items.length === 0) await this.#plans.get(caller, { id: carePlanId, ehrId })
-    return found
+    return this.#store.list(caller, 'ofPlan', { where, ...page })
   }
 
   /** @throws NotFound */

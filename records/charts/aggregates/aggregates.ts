@@ -1,5 +1,6 @@
 import { roundTo } from '../../../schemas/measurements/units.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
+import { findSearchedEhrs, type QueryScope, queryAccesses } from '../../store/audit/query-accesses.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
@@ -88,7 +89,7 @@ export class Aggregates {
       [filter],
       ['amount'],
     )
-    await this.#report(caller, ehrs)
+    await this.#report(caller, { ehrIds: ehrs, carePlanId: query.carePlanId })
     const unit = (await resolveType(this.#records, 'data', dataType))?.unit ?? null
     return aggregateValues(times, values[0] ?? new Float64Array(), query, unit)
   }
@@ -101,10 +102,11 @@ export class Aggregates {
     return (await found.toArray()).map(({ _id }) => _id)
   }
 
-  async #report({ requestId, userId, application }: Caller, ehrs: readonly string[]): Promise<void> {
-    const about = { requestId, userId, application, action: 'query', asked: AGGREGATE_LIST } as const
-    const what = { type: Measurement.collection, ids: [], outcome: 'done' as const }
-    await this.#records.audit.record(...ehrs.map((ehrId) => ({ ...about, ...what, ehrId })))
+  async #report(caller: Caller, scope: QueryScope): Promise<void> {
+    const { audit } = this.#records
+    const what = { type: Measurement.collection, asked: AGGREGATE_LIST }
+    const searched = await findSearchedEhrs(this.#records, caller, scope)
+    await audit.record(...(await queryAccesses(audit, caller, what, searched)))
   }
 }
 

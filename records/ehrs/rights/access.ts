@@ -9,9 +9,6 @@ export type PlanRight = (typeof PLAN_RIGHTS)[number]
 /** The role of the readers or writers of an EHR; its name is also its id. */
 export const ehrRole = (ehrId: string, right: EhrRight): string => `ehr-${ehrId}-${right}`
 
-/** The EHR that the holders of a role may read. */
-export const ehrIdOfRole = (name: string): string | undefined => /^ehr-(.+)-(?:read|write)$/.exec(name)?.[1]
-
 /** The role of the readers, writers or managers of a care plan. */
 export const planRole = (carePlanId: string, right: PlanRight): string => `plan-${carePlanId}-${right}`
 

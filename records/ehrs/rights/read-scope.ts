@@ -2,19 +2,7 @@ import type { Filter } from 'mongodb'
 import { type Caller, isPermitted, permissionFilter } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
-import { ehrIdOfRole, ehrPermissions, ehrRole } from './access.ts'
-
-/** Finds the EHRs that a caller may read: by roles, and as subject. */
-export async function findReadableEhrs(database: Database, caller: Caller): Promise<Set<string>> {
-  // A user is the subject of few EHRs: reading these is cheaper than sending hundreds of roles.
-  const about = documentCollection(database, 'Ehr').find(
-    { subjectId: caller.userId },
-    { projection: { _id: 1, _rperm: 1 } },
-  )
-  const own = (await about.toArray()).filter(({ _rperm }) => isPermitted(_rperm, caller))
-  const ofRoles = caller.roles.flatMap((role) => ehrIdOfRole(role) ?? [])
-  return new Set([...ofRoles, ...own.map(({ _id }) => _id)])
-}
+import { ehrPermissions, ehrRole } from './access.ts'
 
 /** Finds the care plans of an EHR that a caller may read, and with them their records. */
 export async function findReadablePlans(

@@ -1,4 +1,4 @@
-import type { ParentChecks, WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
 import { PlanDocuments } from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
@@ -26,11 +26,10 @@ export class PlanThresholdStore extends PlanDocuments<ThresholdsByKind> {
    */
   constructor(
     records: StoreContext,
-    parentChecks: Pick<ParentChecks, 'requirePlan'>,
     kinds: readonly MeasurementKind[],
     typed: (name: string) => Promise<ThresholdTarget | undefined>,
   ) {
-    super(records, parentChecks, PlanThresholds)
+    super(records, PlanThresholds)
     this.#findTypeTarget = typed
     this.#checks = thresholdChecksOf(kinds)
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
@@ -30,6 +31,7 @@ import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
 const ofEhrs = operationTable.filter(({ path }) => /^\/(ehr|med)\b(?!\/knowledge|\/query)/.test(path))
@@ -86,6 +88,17 @@ const headersOf = ({ ifMatch, path }: Operation): Record<string, string> => ({
   ...(ifMatch && { 'if-match': '*' }),
   ...(path.endsWith('/xml') && { 'content-type': 'application/xml' }),
 })
+
+/** A refused request leaves exactly one entry in the audit of the EHR, and that says that it was refused. */
+const REFUSED_OUTCOMES: Readonly<Record<string | number, string>> = { 404: 'denied', 403: 'refused' }
+
+/** The role decides, whatever the EHR: nothing of the EHR is told, and its audit has no entry. */
+const isOperators = ({ access }: Operation): boolean => access === 'admin'
+
+async function outcomesOf(requestId: string): Promise<string[]> {
+  const entries = await service.db.collection('audit.entries').find({ requestId }).toArray()
+  return entries.map(({ outcome, ehrId }) => `${outcome} ${ehrId}`)
+}
 
 /** Calls operations as every caller of a fixture. */
 function matrix<Name>(
@@ -151,15 +164,20 @@ function matrix<Name>(
     const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
     const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named + queryOf(operation)
     const as = cast.getPerson(name)?.call ?? call
+    const requestId = randomUUID()
+    const headers = { ...headersOf(operation), 'x-request-id': requestId }
     const { status, body } = await as(
       operation.method.toUpperCase(),
       path,
       bodyOf(operation, all, cast.guest),
-      headersOf(operation),
+      headers,
     )
     const message = `${name}: ${status} ${JSON.stringify(body)}`
     if (wanted === 'done') assert.ok([200, 201, 204].includes(status), message)
     else assert.equal(status, wanted, message)
+    const entry = REFUSED_OUTCOMES[wanted]
+    if (entry && !isOperators(operation))
+      assert.deepEqual(await outcomesOf(requestId), [`${entry} ${all.ehrId}`], message)
   }
 }
 

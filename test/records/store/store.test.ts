@@ -23,6 +23,8 @@ describe('the store', () => {
   })
 
   const add = (ehrId: string, text = 'text') => notes.create(subject, { ehrId, text }, permissions)
+  const addEhr = (id: string, _rperm: string[]) =>
+    opened.db.collection<{ _id: string; _rperm: string[] }>('Ehr').insertOne({ _id: id, _rperm })
   const stored = (id: string) => opened.db.collection<{ _id: string }>('Note').findOne({ _id: id })
 
   describe('create', () => {
@@ -106,6 +108,7 @@ describe('the store', () => {
     })
 
     it('exclude unreadable records from lists and counts', async () => {
+      await addEhr('seen', ['stranger'])
       await add('seen')
       const query = { where: { ehrId: 'seen' }, limit: 10, count: true }
       assert.equal((await notes.list(nurse, 'newest', query)).total, 1)
@@ -115,6 +118,15 @@ describe('the store', () => {
         prev: null,
         total: 0,
       })
+    })
+
+    it('hide an EHR that the caller may not read, with or without records', async () => {
+      await add('hidden')
+      for (const ehrId of ['hidden', 'unknown'])
+        await assert.rejects(
+          notes.list(stranger, 'newest', { where: { ehrId }, limit: 10 }),
+          hasErrorName('NotFound'),
+        )
     })
   })
 
@@ -237,6 +249,7 @@ describe('the store', () => {
     })
 
     it('are all rolled back when one fails', async () => {
+      await addEhr('undone', ['subject'])
       const work = runStoreTransaction(opened.records, async (tx) => {
         await notes.createAll(
           subject,

@@ -3,7 +3,6 @@ import type { Document } from 'mongodb'
 import { CarePlans } from '../../../../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../../../../records/care-plans/templates/care-plan-templates.ts'
 import { sweepAcceptances } from '../../../../records/ehrs/acceptance.ts'
-import { Ehrs } from '../../../../records/ehrs/ehrs.ts'
 import { containedCollections } from '../../../../records/kinds.ts'
 import { BATCH_LIMITS } from '../../../../records/store/batching/transaction-batches.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
@@ -70,12 +69,7 @@ describe('plans, in several transactions', function suite() {
 
     it('is closed by another instance if the process is killed, and hidden until then', async () => {
       const { owner, path, planId, goalId, taskId, tasks } = await largePlan(scene.nurse)
-      const plans = new CarePlans(
-        scene.dying,
-        new Ehrs(scene.dying),
-        async () => {},
-        new CarePlanTemplates([]),
-      )
+      const plans = new CarePlans(scene.dying, async () => {}, new CarePlanTemplates([]))
       const closing = { closeOpen: true }
       const key = { id: planId, ehrId: owner.ehrId }
       await assert.rejects(plans.close(callerOf(owner), key, closing, { expected: [1] }), /unavailable/)

@@ -6,10 +6,11 @@ import { Queries } from '../../../../openehr/aql/queries.ts'
 import { toRmObject } from '../../../../openehr/compositions/compositions.ts'
 import { extractIndexedValues } from '../../../../openehr/compositions/facts.ts'
 import { compositionDerivation } from '../../../../openehr/compositions/search-fields.ts'
-import { defaultStatus, statusIdOf, toStatusResponse } from '../../../../openehr/ehr-status/ehr-status.ts'
+import { defaultStatus, toStatusResponse } from '../../../../openehr/ehr-status/ehr-status.ts'
 import { toComposition } from '../../../../openehr/measurement-mapping/to-composition.ts'
 import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
 import { Composition } from '../../../../records/compositions/composition-record.ts'
+import { statusIdOf } from '../../../../records/compositions/ehr-status-record.ts'
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import { Backfill } from '../../../../records/store/backfill/backfill.ts'
@@ -295,7 +296,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     await opened.db
       .collection<{ _id: string; subjectId: string }>('Ehr')
       .insertOne({ _id: id, subjectId: id, ...meta })
-    const status = toStatusResponse(defaultStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
+    const status = toStatusResponse(defaultStatus(id), { id: statusIdOf(id), version: 1, subjectId: id })
     const made = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
     ehrs.push(made)
     return made

@@ -52,7 +52,7 @@ describe('the audit log', () => {
       const { id } = await note()
       await opened.notes.get(subject, { id, ehrId: 'e' })
       await opened.notes.get(stranger, { id, ehrId: 'e' }).catch(() => {})
-      await opened.notes.list(stranger, 'newest', { where: { ehrId: 'e' }, limit: 5 })
+      await opened.notes.list(stranger, 'newest', { where: { ehrId: 'e' }, limit: 5 }).catch(() => {})
       await opened.notes.list(subject, 'newest', { where: { ehrId: 'e' }, limit: 5 })
       await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now)
       await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now, { expected: [1] }).catch(() => {})
@@ -60,7 +60,7 @@ describe('the audit log', () => {
       await opened.notes.remove(subject, { id, ehrId: 'e' })
       assert.deepEqual((await seen('e')).sort(), [
         `stranger delete ${id} denied`,
-        'stranger query  done',
+        'stranger query  denied',
         `stranger read ${id} denied`,
         `subject create ${id} done`,
         `subject delete ${id} done`,
@@ -78,7 +78,7 @@ describe('the audit log', () => {
 
     it('contain the fields of a query without their values', async () => {
       const where = { ehrId: 'e', text: 'secret', dueDate: { from: '2026-01-01' } }
-      await opened.notes.list(subject, 'newest', { where, limit: 5 })
+      await opened.notes.list(subject, 'newest', { where, limit: 5 }).catch(() => {})
       assert.equal((await entries().findOne({ action: 'query' }))?.asked, 'newest: ehrId text dueDate:from')
       assert.equal(JSON.stringify(await entries().find().toArray()).includes('secret'), false)
     })

@@ -1,0 +1,112 @@
+import type { ClientSession, Filter } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { type Caller, permissionFilter } from '../documents/caller.ts'
+import { type Database, documentCollection } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import type { AuditedAccess, AuditLog } from './audit-log.ts'
+import { EVERY_EHR } from './scopes.ts'
+
+/** The EHRs and the care plan to which a query limits itself; undefined: it could find any. */
+export interface QueryScope {
+  ehrIds?: readonly string[] | undefined
+  carePlanId?: string | undefined
+}
+
+/** The EHRs of a query. Rights and the query's scope decide about them, never the data. */
+export interface SearchedEhrs {
+  /** The EHRs in which the query could find something, whether it did or not. */
+  searched: readonly string[]
+  /** The EHRs that it names in vain. */
+  denied: readonly string[]
+}
+
+/** The records that a query showed, by EHR. */
+type ShownRecords = ReadonlyMap<string, readonly string[]>
+
+/** A query as the audit describes it. */
+interface AuditedQuery {
+  type: string
+  asked: string
+}
+
+/** With more EHRs than this, one entry covers all of them. */
+const MAX_SEARCHED_EHRS = 20
+/** With more EHRs whose records were shown than this, one entry covers all of them. */
+const MAX_SHOWN_EHRS = 100
+
+/** Decides which EHRs a query could find. All queries of all interfaces ask here. */
+export async function findSearchedEhrs(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  { ehrIds, carePlanId }: QueryScope,
+  session?: ClientSession,
+): Promise<SearchedEhrs> {
+  if (caller.unrestricted) return { searched: ehrIds ?? [EVERY_EHR], denied: [] }
+  const [name, key] = carePlanId === undefined ? ['Ehr', '_id'] : ['CarePlan', 'ehrId']
+  const readable = {
+    ...(carePlanId !== undefined && { _id: carePlanId }),
+    ...(ehrIds && { [key]: { $in: [...ehrIds] } }),
+    ...permissionFilter('_rperm', caller),
+  } as Filter<ParseDocument>
+  const found = await documentCollection(database, name)
+    .find(readable, { projection: { [key]: 1 }, ...(session && { session }) })
+    .toArray()
+  const searched = found.map((one) => String(one[key])).sort()
+  const isPlan = carePlanId !== undefined && searched.length > 0
+  return { searched, denied: isPlan ? [] : (ehrIds ?? []).filter((id) => !searched.includes(id)) }
+}
+
+/**
+ * The audit entries of a query: each EHR that it could find has one, because an empty result, a number or a
+ * plan reveals something, too.
+ */
+export async function queryAccesses(
+  audit: Pick<AuditLog, 'saveScope'>,
+  caller: Caller,
+  { type, asked }: AuditedQuery,
+  { searched, denied }: SearchedEhrs,
+  shown: ShownRecords = new Map(),
+): Promise<AuditedAccess[]> {
+  const { requestId, userId, application } = caller
+  const entry = (
+    ehrId: string | null,
+    ids: readonly string[],
+    outcome: 'done' | 'denied',
+  ): AuditedAccess => ({
+    ...{ requestId, userId, application, action: 'query', asked, type },
+    ...{ ehrId, ids: type === 'Ehr' && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids], outcome },
+  })
+  const covered = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
+    ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds
+  const others = searched.filter((ehrId) => !shown.has(ehrId))
+  const entries = [
+    ...(await covered([...shown.keys()], MAX_SHOWN_EHRS)).map((id) => entry(id, shown.get(id) ?? [], 'done')),
+    ...(await covered(others, MAX_SEARCHED_EHRS, searched)).map((id) => entry(id, [], 'done')),
+    ...denied.map((id) => entry(id, [], 'denied')),
+  ]
+  for (const ehrId of [...searched, ...shown.keys()]) caller.onAccess?.(ehrId)
+  return entries.length > 0 ? entries : [entry(null, [], 'done')]
+}
+
+/**
+ * The entries of a query of certain EHRs.
+ * @throws NotFound, after the entry, when it shows nothing and the caller may read none of the EHRs
+ */
+export async function scopedQueryAccesses(
+  { db, audit }: Pick<Database, 'db'> & { audit: AuditLog },
+  caller: Caller,
+  query: AuditedQuery,
+  scope: QueryScope & { ehrIds: readonly string[] },
+  { shown = new Map(), session }: { shown?: ShownRecords; session?: ClientSession | undefined } = {},
+): Promise<AuditedAccess[]> {
+  const hidden = scope.ehrIds.filter((ehrId) => !shown.has(ehrId))
+  const isNarrowed = scope.carePlanId !== undefined && shown.size > 0
+  const ehrs =
+    hidden.length === 0 || isNarrowed
+      ? { searched: [], denied: [] }
+      : await findSearchedEhrs({ db }, caller, { ...scope, ehrIds: hidden }, session)
+  const entries = await queryAccesses(audit, caller, query, ehrs, shown)
+  if (shown.size > 0 || ehrs.searched.length > 0) return entries
+  await audit.record(...entries)
+  throw new ServiceError('NotFound')
+}
