@@ -1,6 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
+import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
 import { insertTargetFor, type ParentIds } from '../../records/ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
@@ -69,6 +70,7 @@ export class Compositions {
     return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
       const { kept, uid } = await this.#read(caller, sent)
       const id = uid ?? newUuid
+      if (id === statusIdOf(place.ehrId)) throw takenUidError()
       const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
       const where = {
         ...insertTargetFor({ permissions: ehrPermissions }, id, place),
@@ -80,10 +82,7 @@ export class Compositions {
       } catch (error) {
         if (!isDuplicateKeyError(error)) throw error
         if (uid === undefined || isRetry) return this.#store.get(caller, { id, ehrId: place.ehrId })
-        throw new ServiceError('Conflict', {
-          detail: 'A composition with this uid already exists.',
-          cause: error,
-        })
+        throw takenUidError(error)
       }
     })
   }
@@ -234,7 +233,7 @@ export class Compositions {
         ...searchFieldsOf(object),
         json: JSON.stringify(rest),
       },
-      uid: typeof uidText === 'string' ? requireAddressableId(uidText) : undefined,
+      uid: typeof uidText === 'string' ? requireUuid(uidText) : undefined,
     }
   }
 
@@ -310,10 +309,19 @@ export function toRmObject({
   return { _type, archetype_node_id, name, uid, ...rest }
 }
 
-/** The id in a uid that a client sent. @throws RuleViolated when a URL path could not contain it */
-function requireAddressableId(uid: string): string {
+const takenUidError = (cause?: unknown): ServiceError =>
+  new ServiceError('Conflict', { detail: 'A composition with this uid already exists.', cause })
+
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * The id in a uid that a client sent. Ids of measurements, which AQL shows as compositions, have another form, so
+ * that no composition can take one.
+ * @throws RuleViolated when it is not a UUID
+ */
+function requireUuid(uid: string): string {
   const { id } = parseVersionUid(uid)
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
+  if (!UUID_PATTERN.test(id))
     requireNoViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
   return id
 }

@@ -18,7 +18,7 @@ interface MeasurementKey {
   id: string
 }
 
-/** The form of measurement ids; ids of compositions are UUIDs unless the client sent another one. */
+/** The form of measurement ids; ids of compositions are UUIDs. */
 const MEASUREMENT_ID_PATTERN = /^[A-Za-z0-9]{10}$/
 
 /** The manually entered measurements of an EHR, shown as compositions. */

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { readComposition } from '../../../openehr/compositions/read-composition.ts'
 import { readTemplate } from '../../../openehr/opt/read-template.ts'
+import { type ClassName, classKindOf } from '../../../records/kinds.ts'
+import { isMeasurementKind } from '../../../records/measurements/measurement.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { exampleBody } from '../../harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { listCorpusFiles, readCorpusFile } from '../../harness/corpus.ts'
 import {
@@ -235,6 +239,26 @@ describe('compositions', () => {
       await patient.call('POST', at('/json'), sent, key),
     ]
     assert.equal(assertStatus(one, 201).uid, assertStatus(other, 201).uid)
+  })
+
+  it('take no uid of anything else that AQL shows as a composition or its version', async () => {
+    const carePlanId = await createPlan(patient)
+    const ids = await Promise.all(
+      SAMPLED_KINDS.map(classKindOf)
+        .filter(isMeasurementKind)
+        .map(async ({ name, path }) => {
+          const body = { ...exampleBody(name as ClassName), carePlanId }
+          return assertStatus(await patient.call('POST', `procedure/${path}`, body), 201).id
+        }),
+    )
+    assert.ok(ids.length > 2)
+    for (const value of [...ids, 'abc', `${randomUUID()}0`, `urn:uuid:${randomUUID()}`]) {
+      const answer = await add(142, { uid: { _type: 'HIER_OBJECT_ID', value } })
+      assert.deepEqual(assertProblemPlaces(answer, 422, 'rule-violated'), ['body.uid.value'])
+      assert.equal(answer.body.errors[0].message, 'uid.value must begin with a UUID.')
+    }
+    const { uid } = assertStatus(await patient.call('GET', `/med/ehr/${patient.ehrId}/status`))
+    assertProblem(await add(142, { uid }), 409, 'conflict')
   })
 
   it('get ids that begin with the time', async () => {
