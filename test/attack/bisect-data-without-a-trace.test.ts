@@ -126,6 +126,17 @@ describe('attack: find out values by queries that leave no trace', () => {
       assert.deepEqual([match, none], [all, match])
     })
 
+  it("leaves an entry in each EHR of a user's data", async () => {
+    const owner = await createPatient()
+    const second = assertStatus(await owner.call('POST', '/ehr', {}), 201).id
+    const plan = { name: 'Second' }
+    const { id } = assertStatus(await owner.call('POST', `/ehr/${second}/careplan`, plan), 201)
+    for (const one of [await createPlan(owner), id]) await addParticipant(one, nurse, 'read')
+    const both = [owner.ehrId, second].map((ehrId) => `${ehrId} query done`).sort()
+    for (const query of ['', '?dataType=steps&aggregate=day'])
+      assert.deepEqual(await tracesOf(() => read(`/data/${owner.mvUid}/measurement${query}`)), both)
+  })
+
   it('leaves a refused entry for an EHR that the caller may not read', async () => {
     const other = await createPatient()
     const named = pressures(SYSTOLIC, 0, `AND e/ehr_id/value = '${other.ehrId}'`)

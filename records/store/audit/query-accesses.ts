@@ -74,7 +74,11 @@ export async function queryAccesses(
     outcome: 'done' | 'denied',
   ): AuditedAccess => ({
     ...{ requestId, userId, application, action: 'query', asked, type },
-    ...{ ehrId, ids: type === 'Ehr' && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids], outcome },
+    ...{
+      ehrId,
+      ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],
+      outcome,
+    },
   })
   const covered = async (ehrIds: readonly string[], most: number, all = ehrIds) =>
     ehrIds.length > most ? [await audit.saveScope(all)] : ehrIds
