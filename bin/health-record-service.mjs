@@ -4,16 +4,18 @@ import { existsSync, readFileSync } from 'node:fs'
 
 const dist = new URL('../dist/server/', import.meta.url)
 
-const programs = {
-  start: ['main.js'],
-  open: ['main.js', '--open'],
-  admin: ['commands/admin.js'],
-  audit: ['commands/audit.js'],
-  backup: ['commands/backup.js', 'backup'],
-  restore: ['commands/backup.js', 'restore'],
-  import: ['commands/import.js'],
-  move: ['commands/move.js'],
-  openapi: ['commands/openapi.js'],
+/** The first arguments of the service. */
+const services = { start: [], open: ['--open'] }
+
+/** The module and the function of each command, and its first arguments. */
+const commands = {
+  admin: ['admin', 'runAdminCommand'],
+  audit: ['audit', 'runAuditCommand'],
+  backup: ['backup', 'runBackupCommand', 'backup'],
+  restore: ['backup', 'runBackupCommand', 'restore'],
+  import: ['import', 'runImportCommand'],
+  move: ['move', 'runMoveCommand'],
+  openapi: ['openapi', 'runOpenApiCommand'],
 }
 
 const usage = `Usage: health-record-service [COMMAND [ARGUMENT]…]
@@ -40,7 +42,8 @@ const readVersion = () =>
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
 
 const [command = 'start', ...args] = process.argv.slice(2)
-const isKnown = Object.hasOwn(programs, command)
+const isCommand = Object.hasOwn(commands, command)
+const isKnown = isCommand || Object.hasOwn(services, command)
 if (command === '--help') process.stdout.write(usage)
 else if (command === '--version' || (isKnown && args.includes('--version')))
   process.stdout.write(`health-record-service ${readVersion()}\n`)
@@ -54,7 +57,14 @@ else {
     fail(error.message)
   }
   process.setSourceMapsEnabled(true)
-  const [file, ...first] = programs[command]
-  process.argv.splice(2, 1, ...first)
-  await import(new URL(file, dist).href)
+  if (isCommand) {
+    const [name, run, ...first] = commands[command]
+    const module = await import(new URL(`commands/${name}.js`, dist).href)
+    const code = await module[run]([...first, ...args], process)
+    // Exits when the output is written: Parse Server leaves timers that would keep the process alive.
+    process.stdout.write('', () => process.exit(code))
+  } else {
+    process.argv.splice(2, 1, ...services[command])
+    await import(new URL('main.js', dist).href)
+  }
 }

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
-import { readConfig } from '../config/config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { readAddress } from '../config/service-address.ts'
 import { webAddress } from '../config/setting-kinds.ts'
+import type { Service } from '../service.ts'
+import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME] [--url URL]
          Creates an administrator and mails a link for choosing a password. If the address has an account, that
@@ -118,33 +120,47 @@ const remainingAdministratorsNote = async (
 ): Promise<string> =>
   (await administrators.hasActiveAdministrator()) ? '' : ' Warning: no administrator who can log in is left.'
 
-async function main(): Promise<void> {
-  const command = await parseCommandLine(process.argv.slice(2))
-  if (command === undefined) {
-    process.stdout.write(usage)
-    return
-  }
-  // Loaded last, so that help and usage errors appear immediately.
-  const { openService } = await import('../service.ts')
-  const config = readConfig(process.env, false)
-  const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
-  const service = await openService(publicUrl === undefined ? config : { ...config, publicUrl })
+/** Opens the service on the data; a test passes its own. */
+type OpenAdministered = (config: Config) => Promise<Pick<Service, 'accounts' | 'url' | 'stop'>>
+
+// Loaded last, so that help and usage errors appear immediately.
+const openOwn: OpenAdministered = async (config) => (await import('../service.ts')).openService(config)
+
+/**
+ * Runs the admin command.
+ * @returns the exit code
+ */
+export async function runAdminCommand(
+  args: string[],
+  terminal: Terminal,
+  open: OpenAdministered = openOwn,
+): Promise<number> {
   try {
-    if (service.accounts) process.stdout.write(`${await command.run(service.accounts)}\n`)
+    const command = await parseCommandLine(args)
+    if (command) await administer(command, terminal, open)
+    else terminal.stdout.write(usage)
+    return 0
+  } catch (error) {
+    terminal.stderr.write(`${(error as Error).message ?? error}\n`)
+    return 1
+  }
+}
+
+async function administer(
+  command: CommandLine,
+  { env, stdout, stderr }: Terminal,
+  open: OpenAdministered,
+): Promise<void> {
+  const config = readConfig(env, false)
+  const publicUrl = command.url ?? config.publicUrl ?? readAddress(config.dataDir)?.publicUrl
+  const service = await open(publicUrl === undefined ? config : { ...config, publicUrl })
+  try {
+    if (service.accounts) stdout.write(`${await command.run(service.accounts)}\n`)
     if (command.mailsLink && publicUrl === undefined)
-      process.stderr.write(
+      stderr.write(
         `Mailed links begin with ${service.url}: PUBLIC_URL is not set, and no service runs on ${config.dataDir}. Another address: --url\n`,
       )
   } finally {
     await service.stop()
   }
 }
-
-main().then(
-  // Parse Server leaves timers that would keep the process alive.
-  () => process.exit(0),
-  (error: unknown) => {
-    process.stderr.write(`${(error as Error).message ?? error}\n`)
-    process.exit(1)
-  },
-)

@@ -15,6 +15,7 @@ import { createStartClient } from '../database/client-options.ts'
 import { openDatabase } from '../database/open-database.ts'
 import { findKeyOf } from '../keys/key-check.ts'
 import { rekey } from '../keys/rekey.ts'
+import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service audit verify
          Checks that no entry of the audit was changed, removed or added, and names the first entry that does not
@@ -32,23 +33,39 @@ const usage = `Usage: health-record-service audit verify
 --open: use the database of the open test environment. Both commands read the environment variables of the service.
 `
 
-async function main(): Promise<number> {
+/**
+ * Runs the audit command.
+ * @returns the exit code
+ */
+export async function runAuditCommand(args: string[], terminal: Terminal): Promise<number> {
+  try {
+    return await runSubcommand(args, terminal)
+  } catch (error) {
+    terminal.stderr.write(`${(error as Error).message}\n`)
+    return 2
+  }
+}
+
+async function runSubcommand(args: string[], terminal: Terminal): Promise<number> {
   const { values, positionals } = parseArgs({
+    args,
     allowPositionals: true,
     options: { lost: { type: 'boolean' }, open: { type: 'boolean' }, help: { type: 'boolean' } },
   })
   const { lost = false, open = false, help = false } = values
   const command = positionals.join(' ')
   if (help || !(command === 'verify' || command === 'rekey')) {
-    process.stdout.write(usage)
+    terminal.stdout.write(usage)
     return help ? 0 : 2
   }
-  const run = command === 'verify' ? verify : (config: Config) => changeKeys(config, lost)
-  return run(readConfig(process.env, open)).catch((error: unknown) => {
-    throw new Error(
-      `The ${command === 'verify' ? 'audit could not be checked' : 'keys were not changed'}: ${(error as Error).message}`,
-    )
-  })
+  const config = readConfig(terminal.env, open)
+  return (command === 'verify' ? verify(config, terminal) : changeKeys(config, lost, terminal)).catch(
+    (error: unknown) => {
+      throw new Error(
+        `The ${command === 'verify' ? 'audit could not be checked' : 'keys were not changed'}: ${(error as Error).message}`,
+      )
+    },
+  )
 }
 
 const databaseOf = ({ dataDir }: Config): string => join(dataDir, 'database')
@@ -72,19 +89,21 @@ async function withAudit<T>(config: Config, work: (client: MongoClient) => Promi
   }
 }
 
-const verify = (config: Config): Promise<number> =>
+const verify = (config: Config, { stdout, stderr }: Terminal): Promise<number> =>
   withAudit(config, async (client) => {
     const { path, generated } = config.keyFile
     if (generated.includes('auditKey')) throw new Error(`AUDIT_KEY is neither set nor in ${path}.`)
     // An earlier change to the current key may be unfinished.
     const key = (await findKeyOf(client.db(), config, 'auditKey')) ?? config.auditKey
-    const verdict = await verifyAudit(client.db(), key, reportProgress, config.auditKeysBefore)
-    process.stdout.write(describeVerdict(verdict))
+    const tell = ({ entries, of }: VerificationProgress) =>
+      stderr.write(`${entries} of about ${of} entries checked\n`)
+    const verdict = await verifyAudit(client.db(), key, tell, config.auditKeysBefore)
+    stdout.write(describeVerdict(verdict))
     if (verdict.broken) return 1
     return verdict.unverified.some(({ lost }) => !lost) ? 2 : 0
   })
 
-async function changeKeys(config: Config, lost: boolean): Promise<number> {
+async function changeKeys(config: Config, lost: boolean, { stdout }: Terminal): Promise<number> {
   if (config.mongodbUri === undefined && (await addressOf(databaseOf(config))) !== undefined)
     throw new Error(`the service is running on ${config.dataDir}. Stop it first.`)
   return withAudit(config, async (client) => {
@@ -92,13 +111,9 @@ async function changeKeys(config: Config, lost: boolean): Promise<number> {
     const changed = await rekey({ client, config, lost, tokenLifetime, clock: () => new Date() })
     if (changed.length === 0)
       throw new Error('the database has these keys already. Set the new and the former ones (see --help).')
-    process.stdout.write(`${changed.join(' and ')} changed. Start the service with the new keys.\n`)
+    stdout.write(`${changed.join(' and ')} changed. Start the service with the new keys.\n`)
     return 0
   })
-}
-
-const reportProgress = ({ entries, of }: VerificationProgress): void => {
-  process.stderr.write(`${entries} of about ${of} entries checked\n`)
 }
 
 function describeVerdict({ instances, chains, entries, broken, unverified }: VerificationResult): string {
@@ -117,13 +132,3 @@ function describeVerdict({ instances, chains, entries, broken, unverified }: Ver
 
 const countOf = (count: number, one: string, several: string): string =>
   `${count} ${count === 1 ? one : several}`
-
-main().then(
-  (code) => {
-    process.exitCode = code
-  },
-  (error: unknown) => {
-    process.stderr.write(`${(error as Error).message}\n`)
-    process.exitCode = 2
-  },
-)

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
+import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service backup DIR
          Writes a copy of the embedded database at one moment, with a checksum, to DIR. DIR must be empty or must not
@@ -23,8 +24,8 @@ interface BackupReceipt {
 }
 
 /** @throws Error when the directory is not empty */
-async function backUp(directory: string): Promise<string> {
-  const config = readConfig(process.env, false)
+async function backUp(directory: string, { env, stderr }: Terminal): Promise<string> {
+  const config = readConfig(env, false)
   if (config.mongodbUri !== undefined)
     throw new Error('The data is in the MongoDB of MONGODB_URI. Back it up with mongodump.')
   const data = join(config.dataDir, 'database')
@@ -32,7 +33,7 @@ async function backUp(directory: string): Promise<string> {
   const running = await addressOf(data)
   const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
   const client = createStartClient(running ?? engine?.uri ?? '')
-  const progress = setInterval(() => reportProgress(directory), 1000)
+  const progress = setInterval(() => reportProgress(directory, stderr), 1000)
   try {
     const receipt = await client.db('admin').command({ backup: 1, directory })
     const { bytes, sha256, at } = receipt as unknown as BackupReceipt
@@ -45,9 +46,9 @@ async function backUp(directory: string): Promise<string> {
   }
 }
 
-function reportProgress(directory: string): void {
+function reportProgress(directory: string, out: Terminal['stderr']): void {
   const copied = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
-  if (copied) process.stderr.write(`${formatSize(copied.size)} copied\n`)
+  if (copied) out.write(`${formatSize(copied.size)} copied\n`)
 }
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
@@ -67,18 +68,26 @@ async function restore(directory: string, target: string): Promise<string> {
   return `Restored and verified in ${data}. Put the keys.json of this database into ${target}, then start the service with DATA_DIR=${target}.`
 }
 
-async function main(): Promise<void> {
-  const [command, ...directories] = process.argv.slice(2)
+/**
+ * Runs the commands backup and restore.
+ * @returns the exit code
+ */
+export async function runBackupCommand(
+  [command, ...directories]: string[],
+  terminal: Terminal,
+): Promise<number> {
   const [directory, target] = directories.map((path) => resolve(path))
-  if (directory?.endsWith('--help')) process.stdout.write(usage)
-  else if (command === 'backup' && directory && directories.length === 1)
-    process.stdout.write(`${await backUp(directory)}\n`)
-  else if (command === 'restore' && directory && target && directories.length === 2)
-    process.stdout.write(`${await restore(directory, target)}\n`)
-  else throw new Error(usage)
+  const { stdout, stderr } = terminal
+  try {
+    if (directory?.endsWith('--help')) stdout.write(usage)
+    else if (command === 'backup' && directory && directories.length === 1)
+      stdout.write(`${await backUp(directory, terminal)}\n`)
+    else if (command === 'restore' && directory && target && directories.length === 2)
+      stdout.write(`${await restore(directory, target)}\n`)
+    else throw new Error(usage)
+    return 0
+  } catch (error) {
+    stderr.write(`${(error as Error).message ?? error}\n`)
+    return 1
+  }
 }
-
-main().catch((error: unknown) => {
-  process.stderr.write(`${(error as Error).message ?? error}\n`)
-  process.exitCode = 1
-})

@@ -1,3 +1,184 @@
-import { runImportCommand } from './import-file.ts'
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import { addressFileOf, localUrlOf, readAddress } from '../config/service-address.ts'
+import { SETTINGS } from '../config/service-settings.ts'
+import type { ImportTally } from '../import/import-entries.ts'
+import type { Terminal } from './terminal.ts'
 
-process.exitCode = await runImportCommand(process.argv.slice(2), process)
+const usage = `Usage: health-record-service import --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
+
+Logs in to a running service and stores the measurements of a file: CSV (columns by header or mapping file), an array of
+Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
+
+  --file       *.csv or *.json, in UTF-8
+  --ehr        Id of the EHR
+  --care-plan  Id of the care plan for the measurements
+  --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
+  --url        Address of the service (default: that of the service on DATA_DIR, else HOST and PORT)
+  --user       E-mail address for the login (default: the environment variable IMPORT_USER)
+
+The password is read from IMPORT_PASSWORD or standard input; on a terminal the command asks for it. Rejected entries are
+listed with line number and reason; the others are stored. Running the import again stores nothing twice, and continues
+an interrupted one (F.import-state contains its position).
+Exit code 0: everything was stored; 1: some entries were rejected; 2: the import failed.
+`
+
+interface ImportOptions {
+  file: string
+  ehr: string
+  carePlan: string
+  map: string | undefined
+  url: string
+  /** Where the address comes from. */
+  urlSource: string
+  user: string
+}
+
+/** @throws Error for an invalid command line */
+function parseCommandLine(args: string[], env: NodeJS.ProcessEnv): ImportOptions | undefined {
+  const option = { type: 'string' } as const
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ file: option, ehr: option, 'care-plan': option, map: option, url: option, user: option },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) return undefined
+  const { file, ehr, map, user = env.IMPORT_USER } = values
+  const { url, urlSource } = locateService(values.url, env)
+  const carePlan = values['care-plan']
+  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required. See --help.')
+  if (!user) throw new Error('--user or the environment variable IMPORT_USER is required. See --help.')
+  if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
+    throw new Error('--ehr and --care-plan must be ids, such as n4Fq2LxT0a.')
+  if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address.')
+  return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), urlSource, user }
+}
+
+function locateService(url: string | undefined, { DATA_DIR, HOST, PORT }: NodeJS.ProcessEnv) {
+  if (url !== undefined) return { url, urlSource: '--url' }
+  const file = addressFileOf(DATA_DIR || SETTINGS.dataDir.default)
+  const running = readAddress(dirname(file))
+  if (running) return { url: running.url, urlSource: file }
+  return {
+    url: localUrlOf({ host: HOST || SETTINGS.host.default, port: PORT || SETTINGS.port.default }),
+    urlSource: `HOST and PORT, because ${file} does not exist`,
+  }
+}
+
+async function readPassword({ env, stdin, stderr }: Terminal): Promise<string> {
+  if (env.IMPORT_PASSWORD) return env.IMPORT_PASSWORD
+  if (!stdin.isTTY) return (await text(stdin)).replace(/\r?\n$/, '')
+  stderr.write('Password: ')
+  const silent = new Writable({ write: (_, __, done) => done() })
+  const terminal = createInterface({ input: stdin, output: silent, terminal: true })
+  const password = await terminal.question('')
+  terminal.close()
+  stderr.write('\n')
+  return password
+}
+
+/** Opens the resume point of an interrupted import of the same file. */
+function openResumePoint({ file, ehr, carePlan, map, url }: ImportOptions, tell: (text: string) => void) {
+  const { size, mtimeMs } = statSync(file)
+  const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
+  const key = createHash('sha256').update(what).digest('hex')
+  const kept = `${file}.import-state`
+  const read = (): ImportTally | undefined => {
+    try {
+      const state = JSON.parse(readFileSync(kept, 'utf8'))
+      return state.key === key ? state.done : undefined
+    } catch {
+      return undefined
+    }
+  }
+  let keeps = true
+  return {
+    done: read(),
+    keep(done: ImportTally): void {
+      if (!keeps) return
+      // Writes the file atomically: the run may be killed, and another one may be in progress.
+      const written = `${kept}.${process.pid}~`
+      try {
+        writeFileSync(written, JSON.stringify({ key, done }))
+        renameSync(written, kept)
+      } catch (error) {
+        keeps = false
+        tell(
+          `If interrupted, the import starts over and stores nothing twice, because its position cannot be saved: ${(error as Error).message}\n`,
+        )
+      }
+    },
+    forget: () => rmSync(kept, { force: true }),
+  }
+}
+
+async function importFile(options: ImportOptions, terminal: Terminal): Promise<number> {
+  const [
+    { connectToService: connect },
+    { readCsvEntries: csvEntries },
+    { readDocumentEntries: documentEntries },
+    mapping,
+    { importEntries, EMPTY_TALLY: NOTHING },
+    { createProgressBar: progressBar },
+  ] = await Promise.all([
+    import('../import/service-client.ts'),
+    import('../import/csv-entries.ts'),
+    import('../import/document-entries.ts'),
+    import('../import/table-mapping.ts'),
+    import('../import/import-entries.ts'),
+    import('../import/progress-bar.ts'),
+  ])
+  const { file, map, ehr: ehrId, carePlan: carePlanId, url, urlSource, user: email } = options
+  const table = map ? mapping.parseTableMapping(readFileSync(map)) : mapping.mapTableByHeader
+  const place = openResumePoint(options, (text) => terminal.stderr.write(text))
+  const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
+  const login = { url, urlSource, email, password: await readPassword(terminal) }
+  const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
+  const { done = NOTHING } = place
+  const bar = progressBar(terminal.stderr, done.entries)
+  if (done.entries > 0)
+    terminal.stdout.write(`Continuing after entry ${done.entries}; the totals include the earlier run.
+`)
+  const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
+    done,
+    refused(at, reason) {
+      bar.end()
+      terminal.stdout.write(`Rejected, ${at}: ${reason}\n`)
+    },
+    step(now, read) {
+      place.keep(now)
+      bar.show(read, now.entries)
+    },
+  })
+  bar.end()
+  place.forget()
+  for (const [what, count] of Object.entries(tally.skipped))
+    terminal.stdout.write(`Not supported: ${count} × ${what}\n`)
+  terminal.stdout.write(
+    `Stored: ${tally.stored}, already known: ${tally.known}, rejected: ${tally.refused}.\n`,
+  )
+  return tally.refused > 0 ? 1 : 0
+}
+
+/**
+ * Runs the import command.
+ * @returns the exit code
+ */
+export async function runImportCommand(args: string[], terminal: Terminal): Promise<number> {
+  try {
+    const options = parseCommandLine(args, terminal.env)
+    if (options) return await importFile(options, terminal)
+    terminal.stdout.write(usage)
+    return 0
+  } catch (error) {
+    terminal.stderr.write(`The import failed: ${(error as Error).message}\n`)
+    return 2
+  }
+}

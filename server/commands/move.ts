@@ -6,6 +6,7 @@ import { readConfig } from '../config/config.ts'
 import { checkServer, createStartClient } from '../database/client-options.ts'
 import { type CollectionContents, type CopyProgress, copyDatabase } from '../database/copy-database.ts'
 import { waitForDatabase } from '../database/database-wait.ts'
+import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service move --to mongodb://HOST/DATABASE?replicaSet=NAME
 
@@ -23,21 +24,25 @@ The command reads the environment variables of the service. Afterwards start the
 DATA_DIR, or with its keys.json in another DATA_DIR: the service needs the keys of its database.
 `
 
-const lastReport = { at: 0 }
-function reportProgress({ collection, documents, of }: CopyProgress): void {
-  if (Date.now() - lastReport.at < 1000) return
-  lastReport.at = Date.now()
-  process.stderr.write(`${collection}: ${documents} of about ${of} documents copied\n`)
+const REPORT_INTERVAL_MS = 1000
+
+function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) => void {
+  let reportedAt = 0
+  return ({ collection, documents, of }) => {
+    if (Date.now() - reportedAt < REPORT_INTERVAL_MS) return
+    reportedAt = Date.now()
+    stderr.write(`${collection}: ${documents} of about ${of} documents copied\n`)
+  }
 }
 
-async function moveDatabase(to: string): Promise<string> {
+async function moveDatabase(to: string, terminal: Terminal): Promise<string> {
   // Reports errors of the address in the words of the service.
-  const { dataDir } = readConfig({ ...process.env, MONGODB_URI: to }, false)
+  const { dataDir } = readConfig({ ...terminal.env, MONGODB_URI: to }, false)
   const data = join(dataDir, 'database')
   if (!existsSync(data)) throw new Error(`There is no database in DATA_DIR (${dataDir}).`)
   if ((await addressOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}. Stop it, or move a backup (see --help).`)
-  await waitForDatabase(to, '--to')
+  await waitForDatabase(to, '--to', (line) => terminal.stderr.write(`${line}\n`))
   const target = createStartClient(to)
   try {
     await checkServer(target)
@@ -46,7 +51,8 @@ async function moveDatabase(to: string): Promise<string> {
     try {
       // Documents that expire during the copy would be missing.
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
-      return describeCopy(await copyDatabase(source.db('health-record'), target.db(), reportProgress))
+      const report = createProgressReport(terminal)
+      return describeCopy(await copyDatabase(source.db('health-record'), target.db(), report))
     } finally {
       await source.close()
       await engine.stop()
@@ -63,15 +69,20 @@ function describeCopy(copied: ReadonlyMap<string, CollectionContents>): string {
   return `${lines.join('')}All ${copied.size} collections are equal in both databases.\n`
 }
 
-async function main(): Promise<void> {
+/**
+ * Runs the move command.
+ * @returns the exit code
+ */
+export async function runMoveCommand(args: string[], terminal: Terminal): Promise<number> {
   const options = { to: { type: 'string' }, help: { type: 'boolean' } } as const
-  const { values } = parseArgs({ options })
-  if (values.help) process.stdout.write(usage)
-  else if (values.to === undefined) throw new Error(usage)
-  else process.stdout.write(await moveDatabase(values.to))
+  try {
+    const { values } = parseArgs({ args, options })
+    if (values.help) terminal.stdout.write(usage)
+    else if (values.to === undefined) throw new Error(usage)
+    else terminal.stdout.write(await moveDatabase(values.to, terminal))
+    return 0
+  } catch (error) {
+    terminal.stderr.write(`${(error as Error).message ?? error}\n`)
+    return 1
+  }
 }
-
-main().catch((error: unknown) => {
-  process.stderr.write(`${(error as Error).message ?? error}\n`)
-  process.exitCode = 1
-})

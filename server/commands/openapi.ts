@@ -1,21 +1,30 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import packageJson from '../../package.json' with { type: 'json' }
+import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service openapi [FILE]
 
 Writes the OpenAPI document (both families) to FILE, or to standard output.
 `
 
-async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    options: { help: { type: 'boolean' } },
-    allowPositionals: true,
-  })
-  const [file] = positionals
-  if (values.help) process.stdout.write(usage)
-  else if (file === undefined) process.stdout.write(await createDocument())
-  else writeFileSync(file, await createDocument())
+/**
+ * Runs the openapi command.
+ * @returns the exit code
+ */
+export async function runOpenApiCommand(args: string[], { stdout, stderr }: Terminal): Promise<number> {
+  try {
+    const options = { help: { type: 'boolean' } } as const
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: true })
+    const [file] = positionals
+    if (values.help) stdout.write(usage)
+    else if (file === undefined) stdout.write(await createDocument())
+    else writeFileSync(file, await createDocument())
+    return 0
+  } catch (error) {
+    stderr.write(`${(error as Error).message}\n`)
+    return 1
+  }
 }
 
 async function createDocument(): Promise<string> {
@@ -23,8 +32,3 @@ async function createDocument(): Promise<string> {
   const { operationTable } = await import('../../path-api/operation-table.ts')
   return `${JSON.stringify(createOpenApiDocument(operationTable, packageJson.version), null, 2)}\n`
 }
-
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`)
-  process.exitCode = 1
-})

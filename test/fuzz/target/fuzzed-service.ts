@@ -75,9 +75,13 @@ function createEnvironment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
 }
 
 const inviteAdministrator = (email: string, env: NodeJS.ProcessEnv) =>
-  promisify(execFile)(process.execPath, ['dist/server/commands/admin.js', 'create', '--email', email], {
-    env,
-  })
+  promisify(execFile)(
+    process.execPath,
+    ['bin/health-record-service.mjs', 'admin', 'create', '--email', email],
+    {
+      env,
+    },
+  )
 
 function readLines({ child }: ServiceProcess, listener: (line: string) => void): void {
   for (const stream of [child.stdout, child.stderr]) {

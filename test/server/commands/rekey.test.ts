@@ -1,62 +1,55 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
+import { runAuditCommand } from '../../../server/commands/audit.ts'
 import { startFaultyMongoForBlock } from '../../harness/faulty-mongo/faulty-mongo.ts'
+import { type CommandResult, runCommand, runCommandProcess } from '../../harness/in-process/run-command.ts'
+import { startWithKeys } from '../../harness/in-process/start-with-keys.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
 import { createDataDir, startServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
 
 type Env = NodeJS.ProcessEnv
 
-const begin = (command: string, env: Env, ...args: string[]) =>
-  spawn(process.execPath, ['dist/server/commands/audit.js', command, ...args], {
-    env: { PATH: process.env.PATH, ...env },
-  })
-
 /** The output of `npm run audit`, and its exit code. */
-async function audit(command: string, env: Env, ...args: string[]) {
-  const child = begin(command, env, ...args)
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const [code] = await once(child, 'close')
-  return { code, output }
-}
+const audit = (command: string, env: Env, ...args: string[]) =>
+  runCommand(runAuditCommand, [command, ...args], env)
 
 async function assertIntact(env: Env): Promise<void> {
-  const { code, output } = await audit('verify', env)
+  const { code, stdout, output } = await audit('verify', env)
   assert.equal(code, 0, output)
-  assert.match(output, /^The audit is intact:/)
+  assert.match(stdout, /^The audit is intact:/)
 }
 
 const keysIn = (dataDir: string): Record<string, string> =>
   JSON.parse(readFileSync(join(dataDir, 'keys.json'), 'utf8'))
 
-/** Opens the database of the stopped service. */
-async function inDatabase<T>(dataDir: string, work: (db: Db) => Promise<T>): Promise<T> {
-  const engine = await startEmbeddedMongo({ dataDir: join(dataDir, 'database') })
-  const client = await MongoClient.connect(engine.uri)
+/** All documents of a database by collection, with the exact types of their numbers. */
+type Snapshot = [collection: string, documents: Document[]][]
+
+async function withDatabase<T>(uri: string, work: (db: Db) => Promise<T>): Promise<T> {
+  const client = await MongoClient.connect(uri, { promoteValues: false })
   try {
-    return await work(client.db('health-record'))
+    return await work(client.db())
   } finally {
     await client.close()
-    await engine.stop()
   }
 }
 
+const readSnapshot = (db: Db): Promise<Snapshot> =>
+  db
+    .collections()
+    .then((all) => Promise.all(all.map(async (one) => [one.collectionName, await one.find().toArray()])))
+
+const writeSnapshot = (db: Db, snapshot: Snapshot): Promise<unknown> =>
+  Promise.all(snapshot.map(([name, all]) => all.length > 0 && db.collection(name).insertMany(all)))
+
 const runsOf = (db: Db) => db.collection<Document & { _id: number }>('audit.instances')
 const entriesOf = (db: Db) => db.collection<Document & { _id: string }>('audit.entries')
-
-/** The ids of the published keys, from a service that is started for this. */
-async function publishedKeys(env: Env): Promise<string[]> {
-  const service = await startServiceProcess(env)
-  const { keys } = (await (await fetch(`${service.url}/auth/login/jwks`)).json()) as { keys: Document[] }
-  await stopProcess(service)
-  return keys.map(({ kid }) => kid)
-}
 
 const assertNoStart = async (env: Env, words: RegExp): Promise<void> =>
   assert.match(await findStartRefusal(env), words)
@@ -65,23 +58,41 @@ const [newAuditKey, newEncryptionKey] = ['the-second-key-of-the-audit', 'the-sec
 
 describe('npm run audit -- rekey', function suite() {
   this.timeout(120_000)
+  /** Where a service has run once, and its database. */
   let origin: string
+  let snapshot: Snapshot
   let signing: string[]
-  let DATA_DIR: string
+  let databases = 0
+  let besideService: CommandResult & { keysBefore: object; keysAfter: object }
 
   before(async () => {
-    origin = createDataDir()
-    signing = await publishedKeys({ DATA_DIR: origin })
-  })
-  beforeEach(() => {
-    DATA_DIR = createDataDir()
-    cpSync(origin, DATA_DIR, { recursive: true })
+    const service = await startServiceProcess()
+    origin = service.dataDir
+    const answer = await fetch(`${service.url}/auth/login/jwks`)
+    signing = ((await answer.json()) as { keys: Document[] }).keys.map(({ kid }) => kid)
+    const keysBefore = keysIn(origin)
+    besideService = { ...(await audit('rekey', { DATA_DIR: origin })), keysBefore, keysAfter: keysIn(origin) }
+    await stopProcess(service)
+    const engine = await startEmbeddedMongo({ dataDir: join(origin, 'database') })
+    snapshot = await withDatabase(`${engine.uri}/health-record`, readSnapshot)
+    await engine.stop()
   })
 
+  /** Copies the database into the shared one, and its keys into a new directory. */
+  async function copyOrigin(keysFrom = origin, contents = snapshot) {
+    const DATA_DIR = createDataDir()
+    copyFileSync(join(keysFrom, 'keys.json'), join(DATA_DIR, 'keys.json'))
+    const MONGODB_URI = databaseUri(`rekey-${databases++}`)
+    await withDatabase(MONGODB_URI, (db) => writeSnapshot(db, contents))
+    return { DATA_DIR, MONGODB_URI }
+  }
+
   it('creates new keys in keys.json, and the audit verifies across the change', async () => {
+    const DATA_DIR = createDataDir()
+    cpSync(origin, DATA_DIR, { recursive: true })
     await assertIntact({ DATA_DIR })
     const former = keysIn(DATA_DIR)
-    const { code, output } = await audit('rekey', { DATA_DIR })
+    const { code, output } = await runCommandProcess(['audit', 'rekey'], { DATA_DIR })
     assert.deepEqual(
       [code, output],
       [0, 'AUDIT_KEY and KEY_ENCRYPTION_KEY changed. Start the service with the new keys.\n'],
@@ -91,15 +102,16 @@ describe('npm run audit -- rekey', function suite() {
     assert.ok(auditKey !== former.auditKey && keyEncryptionKey !== former.keyEncryptionKey)
     assert.equal(others.applicationId, former.applicationId)
     await assertIntact({ DATA_DIR })
-    assert.deepEqual(await publishedKeys({ DATA_DIR }), signing)
+    assert.deepEqual(await startWithKeys({ DATA_DIR }), signing)
     await audit('rekey', { DATA_DIR })
     assert.equal(keysIn(DATA_DIR).auditKeysBefore, `${auditKey},${former.auditKey}`)
     await assertIntact({ DATA_DIR })
   })
 
   it('writes an audit entry with each of the keys', async () => {
-    await audit('rekey', { DATA_DIR })
-    await inDatabase(DATA_DIR, async (db) => {
+    const env = await copyOrigin()
+    await audit('rekey', env)
+    await withDatabase(env.MONGODB_URI, async (db) => {
       const entries = await entriesOf(db).find({ type: 'audit.keys' }).sort({ _id: 1 }).toArray()
       const rekeyEntries = entries.map(({ _id, action, ids }) => ({ _id, action, ids }))
       const both = { action: 'update', ids: ['AUDIT_KEY', 'KEY_ENCRYPTION_KEY'] }
@@ -112,8 +124,9 @@ describe('npm run audit -- rekey', function suite() {
   })
 
   it('changes to given keys, and tells which part needs the former one', async () => {
-    const { auditKey, keyEncryptionKey } = keysIn(DATA_DIR)
-    const given = { DATA_DIR, AUDIT_KEY: newAuditKey, KEY_ENCRYPTION_KEY: newEncryptionKey }
+    const env = await copyOrigin()
+    const { auditKey, keyEncryptionKey } = keysIn(env.DATA_DIR)
+    const given = { ...env, AUDIT_KEY: newAuditKey, KEY_ENCRYPTION_KEY: newEncryptionKey }
     const former = { AUDIT_KEYS_BEFORE: auditKey, KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey }
     const refused = await audit('rekey', given)
     assert.equal(refused.code, 2)
@@ -124,45 +137,48 @@ describe('npm run audit -- rekey', function suite() {
     await assertNoStart({ ...given, ...former }, /still uses a former AUDIT_KEY.*audit rekey/)
     await assertIntact({ ...given, ...former })
     assert.equal((await audit('rekey', { ...given, ...former })).code, 0)
-    assert.deepEqual(await publishedKeys(given), signing)
+    assert.deepEqual(await startWithKeys(given), signing)
     await assertIntact({ ...given, ...former })
-    const { code, output } = await audit('verify', given)
+    const { code, stdout } = await audit('verify', given)
     assert.equal(code, 2)
     assert.match(
-      output,
+      stdout,
       /^Not verified: 1 entry of the runs 1 to 2, .*\. Set AUDIT_KEYS_BEFORE to that key\.\nThe rest of the audit is intact: 1 entry in 1 chain, from 2 runs of the service\.\n$/,
     )
     assert.match((await audit('rekey', { ...given, ...former })).output, /has these keys already/)
-    await assertNoStart({ DATA_DIR }, /The auditKey in .*keys\.json is not the key/)
+    await assertNoStart(env, /The auditKey in .*keys\.json is not the key/)
   })
 
   it('changes only the key that encrypts the signing keys, if only that one is new', async () => {
-    const { keyEncryptionKey } = keysIn(DATA_DIR)
-    const given = { DATA_DIR, KEY_ENCRYPTION_KEY: newEncryptionKey }
+    const env = await copyOrigin()
+    const { keyEncryptionKey } = keysIn(env.DATA_DIR)
+    const given = { ...env, KEY_ENCRYPTION_KEY: newEncryptionKey }
     const { output } = await audit('rekey', { ...given, KEY_ENCRYPTION_KEYS_BEFORE: keyEncryptionKey })
     assert.match(output, /^KEY_ENCRYPTION_KEY changed\./)
-    assert.deepEqual(await publishedKeys(given), signing)
+    assert.deepEqual(await startWithKeys(given), signing)
     await assertIntact(given)
   })
 
   it('continues without lost keys only if told that they are lost', async () => {
+    const env = await copyOrigin()
+    const { DATA_DIR } = env
     rmSync(join(DATA_DIR, 'keys.json'))
-    const refused = await audit('rekey', { DATA_DIR })
+    const refused = await audit('rekey', env)
     assert.equal(refused.code, 2)
     assert.match(refused.output, /Only if the key is lost: --lost/)
     assert.deepEqual(readdirSync(DATA_DIR).includes('keys.json'), false)
-    assert.equal((await audit('verify', { DATA_DIR })).code, 2)
-    assert.equal((await audit('rekey', { DATA_DIR }, '--lost')).code, 0)
-    const { code, output } = await audit('verify', { DATA_DIR })
+    assert.equal((await audit('verify', env)).code, 2)
+    assert.equal((await audit('rekey', env, '--lost')).code, 0)
+    const { code, stdout, output } = await audit('verify', env)
     assert.equal(code, 0, output)
     assert.match(
-      output,
+      stdout,
       /^Not verified: .* of the runs 1 to 1, .* that is lost\.\nThe rest of the audit is intact:/,
     )
-    const [next, ...before] = await publishedKeys({ DATA_DIR })
+    const [next, ...before] = await startWithKeys(env)
     assert.deepEqual(before, signing)
     assert.ok(next !== undefined && !signing.includes(next))
-    await assertIntact({ DATA_DIR, AUDIT_KEYS_BEFORE: keysIn(origin).auditKey })
+    await assertIntact({ ...env, AUDIT_KEYS_BEFORE: keysIn(origin).auditKey })
   })
 
   const manipulations: Record<string, (db: Db) => Promise<unknown>> = {
@@ -177,29 +193,28 @@ describe('npm run audit -- rekey', function suite() {
   }
   describe('on a database whose keys were changed', () => {
     let changed: string
+    let changedSnapshot: Snapshot
     before(async () => {
-      changed = createDataDir()
-      cpSync(origin, changed, { recursive: true })
-      await audit('rekey', { DATA_DIR: changed })
+      const { DATA_DIR, MONGODB_URI } = await copyOrigin()
+      await audit('rekey', { DATA_DIR, MONGODB_URI })
+      changed = DATA_DIR
+      changedSnapshot = await withDatabase(MONGODB_URI, readSnapshot)
     })
 
     for (const [what, tamper] of Object.entries(manipulations))
       it(`reveals changes of ${what}`, async () => {
-        cpSync(changed, DATA_DIR, { recursive: true })
-        await inDatabase(DATA_DIR, tamper)
-        const { code, output } = await audit('verify', { DATA_DIR })
+        const env = await copyOrigin(changed, changedSnapshot)
+        await withDatabase(env.MONGODB_URI, tamper)
+        const { code, output } = await audit('verify', env)
         assert.match(output, /BROKEN at /)
         assert.equal(code, 1)
       })
   })
 
   it('refuses while the service runs, and without a database', async () => {
-    const service = await startServiceProcess({ DATA_DIR })
-    const before = keysIn(DATA_DIR)
-    const { code, output } = await audit('rekey', { DATA_DIR })
+    const { code, output, keysBefore, keysAfter } = besideService
     assert.deepEqual([code, /the service is running/.test(output)], [2, true], output)
-    assert.deepEqual(keysIn(DATA_DIR), before)
-    await stopProcess(service)
+    assert.deepEqual(keysAfter, keysBefore)
     const empty = createDataDir()
     assert.equal((await audit('rekey', { DATA_DIR: empty })).code, 2)
     assert.deepEqual(readdirSync(empty), [])
@@ -213,13 +228,11 @@ describe('npm run audit -- rekey', function suite() {
     }
     for (const [moment, [is, cut]] of Object.entries(moments))
       it(`has changed the keys or not, and finishes when it runs again: ${moment}`, async () => {
-        const name = `rekey-${moment.replaceAll(' ', '-')}`
-        const service = await startServiceProcess({ MONGODB_URI: databaseUri(name) })
-        await stopProcess(service)
-        const { dataDir } = service
-        const env = { DATA_DIR: dataDir, MONGODB_URI: databaseUri(name) }
+        const env = await copyOrigin()
         const { pathname } = new URL(env.MONGODB_URI)
-        const child = begin('rekey', { ...env, MONGODB_URI: proxy.uri + pathname })
+        const child = spawn('bin/health-record-service.mjs', ['audit', 'rekey'], {
+          env: { PATH: process.env.PATH, ...env, MONGODB_URI: proxy.uri + pathname },
+        })
         proxy.findFault = (command) => {
           if (!is(command)) return undefined
           child.kill('SIGKILL')
@@ -228,17 +241,17 @@ describe('npm run audit -- rekey', function suite() {
         const [, signal] = await once(child, 'close')
         proxy.findFault = () => undefined
         assert.equal(signal, 'SIGKILL')
-        const { auditKeysBefore } = keysIn(dataDir)
+        const { auditKeysBefore } = keysIn(env.DATA_DIR)
         assert.match(auditKeysBefore ?? '', /^\w{48}$/)
         await assertIntact(env)
-        if (moment === 'when it has committed') await publishedKeys(env)
+        if (moment === 'when it has committed') await startWithKeys(env)
         else {
           await assertNoStart(env, /still uses a former AUDIT_KEY/)
           assert.equal((await audit('rekey', env)).code, 0)
         }
-        assert.equal(keysIn(dataDir).auditKeysBefore, auditKeysBefore)
+        assert.equal(keysIn(env.DATA_DIR).auditKeysBefore, auditKeysBefore)
         await assertIntact(env)
-        assert.equal((await publishedKeys(env)).length, 1)
+        assert.equal((await startWithKeys(env)).length, 1)
       })
   })
 })
