@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
+import { startWithKeys } from '../../harness/in-process/start-with-keys.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { findStartRefusal } from '../../harness/service/service.ts'
 import {
@@ -18,9 +19,9 @@ const contentsOf = (file: string): string | undefined =>
 
 /** A data directory on which a service has run and stopped. */
 async function usedDataDir(env: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<string> {
-  const service = await startServiceProcess(env, ...args)
-  assert.equal(await stopProcess(service), 0)
-  return service.dataDir
+  const DATA_DIR = createDataDir()
+  await startWithKeys({ ...env, DATA_DIR }, ...args)
+  return DATA_DIR
 }
 
 const change = (dataDir: string, edit: (keys: Record<string, string>) => void): void => {
@@ -39,17 +40,15 @@ async function assertRefused(env: NodeJS.ProcessEnv, words: RegExp, ...args: str
   assert.deepEqual(readdirSync(dataDir), files)
 }
 
-async function assertServes(env: NodeJS.ProcessEnv, ...args: string[]): Promise<void> {
-  await stopProcess(await startServiceProcess(env, ...args))
-}
-
 describe('a start and the keys of its database', function suite() {
   this.timeout(120_000)
   let origin: string
   let DATA_DIR: string
 
   before(async () => {
-    origin = await usedDataDir()
+    const service = await startServiceProcess()
+    assert.equal(await stopProcess(service), 0)
+    origin = service.dataDir
   })
   beforeEach(() => {
     DATA_DIR = createDataDir()
@@ -62,7 +61,7 @@ describe('a start and the keys of its database', function suite() {
     const words = /keys\.json is missing, but the database needs its auditKey\..*Restore .*keys\.json/
     await assertRefused({ DATA_DIR }, words)
     writeFileSync(fileIn(DATA_DIR), keys)
-    await assertServes({ DATA_DIR })
+    await startWithKeys({ DATA_DIR })
   })
 
   for (const name of ['auditKey', 'keyEncryptionKey']) {
@@ -81,7 +80,7 @@ describe('a start and the keys of its database', function suite() {
   it('adds a client key that keys.json lacks', async () => {
     change(DATA_DIR, (keys) => delete keys.dotnetKey)
     const { dotnetKey: _, ...others } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
-    await assertServes({ DATA_DIR })
+    await startWithKeys({ DATA_DIR })
     const { dotnetKey, ...kept } = JSON.parse(readFileSync(fileIn(DATA_DIR), 'utf8'))
     assert.deepEqual(kept, others)
     assert.match(dotnetKey, /^\w{48}$/)
@@ -103,9 +102,9 @@ describe('a start and the keys of its database', function suite() {
   it('refuses keys without their database, until told to create a new one', async () => {
     rmSync(join(DATA_DIR, 'database'), { recursive: true })
     await assertRefused({ DATA_DIR }, /keys\.json contains the keys of a database that does not exist.*--new/)
-    await assertServes({ DATA_DIR }, '--new')
+    await startWithKeys({ DATA_DIR }, '--new')
     assert.equal(contentsOf(fileIn(DATA_DIR)), contentsOf(fileIn(origin)))
-    await assertServes({ DATA_DIR })
+    await startWithKeys({ DATA_DIR })
     await assertRefused({ DATA_DIR }, /--new needs an empty database/, '--new')
   })
 
@@ -115,7 +114,7 @@ describe('a start and the keys of its database', function suite() {
     await untilExists(fileIn(interrupted), first)
     first.child.kill('SIGKILL')
     await first.ended
-    await assertServes({ DATA_DIR: interrupted })
+    assert.equal((await startWithKeys({ DATA_DIR: interrupted })).length, 1)
   })
 
   it('follows these rules for a database of MONGODB_URI, too', async () => {
@@ -124,19 +123,19 @@ describe('a start and the keys of its database', function suite() {
     const empty = createDataDir()
     await assertRefused({ MONGODB_URI, DATA_DIR: empty }, /keys\.json is missing/)
     await assertRefused({ MONGODB_URI, DATA_DIR }, /is not the key of this database/)
-    await assertServes({ MONGODB_URI, DATA_DIR: first })
+    await startWithKeys({ MONGODB_URI, DATA_DIR: first })
     const other = databaseUri('keys-without-database')
     await assertRefused({ MONGODB_URI: other, DATA_DIR: first }, /a database that does not exist/)
     const client = await MongoClient.connect(other)
     assert.deepEqual(await client.db().listCollections().toArray(), [])
     await client.close()
-    await assertServes({ MONGODB_URI: other, DATA_DIR: first }, '--new')
+    await startWithKeys({ MONGODB_URI: other, DATA_DIR: first }, '--new')
   })
 
   it('creates a new database if all keys are given', async () => {
     const { auditKey, keyEncryptionKey } = JSON.parse(readFileSync(fileIn(origin), 'utf8'))
     const given = { AUDIT_KEY: auditKey, KEY_ENCRYPTION_KEY: keyEncryptionKey }
-    await assertServes({ ...given, MONGODB_URI: databaseUri('keys-given') })
+    await startWithKeys({ ...given, MONGODB_URI: databaseUri('keys-given') })
   })
 
   it('follows these rules for the open test environment, too', async () => {
@@ -147,7 +146,7 @@ describe('a start and the keys of its database', function suite() {
     writeFileSync(fileIn(open), keys)
     rmSync(join(open, 'database'), { recursive: true })
     await assertRefused({ DATA_DIR: open }, /a database that does not exist/, '--open')
-    await assertServes({ DATA_DIR: open }, '--open', '--new')
+    await startWithKeys({ DATA_DIR: open }, '--open', '--new')
   })
 })
 
