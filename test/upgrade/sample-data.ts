@@ -185,26 +185,26 @@ function bodyIn(text: string, type: string) {
 }
 
 /** Registers the user, as every version does it, and follows the mailed link. */
-export async function register(target: Target): Promise<void> {
+export async function register(target: Target, email = EMAIL): Promise<void> {
   const anyone = { target, headers: headersOf(target) }
-  const account = JSON.stringify({ email: EMAIL, password: PASSWORD, termsAccepted: true })
+  const account = JSON.stringify({ email, password: PASSWORD, termsAccepted: true })
   await call(anyone, 'POST', '/auth/account/register/password', account)
-  const token = await mailedToken(join(target.dataDir, 'outbox'))
+  const token = await mailedToken(join(target.dataDir, 'outbox'), email)
   await call(anyone, 'POST', '/auth/account/register/activate', JSON.stringify({ token }))
 }
 
-async function mailedToken(outbox: string): Promise<string> {
+async function mailedToken(outbox: string, email: string): Promise<string> {
   for (let attempt = 0; attempt < 500; attempt++) {
     for (const file of existsSync(outbox) ? readdirSync(outbox) : []) {
       const mail = readFileSync(join(outbox, file), 'utf8')
         .replace(/=\r?\n/g, '')
         .replaceAll('=3D', '=')
       const token = /[?]token=(\w+)/.exec(mail)?.[1]
-      if (mail.includes(EMAIL) && token) return token
+      if (mail.includes(email) && token) return token
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  throw new Error(`There is no mail to ${EMAIL} in ${outbox}`)
+  throw new Error(`There is no mail to ${email} in ${outbox}`)
 }
 
 function headersOf({ dataDir }: Target): Record<string, string> {
@@ -216,9 +216,9 @@ function headersOf({ dataDir }: Target): Record<string, string> {
   }
 }
 
-export async function logIn(target: Target, ids: Ids = {}): Promise<Session> {
+export async function logIn(target: Target, ids: Ids = {}, email = EMAIL): Promise<Session> {
   const headers = headersOf(target)
-  const login = JSON.stringify({ email: EMAIL, password: PASSWORD })
+  const login = JSON.stringify({ email, password: PASSWORD })
   const { body } = await call({ target, headers }, 'POST', '/auth/login/password', login)
   const { authToken, sessionToken, mvUid } = body as Ids
   const session = {
@@ -230,7 +230,7 @@ export async function logIn(target: Target, ids: Ids = {}): Promise<Session> {
     },
   }
   const { body: ehrs } = await call(session, 'GET', '/1/classes/Ehr')
-  return { ...session, ids: { ...ids, ann: String(mvUid), ehr: ehrs.results[0].objectId } }
+  return { ...session, ids: { ...ids, email, ann: String(mvUid), ehr: ehrs.results[0].objectId } }
 }
 
 /** Stores the sample. @param only the steps to do; by default all. @returns the ids of what was stored, by name */

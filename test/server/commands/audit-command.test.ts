@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
-import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import {
   type AuditedAccess,
@@ -11,10 +9,12 @@ import {
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { Backfill } from '../../../records/store/backfill/backfill.ts'
 import { JobRunner } from '../../../records/store/jobs/background-jobs.ts'
+import { runAuditCommand } from '../../../server/commands/audit.ts'
 import { type Config, readConfig } from '../../../server/config/config.ts'
 import { type OpenDatabase, openDatabase } from '../../../server/database/open-database.ts'
 import { openRecords } from '../../../server/open-records.ts'
 import { createLog } from '../../../server/telemetry/log.ts'
+import { runCommand, runCommandProcess } from '../../harness/in-process/run-command.ts'
 import { createDataDir } from '../../harness/service/service-process.ts'
 
 const access: AuditedAccess = {
@@ -54,13 +54,7 @@ describe('npm run audit', function suite() {
     })
 
   /** The output of `npm run audit`, and its exit code. */
-  const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['dist/server/commands/audit.js', ...args], {
-      env: { PATH: process.env.PATH, DATA_DIR: config.dataDir },
-    }).then(
-      ({ stdout }) => ({ code: 0, output: stdout }),
-      ({ code, stdout, stderr }) => ({ code, output: `${stdout}${stderr}` }),
-    )
+  const run = (...args: string[]) => runCommand(runAuditCommand, args, { DATA_DIR: config.dataDir })
 
   beforeEach(() => {
     config = readConfig({ DATA_DIR: createDataDir(), LOG_LEVEL: 'silent' }, false)
@@ -69,16 +63,19 @@ describe('npm run audit', function suite() {
 
   it('finds the audit intact, or broken where somebody changed it', async () => {
     await inDatabase((client) => write(client))
-    assert.deepEqual(await run('verify'), {
-      code: 0,
-      output: 'The audit is intact: 3 entries in 1 chain, from 1 run of the service.\n',
+    const { code: intactCode, stdout } = await runCommandProcess(['audit', 'verify'], {
+      DATA_DIR: config.dataDir,
     })
+    assert.deepEqual(
+      [intactCode, stdout],
+      [0, 'The audit is intact: 3 entries in 1 chain, from 1 run of the service.\n'],
+    )
     await inDatabase((client) =>
       auditEntryCollection(client.db()).updateOne({ _id: '1-0-000000000002' }, { $set: { userId: 'x' } }),
     )
-    const { code, output } = await run('verify')
+    const { code, stdout: verdict } = await run('verify')
     assert.equal(code, 1)
-    assert.match(output, /^The audit is BROKEN at 1-0-000000000002: its content was changed/)
+    assert.match(verdict, /^The audit is BROKEN at 1-0-000000000002: its content was changed/)
   })
 
   it('verifies while the service uses the database, too', async () => {

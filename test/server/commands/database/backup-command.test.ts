@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { appendFileSync, cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
+import { runBackupCommand } from '../../../../server/commands/backup.ts'
+import { runCommand, runCommandProcess } from '../../../harness/in-process/run-command.ts'
 import {
   createDataDir,
   createProcessClient,
@@ -26,19 +26,13 @@ describe('npm run backup and npm run restore', function suite() {
   })
   after(() => stopProcess(service))
 
-  const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['dist/server/commands/backup.js', ...args], {
-      env: { PATH: process.env.PATH, DATA_DIR: service.dataDir },
-    }).then(
-      ({ stdout }) => ({ code: 0, output: stdout }),
-      ({ code, stderr }) => ({ code, output: stderr as string }),
-    )
+  const run = (...args: string[]) => runCommand(runBackupCommand, args, { DATA_DIR: service.dataDir })
 
   it('copies the data of a running service, once', async () => {
-    const { code, output } = await run('backup', copy)
+    const { code, stdout, output } = await runCommandProcess(['backup', copy], { DATA_DIR: service.dataDir })
     assert.equal(code, 0, output)
     assert.match(
-      output,
+      stdout,
       /^Backup of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC written to .* \([\d.]+ [KM]iB, SHA-256 [0-9a-f]{64}\)\.\n$/,
     )
     assert.match((await run('backup', copy)).output, /is not empty/)

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
 import { startFaultyMongoForBlock } from '../../../harness/faulty-mongo/faulty-mongo.ts'
+import { runCommandProcess } from '../../../harness/in-process/run-command.ts'
 import { databaseUri } from '../../../harness/run.ts'
 import {
   createProcessClient,
@@ -46,7 +47,8 @@ describe('npm run move', function suite() {
     await engine.stop()
   }
 
-  const run = () => move(dataDir, `${proxy.uri}/${target.db().databaseName}?serverSelectionTimeoutMS=2000`)
+  const to = () => `${proxy.uri}/${target.db().databaseName}?serverSelectionTimeoutMS=2000`
+  const run = () => move(dataDir, to())
 
   it('copies everything, including indexes, and resumes after an interruption', async () => {
     let inserts = 0
@@ -63,7 +65,7 @@ describe('npm run move', function suite() {
     assert.equal(await db.collection('environment').countDocuments(), 0)
     sent.length = 0
     proxy.findFault = (command) => void count(command)
-    const { code, output } = await run()
+    const { code, output } = await runCommandProcess(['move', '--to', to()], { DATA_DIR: dataDir })
     assert.equal(code, 0, output)
     assert.match(output, /^Custom: 2500 documents, digest [0-9a-f]{64}$/m)
     assert.deepEqual(

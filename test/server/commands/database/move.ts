@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { runMoveCommand } from '../../../../server/commands/move.ts'
+import { type CommandResult, runCommand } from '../../../harness/in-process/run-command.ts'
 
 /** Runs `npm run move` for the data in a directory. */
-export const move = (dataDir: string, to: string): Promise<{ code: number; output: string }> =>
-  promisify(execFile)(process.execPath, ['dist/server/commands/move.js', '--to', to], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir },
-  }).then(
-    ({ stdout }) => ({ code: 0, output: stdout }),
-    ({ code, stderr }) => ({ code, output: stderr as string }),
-  )
+export const move = (dataDir: string, to: string): Promise<CommandResult> =>
+  runCommand(runMoveCommand, ['--to', to], { DATA_DIR: dataDir })
