@@ -13,7 +13,7 @@ const WRITE_GROUPS = isFullSize
   : [
       [
         'both families',
-        Object.values(WRITES_BY_FAMILY).flatMap((writes) => writes.filter((_, i) => i % 8 === 0)),
+        Object.values(WRITES_BY_FAMILY).flatMap((writes) => writes.filter((_, i) => i % 10 === 0)),
       ] as const,
     ]
 
@@ -34,7 +34,7 @@ for (const [family, writes] of WRITE_GROUPS)
         found = await CrashTrials.run(
           { client, db: client.db(name), auditKey: AUDIT_KEY, start },
           writes,
-          bySize(8, 1),
+          bySize(12, 1),
         )
       } finally {
         for (const victim of running) await victim.kill()

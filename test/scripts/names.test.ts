@@ -32,7 +32,7 @@ describe('npm run names', () => {
     assert.deepEqual([status, stderr], [0, ''])
   })
 
-  for (const [fault, files, finding] of [
+  const faults = [
     [
       'a name with two meanings',
       { 'records/mail-queue.ts': 'export interface MailQueue {}\n' },
@@ -68,11 +68,26 @@ describe('npm run names', () => {
       { 'test/mails.test.ts': "it('sent once', () => {})\n" },
       'test/mails.test.ts:1: begin the title with its verb or subject, not with "sent": \'sent once\'',
     ],
-  ] as const)
-    it(`names ${fault}, with the remedy`, () => {
-      const { status, stderr } = check({ ...FAULTLESS, ...files })
-      assert.deepEqual([status, stderr], [1, `${finding}\n`])
+  ] as const
+
+  describe('in a project with one fault of each kind', () => {
+    let status: number | null
+    let findings: string[]
+    before(() => {
+      const faulty = check(Object.assign({}, FAULTLESS, ...faults.map(([, files]) => files)))
+      status = faulty.status
+      findings = faulty.stderr.trimEnd().split('\n')
     })
+
+    for (const [fault, , finding] of faults)
+      it(`names ${fault}, with the remedy`, () => {
+        assert.ok(findings.includes(finding), findings.join('\n'))
+      })
+
+    it('names nothing else, and exits with 1', () => {
+      assert.deepEqual([status, findings.length], [1, faults.length], findings.join('\n'))
+    })
+  })
 
   it('fails if it finds no files', () => {
     const { status, stderr } = check({})

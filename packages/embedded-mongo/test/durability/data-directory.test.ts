@@ -167,6 +167,7 @@ describe('the data directory', () => {
       assert.doesNotMatch(stderr, /damaged|Error:/)
       return stderr
     }
+    const assertIncludes = (text: string, part: string): void => assert.ok(text.includes(part), text)
     /** Creates a directory that the user may use; a test then forbids one thing in it. */
     const filledFor = async (owner: number): Promise<void> => {
       await filled()
@@ -198,7 +199,7 @@ describe('the data directory', () => {
         const path = join(dataDir, name)
         await chmod(path, 0o000)
         const sentence = `its owner, this user (uid ${user}), cannot read and write ${path}. Allow it with chmod`
-        assert.ok(refusalOf().includes(sentence), refusalOf())
+        assertIncludes(refusalOf(), sentence)
         await chmod(path, 0o700)
       })
 
@@ -210,7 +211,7 @@ describe('the data directory', () => {
         await chown(path, 0, 0)
         await chmod(path, name === '.' ? 0o755 : 0o644)
         const sentence = `${path} belongs to another user (uid 0), and this user (uid ${user}) cannot read and write it`
-        assert.ok(refusalOf().includes(sentence), refusalOf())
+        assertIncludes(refusalOf(), sentence)
       })
 
     it('names a closed directory above it', async () => {
@@ -221,7 +222,7 @@ describe('the data directory', () => {
       const sentence = refusalOf()
       await chmod(above, 0o700)
       const found = isRoot ? `${above} belongs to another user (uid 0)` : `cannot read and write ${above}.`
-      assert.ok(sentence.includes(found), sentence)
+      assertIncludes(sentence, found)
     })
 
     it('does not call a backup missing or damaged that restoreBackup may not read', async () => {

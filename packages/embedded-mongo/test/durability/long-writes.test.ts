@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Collection } from 'mongodb'
 import { engineOfBlock, manyThings } from '../../testing.ts'
 
-const many = process.env.TEST_SIZE ? 40_000 : 15_000
+const many = process.env.TEST_SIZE ? 40_000 : 10_000
 
 describe('commands that change many documents', function suite() {
   this.timeout(120_000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Collection, Document } from 'mongodb'
 import { engineOfBlock, manyThings } from '../../testing.ts'
 
-const many = 40_000
+const many = process.env.TEST_SIZE ? 40_000 : 20_000
 
 describe('long commands', function suite() {
   this.timeout(120_000)
@@ -53,7 +53,7 @@ describe('long commands', function suite() {
   })
 
   describe('a time limit ends', () => {
-    before(() => fill(many / 2))
+    before(() => fill(20_000))
 
     const limited: Document[] = [
       { find: 'things', filter: { text: 'y' } },
