@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import nodemailer from 'nodemailer'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { RenderedMail } from './render-mail.ts'
@@ -19,36 +18,45 @@ export function createMailTransport(config: Config, log: Log): MailTransport {
     : createOutboxTransport(config, log)
 }
 
+/** Opens a transporter for the first mail, since loading its module would delay the start. */
+function openOnFirstMail<T extends { close(): void }>(
+  open: (nodemailer: typeof import('nodemailer')) => T,
+): { get(): Promise<T>; close(): void } {
+  let opened: Promise<T> | undefined
+  return {
+    get: () => {
+      opened ??= import('nodemailer').then(open)
+      return opened
+    },
+    close: () => {
+      opened?.then((transporter) => transporter.close())
+    },
+  }
+}
+
 /** Keeps a few connections open, encrypts if the server supports it, and waits for 20 s at most. */
 function createSmtpTransport(url: string, from: string): MailTransport {
-  const transporter = nodemailer.createTransport(
-    {
-      url,
-      pool: true,
-      maxConnections: 4,
-      connectionTimeout: 10_000,
-      greetingTimeout: 10_000,
-      socketTimeout: 20_000,
-    },
-    { from },
-  )
+  const options = {
+    ...{ url, pool: true, maxConnections: 4 },
+    ...{ connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 },
+  } as const
+  const transporter = openOnFirstMail(({ createTransport }) => createTransport(options, { from }))
   return {
     send: async (mail) => {
-      await transporter.sendMail(toSingleRecipient(mail))
+      await (await transporter.get()).sendMail(toSingleRecipient(mail))
     },
-    close: () => transporter.close(),
+    close: transporter.close,
   }
 }
 
 function createOutboxTransport(config: Config, log: Log): MailTransport {
   const directory = join(config.dataDir, 'outbox')
-  const transporter = nodemailer.createTransport(
-    { streamTransport: true, buffer: true },
-    { from: config.mailFrom },
+  const transporter = openOnFirstMail(({ createTransport }) =>
+    createTransport({ streamTransport: true, buffer: true }, { from: config.mailFrom }),
   )
   return {
     send: async (mail) => {
-      const { message } = await transporter.sendMail(toSingleRecipient(mail))
+      const { message } = await (await transporter.get()).sendMail(toSingleRecipient(mail))
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const file = join(
         directory,
@@ -62,7 +70,7 @@ function createOutboxTransport(config: Config, log: Log): MailTransport {
         'SMTP_URL is not set; the mail was written to the outbox',
       )
     },
-    close: () => transporter.close(),
+    close: transporter.close,
   }
 }
 

@@ -1,4 +1,4 @@
-import sharp, { type Sharp } from 'sharp'
+import type { Sharp } from 'sharp'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Picture } from '../../../schemas/profiles/picture.ts'
 
@@ -52,6 +52,8 @@ export async function cleanPicture(bytes: Buffer): Promise<PictureFile> {
     })
   }
   const [, type, encode] = format
+  // Loaded on first use, so that the service starts quickly.
+  const { default: sharp } = await import('sharp')
   try {
     const image = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
     const fitting = image

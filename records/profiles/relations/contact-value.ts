@@ -1,12 +1,16 @@
+import { createRequire } from 'node:module'
 import { Type } from '@sinclair/typebox'
-import { isValidPhoneNumber } from 'libphonenumber-js/min'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Contact } from '../../../schemas/profiles/contact.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 
 const checkEmail = createValidator(Type.String({ format: 'email' }))
 
-const isPhone = (value: string) => /^\+[\d\s().-]+$/.test(value) && isValidPhoneNumber(value)
+const load = createRequire(import.meta.url)
+/** Loaded on first use, so that the service starts quickly. */
+const phoneNumbers = () => load('libphonenumber-js/min') as typeof import('libphonenumber-js/min')
+
+const isPhone = (value: string) => /^\+[\d\s().-]+$/.test(value) && phoneNumbers().isValidPhoneNumber(value)
 const phoneRule = [isPhone, 'must be a phone number with its country code, such as +31 20 624 1111'] as const
 
 const contactRules: Record<Contact['type'], readonly [fits: (value: string) => boolean, otherwise: string]> =

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
-import sanitizeHtml from 'sanitize-html'
+import type sanitizeHtml from 'sanitize-html'
 import { normalizeLanguageTag } from '../../../schemas/code-lists.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 
@@ -31,6 +32,10 @@ function normaliseValue(schema: TSchema, value: unknown, path: string): unknown 
   return schema.format === 'language-tag' ? normalizeLanguageTag(value as string) : value
 }
 
+const load = createRequire(import.meta.url)
+/** Loaded on first use, so that the service starts quickly. */
+const sanitizer = () => load('sanitize-html') as typeof sanitizeHtml
+
 /**
  * Allows formatting, lists, tables and links to the web or to a mail address; nothing that loads, runs or
  * restyles.
@@ -48,7 +53,7 @@ const ALLOWED_HTML: sanitizeHtml.IOptions = {
 }
 
 function sanitiseHtmlText(text: string, maxLength: number, path: string): string {
-  const clean = sanitizeHtml(text, ALLOWED_HTML)
+  const clean = sanitizer()(text, ALLOWED_HTML)
   if (clean.length <= maxLength) return clean
   const message = `must have at most ${maxLength} characters, written as HTML`
   throw new ServiceError('RuleViolated', { violations: [{ path, code: 'maxLength', message }] })
