@@ -17,6 +17,20 @@ npm run test:mongodb -- goal      the same on the MongoDB of MONGODB_URI, in dat
 TEST_SIZE=full npm test           the size of .ci/run; docs/testing.md lists the differences
 `
 
+/** Parts of the paths of files that take longest. They run first, since the run would otherwise wait for the last one. */
+const LONG_TESTS = [
+  ...[
+    'durability/',
+    'crash-recovery/',
+    'upgrade.',
+    'commands/',
+    'process/',
+    'every-operation',
+    'families.test',
+  ],
+  ...['role-matrix/', 'in-steps/', 'attack/slow', 'aql/limits', 'readme', 'queries/', 'database-faults/'],
+]
+
 const testsOf = (directory) =>
   readdirSync(join(directory, 'dist'), { recursive: true })
     .filter((path) => /(^|\/)test\/.*\.test\.js$/.test(path))
@@ -33,8 +47,9 @@ function mochaRuns(args) {
   const words = args.filter((arg) => !arg.startsWith('-')).map((word) => word.toLowerCase())
   // The packages' tests test the embedded engine itself.
   const packages = process.env.TEST_DATABASE ? [] : readdirSync('packages')
-  // Their tests run first: some take long and would otherwise end last.
-  const all = [...packages.map((name) => join('packages', name)), '.'].flatMap(testsOf)
+  const found = [...packages.map((name) => join('packages', name)), '.'].flatMap(testsOf)
+  const isLong = ({ source }) => LONG_TESTS.some((part) => source.includes(part))
+  const all = [...found.filter(isLong), ...found.filter((file) => !isLong(file))]
   const isIn = ({ source }, word) => source.toLowerCase().includes(word)
   const named = all.filter((file) => words.some((word) => isIn(file, word)))
   const titles = words.filter((word) => !all.some((file) => isIn(file, word)))

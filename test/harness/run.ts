@@ -27,7 +27,7 @@ else process.once('SIGTERM', () => process.exit())
 /** Keeps all temporary directories of the tests in one directory, and removes it after the run. */
 async function startRun(): Promise<() => Promise<void>> {
   process.once('SIGINT', () => process.exit(130))
-  const directory = createTemporaryDirectory(tmpdir())
+  const directory = createTemporaryDirectory(findMemoryDirectory() ?? tmpdir())
   process.env.TMPDIR = directory
   const given = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
   if (given) {
@@ -36,7 +36,7 @@ async function startRun(): Promise<() => Promise<void>> {
     process.env[SHARED_URI] = withDatabase(given, prefix + NAME_PLACEHOLDER)
     return () => dropDatabases(given, prefix)
   }
-  const engine = await startEmbeddedMongo({ dataDir: join(findMemoryDirectory() ?? directory, 'engine') })
+  const engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
   process.env[SHARED_URI] = withDatabase(engine.uri, NAME_PLACEHOLDER)
   return engine.stop
 }
@@ -75,12 +75,12 @@ function createTemporaryDirectory(parent: string): string {
 }
 
 /**
- * A directory in memory, if there is enough of it: the run's data is disposable, and syncing disks is slow.
+ * The directory in memory, if there is enough of it: the run's files are disposable, and syncing disks is slow.
  */
 function findMemoryDirectory(): string | undefined {
   if (!existsSync(MEMORY_DIRECTORY)) return undefined
   const { bavail, bsize } = statfsSync(MEMORY_DIRECTORY)
-  return bavail * bsize < ENOUGH_BYTES ? undefined : createTemporaryDirectory(MEMORY_DIRECTORY)
+  return bavail * bsize < ENOUGH_BYTES ? undefined : MEMORY_DIRECTORY
 }
 
 async function dropDatabases(uri: string, prefix: string): Promise<void> {

@@ -19,7 +19,7 @@ interface Step {
 }
 
 const PASSWORD = 'correct horse battery staple'
-const EMAIL = 'ann@upgrade.example.org'
+export const EMAIL = 'ann@upgrade.example.org'
 
 const at = (day: number, hour = 8): string =>
   `2026-11-${String(day).padStart(2, '0')}T${String(hour).padStart(2, '0')}:00:00.000Z`

@@ -1,36 +1,12 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { runAuditCommand } from '../../server/commands/audit.ts'
 import { runCommand } from '../harness/in-process/run-command.ts'
 import { config, service as current } from '../harness/service/service.ts'
-import {
-  createDataDir,
-  type ServiceProcess,
-  startServiceProcess,
-  stopProcess,
-} from '../harness/service/service-process.ts'
+import { type ServiceProcess, startServiceProcess, stopProcess } from '../harness/service/service-process.ts'
 import { isFullSize } from '../harness/test-size.ts'
 import { waitUntil } from '../harness/wait.ts'
+import { createReleasedDataDir, latestVersion, readStoredIds, releasedVersions } from './released-data.ts'
 import { answersOf, logIn, register, storeSample } from './sample-data.ts'
-
-const RELEASES = 'test/upgrade/releases'
-const versions = readdirSync(RELEASES).sort()
-const latest = versions.at(-1)
-
-/** A data directory as a released version left it. */
-function dataDirOf(version: string): string {
-  const dataDir = createDataDir()
-  mkdirSync(join(dataDir, 'database'))
-  copyFileSync(join(RELEASES, version, 'keys.json'), join(dataDir, 'keys.json'))
-  const data = gunzipSync(readFileSync(join(RELEASES, version, 'data.mdb.gz')))
-  writeFileSync(join(dataDir, 'database/data.mdb'), data)
-  return dataDir
-}
-
-const storedBy = (version: string): Record<string, string> =>
-  JSON.parse(readFileSync(join(RELEASES, version, 'stored.json'), 'utf8'))
 
 /** What the doors of a new account answer that holds the same. */
 async function answersOfNew(version: string, steps: readonly string[]): Promise<Record<string, unknown>> {
@@ -58,12 +34,12 @@ describe('a released version', function suite() {
     service = undefined
   })
 
-  for (const version of versions) {
-    const isKilled = isFullSize || version === latest
+  for (const version of releasedVersions) {
+    const isKilled = isFullSize || version === latestVersion
     const after = isKilled ? ', after a kill -9 at the start' : ''
     it(`${version}: its data gives every answer that the same data gives when stored today${after}`, async () => {
-      const stored = storedBy(version)
-      const DATA_DIR = dataDirOf(version)
+      const stored = readStoredIds(version)
+      const DATA_DIR = createReleasedDataDir(version)
       if (isKilled) {
         const killed = await startServiceProcess({ DATA_DIR })
         killed.child.kill('SIGKILL')

@@ -1,35 +1,30 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import { runBackupCommand } from '../../../../server/commands/backup.ts'
 import { runCommand, runCommandProcess } from '../../../harness/in-process/run-command.ts'
-import {
-  createDataDir,
-  createProcessClient,
-  type ServiceProcess,
-  startServiceProcess,
-  stopProcess,
-} from '../../../harness/service/service-process.ts'
+import { createDataDir } from '../../../harness/service/service-process.ts'
+import { createReleasedDataDir, latestVersion } from '../../../upgrade/released-data.ts'
+import { EMAIL } from '../../../upgrade/sample-data.ts'
 
 describe('npm run backup and npm run restore', function suite() {
   this.timeout(60_000)
-  let service: ServiceProcess
-  const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
+  const dataDir = createReleasedDataDir(latestVersion)
+  let running: EmbeddedMongo
   const [copy, target] = [join(createDataDir(), 'copy'), createDataDir()]
 
+  // The command asks the engine of the running service; file-modes.test.ts starts a service.
   before(async () => {
-    service = await startServiceProcess()
-    const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
-    assert.equal(status, 201)
+    running = await startEmbeddedMongo({ dataDir: join(dataDir, 'database') })
   })
-  after(() => stopProcess(service))
+  after(() => running.stop())
 
-  const run = (...args: string[]) => runCommand(runBackupCommand, args, { DATA_DIR: service.dataDir })
+  const run = (...args: string[]) => runCommand(runBackupCommand, args, { DATA_DIR: dataDir })
 
   it('copies the data of a running service, once', async () => {
-    const { code, stdout, output } = await runCommandProcess(['backup', copy], { DATA_DIR: service.dataDir })
+    const { code, stdout, output } = await runCommandProcess(['backup', copy], { DATA_DIR: dataDir })
     assert.equal(code, 0, output)
     assert.match(
       stdout,
@@ -52,7 +47,7 @@ describe('npm run backup and npm run restore', function suite() {
     const engine = await startEmbeddedMongo({ dataDir: join(target, 'database') })
     const client = await MongoClient.connect(engine.uri)
     const users = client.db('health-record').collection('_User')
-    assert.equal(await users.countDocuments({ username: account.username }), 1)
+    assert.equal(await users.countDocuments({ email: EMAIL }), 1)
     await client.close()
     await engine.stop()
   })

@@ -10,21 +10,18 @@ import {
   startServiceProcess,
   stopProcess,
 } from '../../../harness/service/service-process.ts'
+import { createReleasedDataDir, latestVersion } from '../../../upgrade/released-data.ts'
+import { EMAIL } from '../../../upgrade/sample-data.ts'
 import { move } from './move.ts'
 
 describe('npm run move', function suite() {
   this.timeout(60_000)
-  let dataDir: string
+  const dataDir = createReleasedDataDir(latestVersion)
   let target: MongoClient
   const proxy = startFaultyMongoForBlock()
   const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
 
   before(async () => {
-    const service = await startServiceProcess()
-    dataDir = service.dataDir
-    const { status } = await createProcessClient(service)('/1/users', { ...account, termsAccepted: true })
-    assert.equal(status, 201)
-    await stopProcess(service)
     await inSource(async (db) => {
       // More documents than a batch, with types that a copy could lose.
       const { Long, Double, Decimal128, ObjectId } = await import('mongodb')
@@ -42,7 +39,7 @@ describe('npm run move', function suite() {
   ) {
     const engine = await startEmbeddedMongo({ dataDir: `${dataDir}/database` })
     const client = await MongoClient.connect(engine.uri)
-    await work(client.db('health-record').collection('Custom'))
+    await work(client.db('health-record').collection('Samples'))
     await client.close()
     await engine.stop()
   }
@@ -54,25 +51,25 @@ describe('npm run move', function suite() {
     let inserts = 0
     const sent: Document[] = []
     const count = (command: Document) => {
-      if (command.insert === 'Custom') sent.push(command)
+      if (command.insert === 'Samples') sent.push(command)
       return command.insert !== undefined && ++inserts
     }
     proxy.findFault = (command) => (count(command) && sent.length > 1 ? { cut: 'before' } : undefined)
     const interrupted = await run()
     assert.equal(interrupted.code, 1)
     const db = target.db()
-    assert.equal(await db.collection('Custom').countDocuments(), 1000)
+    assert.equal(await db.collection('Samples').countDocuments(), 1000)
     assert.equal(await db.collection('environment').countDocuments(), 0)
     sent.length = 0
     proxy.findFault = (command) => void count(command)
     const { code, output } = await runCommandProcess(['move', '--to', to()], { DATA_DIR: dataDir })
     assert.equal(code, 0, output)
-    assert.match(output, /^Custom: 2500 documents, digest [0-9a-f]{64}$/m)
+    assert.match(output, /^Samples: 2500 documents, digest [0-9a-f]{64}$/m)
     assert.deepEqual(
       sent.map(({ documents }) => documents.length),
       [1000, 500],
     )
-    assert.equal(await db.collection('_User').countDocuments({ username: account.username }), 1)
+    assert.equal(await db.collection('_User').countDocuments({ email: EMAIL }), 1)
     await assertSameIndexes()
     assert.ok(!(await db.listCollections().toArray()).some(({ name }) => name === 'copy.underway'))
   })
