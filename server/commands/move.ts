@@ -24,12 +24,12 @@ The command reads the environment variables of the service. Afterwards start the
 DATA_DIR, or with its keys.json in another DATA_DIR: the service needs the keys of its database.
 `
 
-const REPORT_INTERVAL_MS = 1000
+const COPY_REPORT_INTERVAL_MS = 1000
 
 function createProgressReport({ stderr }: Terminal): (progress: CopyProgress) => void {
   let reportedAt = 0
   return ({ collection, documents, of }) => {
-    if (Date.now() - reportedAt < REPORT_INTERVAL_MS) return
+    if (Date.now() - reportedAt < COPY_REPORT_INTERVAL_MS) return
     reportedAt = Date.now()
     stderr.write(`${collection}: ${documents} of about ${of} documents copied\n`)
   }

@@ -230,7 +230,7 @@ describe('npm run audit -- rekey', function suite() {
       it(`has changed the keys or not, and finishes when it runs again: ${moment}`, async () => {
         const env = await copyOrigin()
         const { pathname } = new URL(env.MONGODB_URI)
-        const child = spawn('bin/health-record-service.mjs', ['audit', 'rekey'], {
+        const child = spawn(process.execPath, ['bin/health-record-service.mjs', 'audit', 'rekey'], {
           env: { PATH: process.env.PATH, ...env, MONGODB_URI: proxy.uri + pathname },
         })
         proxy.findFault = (command) => {
