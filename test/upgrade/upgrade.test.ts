@@ -26,7 +26,7 @@ async function upToDate({ url }: ServiceProcess): Promise<void> {
 }
 
 describe('a released version', function suite() {
-  this.timeout(60_000)
+  this.timeout(120_000)
   let service: ServiceProcess | undefined
 
   afterEach(async () => {
