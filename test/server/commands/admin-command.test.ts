@@ -66,7 +66,7 @@ describe('npm run admin, on a service', () => {
 })
 
 describe('npm run admin, beside a service', function suite() {
-  this.timeout(60_000)
+  this.timeout(120_000)
   const dataDir = createDataDir()
   let service: ServiceProcess
   const env = { DATA_DIR: dataDir, LOG_LEVEL: 'warn', PORT: '1' }
