@@ -54,7 +54,9 @@ describe('npm run admin, on a service', () => {
     assert.doesNotMatch((await adminHere('revoke', '--email', person.email)).output, /Warning/)
     assert.ok(!(await list()).some((text) => text.startsWith(line(person))))
     assert.match((await adminHere('disable', '--email', other.email)).output, /cannot log in any more/)
-    const logIn = await request().post('/auth/login/password').send({ email: other.email, password: other.password })
+    const logIn = await request()
+      .post('/auth/login/password')
+      .send({ email: other.email, password: other.password })
     assert.equal(logIn.body.code, 'invalid-credentials')
   })
 
