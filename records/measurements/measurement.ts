@@ -5,6 +5,7 @@ import { dateTimeField, derivedField, internalField } from '../../schemas/forms/
 import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
 import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
+import { Fraction } from '../../schemas/fraction.ts'
 import type { Band } from '../../schemas/measurements/thresholds.ts'
 import { roundTo } from '../../schemas/measurements/units.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -18,7 +19,7 @@ import {
 } from '../ehr-records/kind.ts'
 import type { TimelineContent, TimelineGroup } from '../ehr-records/timeline-definition.ts'
 import { deriveAlerts } from './alerts/alerts.ts'
-import { findBand, type ThresholdTarget } from './calculations/thresholds.ts'
+import { type ExactValues, findBand, type ThresholdTarget } from './calculations/thresholds.ts'
 import {
   compositionId,
   compositionIndexes,
@@ -115,8 +116,8 @@ interface MeasurementDefinition {
   code?: string
   /** The group in the timeline, by default `measurements`. */
   group?: TimelineGroup
-  /** Unrounded values of series that are stored rounded: alerts depend on the unrounded ones. */
-  unroundedValues?(record: Values): Record<string, number | undefined>
+  /** Exact values of series that are stored rounded: categories and alerts depend on the exact ones. */
+  exactValues?(record: Values): ExactValues
   /** The derived field that contains the code of the record's meaning. */
   summary?: string
   /** The rules that quantities and fields cannot express. */
@@ -159,7 +160,8 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
   const unit = Object.values(series)[0]?.unit ?? ''
   const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
   const thresholdTarget: ThresholdTarget = { names: Object.keys(series), unit, ranges, presets }
-  const says = createDescriber({ ...definition, words, series, thresholdTarget })
+  const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
+  const says = createDescriber({ ...definition, words, series, thresholdTarget, exact })
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -187,7 +189,6 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
       },
     },
   )
-  const exact = (record: Values) => exactValuesOf({ series, quantities, ...definition }, record)
   const recordDerivation = deriveAlerts(() => ({ path, thresholdTarget, describe: says, exactValues: exact }))
   const ofKind = { path, specified, series, thresholdTarget, recordDerivation, quantities, omh }
   return { ...measured, ...ofKind, refuseChange: refuseChangeOfMember }
@@ -238,23 +239,23 @@ function exactValuesOf(
   {
     series,
     quantities,
-    unroundedValues,
+    exactValues,
   }: Required<Pick<MeasurementDefinition, 'series' | 'quantities'>> &
-    Pick<MeasurementDefinition, 'unroundedValues'>,
+    Pick<MeasurementDefinition, 'exactValues'>,
   record: Values,
-): Record<string, number> {
-  const exact = unroundedValues?.(record)
+): ExactValues {
+  const exact = exactValues?.(record)
   const values = Object.entries(series).flatMap(([name, one]) => {
     const quantity = quantities[name]
     const converted = quantity && toOwnUnit(quantity, record[name], record[`${name}Unit`])
     const value = exact?.[name] ?? converted ?? seriesValueOf(one, record)
-    return value === undefined ? [] : [[name, value]]
+    return value === undefined ? [] : [[name, Fraction.of(value)]]
   })
   return Object.fromEntries(values)
 }
 
 type DescriptionParts = Pick<MeasurementDefinition, 'words' | 'code' | 'summary'> &
-  Pick<MeasurementKind, 'series' | 'thresholdTarget'>
+  Pick<MeasurementKind, 'series' | 'thresholdTarget'> & { exact(record: Values): ExactValues }
 
 /**
  * Creates the function that describes a record, e.g. `Blood pressure 128/82 mmHg`; joins values that share a
@@ -265,6 +266,7 @@ function createDescriber({
   series,
   thresholdTarget,
   summary,
+  exact,
   ...about
 }: DescriptionParts): (record: Values) => TimelineContent {
   const lines = Object.entries(series)
@@ -283,7 +285,7 @@ function createDescriber({
       return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
     })
     const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
-    const severity = findUsualBand(thresholdTarget, summary === undefined ? values : meaning)?.severity
+    const severity = findUsualBand(thresholdTarget, summary === undefined ? exact(record) : meaning)?.severity
     return { content: [title, ...valueTexts].join(' '), summary: meaning, severity, code, values }
   }
 }
@@ -294,16 +296,12 @@ function createDescriber({
  */
 function findUsualBand(
   thresholdTarget: ThresholdTarget,
-  valuesOrCode: TimelineContent['values'] | string,
+  valuesOrCode: ExactValues | string | undefined,
 ): Band | undefined {
   const [usual] = Object.values(thresholdTarget.presets)
   if (!usual) return undefined
   if (typeof valuesOrCode === 'string') return usual.bands.find(({ code }) => code === valuesOrCode)
-  return findBand(
-    usual,
-    thresholdTarget.names,
-    Object.fromEntries((valuesOrCode ?? []).map(({ name, value }) => [name, value])),
-  )
+  return findBand(usual, thresholdTarget.names, valuesOrCode ?? {})
 }
 
 function measurementRules({
@@ -326,7 +324,8 @@ function measurementRules({
       ...(rules.violations?.(values, changed) ?? []),
     ],
     fixedDerived: ['fingerprint', 'compositionId'],
-    derivationVersion: rules.derivationVersion,
+    // 2: calculated exactly, rounded half up, and classified before rounding.
+    derivationVersion: 1 + (rules.derivationVersion ?? 1),
     derived: (values) => ({
       ...valuesInOwnUnits(quantities, values),
       ...withoutNulls(rules.derived?.(values)),

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import { Fraction } from '../../schemas/fraction.ts'
 import {
+  convertExactly,
   convertibleUnitNames,
-  convertUnit,
   isConvertible,
   roundTo,
 } from '../../schemas/measurements/units.ts'
@@ -39,12 +40,18 @@ const baseRules: Rules = {
   fixedDerived: ['fingerprint', 'typeVersion'],
 }
 
-/** A numeric value in the unit of its type; undefined if it is not numeric or its unit does not convert. */
-function amountOf({ numeric, unit: own }: ResolvedType, { value, unit }: Values): number | undefined {
-  if (!numeric || typeof value !== 'number') return undefined
-  if (typeof unit !== 'string' || own === undefined || unit === own) return value
-  return isConvertible(unit, own) ? roundTo(convertUnit(value, unit, own), 4) : undefined
+/**
+ * A numeric value in the unit of its type, exactly; undefined if it is not numeric or its unit does not
+ * convert.
+ */
+function exactAmountOf(own: string | undefined, { value, unit }: Values): Fraction | undefined {
+  if (typeof value !== 'number') return undefined
+  if (typeof unit !== 'string' || own === undefined || unit === own) return Fraction.of(value)
+  return isConvertible(unit, own) ? convertExactly(value, unit, own) : undefined
 }
+
+const amountOf = ({ numeric, unit }: ResolvedType, values: Values): Fraction | undefined =>
+  numeric ? exactAmountOf(unit, values) : undefined
 
 function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violation[] {
   if (unit === undefined || unit === null) return []
@@ -57,8 +64,9 @@ function unitViolations({ unit: own }: ResolvedType, { unit }: Values): Violatio
     : [{ path: 'unit', code: 'unit', message }]
 }
 
-const isOutside = (amount: number, { min, max }: { min?: number; max?: number }): boolean =>
-  amount < (min ?? Number.NEGATIVE_INFINITY) || amount > (max ?? Number.POSITIVE_INFINITY)
+const isOutside = (amount: Fraction, { min, max }: { min?: number; max?: number }): boolean =>
+  amount.compareTo(min ?? Number.NEGATIVE_INFINITY) < 0 ||
+  amount.compareTo(max ?? Number.POSITIVE_INFINITY) > 0
 
 /** Formats a range: `0 to 24 h`, `from 0`, `up to 24 h`. */
 function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): string {
@@ -66,13 +74,13 @@ function formatRange({ min, max }: { min?: number; max?: number }, unit = ''): s
   return `${ends} ${unit}`.trim()
 }
 
-function rangeViolations({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
+function rangeViolations({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
   const hard = ranges?.hard
   if (!hard || amount === undefined || !isOutside(amount, hard)) return []
   return [{ path: 'value', code: 'range', message: `must be within ${formatRange(hard, unit)}` }]
 }
 
-function rangeWarnings({ ranges, unit }: ResolvedType, amount: number | undefined): Violation[] {
+function rangeWarnings({ ranges, unit }: ResolvedType, amount: Fraction | undefined): Violation[] {
   const warn = ranges?.warn
   if (!warn || amount === undefined || !isOutside(amount, warn)) return []
   return [{ path: 'value', code: 'unusual', message: `lies outside of ${formatRange(warn, unit)}` }]
@@ -118,13 +126,15 @@ const rulesOfType = (type: ResolvedType, deviceIsKnown: boolean): Rules => ({
     ...deviceViolations(type, values, deviceIsKnown),
   ],
   derived: (values) => {
-    const amount = amountOf(type, values)
+    const exact = amountOf(type, values)
+    const isConverted = typeof values.unit === 'string' && values.unit !== type.unit
+    const amount = isConverted ? exact?.round(4) : exact && Number(values.value)
     return {
       name: type.name,
       typeVersion: type.version,
       ...(amount !== undefined && { amount }),
       ...(amount !== undefined && type.unit !== undefined && { amountUnit: type.unit }),
-      warnings: rangeWarnings(type, amount),
+      warnings: rangeWarnings(type, exact),
       fingerprint: typedFingerprintOf(values, amount),
       ...deviceSerialOf(values),
     }
@@ -187,7 +197,12 @@ export const Measurement = defineKind(forms, {
     path: String(record.dataType),
     thresholdTarget: thresholdTargetOf({ unit: record.amountUnit as string }),
     describe: describeMeasurement,
-    exactValues: ({ amount }) =>
-      (typeof amount === 'number' ? { [VALUE_SERIES]: amount } : {}) as Record<string, number>,
+    exactValues: (values) =>
+      typeof values.amount === 'number'
+        ? {
+            [VALUE_SERIES]:
+              exactAmountOf(values.amountUnit as string | undefined, values) ?? Fraction.of(values.amount),
+          }
+        : {},
   })),
 })

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { Fraction } from '../fraction.ts'
 
 /** A kind of quantity; only units of the same kind convert into each other. */
 export type QuantityKind =
@@ -18,22 +19,24 @@ interface Unit {
   /** Other spellings in use; `C` and `F` are coulomb and farad in UCUM, but here they mean degrees. */
   aliases?: readonly string[]
   /** Value in the base unit of its kind = value x factor + offset. */
-  factor: number
-  offset?: number
+  factor: number | Fraction
+  offset?: number | Fraction
   /** The unit's name in Open mHealth, if its schemas have it. */
   omh?: string
 }
 
+const ratio = (dividend: number, divisor: number): Fraction => Fraction.of(dividend).dividedBy(divisor)
+
 const UNITS: readonly Unit[] = [
   { code: 'mm[Hg]', kind: 'pressure', aliases: ['mmHg'], factor: 1, omh: 'mmHg' },
-  { code: 'kPa', kind: 'pressure', factor: 1 / 0.133322387415 },
+  { code: 'kPa', kind: 'pressure', factor: ratio(1, 0.133322387415) },
   { code: 'Cel', kind: 'temperature', aliases: ['C', '°C', 'degC'], factor: 1, omh: 'C' },
   {
     code: '[degF]',
     kind: 'temperature',
     aliases: ['F', '°F', 'degF'],
-    factor: 5 / 9,
-    offset: -160 / 9,
+    factor: ratio(5, 9),
+    offset: ratio(-160, 9),
     omh: 'F',
   },
   { code: 'K', kind: 'temperature', factor: 1, offset: -273.15, omh: 'K' },
@@ -54,7 +57,7 @@ const UNITS: readonly Unit[] = [
   },
   { code: '%', kind: 'fraction', aliases: ['percent'], factor: 1, omh: '%' },
   { code: 'mmol/L', kind: 'glucose', factor: 1, omh: 'mmol/L' },
-  { code: 'mg/dL', kind: 'glucose', factor: 1 / 18.016, omh: 'mg/dL' },
+  { code: 'mg/dL', kind: 'glucose', factor: ratio(1, 18.016), omh: 'mg/dL' },
 ]
 
 const unitByName = new Map(
@@ -91,18 +94,24 @@ export const convertibleUnitNames = (unit: string): string[] => {
 export const isConvertible = (from: string, to: string): boolean => convertibleUnitNames(to).includes(from)
 
 /**
- * The value in another unit, unrounded; exactly the same value if the units are the same.
+ * The exact value in another unit.
  * @throws RangeError when a unit is unknown or the two are of different kinds
  */
-export function convertUnit(value: number, from: string, to: string): number {
-  if (from === to) return value
+export function convertExactly(value: number | Fraction, from: string, to: string): Fraction {
+  const exact = Fraction.of(value)
+  if (from === to) return exact
   const source = unitByName.get(from)
   const target = unitByName.get(to)
   if (!source || !target || source.kind !== target.kind)
     throw new RangeError(`no conversion from ${from} to ${to}`)
-  if (source === target) return value
-  return (value * source.factor + (source.offset ?? 0) - (target.offset ?? 0)) / target.factor
+  if (source === target) return exact
+  const inBaseUnit = exact.times(source.factor).plus(source.offset ?? 0)
+  return inBaseUnit.minus(target.offset ?? 0).dividedBy(target.factor)
 }
+
+/** The value in another unit, as the nearest number; for output. */
+export const convertUnit = (value: number, from: string, to: string): number =>
+  convertExactly(value, from, to).toNumber()
 
 /** The lowest and the highest number of a range, over all units of its kind. */
 export function widestRange(unit: string, [min, max]: readonly [number, number]) {
@@ -117,5 +126,6 @@ export function widestRange(unit: string, [min, max]: readonly [number, number])
   return { minimum: Math.floor(lowest * 1e4) / 1e4, maximum: Math.ceil(highest * 1e4) / 1e4 }
 }
 
-/** Rounds a number for output; classify unrounded values instead. */
-export const roundTo = (value: number, decimals: number): number => Number(value.toFixed(decimals))
+/** Rounds a number half up for output; classify exact values instead. */
+export const roundTo = (value: number, decimals: number): number =>
+  Number.isFinite(value) ? Fraction.of(value).round(decimals) : value

@@ -15,6 +15,7 @@ import { WriteDecider } from '../../store/write-decider.ts'
 import type { RecordDerivation, RecordTransition } from '../../store/writing/derived-records.ts'
 import {
   type AlertBands,
+  type ExactValues,
   findBandOfValues,
   type Thresholds,
   type ThresholdTarget,
@@ -27,8 +28,7 @@ export interface AlertSource {
   path: string
   thresholdTarget: ThresholdTarget
   describe(record: Values): TimelineContent
-  /** The values by name, unrounded. */
-  exactValues(record: Values): Record<string, number>
+  exactValues(record: Values): ExactValues
 }
 
 /** A measurement that is being written; times are ISO texts. */
@@ -45,7 +45,10 @@ const eventFormat = createParseFormat(Event.schema)
  */
 export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDerivation {
   const alertInputs = (record: MeasurementRecord | null) =>
-    record && [record.timestamp, kindOf(record).exactValues(record)]
+    record && [
+      record.timestamp,
+      Object.values(kindOf(record).exactValues(record)).map((value) => value?.toNumber()),
+    ]
   return {
     rulesCollection: PlanThresholds.collection,
     deriveWrites(caller, transition) {

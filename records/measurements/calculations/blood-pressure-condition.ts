@@ -2,7 +2,7 @@ import type {
   BloodPressureConditionParams,
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
-import { convertUnit, roundTo } from '../../../schemas/measurements/units.ts'
+import { convertExactly } from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import * as quantities from '../quantities/quantities.ts'
 import { quantityViolations } from '../quantities/quantity.ts'
@@ -32,12 +32,12 @@ export const conditionViolations = ({
   ]
 }
 
-/** Classifies a blood pressure; compares unrounded values in the unit of the thresholds. */
+/** Classifies a blood pressure; compares exact values in the unit of the thresholds. */
 export function classifyBloodPressure(params: BloodPressureConditionParams): BloodPressureConditionResult {
   const set = toAlertBands(bloodPressureThresholds, params.thresholds)
   const inUnit = (unit: string) => ({
-    systolic: convertUnit(params.systolic, params.unit, unit),
-    diastolic: convertUnit(params.diastolic, params.unit, unit),
+    systolic: convertExactly(params.systolic, params.unit, unit),
+    diastolic: convertExactly(params.diastolic, params.unit, unit),
   })
   const { systolic, diastolic } = inUnit('mm[Hg]')
   const band = findBand(set, bloodPressureThresholds.names, inUnit(set.unit))
@@ -45,8 +45,8 @@ export function classifyBloodPressure(params: BloodPressureConditionParams): Blo
     condition: band?.code ?? 'unclassified',
     label: band?.label ?? 'Unclassified',
     severity: band?.severity ?? null,
-    isolatedSystolic: systolic >= 140 && diastolic < 90,
+    isolatedSystolic: systolic.compareTo(140) >= 0 && diastolic.compareTo(90) < 0,
     thresholdSet: set.name,
-    normalised: { systolic: roundTo(systolic, 2), diastolic: roundTo(diastolic, 2), unit: 'mm[Hg]' },
+    normalised: { systolic: systolic.round(2), diastolic: diastolic.round(2), unit: 'mm[Hg]' },
   }
 }

@@ -21,7 +21,7 @@ const bandFrom = (
   diastolic: { gte: diastolic },
 })
 
-const pressurePresets = {
+export const pressurePresets = {
   /** European Society of Cardiology and European Society of Hypertension, 2018. */
   esc2018: {
     ...{ unit: PRESSURE_UNIT, alertFrom: 3 },

@@ -1,5 +1,6 @@
+import type { Fraction } from '../../../schemas/fraction.ts'
 import type { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
-import { convertUnit, roundTo } from '../../../schemas/measurements/units.ts'
+import { convertExactly } from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import {
@@ -33,49 +34,48 @@ export const whoAdultPreset: ThresholdPreset<'bmi'> = {
   })),
 }
 
-/** The body-mass index in kg/m2, unrounded. */
+/** The exact body-mass index in kg/m2. */
 function bmiFromWeightAndHeight(
-  weight: number,
+  weight: number | Fraction,
   weightUnit: string,
-  height: number,
+  height: number | Fraction,
   heightUnit: string,
-): number {
-  return convertUnit(weight, weightUnit, 'kg') / convertUnit(height, heightUnit, 'm') ** 2
+): Fraction {
+  const metres = convertExactly(height, heightUnit, 'm')
+  return convertExactly(weight, weightUnit, 'kg').dividedBy(metres.times(metres))
 }
 
 /** The body-mass index of weight and height; undefined unless both are valid. */
-export function bmiFromValues(values: Values): number | undefined {
+export function bmiFromValues(values: Values): Fraction | undefined {
   const kilograms = toOwnUnit(weightQuantity, values.weight, values.weightUnit)
   const centimetres = toOwnUnit(heightQuantity, values.height, values.heightUnit)
-  return kilograms === undefined || centimetres === undefined
+  return kilograms === undefined || centimetres === undefined || centimetres.compareTo(0) === 0
     ? undefined
     : bmiFromWeightAndHeight(kilograms, 'kg', centimetres, 'cm')
 }
 
-/** The WHO category of an adult's BMI; each begins at its lower bound. Not for people under 20. */
-export const adultCategoryOf = (bmi: number): AdultCategory =>
-  ADULT_CATEGORIES.find(([below]) => bmi < below)?.[1] ?? 'obese-3'
-
 /** The WHO's adult categories apply from this age. */
 const MIN_ADULT_AGE_YEARS = 20
 
-export const isAdult = (age: number): boolean => age >= MIN_ADULT_AGE_YEARS
+/**
+ * The WHO's category for adults, each from its lower bound; null if the stated age is under 20. The
+ * specification's scoring has no age, so somebody whose age is unknown counts as an adult.
+ */
+export const adultCategoryOf = (bmi: Fraction, age?: unknown): AdultCategory | null =>
+  typeof age === 'number' && age < MIN_ADULT_AGE_YEARS
+    ? null
+    : (ADULT_CATEGORIES.find(([below]) => bmi.compareTo(below) < 0)?.[1] ?? 'obese-3')
 
 /** The violations that the schema cannot find: units and ranges. */
 export const bmiViolations = (params: BmiParams): Violation[] => [
   ...quantityViolations(weightQuantity, 'weight', params.weight, params.weightUnit),
   ...quantityViolations(heightQuantity, 'height', params.height, params.heightUnit),
-  ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(params), bodyMassIndex.unit),
+  ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(params)?.toNumber(), bodyMassIndex.unit),
 ]
 
 /** The BMI with 1 decimal and its adult category; no category if the stated age is under 20. */
 export function calculateBmi({ weight, weightUnit, height, heightUnit, age }: BmiParams): BmiResult {
   const value = bmiFromWeightAndHeight(weight, weightUnit, height, heightUnit)
-  const adult = age === undefined || isAdult(age)
-  return {
-    bmi: roundTo(value, 1),
-    unit: 'kg/m2',
-    category: adult ? adultCategoryOf(value) : null,
-    classification: adult ? 'who-adult' : null,
-  }
+  const category = adultCategoryOf(value, age)
+  return { bmi: value.round(1), unit: 'kg/m2', category, classification: category && 'who-adult' }
 }

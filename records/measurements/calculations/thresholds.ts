@@ -1,5 +1,6 @@
+import { Fraction } from '../../../schemas/fraction.ts'
 import type { Band, Bounds, PersonalLimits, ThresholdSet } from '../../../schemas/measurements/thresholds.ts'
-import { convertUnit } from '../../../schemas/measurements/units.ts'
+import { convertExactly } from '../../../schemas/measurements/units.ts'
 
 /** A published set of conditions. */
 export interface ThresholdPreset<Name extends string = string> {
@@ -76,17 +77,20 @@ function bandsOfLimits<Name extends string>(
   }
 }
 
-const isWithinBounds = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
-  (gt === undefined || value > gt) &&
-  (gte === undefined || value >= gte) &&
-  (lt === undefined || value < lt) &&
-  (lte === undefined || value <= lte)
+const isWithinBounds = (value: Fraction, { gt, gte, lt, lte }: Bounds): boolean =>
+  (gt === undefined || value.compareTo(gt) > 0) &&
+  (gte === undefined || value.compareTo(gte) >= 0) &&
+  (lt === undefined || value.compareTo(lt) < 0) &&
+  (lte === undefined || value.compareTo(lte) <= 0)
+
+/** Exact values by name: a rounded value on a bound may belong to the next band. */
+export type ExactValues<Name extends string = string> = { readonly [name in Name]?: Fraction }
 
 /** The most severe band that the values match; an absent value matches no band. */
 export function findBand<Name extends string>(
   { bands }: Pick<ThresholdSet<Name>, 'bands'>,
   names: readonly Name[],
-  values: { [name in Name]?: number },
+  values: ExactValues<Name>,
 ): Band<Name> | undefined {
   const matches = (band: Band<Name>): boolean => {
     const results = names.flatMap((name) => {
@@ -99,15 +103,15 @@ export function findBand<Name extends string>(
   return [...bands].sort((a, b) => b.severity - a.severity).find(matches)
 }
 
-/** The band of values in their own unit; compares unrounded values in the unit of the thresholds. */
+/** The band of values in their own unit; compares them in the unit of the thresholds. */
 export function findBandOfValues<Name extends string>(
   { names, unit }: ThresholdTarget<Name>,
   set: ThresholdSet<Name>,
-  values: { [name in Name]?: number },
+  values: ExactValues<Name>,
 ): Band<Name> | undefined {
-  const converted = Object.entries<number | undefined>(values).map(([name, value]) => [
+  const converted = Object.entries<Fraction | undefined>(values).map(([name, value]) => [
     name,
-    value === undefined ? undefined : convertUnit(value, unit, set.unit),
+    value && convertExactly(value, unit, set.unit),
   ])
   return findBand(set, names, Object.fromEntries(converted))
 }
@@ -133,7 +137,9 @@ export function bandIntervals<Name extends string>(
   const found: BandInterval<Name>[] = []
   for (const [i, from] of ends.slice(0, -1).entries()) {
     const to = ends[i + 1] as number
-    const band = findBand(set, [name], { [name]: (from + to) / 2 } as { [n in Name]?: number })
+    const band = findBand(set, [name], {
+      [name]: Fraction.of(from).plus(to).dividedBy(2),
+    } as ExactValues<Name>)
     const last = found.at(-1)
     if (last && last.band === band) last.to = to
     else if (band) found.push({ band, from, to })

@@ -4,7 +4,13 @@ import { AcqParams } from '../../../schemas/measurements/acq.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import { neutralLabel } from '../../questionnaires/text-packs.ts'
-import { acqItemsOf, acqViolations, compareAcqMeans, scoreAcq } from '../calculations/scores/acq-score.ts'
+import {
+  acqItemsOf,
+  acqMeanOf,
+  acqViolations,
+  compareAcqMeans,
+  scoreAcq,
+} from '../calculations/scores/acq-score.ts'
 import type { ThresholdPreset } from '../calculations/thresholds.ts'
 import { defineMeasurement } from '../measurement.ts'
 import type { OmhBody } from '../omh.ts'
@@ -22,8 +28,7 @@ function acqParamsOf({ acqVersion, ...values }: Values): AcqParams | undefined {
 
 const checkAcqParams = createValidator(AcqParams)
 
-/** The unrounded mean. */
-const acqMeanOf = ({ sum, acqVersion }: Values): number => Number(sum) / Number(acqVersion)
+const meanOfRecord = ({ sum, acqVersion }: Values) => acqMeanOf(Number(sum), Number(acqVersion))
 
 /**
  * IEEE 1752.1 has a schema for any questionnaire. Our labels name the questions, since their texts are
@@ -71,6 +76,7 @@ export const Acq = defineMeasurement({
     score: { label: 'ACQ score', field: 'score', unit: '{score}', axis: 'acq', range: [0, 6] },
   },
   presets: { control: controlPreset },
+  exactValues: (record) => (typeof record.sum === 'number' ? { score: meanOfRecord(record) } : {}),
   summary: 'control',
   fields: {
     // Elsewhere the path name `version` means the version of the record.
@@ -119,7 +125,10 @@ export const Acq = defineMeasurement({
       ),
     },
     describeChange: (now, former) => ({
-      change: { since: former.timestamp, ...compareAcqMeans(acqMeanOf(former), acqMeanOf(now), now.age) },
+      change: {
+        since: former.timestamp,
+        ...compareAcqMeans(meanOfRecord(former), meanOfRecord(now), now.age),
+      },
     }),
   },
 })

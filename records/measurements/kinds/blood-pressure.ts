@@ -1,18 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enums.ts'
 import { derivedNumberField, derivedTextField } from '../../../schemas/forms/fields.ts'
-import { roundTo } from '../../../schemas/measurements/units.ts'
-import { classifyBloodPressure } from '../calculations/blood-pressure-condition.ts'
-import { bloodPressureThresholds } from '../calculations/blood-pressure-thresholds.ts'
+import { bloodPressureThresholds, pressurePresets } from '../calculations/blood-pressure-thresholds.ts'
+import { findBand } from '../calculations/thresholds.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'
-import {
-  ownUnitField,
-  quantityViolations,
-  quantityWarnings,
-  valuesInOwnUnits,
-} from '../quantities/quantity.ts'
+import { ownUnitField, quantityViolations, quantityWarnings, toOwnUnit } from '../quantities/quantity.ts'
 
 /** The postures as IEEE 1752.1 calls them. */
 const OMH_POSTURES = new Map([
@@ -68,13 +62,16 @@ export const BloodPressure = defineMeasurement({
       ...quantityViolations(heartRate, 'heartRate', values.heartRate, heartRate.unit),
     ],
     derived: (values) => {
-      const { systolicMmHg: upper, diastolicMmHg: lower } = valuesInOwnUnits({ systolic, diastolic }, values)
+      const upper = toOwnUnit(systolic, values.systolic, values.systolicUnit)
+      const lower = toOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
       if (upper === undefined || lower === undefined) return {}
-      const params = { systolic: upper, diastolic: lower, unit: 'mm[Hg]', thresholds: 'esc2018' } as const
       return {
-        meanArterialPressure: roundTo((upper + 2 * lower) / 3, 1),
-        pulsePressure: roundTo(upper - lower, 1),
-        condition: classifyBloodPressure(params).condition,
+        meanArterialPressure: upper.plus(lower.times(2)).dividedBy(3).round(1),
+        pulsePressure: upper.minus(lower).round(1),
+        condition: findBand(pressurePresets.esc2018, bloodPressureThresholds.names, {
+          systolic: upper,
+          diastolic: lower,
+        })?.code,
       }
     },
   },

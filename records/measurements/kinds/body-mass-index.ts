@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { derivedTextField } from '../../../schemas/forms/fields.ts'
-import { roundTo } from '../../../schemas/measurements/units.ts'
+import { Fraction } from '../../../schemas/fraction.ts'
 import type { Values } from '../../ehr-records/kind.ts'
-import { adultCategoryOf, bmiFromValues, isAdult, whoAdultPreset } from '../calculations/bmi.ts'
+import { adultCategoryOf, bmiFromValues, whoAdultPreset } from '../calculations/bmi.ts'
 import { isPresent, missingDependentFields } from '../dependent-fields.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody } from '../omh.ts'
@@ -12,9 +12,9 @@ import { seriesOf } from '../series.ts'
 
 const BODY_FIELDS = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
 
-/** The BMI that is shown and classified: from weight and height if given, else the device's own value. */
-const shownBmi = (values: Values): number | undefined =>
-  bmiFromValues(values) ?? (typeof values.bmi === 'number' ? roundTo(values.bmi, 1) : undefined)
+/** The exact BMI: from weight and height if given, else the device's own value. */
+const exactBmi = (values: Values): Fraction | undefined =>
+  bmiFromValues(values) ?? (typeof values.bmi === 'number' ? Fraction.of(values.bmi) : undefined)
 
 export const BodyMassIndex = defineMeasurement({
   name: 'BodyMassIndex',
@@ -26,14 +26,14 @@ export const BodyMassIndex = defineMeasurement({
   quantities: { weight, height },
   series: { bmi: seriesOf(bodyMassIndex) },
   presets: { who: whoAdultPreset },
-  unroundedValues: (record) => ({ bmi: bmiFromValues(record) }),
+  exactValues: (record) => ({ bmi: exactBmi(record) }),
   summary: 'category',
   optional: ['weight', 'height'],
   fields: {
     bmi: Type.Optional(ownUnitField('Body-mass index, in kg/m2', bodyMassIndex)),
     age: Type.Optional(Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, if known' })),
     category: derivedTextField(
-      'Category of the WHO for adults; absent for people under 20, and if the age is unknown',
+      'Category of the WHO for adults, by the unrounded value; absent if the age is below 20',
       'normal',
     ),
     method: derivedTextField(
@@ -60,15 +60,17 @@ export const BodyMassIndex = defineMeasurement({
             },
           ]
         : []),
-      ...quantityViolations(bodyMassIndex, 'bmi', bmiFromValues(values) ?? values.bmi, 'kg/m2'),
+      ...quantityViolations(bodyMassIndex, 'bmi', exactBmi(values)?.toNumber(), 'kg/m2'),
     ],
     derived: (values) => {
-      const bmi = shownBmi(values)
+      const calculated = bmiFromValues(values)
+      const bmi = exactBmi(values)
       if (bmi === undefined) return {}
       return {
-        bmi: roundTo(bmi, 1),
-        method: bmiFromValues(values) === undefined ? 'device' : 'calculated',
-        ...(typeof values.age === 'number' && isAdult(values.age) && { category: adultCategoryOf(bmi) }),
+        // A device's own value stays as it was sent, since its digits decide about the category.
+        bmi: calculated ? calculated.round(1) : values.bmi,
+        method: calculated ? 'calculated' : 'device',
+        category: adultCategoryOf(bmi, values.age),
       }
     },
   },
@@ -78,5 +80,5 @@ export const BodyMassIndex = defineMeasurement({
       parse: (said) => ({ bmi: (said as Values | undefined)?.value }),
     },
   }),
-  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', shownBmi(values), 'kg/m2'),
+  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', exactBmi(values)?.toNumber(), 'kg/m2'),
 })

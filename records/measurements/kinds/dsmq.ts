@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { derivedField } from '../../../schemas/forms/fields.ts'
 import { nullable } from '../../../schemas/forms/nullable.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
-import { DSMQ_SCALES, scoreDsmq } from '../calculations/scores/dsmq-score.ts'
+import { DSMQ_SCALES, dsmqScoreOf, scoreDsmq } from '../calculations/scores/dsmq-score.ts'
 import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 
@@ -59,6 +59,13 @@ export const Dsmq = defineMeasurement({
     PA: dsmqSeries('DSMQ, physical activity', 'PA'),
     HU: dsmqSeries('DSMQ, use of health care', 'HU'),
   },
+  exactValues: ({ scales = {} }) =>
+    Object.fromEntries(
+      Object.entries(scales as ReturnType<typeof scoreDsmq>).map(([name, scale]) => [
+        name,
+        scale ? dsmqScoreOf(scale) : undefined,
+      ]),
+    ),
   fields: {
     answers: answersSchema,
     scales: derivedField(

@@ -3,7 +3,7 @@ import { derivedField } from '../../../schemas/forms/fields.ts'
 import type { Band } from '../../../schemas/measurements/thresholds.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import type { Values } from '../../ehr-records/kind.ts'
-import { hadsAnswersFromOptions, scoreHads } from '../calculations/scores/hads-score.ts'
+import { exactHadsScores, hadsAnswersFromOptions, scoreHads } from '../calculations/scores/hads-score.ts'
 import type { ThresholdPreset } from '../calculations/thresholds.ts'
 import { isPresent } from '../dependent-fields.ts'
 import { defineMeasurement } from '../measurement.ts'
@@ -98,6 +98,10 @@ export const Hads = defineMeasurement({
     depression: hadsSeries('HADS depression', 'depression.score'),
   },
   presets: { zigmond: zigmondPreset },
+  exactValues: (record) => {
+    const counted = hadsAnswersOf(record)
+    return counted ? exactHadsScores(counted) : {}
+  },
   fields: {
     answers: Type.Optional(answersSchema),
     optionIndex: Type.Optional(

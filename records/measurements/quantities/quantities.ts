@@ -75,6 +75,6 @@ export function diastolicViolations(values: {
 }): Violation[] {
   const upper = toOwnUnit(systolic, values.systolic, values.systolicUnit)
   const lower = toOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
-  if (upper === undefined || lower === undefined || lower < upper) return []
+  if (upper === undefined || lower === undefined || lower.compareTo(upper) < 0) return []
   return [{ path: 'diastolic', code: 'order', message: 'must be below systolic' }]
 }

@@ -1,12 +1,12 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { quantityField as value } from '../../../schemas/common.ts'
 import { derivedField } from '../../../schemas/forms/fields.ts'
+import type { Fraction } from '../../../schemas/fraction.ts'
 import {
-  convertUnit,
+  convertExactly,
   isUnitOf,
   omhUnitOf,
   type QuantityKind,
-  roundTo,
   unitField,
   unitNames,
   widestRange,
@@ -36,16 +36,16 @@ const STORED_DECIMALS = 4
 
 const isFiniteNumber = (sent: unknown): sent is number => typeof sent === 'number' && Number.isFinite(sent)
 
-/** The value in the quantity's own unit; undefined if it is no number or its unit does not convert. */
-export function toOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown): number | undefined {
+/** The exact value in the quantity's own unit; undefined if it is no number or its unit does not convert. */
+export function toOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown): Fraction | undefined {
   const fits = isFiniteNumber(sent) && typeof unitName === 'string' && isUnitOf(quantity.kind, unitName)
-  return fits ? convertUnit(sent, unitName, quantity.unit) : undefined
+  return fits ? convertExactly(sent, unitName, quantity.unit) : undefined
 }
 
 /** Whether a value is within bounds; tolerates the rounding of a conversion there and back. */
-function isWithinRange(converted: number, [min, max]: readonly [number, number]): boolean {
+function isWithinRange(converted: Fraction, [min, max]: readonly [number, number]): boolean {
   const slack = 1e-9 * max
-  return converted >= min - slack && converted <= max + slack
+  return converted.compareTo(min - slack) >= 0 && converted.compareTo(max + slack) <= 0
 }
 
 /**
@@ -117,7 +117,7 @@ export const valuesInOwnUnits = (
   Object.fromEntries(
     Object.entries(quantities).flatMap(([name, quantity]) => {
       const converted = toOwnUnit(quantity, values[name], values[`${name}Unit`])
-      return converted === undefined ? [] : [[quantity.inUnit, roundTo(converted, STORED_DECIMALS)]]
+      return converted === undefined ? [] : [[quantity.inUnit, converted.round(STORED_DECIMALS)]]
     }),
   )
 

@@ -372,14 +372,56 @@ describe('an alert', () => {
     assert.deepEqual(await alertsOf(patient), [])
     assertStatus(await patient.call('POST', 'procedure/bmi', { ...body, weight: 91.9 }), 201)
     assert.equal((await alertsOf(patient)).length, 1)
-    // A device's value is stored with one decimal, but its own digits decide.
+    // A device's own value keeps its digits, and they decide.
     const { weight: _w, weightUnit: _wu, height: _h, heightUnit: _hu, ...place } = body
     const measured = assertStatus(await patient.call('POST', 'procedure/bmi', { ...place, bmi: 29.96 }), 201)
-    assert.deepEqual([measured.bmi, measured.category], [30, 'obese-1'])
-    assert.equal((await alertsOf(patient)).length, 2)
+    assert.deepEqual([measured.bmi, measured.category], [29.96, 'pre-obese'])
+    assert.equal((await alertsOf(patient)).length, 1)
     const replacement = { ...place, bmi: measured.bmi, comment: 'Again' }
     const { category } = assertStatus(await patient.call('PUT', `procedure/bmi/${measured.id}`, replacement))
-    assert.equal(category, 'obese-1')
+    assert.equal(category, 'pre-obese')
+  })
+
+  it('exists for every value on a bound, in both families', async () => {
+    const patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    assertStatus(
+      await patient.call('PUT', thresholdsOf(carePlanId), {
+        bmi: 'who',
+        bloodpressure: { unit: 'kPa', systolicHigh: 18.6 },
+      }),
+    )
+    const units = { weightUnit: 'kg', heightUnit: 'cm' }
+    const onBounds = [
+      [64, 160, 25, 'pre-obese'],
+      [76.8, 160, 30, 'obese-1'],
+      [89.6, 160, 35, 'obese-2'],
+      [129.6, 180, 40, 'obese-3'],
+    ] as const
+    for (const [weight, height, bmi, category] of onBounds) {
+      const values = { carePlanId, weight, height, ...units }
+      const stored = assertStatus(await patient.call('POST', 'procedure/bmi', { ...values, timestamp }), 201)
+      assert.deepEqual([stored.bmi, stored.category], [bmi, category])
+      const object = { ...values, timestamp: parseDate(timestamp) }
+      const { body } = await byClass(patient).post('BodyMassIndex', object).expect(201)
+      assert.deepEqual([body.bmi, body.category], [bmi, category])
+    }
+    assert.equal((await alertsOf(patient)).length, 6)
+    const pressure = { carePlanId, timestamp, systolicUnit: 'kPa', diastolic: 10, diastolicUnit: 'kPa' }
+    // 18.6651 kPa are 139.99992 mm[Hg], which are stored as 139.9999 and are no hypertension.
+    const grades = [
+      [18.6, 'high-normal'],
+      [18.6651, 'high-normal'],
+      [18.66513423, 'high-normal'],
+      [18.66513425, 'grade1'],
+    ]
+    for (const [systolic, condition] of grades)
+      assert.equal(
+        assertStatus(await patient.call('POST', 'procedure/bloodpressure', { ...pressure, systolic }), 201)
+          .condition,
+        condition,
+      )
+    assert.equal((await alertsOf(patient)).length, 9)
   })
 
   it('depends on the person’s own limits, in their unit, and on the score that a plan watches', async () => {

@@ -126,7 +126,7 @@ describe('measurements', () => {
     })
     assert.deepEqual([bmi, category, method], [22.9, 'normal', 'calculated'])
     const device = await store('bmi', { bmi: 31.26 })
-    assert.deepEqual([device.bmi, device.category, device.method], [31.3, null, 'device'])
+    assert.deepEqual([device.bmi, device.category, device.method], [31.26, 'obese-1', 'device'])
     for (const [temperature, temperatureUnit, celsius, band] of [
       [98.6, 'F', 37, 'normal'],
       [37.5, 'Cel', 37.5, 'elevated'],

@@ -5,6 +5,7 @@ import {
   bmiViolations,
   calculateBmi,
 } from '../../../records/measurements/calculations/bmi.ts'
+import { Fraction } from '../../../schemas/fraction.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {
@@ -36,7 +37,7 @@ describe('bmi', () => {
 
   it('starts each category at its lower bound, before rounding', () => {
     const categories = [15.99, 16, 16.99, 17, 18.49, 18.5, 24.99, 25, 29.99, 30, 34.99, 35, 39.99, 40].map(
-      adultCategoryOf,
+      (bmi) => adultCategoryOf(Fraction.of(bmi)),
     )
     assert.deepEqual(categories, [
       'severe-thinness',

@@ -1,5 +1,5 @@
+import { Fraction } from '../../../../schemas/fraction.ts'
 import type { AcqParams, AcqResult } from '../../../../schemas/measurements/acq.ts'
-import { roundTo } from '../../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../../schemas/validation/violations.ts'
 
 /**
@@ -10,17 +10,24 @@ const acqLimitsAt = (age: unknown) =>
     ? { uncontrolled: 1.25, important: 0.4 }
     : { uncontrolled: 1.5, important: 0.5 }
 
+/** The exact mean of the answers. */
+export const acqMeanOf = (sum: number, answered: number): Fraction => Fraction.of(sum).dividedBy(answered)
+
 /** Scores the answers. null is a missing answer; the questionnaire has no rule that fills it in. */
 function scoreItems(items: readonly (number | null)[], age: number | undefined): AcqResult {
   const answers = items.filter((item) => item !== null)
   if (answers.length < items.length || answers.length === 0)
     return { score: null, sum: null, answered: answers.length, control: null }
   const sum = answers.reduce((total, item) => total + item, 0)
-  const mean = sum / answers.length
+  const mean = acqMeanOf(sum, answers.length)
   const { uncontrolled } = acqLimitsAt(age)
   const control =
-    mean <= 0.75 ? 'well-controlled' : mean >= uncontrolled ? 'not-well-controlled' : 'borderline'
-  return { score: roundTo(mean, 2), sum, answered: answers.length, control }
+    mean.compareTo(0.75) <= 0
+      ? 'well-controlled'
+      : mean.compareTo(uncontrolled) >= 0
+        ? 'not-well-controlled'
+        : 'borderline'
+  return { score: mean.round(2), sum, answered: answers.length, control }
 }
 
 /** The answer to item 6 for a number of reliever puffs in 24 hours. */
@@ -96,12 +103,12 @@ export const scoreAcq = (params: AcqParams): AcqResult => scoreItems(acqItemsOf(
 
 /** The change from an earlier mean, in either direction. */
 export function compareAcqMeans(
-  from: number,
-  to: number,
+  from: number | Fraction,
+  to: number | Fraction,
   age?: unknown,
 ): { delta: number; important: boolean } {
-  const difference = to - from
-  // Rounds away the floating-point error of subtracting two decimal fractions.
-  const important = roundTo(Math.abs(difference), 9) >= acqLimitsAt(age).important
-  return { delta: roundTo(difference, 2), important }
+  const difference = Fraction.of(to).minus(from)
+  const limit = acqLimitsAt(age).important
+  const important = difference.compareTo(limit) >= 0 || difference.compareTo(-limit) <= 0
+  return { delta: difference.round(2), important }
 }

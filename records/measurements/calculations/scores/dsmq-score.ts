@@ -1,4 +1,4 @@
-import { roundTo } from '../../../../schemas/measurements/units.ts'
+import { Fraction } from '../../../../schemas/fraction.ts'
 
 /** 0 to 3; NR: not required by the treatment; null: no answer. */
 type DsmqAnswer = number | 'NR' | null
@@ -30,6 +30,10 @@ const REVERSED_ITEMS = [5, 7, 10, 11, 12, 13, 14, 15, 16]
 
 type ScaleName = keyof typeof DSMQ_SCALES
 
+/** The exact score of a scale. */
+export const dsmqScoreOf = ({ raw, max }: Pick<DsmqScale, 'raw' | 'max'>): Fraction =>
+  Fraction.of(10 * raw).dividedBy(max)
+
 function scoreScale(items: readonly number[], answers: readonly DsmqAnswer[]): DsmqScale | null {
   const points = items.flatMap((item) => {
     const answer = answers[item - 1]
@@ -40,7 +44,7 @@ function scoreScale(items: readonly number[], answers: readonly DsmqAnswer[]): D
   if (items.length - answered > answered) return null
   const raw = points.reduce((sum, point) => sum + point, 0)
   const max = MAX_ANSWER * answered
-  return { raw, max, score: roundTo((raw / max) * 10, 2), answered }
+  return { raw, max, score: dsmqScoreOf({ raw, max }).round(2), answered }
 }
 
 /**

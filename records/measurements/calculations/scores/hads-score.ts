@@ -1,4 +1,4 @@
-import { roundTo } from '../../../../schemas/measurements/units.ts'
+import { Fraction } from '../../../../schemas/fraction.ts'
 
 /** 0 to 3; null for an item without an answer. */
 type HadsAnswer = number | null
@@ -21,21 +21,39 @@ const REVERSED_ITEMS = [1, 3, 5, 6, 8, 10, 11, 13]
 export const hadsAnswersFromOptions = (optionIndex: readonly HadsAnswer[]): HadsAnswer[] =>
   optionIndex.map((option, i) => (option !== null && REVERSED_ITEMS.includes(i + 1) ? 3 - option : option))
 
+/** The items about anxiety, and those about depression. */
+const itemsOf = (answers: readonly HadsAnswer[]) => ({
+  anxiety: answers.filter((_, i) => i % 2 === 0),
+  depression: answers.filter((_, i) => i % 2 === 1),
+})
+
 /** The half rule: if fewer than half of the items are missing, each counts as the mean of the others. */
-function scoreSubscale(items: readonly HadsAnswer[]): HadsSubscale {
+function exactScoreOf(items: readonly HadsAnswer[]): Fraction | undefined {
   const answers = items.filter((answer) => answer !== null)
-  const missing = ITEMS_PER_SUBSCALE - answers.length
-  if (missing > answers.length) return { score: null, band: null, missing }
-  const score = (answers.reduce((sum, answer) => sum + answer, 0) * ITEMS_PER_SUBSCALE) / answers.length
-  const band = score <= 7 ? 'normal' : score <= 10 ? 'borderline' : 'abnormal'
-  return { score: roundTo(score, 2), band, missing }
+  if (ITEMS_PER_SUBSCALE - answers.length > answers.length) return undefined
+  const sum = answers.reduce((total, answer) => total + answer, 0)
+  return Fraction.of(sum * ITEMS_PER_SUBSCALE).dividedBy(answers.length)
+}
+
+/** The exact scores of both subscales. */
+export function exactHadsScores(answers: readonly HadsAnswer[]) {
+  const { anxiety, depression } = itemsOf(answers)
+  return { anxiety: exactScoreOf(anxiety), depression: exactScoreOf(depression) }
+}
+
+function scoreSubscale(items: readonly HadsAnswer[]): HadsSubscale {
+  const missing = items.filter((answer) => answer === null).length
+  const score = exactScoreOf(items)
+  if (!score) return { score: null, band: null, missing }
+  const band = score.compareTo(7) <= 0 ? 'normal' : score.compareTo(10) <= 0 ? 'borderline' : 'abnormal'
+  return { score: score.round(2), band, missing }
 }
 
 /**
  * Scores the Hospital Anxiety and Depression Scale: its odd items are about anxiety, the even ones about
  * depression.
  */
-export const scoreHads = (answers: readonly HadsAnswer[]) => ({
-  anxiety: scoreSubscale(answers.filter((_, i) => i % 2 === 0)),
-  depression: scoreSubscale(answers.filter((_, i) => i % 2 === 1)),
-})
+export function scoreHads(answers: readonly HadsAnswer[]) {
+  const { anxiety, depression } = itemsOf(answers)
+  return { anxiety: scoreSubscale(anxiety), depression: scoreSubscale(depression) }
+}
