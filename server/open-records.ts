@@ -24,7 +24,7 @@ import { NaturallyKeyedRecords } from '../records/conditions/naturally-keyed-rec
 import { EhrRecords } from '../records/ehr-records/ehr-records.ts'
 import type { ClassKind } from '../records/ehr-records/kind.ts'
 import { ehrCreatorsOf } from '../records/ehrs/creation/ehr-creation.ts'
-import { contentsDeletionJobs } from '../records/ehrs/deletion/cascading-deletion.ts'
+import { contentsVisibilityJobs } from '../records/ehrs/deletion/cascading-deletion.ts'
 import { ehrVisibilityJobs } from '../records/ehrs/deletion/deleted-ehrs.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
@@ -162,7 +162,7 @@ async function startBackgroundWork(
   { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const handlers = { ...ehrVisibilityJobs(records), ...contentsDeletionJobs(records), ...carePlans.jobs }
+  const handlers = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records), ...carePlans.jobs }
   const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )

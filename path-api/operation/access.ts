@@ -103,6 +103,7 @@ export const accessRules = {
     who: 'the subject of the EHR, users who can write it, and participants who manage the care plan',
     ...EHR_RULE,
   },
+  'plan:delete': { who: 'the subject of the EHR, and users who can write it', ...EHR_RULE },
   admin: {
     who: 'administrators',
     permits: (principal) => {

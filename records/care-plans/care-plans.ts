@@ -222,7 +222,18 @@ export class CarePlans {
     version: number,
     options: WriteOptions,
   ): Promise<PlanWithGoals> {
-    return this.#readWithGoals(caller, await this.stores.plans.restore(caller, key, version, options))
+    const restored = await this.stores.plans.restore(caller, key, version, options, (tx) =>
+      this.participants.restoreRoles(tx, key),
+    )
+    return this.#readWithGoals(caller, restored)
+  }
+
+  /**
+   * Deletes a plan with all that is in it; {@link restore} brings it back.
+   * @throws NotFound; Forbidden for participants; PreconditionFailed
+   */
+  remove(caller: Caller, key: EhrRecordKey, options: WriteOptions): Promise<void> {
+    return this.stores.plans.remove(caller, key, options)
   }
 
   #readWithGoals(caller: Caller, plan: StoredPlan): Promise<PlanWithGoals> {

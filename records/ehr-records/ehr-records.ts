@@ -1,7 +1,12 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
-import { deleteContents, isContainerClass, waitForDeletion } from '../ehrs/deletion/cascading-deletion.ts'
+import {
+  hideContents,
+  isContainerClass,
+  showContents,
+  waitForDeletion,
+} from '../ehrs/deletion/cascading-deletion.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
@@ -19,6 +24,7 @@ import {
   type ParentIds,
   parentFinderIn,
   resolveParent,
+  returnTargetFor,
   runWithEhrLock,
 } from './parents.ts'
 import { validateChangedRecord, validateNewRecord } from './record-validation.ts'
@@ -230,13 +236,13 @@ export class EhrRecords<S extends TObject, L extends string> {
     return found ? resolveRules(this.#records, kind, found) : kind
   }
 
-  /** Removes a record and its contents. @throws NotFound; Forbidden; PreconditionFailed */
+  /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */
   async remove(caller: Caller, key: EhrRecordKey, { expected }: WriteOptions): Promise<void> {
     const { collection } = this.kind
     if (!isContainerClass(collection)) return this.store.remove(caller, storeKeyOf(key), { expected })
     await runWithEhrLock(this.#records, key.ehrId, async (tx) => {
       await this.store.remove(caller, storeKeyOf(key), { expected, tx })
-      await deleteContents(this.#records, tx, caller, collection, key)
+      await hideContents(this.#records, tx, caller, collection, key)
     })
     await waitForDeletion(this.#records, collection, key.id)
   }
@@ -250,17 +256,48 @@ export class EhrRecords<S extends TObject, L extends string> {
     return this.store.history(caller, storeKeyOf(key), page)
   }
 
-  /** Restores a former version. @throws as replace; NotFound for an unknown version */
+  /**
+   * Restores a former version; a deleted record returns with its contents.
+   * @param onReturn completes the return of a deleted record, in the same transaction
+   * @throws as replace; NotFound for an unknown version, and for a deleted record without its parent
+   */
   async restore(
     caller: Caller,
     key: EhrRecordKey,
     version: number,
     { expected }: WriteOptions,
+    onReturn?: (tx: Transaction) => Promise<void>,
   ): Promise<SavedRecord<Static<S>>> {
+    const deleted = await this.store.findDeleted(caller, storeKeyOf(key))
+    if (deleted) return this.#returnDeleted(caller, deleted, version, onReturn)
     const kind = await this.#kindFor(key)
     const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, { ...(former as object), ...this.#unchangeableFields(now) }, kind)
     return this.store.restore(caller, storeKeyOf(key), version, rule, { expected })
+  }
+
+  async #returnDeleted(
+    caller: Caller,
+    deleted: SavedRecord<Static<S>>,
+    version: number,
+    onReturn?: (tx: Transaction) => Promise<void>,
+  ): Promise<SavedRecord<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    const record = deleted as SavedRecord<Static<S>> & ParentIds
+    const { id, ehrId } = record
+    const returned = await runWithEhrLock(this.#records, ehrId, async (tx) => {
+      const parent = await returnTargetFor(parentFinderIn(this.#records, tx.session), kind, id, record)
+      const rule = (former: SavedRecord<Static<S>>) =>
+        ({ ...(former as object), ...this.#unchangeableFields(record) }) as Static<S>
+      const back = await this.store.returnDeleted(caller, deleted, version, rule, { parent, tx })
+      if (hasCapacityLimit(kind)) await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
+      if (isContainerClass(kind.collection))
+        await showContents(this.#records, tx, caller, kind.collection, { id, ehrId })
+      await onReturn?.(tx)
+      return back
+    })
+    if (isContainerClass(kind.collection)) await waitForDeletion(this.#records, kind.collection, id)
+    return returned
   }
 
   /** Checks a change and returns the new record with its derived fields. @throws RuleViolated */

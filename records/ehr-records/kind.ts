@@ -138,6 +138,7 @@ interface KindOptions<S extends TObject, L extends KindLists<S>> {
   outsidePlans?: ClassKind['outsidePlans']
   naturalKey?: NaturalKey
   permissions?: ClassKind['permissions']
+  deleters?: Kind['deleters']
 }
 
 /**

@@ -157,6 +157,21 @@ export const planInsertTarget = ({ ehrId, carePlanId }: PlanParentIds): RecordPa
 })
 
 /**
+ * The parent of a record that returns: also a closed plan, since the record was there before.
+ * @throws NotFound when its goal is gone
+ */
+export async function returnTargetFor(
+  find: FindParent,
+  kind: Pick<ClassKind, 'permissions'>,
+  id: string,
+  { goalId, ...place }: ParentIds,
+): Promise<RecordParent> {
+  if (goalId !== undefined && !(await find('Goal', goalId))) throw new ServiceError('NotFound')
+  const target = insertTargetFor(kind, id, place)
+  return place.carePlanId === undefined ? target : { ...target, permissions: fromStoredPermissions }
+}
+
+/**
  * The permissions of a plan document, also for a closed plan.
  * @throws NotFound; Forbidden without write access to the plan
  */

@@ -2,8 +2,8 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
-import { type Caller, type Permissions, permissionFilter } from './documents/caller.ts'
-import { isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
+import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
+import { documentCollection, isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import {
   createParseFormat,
@@ -29,9 +29,9 @@ import {
   type RecordSelector,
   type Resource,
 } from './resource.ts'
-import { type ExpectedVersions, WriteDecider } from './write-decider.ts'
+import { type ExpectedVersions, requireParentPermissions, WriteDecider } from './write-decider.ts'
 import { BatchWriter, type RecordParent, type WriteRequest } from './writing/batch-writer.ts'
-import { findVersion, type HistoryEntry, listHistory } from './writing/history.ts'
+import { findDeletedVersion, findVersion, type HistoryEntry, listHistory } from './writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from './writing/transaction.ts'
 
 interface WriteOptions {
@@ -245,13 +245,63 @@ export class Store<S extends TObject, L extends string> {
     )
   }
 
+  /**
+   * Finds the last version of a deleted record, for those who could read it and can still read its EHR.
+   * @returns undefined for a record that exists, or never existed
+   */
+  async findDeleted(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+  ): Promise<SavedRecord<Static<S>> | undefined> {
+    const record = historyKeyOf(this.#resource, key)
+    const before = await findDeletedVersion(this.#context.db, record)
+    if (!before || !isPermitted(before._rperm, caller) || !this.#decider.isSelected(key, before)) return
+    const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
+    if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
+    const deleted = this.#format.fromStored(before)
+    await this.#reportAccesses(
+      undefined,
+      accessesByEhr(this.#resource, caller, { action: 'read' }, [deleted]),
+    )
+    return deleted
+  }
+
+  /**
+   * Brings a deleted record back, with the permissions of its parent.
+   * @param deleted the result of {@link findDeleted}
+   * @throws NotFound when the version is unknown or the parent is gone; Forbidden; Conflict
+   */
+  async returnDeleted(
+    caller: Caller,
+    deleted: SavedRecord<Static<S>>,
+    wanted: number,
+    rule: (former: SavedRecord<Static<S>>) => Static<S>,
+    { parent, tx }: { parent: RecordParent; tx: Transaction },
+  ): Promise<SavedRecord<Static<S>>> {
+    const record = historyKeyOf(this.#resource, deleted)
+    const former = await findVersion(this.#context.db, record, wanted)
+    const last = await findDeletedVersion(this.#context.db, record)
+    if (!former || !last) throw unknownVersionError(wanted)
+    const next = rule(this.#format.fromStored(former))
+    return this.#write(
+      caller,
+      'update',
+      { id: record.id } as RecordSelector<Static<S>>,
+      tx,
+      (_, found) =>
+        this.#decider.decideReturn(caller, last, next, requireParentPermissions(parent, caller, found)),
+      parent,
+    )
+  }
+
   /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
   async history(
     caller: Caller,
     key: RecordSelector<Static<S>>,
     page: PageRequest,
   ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
-    const record = historyKeyOf(this.#resource, await this.get(caller, key))
+    const now = (await this.findDeleted(caller, key)) ?? (await this.get(caller, key))
+    const record = historyKeyOf(this.#resource, now)
     const { items, ...rest } = await listHistory(this.#context.db, record, page)
     return {
       ...rest,
@@ -291,7 +341,7 @@ export class Store<S extends TObject, L extends string> {
     if (!former) {
       const denied = { action: 'update', outcome: 'denied' } as const
       await this.#reportAccesses(undefined, accessWithoutRecords(this.#resource, caller, denied, key))
-      throw new ServiceError('NotFound', now && { detail: `There is no former version ${version}.` })
+      throw now ? unknownVersionError(version) : new ServiceError('NotFound')
     }
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
@@ -303,9 +353,10 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<Static<S>>,
     tx: Transaction | undefined,
     decide: WriteRequest<R>['decide'],
+    parent?: RecordParent,
   ): Promise<R> {
     try {
-      return await this.#writer.write({ id: key.id, decide }, tx)
+      return await this.#writer.write(parent ? { id: null, parent, decide } : { id: key.id, decide }, tx)
     } catch (fault) {
       const error = toConflictError(fault)
       if (!(error instanceof ServiceError)) throw error
@@ -323,6 +374,9 @@ export class Store<S extends TObject, L extends string> {
     else await this.#context.audit.record(...accesses)
   }
 }
+
+const unknownVersionError = (version: number) =>
+  new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
 
 /** Turns a violation of a unique index into a Conflict. */
 const toConflictError = (fault: unknown): unknown =>

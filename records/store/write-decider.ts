@@ -110,6 +110,7 @@ export class WriteDecider<S extends TObject> {
     expected: ExpectedVersions,
   ): WriteDecision<void> {
     const before = this.#requireChangeable(caller, key, expected, found)
+    if (!mayDelete(this.#resource, before, caller)) throw new ServiceError('Forbidden')
     const removed = this.#format.fromStored(before)
     const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
     return {
@@ -118,6 +119,32 @@ export class WriteDecider<S extends TObject> {
       accesses: accessesByEhr(this.#resource, caller, { action: 'delete' }, [removed]),
       derivedWrites: this.#deriveWrites(caller, removed, null, fromStoredPermissions(before)),
       result: undefined,
+    }
+  }
+
+  /** Decides the return of a deleted record, as its next version. */
+  decideReturn(
+    caller: Caller,
+    { _id, version, _created_at }: ParseDocument,
+    record: Static<S>,
+    permissions: Permissions,
+  ): WriteDecision<SavedRecord<Static<S>>> {
+    const document = {
+      _id,
+      ...this.#format.toStored(record),
+      ...toStoredPermissions(permissions),
+      // The deletion was a version of its own.
+      version: version + 2,
+      ...{ _created_at, _updated_at: this.#clock() },
+    }
+    const returned = this.#format.fromStored(document)
+    const change = { action: 'create' as const, version: document.version, before: null, changed: [] }
+    return {
+      operations: [{ insertOne: { document } }],
+      changes: [this.#createHistoryEntry(caller, returned, change)],
+      accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, [returned]),
+      derivedWrites: this.#deriveWrites(caller, null, returned, permissions),
+      result: returned,
     }
   }
 
@@ -137,7 +164,7 @@ export class WriteDecider<S extends TObject> {
     expected: ExpectedVersions,
     found: ParseDocument | null,
   ): ParseDocument {
-    if (!found || !isPermitted(found._rperm, caller) || !this.#isSelected(key, found))
+    if (!found || !isPermitted(found._rperm, caller) || !this.isSelected(key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
     this.#resource.refuseChange?.(this.#format.fromStored(found))
@@ -147,7 +174,7 @@ export class WriteDecider<S extends TObject> {
     return found
   }
 
-  #isSelected(key: RecordSelector<Static<S>>, document: ParseDocument): boolean {
+  isSelected(key: RecordSelector<Static<S>>, document: ParseDocument): boolean {
     return Object.entries(key).every(([name, wanted]) => {
       const field = this.#format.field(name)
       return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
@@ -179,6 +206,13 @@ export class WriteDecider<S extends TObject> {
   }
 }
 
+/** Whether a caller who may write a record may also delete it. */
+export const mayDelete = (
+  { deleters }: Pick<Resource<TObject, string>, 'deleters'>,
+  document: { _id: string; _wperm?: string[] },
+  caller: Caller,
+): boolean => isPermitted(deleters ? deleters(document) : document._wperm, caller)
+
 /** Matches only the version that was read, and only with write access. */
 const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({
   _id,
@@ -187,7 +221,7 @@ const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({
 })
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */
-function requireParentPermissions(
+export function requireParentPermissions(
   { key, allowsReaders, permissions }: RecordParent,
   caller: Caller,
   parentDocument: ParseDocument | null,

@@ -2,13 +2,15 @@ import type Parse from 'parse/node'
 import type { ClassKind } from '../../../records/ehr-records/kind.ts'
 import { canManageEhr } from '../../../records/ehrs/creation/account-ehr.ts'
 import {
-  deleteWithContents,
+  deleteBeforeParse,
   discardOrphan,
   isContainerClass,
 } from '../../../records/ehrs/deletion/cascading-deletion.ts'
 import { softDeleteBeforeParse } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import { isPermitted } from '../../../records/store/documents/caller.ts'
+import { mayDelete } from '../../../records/store/write-decider.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { withArticle } from '../../../schemas/common.ts'
 import { loadCaller } from '../../request/caller.ts'
 import { forbiddenError, notFoundError, rejectForbiddenChange } from '../../request/parse-errors.ts'
 import { writeWithDerived } from './derived-writes.ts'
@@ -31,6 +33,8 @@ export async function beforeDelete(
   const permissions = permissionsOf(object)
   const governs = className === 'Ehr' && canManageEhr(caller, object.attributes)
   if (!governs && !isPermitted(permissions.write, caller)) throw notFoundError()
+  if (!governs && !mayDelete(kind, { _id: before.id, _wperm: [...permissions.write] }, caller))
+    throw forbiddenError(`Only those who may write the EHR can delete ${withArticle(kind.noun)}.`)
   if (!governs && className === 'Ehr')
     throw forbiddenError('Only the subject of an EHR and administrators can delete it.')
   rejectForbiddenChange(kind, before)
@@ -42,7 +46,7 @@ export async function beforeDelete(
   else if (isContainerClass(className))
     await records.recentRemovals.trackRemoval(
       id,
-      deleteWithContents(records, caller, className, { id, ehrId }),
+      deleteBeforeParse(records, caller, className, { id, ehrId }),
     )
   await writeWithDerived(family, kind, caller, { transition: { before, after: null, permissions } })
 }

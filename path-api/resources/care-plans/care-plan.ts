@@ -96,6 +96,23 @@ export const carePlanOperations = mountAtEhrAndMed(
     }),
   ({ base, of }) =>
     defineOperation({
+      id: `delete${of}CarePlan`,
+      method: 'delete',
+      path: `${base}/{ehrId}/careplan/{careplanId}`,
+      summary: 'Delete a care plan with all its records',
+      description:
+        'Those who may write the EHR can delete its plans; participants cannot. Restoring a former version brings ' +
+        'the plan back, with its goals, tasks, measurements, participants and chats.',
+      source: 'Class CarePlan: deletion',
+      extra: true,
+      access: 'plan:delete',
+      reply: [204],
+      handle: async ({ params: { ehrId, careplanId } }, { caller, carePlans, ifMatch }) => {
+        await carePlans.remove(caller, { id: careplanId, ehrId }, { expected: ifMatch })
+      },
+    }),
+  ({ base, of }) =>
+    defineOperation({
       id: `close${of}CarePlan`,
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/close`,

@@ -3,7 +3,7 @@ import { GoalForms } from '../../../schemas/care-plans/goal.ts'
 import { TaskForms } from '../../../schemas/care-plans/task.ts'
 import { defineKind } from '../../ehr-records/kind.ts'
 import type { TimelineDefinition } from '../../ehr-records/timeline-definition.ts'
-import { planPermissions } from '../../ehrs/rights/access.ts'
+import { planDeleters, planPermissions } from '../../ehrs/rights/access.ts'
 import { deanonymizationViolations } from '../../ehrs/rights/anonymity.ts'
 
 const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
@@ -20,6 +20,7 @@ export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
+  deleters: planDeleters,
   timeline: closableTimeline('careplan', ['actualStartDate', 'createdAt']),
   reservedViolations: deanonymizationViolations,
 })

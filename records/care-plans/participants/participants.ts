@@ -275,16 +275,34 @@ export class Participants {
     return withoutNulls({ ...now, changesAt }) as StoredFields
   }
 
-  /** Gives the user exactly those roles of a plan that their participations grant now. */
+  /** Gives the participants of a plan that returns their roles again. */
+  async restoreRoles(
+    tx: Transaction,
+    { ehrId, id: carePlanId }: { ehrId: string; id: string },
+  ): Promise<void> {
+    const users = await documentCollection(
+      { db: this.#records.jobs.unfilteredDb },
+      Participation.collection,
+    ).distinct('mvUid', { carePlanId }, { session: tx.session })
+    for (const mvUid of users) await this.#syncRoles(tx.session, { ehrId, carePlanId, mvUid: String(mvUid) })
+  }
+
+  /** Gives the user exactly those roles of a plan that their participations grant now; a deleted plan, none. */
   async #syncRoles(
     session: ClientSession,
     { ehrId, carePlanId, mvUid }: Pick<StoredFields, 'ehrId' | 'carePlanId' | 'mvUid'>,
   ): Promise<void> {
-    const all = await documentCollection(this.#records, Participation.collection)
+    const plan = await documentCollection(this.#records, 'CarePlan').findOne(
+      { _id: carePlanId },
+      { session, projection: { _id: 1 } },
+    )
+    const all = await documentCollection({ db: this.#records.jobs.unfilteredDb }, Participation.collection)
       .find({ carePlanId, mvUid }, { session })
       .toArray()
     const now = this.#records.clock()
-    const given = all.filter((one) => isInEffect(timesFromStored(one), now)).map(({ access }) => access)
+    const given = (plan ? all : [])
+      .filter((one) => isInEffect(timesFromStored(one), now))
+      .map(({ access }) => access)
     for (const right of ['read', 'write', 'manage'] as const) {
       const hasRight = given.some((access) => ACCESS_OF_RIGHT[right].includes(access))
       await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, hasRight)

@@ -1,11 +1,6 @@
-import type { ClientSession, Collection, Db, Document } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import {
-  canFitInTransaction,
-  deleteInBatches,
-  type IdFilter,
-  iterateIdBatches,
-} from '../../store/batching/transaction-batches.ts'
+import { canFitInTransaction, deleteInBatches } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection, runTransaction } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
@@ -13,7 +8,6 @@ import {
   enqueueJob,
   type JobHandler,
   type JobHandlers,
-  type JobSteps,
   jobCollection,
   jobId,
 } from '../../store/jobs/background-jobs.ts'
@@ -29,6 +23,7 @@ import {
   DELETION_WAIT_TIMEOUT_MS,
   tombstonePermissions,
 } from './cascading-deletion.ts'
+import { changeInSteps, hiddenRecordsWith } from './hidden-records.ts'
 
 /** A soft-deleted EHR, restorable for a while. */
 export interface DeletedEhr {
@@ -48,8 +43,7 @@ const DAY_MS = 86_400_000
 /** Period in which an administrator can restore an EHR; a day later it is purged. */
 const RESTORE_PERIOD_MS = 30 * DAY_MS
 
-/** Prefix of each permission entry of a deleted record: the entries match nobody and can be restored. */
-const DELETED_PREFIX = 'removed:'
+const hiddenRecords = hiddenRecordsWith('removed:')
 
 export const deletedEhrsOf = ({ db }: Pick<StoreContext, 'db'>): Collection<DeletedEhr> =>
   db.collection<DeletedEhr>('ehr.removed')
@@ -83,7 +77,7 @@ export async function softDeleteEhrContents(
     await enqueueJob(records, tx, caller, visibilityJobOf(ehrId, 'hide'))
   else
     for (const name of records.contents.Ehr)
-      await hideDocuments(records.db, name, { ehrId, ...VISIBLE_FILTER }, session)
+      await hiddenRecords.hide(records.db, name, { ehrId, ...hiddenRecords.visible }, session)
 }
 
 const visibilityJobOf = (ehrId: string, job: 'hide' | 'show') =>
@@ -108,46 +102,6 @@ export async function softDeleteBeforeParse(
   await waitUntilHidden(records, ehrId)
 }
 
-const HIDDEN_FILTER = { _rperm: { $regex: `^${DELETED_PREFIX}` } }
-const VISIBLE_FILTER = { _rperm: { $not: HIDDEN_FILTER._rperm } }
-
-const mapPermissions = (change: object) => ({
-  _rperm: { $map: { input: '$_rperm', as: 'who', in: change } },
-  _wperm: { $map: { input: '$_wperm', as: 'who', in: change } },
-})
-
-const hideDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) =>
-  db
-    .collection<Document & { _id: string }>(name)
-    .updateMany(which, [{ $set: mapPermissions({ $concat: [DELETED_PREFIX, '$$who'] }) }], { session })
-
-const showDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) =>
-  db
-    .collection<Document & { _id: string }>(name)
-    .updateMany(
-      which,
-      [{ $set: mapPermissions({ $substrCP: ['$$who', DELETED_PREFIX.length, { $strLenCP: '$$who' }] }) }],
-      { session },
-    )
-
-/** Updates all matching records of an EHR in steps. */
-async function updateInSteps(
-  { contents }: DatabaseWithContents,
-  {
-    unfilteredDb: db,
-    runStep,
-  }: Pick<JobSteps, 'unfilteredDb'> & {
-    runStep(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void>
-  },
-  { ehrId, ...still }: IdFilter,
-  change: typeof hideDocuments,
-): Promise<void> {
-  // The filter of a step has no ehrId: with that index, each step would scan all records of the EHR.
-  for (const name of contents.Ehr)
-    for await (const ids of iterateIdBatches(db, name, { ehrId, ...still }))
-      await runStep(({ session }) => change(db, name, { ...still, _id: { $in: ids } }, session))
-}
-
 /**
  * Restores an EHR. If that needs several transactions, all of it becomes visible with the last step.
  * @throws NotFound when it was not deleted, or too long ago
@@ -170,7 +124,7 @@ export async function restoreDeletedEhr(
     (await canFitInTransaction(records.jobs.unfilteredDb, records.contents.Ehr, { ehrId }, session))
   ) {
     for (const name of records.contents.Ehr)
-      await showDocuments(records.db, name, { ehrId, ...HIDDEN_FILTER }, session)
+      await hiddenRecords.show(records.db, name, { ehrId, ...hiddenRecords.hidden }, session)
     return reinstateEhr(records, tx, caller, removed)
   }
   await deletedEhrsOf(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
@@ -199,14 +153,20 @@ async function reinstateEhr(
   recordEhrCreation(tx, caller, ehrId, { version, at: now })
 }
 
+const hidingOf = ({ contents }: Pick<DatabaseWithContents, 'contents'>, ehrId: string) => ({
+  ...{ collections: contents.Ehr, which: { ehrId } },
+  ...{ still: hiddenRecords.visible, change: hiddenRecords.hide },
+})
+
 /** The handlers of the jobs that hide and show an EHR's records. */
 export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
   const hide: JobHandler = async ({ ehrId }, steps) => {
-    await updateInSteps(records, steps, { ehrId, ...VISIBLE_FILTER }, hideDocuments)
+    await changeInSteps(steps, hidingOf(records, ehrId))
     await steps.runLastStep()
   }
   const show: JobHandler = async ({ ehrId, by }, steps) => {
-    await updateInSteps(records, steps, { ehrId, ...HIDDEN_FILTER }, showDocuments)
+    const { hidden: still, show: change } = hiddenRecords
+    await changeInSteps(steps, { ...hidingOf(records, ehrId), still, change })
     await steps.runLastStep(async (tx) => {
       const removed = await deletedEhrsOf(records).findOne({ _id: ehrId }, { session: tx.session })
       if (removed) await reinstateEhr(records, tx, { ...by, roles: [], unrestricted: true }, removed)
@@ -239,7 +199,7 @@ async function hideLateWrites(database: DatabaseWithContents, ehrId: string, swe
       const removed = await deletedEhrsOf(database).updateOne(still, { $set: { sweptAt } }, { session })
       if (removed.matchedCount > 0) await work({ session })
     })
-  await updateInSteps(database, { unfilteredDb: db, runStep }, { ehrId, ...VISIBLE_FILTER }, hideDocuments)
+  await changeInSteps({ unfilteredDb: db, runStep }, hidingOf(database, ehrId))
 }
 
 /**

@@ -66,6 +66,15 @@ export function planPermissions(ehr: EhrAccessFields, carePlanId: string): Permi
   return { read: [...writers, aclEntryOfRole(planRole(carePlanId, 'read'))], write: writers }
 }
 
+/**
+ * Who may delete a plan: those who may write its EHR, and so may create plans. Participants may not, since the
+ * plan contains the records of others.
+ */
+export const planDeleters = ({ _id, _wperm = [] }: { _id: string; _wperm?: string[] }): string[] => {
+  const ofPlan = planRoles(_id).map(aclEntryOfRole)
+  return _wperm.filter((who) => !ofPlan.includes(who))
+}
+
 /** Permissions of a participation: those of the plan, except that writing requires the right to manage. */
 export function participationPermissions({ read, write }: Permissions, carePlanId: string): Permissions {
   const writers = aclEntryOfRole(planRole(carePlanId, 'write'))

@@ -115,6 +115,12 @@ export async function findVersion(
   return found?.before ?? null
 }
 
+/** Finds the last version of a record that has been deleted; null for a record that exists. */
+export async function findDeletedVersion(db: Db, record: HistoryKey): Promise<ParseDocument | null> {
+  const last = await historyCollection(db).findOne({ _id: entryIdRange(record) }, { sort: { _id: -1 } })
+  return last?.action === 'delete' ? last.before : null
+}
+
 /** The id range of all changes of a record, in the order of its versions. */
 const entryIdRange = (record: HistoryKey): { $gte: string; $lt: string } => ({
   $gte: entryIdStart(record),

@@ -40,11 +40,12 @@ interface Row {
   place: string[]
 }
 
-/** By parent. A care plan is created in an EHR, and then follows its own rules. */
+/** By parent. Who may create a care plan in an EHR may delete it; otherwise it follows its own rules. */
 function rowsOf(className: ClassName): [string, Row][] {
   const { parentType, place } = classKindOf(className)
   const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
-  if (className === 'CarePlan') return [[className, row({ ...inPlan, create: 'ehr:write' })]]
+  if (className === 'CarePlan')
+    return [[className, row({ ...inPlan, create: 'ehr:write', delete: 'plan:delete' })]]
   if (parentType === 'none') return [[className, row(alone)]]
   if (parentType === 'EHR') return [[className, row(inEhr)]]
   const ofEhr: [string, Row][] =
@@ -238,8 +239,11 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
        * The parts of a batch share their rights, so a batch does not find an EHR that the caller may delete
        * but not see.
        */
-      const removal = (name: Name, inBatch: boolean): Outcome =>
-        inBatch && expected(name, access.read) === 101 ? 101 : expected(name, access.delete)
+      function removal(name: Name, inBatch: boolean): Outcome {
+        if (inBatch && expected(name, access.read) === 101) return 101
+        const isOnlyWriter = expected(name, access.update) === 'done' && expected(name, access.delete) === 101
+        return isOnlyWriter ? 119 : expected(name, access.delete)
+      }
 
       async function remove(name: Name, send: Way, inBatch: boolean, path: string): Promise<void> {
         const outcomes = await send(headersOf(name), [{ method: 'DELETE', path }])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { MongoClient } from 'mongodb'
 import {
-  deleteWithContents,
+  deleteBeforeParse,
   sweepPendingDeletions,
 } from '../../../records/ehrs/deletion/cascading-deletion.ts'
 import { containedCollections } from '../../../records/kinds.ts'
@@ -44,7 +44,7 @@ describe('removal', () => {
       await createClassClient(owner).post('BloodPressure', createPressureObject(carePlanId)).expect(201)
     ).body
     const database = { client: service.client, db: service.db, contents: containedCollections }
-    await deleteWithContents(unaudited(service.client), createCaller(owner.mvUid), 'CarePlan', {
+    await deleteBeforeParse(unaudited(service.client), createCaller(owner.mvUid), 'CarePlan', {
       id: carePlanId,
       ehrId,
     })
@@ -54,11 +54,11 @@ describe('removal', () => {
 
     await sweepPendingDeletions(database)
     assert.equal(await countIn('CarePlan', { _id: carePlanId }), 1, 'too early: a request may be under way')
-    await service.db.collection('Goal').insertOne({ ehrId, carePlanId, _rperm: [], _wperm: [] })
+    await service.db.collection('Goal').insertOne({ ehrId, carePlanId, _rperm: ['*'], _wperm: [] })
     await service.db.collection('Removal').updateMany({}, { $set: { at: new Date(0) } })
     await sweepPendingDeletions(database)
     assert.equal(await countIn('CarePlan', { _id: carePlanId }), 0)
-    assert.equal(await countIn('Goal', { carePlanId }), 0)
+    assert.equal(await countIn('Goal', { carePlanId, _rperm: '*' }), 0)
     assert.equal(await countIn('Removal', {}), 0)
     await createClassClient(owner).get('Ehr', ehrId).expect(200)
   })
@@ -72,7 +72,7 @@ describe('removal', () => {
     } as unknown as MongoClient)
     const plan = { id: carePlanId, ehrId }
     await assert.rejects(
-      deleteWithContents(broken, createCaller(owner.mvUid), 'CarePlan', plan),
+      deleteBeforeParse(broken, createCaller(owner.mvUid), 'CarePlan', plan),
       /no database/,
     )
     const { body } = await createClassClient(owner)

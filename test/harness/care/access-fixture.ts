@@ -62,6 +62,7 @@ const VERDICTS: Partial<Record<Access, Partial<Record<CallerName, 'done' | 403>>
   'ehr:agree': { subject: DONE, keeper: 403, ...PARTICIPANT_VERDICTS },
   'plan:read': { subject: DONE, keeper: DONE, manager: DONE, writer: DONE, reader: DONE },
   'plan:write': { subject: DONE, keeper: DONE, manager: DONE, writer: DONE, reader: 403 },
+  'plan:delete': { subject: DONE, keeper: DONE, manager: 403, writer: 403, reader: 403 },
   'plan:manage': { subject: DONE, keeper: DONE, manager: DONE, writer: 403, reader: 403 },
 }
 

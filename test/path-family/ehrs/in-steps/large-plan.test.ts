@@ -112,13 +112,21 @@ describe('plans, in several transactions', function suite() {
       await isSound()
     })
 
-    it('is deleted by the class family with all its records', async () => {
+    it('is deleted by the class family with all its records, and returns with them', async () => {
       const { owner, path, planId, taskId } = await largePlan(scene.nurse)
       await createClassClient(owner).delete('CarePlan', planId).expect(200)
       assertProblem(await owner.call('GET', path), 404, 'not-found')
       assertError(await createClassClient(owner).get('Task', taskId), 101)
-      await waitUntil(async () => (await kept('Task').countDocuments({ carePlanId: planId })) === 0)
+      const visible = { carePlanId: planId, _rperm: { $not: /^removed-/ } }
+      await waitUntil(async () => (await kept('Task').countDocuments(visible)) === 0)
       await waitUntil(async () => (await jobCollection(service).countDocuments({ id: planId })) === 0)
+      assertStatus(await owner.call('POST', `${path}/restore`, { version: 1 }))
+      await waitUntil(async () => (await jobCollection(service).countDocuments({ id: planId })) === 0)
+      await createClassClient(owner).get('Task', taskId).expect(200)
+      assert.equal(
+        await kept('Task').countDocuments(visible),
+        await kept('Task').countDocuments({ carePlanId: planId }),
+      )
     })
   })
 

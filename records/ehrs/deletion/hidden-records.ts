@@ -1,0 +1,64 @@
+import type { ClientSession, Db, Document } from 'mongodb'
+import { type IdFilter, iterateIdBatches } from '../../store/batching/transaction-batches.ts'
+import type { JobSteps } from '../../store/jobs/background-jobs.ts'
+import type { Transaction } from '../../store/writing/transaction.ts'
+
+/**
+ * The records of a deleted EHR, care plan, goal, task or event. Each of their permission entries gets a
+ * prefix, so they match nobody and can come back. The prefix names the deleted object: records whose goal,
+ * plan and EHR are deleted one after the other have three, and come back in the reverse order.
+ */
+export interface HiddenRecords {
+  /** The records that have the prefix. */
+  hidden: IdFilter
+  visible: IdFilter
+  hide: ChangeDocuments
+  show: ChangeDocuments
+}
+
+type ChangeDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) => Promise<unknown>
+
+/** @param prefix of letters, digits, `-` and `:` */
+export function hiddenRecordsWith(prefix: string): HiddenRecords {
+  const startsWithPrefix = { $regex: `^${prefix}` }
+  return {
+    hidden: { _rperm: startsWithPrefix },
+    visible: { _rperm: { $not: startsWithPrefix } },
+    hide: changeOf({ $concat: [prefix, '$$who'] }),
+    show: changeOf({ $substrCP: ['$$who', prefix.length, { $strLenCP: '$$who' }] }),
+  }
+}
+
+const changeOf =
+  (entry: object): ChangeDocuments =>
+  (db, name, which, session) => {
+    const mapped = (field: string) => ({ $map: { input: field, as: 'who', in: entry } })
+    const documents = db.collection<Document & { _id: string }>(name)
+    const change = [{ $set: { _rperm: mapped('$_rperm'), _wperm: mapped('$_wperm') } }]
+    return documents.updateMany(which, change, { session })
+  }
+
+interface StepwiseChange {
+  collections: readonly string[]
+  /** All records to change, by an indexed field. */
+  which: IdFilter
+  /** The condition that the change itself removes. */
+  still: IdFilter
+  change: ChangeDocuments
+}
+
+/** Changes all matching records in steps. */
+export async function changeInSteps(
+  {
+    unfilteredDb: db,
+    runStep,
+  }: Pick<JobSteps, 'unfilteredDb'> & {
+    runStep(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void>
+  },
+  { collections, which, still, change }: StepwiseChange,
+): Promise<void> {
+  // The filter of a step has no indexed field: with its index, each step would scan all records.
+  for (const name of collections)
+    for await (const ids of iterateIdBatches(db, name, { ...which, ...still }))
+      await runStep(({ session }) => change(db, name, { ...still, _id: { $in: ids } }, session))
+}
