@@ -24,7 +24,7 @@ import {
   narrowResponse,
   requireReadOnlyUse,
 } from './read-only-access.ts'
-import { checkJson } from './request/json-validation.ts'
+import { checkJson, sentOffsetOf } from './request/json-validation.ts'
 import { type ParseRequest, type ParseSchema, parseErrorCode, Refusal } from './request/parse-request.ts'
 import {
   isBatch,
@@ -36,7 +36,7 @@ import {
   type RequestPart,
   readRequestParts,
 } from './request/request-parts.ts'
-import { createServedClassCheck, type IsServedClass } from './request/served-classes.ts'
+import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
 import { respondToDatabaseError } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
@@ -159,7 +159,15 @@ async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
   if (className === '_User' || isPublicRequest(part)) checkAccountBody(carrier.body)
   if (!isWrite(part) || className === undefined) return
   if (className === '_User' && method === 'PUT') checkAccountChange(carrier.body)
+  keepUtcOffset(className, carrier.body)
   await checkProperties(req, { method, className, body: carrier.body })
+}
+
+/** Keeps the offset of a measurement's time, which is otherwise stored in UTC. */
+function keepUtcOffset(className: string, body: unknown): void {
+  const values = (body ?? {}) as { timestamp?: unknown; utcOffset?: unknown }
+  const offset = sentOffsetOf(values.timestamp)
+  if (offset !== undefined && fieldTypeOf(className, 'utcOffset') !== undefined) values.utcOffset ??= offset
 }
 
 /** @throws Refusal for query parameters of a request that is no query */

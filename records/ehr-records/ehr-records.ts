@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
+import { withUtcOffset } from '../../schemas/forms/iso-time.ts'
 import {
   hideContents,
   isContainerClass,
@@ -65,10 +66,13 @@ export const defaultsOf = memoizeByFields(
     ),
 )
 
+const withUtcOffsetIn = (fields: TProperties, values: RecordBody): RecordBody =>
+  'utcOffset' in fields ? withUtcOffset(values) : values
+
 /** Stored form of a body: its values without nulls, and defaults for missing fields. */
 const withDefaults = (fields: TProperties, body: object): RecordBody => ({
   ...defaultsOf(fields),
-  ...withoutNulls(fromPathNames(fields, body)),
+  ...withUtcOffsetIn(fields, withoutNulls(fromPathNames(fields, body))),
 })
 
 /** The initial status of a new record, if the kind has one. */

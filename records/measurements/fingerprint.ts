@@ -3,7 +3,7 @@ import type { Values } from '../ehr-records/kind.ts'
 import { type Quantity, valuesInOwnUnits } from './quantities/quantity.ts'
 
 /** Differences in parent, comment or spelling of the time do not make it another measurement. */
-const IGNORED_FIELDS = ['ehrId', 'carePlanId', 'comment', 'timestamp']
+const IGNORED_FIELDS = ['ehrId', 'carePlanId', 'comment', 'timestamp', 'utcOffset']
 
 /**
  * Recognises a measurement that is sent again: a hash of device, time and values, whatever the spelling of

@@ -3,6 +3,7 @@ import { closedObject, longTextField, RecordLinks } from '../../schemas/common.t
 import { SourceEnum } from '../../schemas/enums.ts'
 import { dateTimeField, derivedField, internalField } from '../../schemas/forms/fields.ts'
 import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
+import { utcOffsetField } from '../../schemas/forms/iso-time.ts'
 import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
 import { Fraction } from '../../schemas/fraction.ts'
@@ -42,6 +43,7 @@ import { loincCoding, type Series, seriesOf, seriesValueOf, unitLabel } from './
 /** The fields of every measurement. */
 const commonFields = {
   timestamp: dateTimeField('Time of the measurement'),
+  utcOffset: utcOffsetField,
   deviceId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Id of the measuring device' }),
   ),

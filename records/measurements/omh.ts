@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { toLocalTime } from '../../schemas/forms/iso-time.ts'
 import type { DataPoint, SchemaId } from '../../schemas/measurements/data-point.ts'
 import type { Values } from '../ehr-records/kind.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
@@ -59,7 +60,7 @@ export const defineOmhBody = (
     }))
     if (said.some(({ needed, value }) => needed && value === undefined)) return undefined
     const values = said.map(({ member, value }) => [member, value])
-    return { ...Object.fromEntries(values), effective_time_frame: { date_time: record.timestamp } }
+    return { ...Object.fromEntries(values), effective_time_frame: { date_time: localTimeOf(record) } }
   },
   parse(body) {
     const { date_time, time_interval } = asObject(body.effective_time_frame)
@@ -70,6 +71,12 @@ export const defineOmhBody = (
     return Object.assign({ timestamp }, ...values)
   },
 })
+
+/** The time of a record, in local time if its offset is known. */
+export const localTimeOf = ({ timestamp, utcOffset }: Values): unknown =>
+  typeof timestamp === 'string' && typeof utcOffset === 'string'
+    ? toLocalTime(timestamp, utcOffset)
+    : timestamp
 
 const asObject = (said: unknown): JsonObject =>
   typeof said === 'object' && said !== null ? (said as JsonObject) : {}

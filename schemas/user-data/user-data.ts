@@ -11,6 +11,7 @@ import {
   withPathName,
 } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
+import { utcOffsetField } from '../forms/iso-time.ts'
 import { typeNameField } from '../types/data-types.ts'
 
 const measuredAtField = dateTimeField('Time of the measurement')
@@ -82,6 +83,7 @@ export const MeasurementForms = defineForms({
       }),
     ),
     timestamp: measuredAtField,
+    utcOffset: utcOffsetField,
     device: Type.Optional(deviceField),
     comment: commentField,
     name: derivedTextField('Display name of the data type', 'Steps'),
@@ -119,6 +121,7 @@ export const OccurrenceForms = defineForms({
   fields: {
     eventType: fixedField(typeNameField('the event type', 'fall')),
     timestamp: dateTimeField('Time of the occurrence'),
+    utcOffset: utcOffsetField,
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
         description: 'Data as described by the event type',

@@ -13,7 +13,7 @@ import {
 } from '../calculations/scores/acq-score.ts'
 import type { ThresholdPreset } from '../calculations/thresholds.ts'
 import { defineMeasurement } from '../measurement.ts'
-import type { OmhBody } from '../omh.ts'
+import { localTimeOf, type OmhBody } from '../omh.ts'
 
 const { version, ...acqFactFields } = AcqParams.properties
 
@@ -40,14 +40,14 @@ const acqSurvey: OmhBody = {
   body(record) {
     const params = acqParamsOf(record)
     if (!params) return undefined
-    const { timestamp, score = null, sum = null, answered, control = null } = record
+    const { score = null, sum = null, answered, control = null } = record
     return {
       items: acqItemsOf(params).map((answer, i) => ({
         question: { label: `acq-${i + 1}`, text: neutralLabel('ACQ', i + 1) },
         answers: answer === null ? [] : [{ value: answer, code: answer }],
       })),
       delivery_details: {
-        end_date_time: timestamp,
+        end_date_time: localTimeOf(record),
         end_status: answered === 0 ? 'missed' : score === null ? 'abandoned' : 'completed',
       },
       score: { instrument: `ACQ-${params.version}`, value: score, sum, answered, control },

@@ -26,6 +26,7 @@ function arbitraryField({ type: types, ...schema }: TSchema): fc.Arbitrary<unkno
   if (type === 'array') return fc.array(arbitraryField(items), { minLength: minItems, maxLength: maxItems })
   if (values) return fc.constantFrom(...values)
   if (format === 'date-time') return arbitraryMoment
+  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern))
   if (type === 'boolean') return fc.boolean()
   if (type === 'integer') return fc.integer({ min: minimum, max: maximum })
   if (type === 'number')
