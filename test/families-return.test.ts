@@ -60,7 +60,7 @@ describe('a deletion', () => {
     for (const [family, remove] of Object.entries(deletions)) {
       if (family === 'the path family' && !kinds[name].deletes) continue
 
-      it(`by ${family} loses nothing of the ${name}, and it returns as it was`, async () => {
+      it(`loses nothing of the ${name} by ${family}, and it returns as it was`, async () => {
         const { patient, place } = await newPlace()
         const id =
           name === 'CarePlan'
@@ -105,7 +105,7 @@ describe('a deletion', () => {
       })
     }
 
-  it('of a care plan is refused to its participants, in both families', async () => {
+  it('is refused to the participants of a care plan, in both families', async () => {
     const { patient, place } = await newPlace()
     for (const access of ['READ', 'WRITE', 'MANAGE']) {
       const participant = await createPerson()
@@ -121,7 +121,7 @@ describe('a deletion', () => {
     }
   })
 
-  it('of a care plan ends the access of its participants until it returns', async () => {
+  it('ends the access of the participants of a care plan until it returns', async () => {
     const { patient, place } = await newPlace()
     const nurse = await createPerson()
     const path = `/ehr/${place.ehrId}/careplan/${place.carePlanId}`

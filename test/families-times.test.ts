@@ -49,7 +49,7 @@ describe('a time', () => {
     )
     if (field === undefined) continue
 
-    it(`of the ${name} has any form of ISO 8601 in the class family`, async () => {
+    it(`has any form of ISO 8601 in the ${name} of the class family`, async () => {
       for (const [sent, utc] of FORMS) {
         const date = { __type: 'Date', iso: sent }
         const object = { ...kinds[name].object(place), [field]: date }
@@ -78,7 +78,7 @@ describe('a time', () => {
 
     if (!('utcOffset' in classKinds[name].fields)) continue
 
-    it(`of the ${name} keeps the offset that it was sent with, in both families`, async () => {
+    it(`keeps the offset that it was sent with in the ${name} of both families`, async () => {
       const { body } = await byClass(patient)
         .post(name, {
           ...{ ...kinds[name].object(place), utcOffset: undefined },

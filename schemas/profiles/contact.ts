@@ -20,13 +20,20 @@ const requiredContactFields = {
     minLength: 1,
     maxLength: 254,
     description:
-      'Value that fits the type: an e-mail address, a phone number with country code, or a Skype name',
+      'Value that fits the type: an e-mail address, a phone number in any spelling, or a Skype name',
     examples: ['+31 20 624 1111'],
   }),
 }
+const internationalNumber = nullable(
+  Type.String({
+    description:
+      'Number in international form (E.164), if it can be told: from the value, or from the country of an address',
+    examples: ['+31206241111'],
+  }),
+)
 const contactIdField = { contactId: idField('the contact') }
 
-export const contactFields = { ...nullableContactFields, ...requiredContactFields }
+export const contactFields = { ...nullableContactFields, ...requiredContactFields, internationalNumber }
 
 /** @see Resources and their fields, Contact information */
 export const Contact = closedObject('Contact', 'A means of contact of a person or of a relation', {
@@ -44,4 +51,7 @@ export type ContactCreate = Static<typeof ContactCreate>
 export const ContactUpdate = closedObject('ContactUpdate', 'A complete contact; omitted fields become null', {
   ...contactIdField,
   ...ContactCreate.properties,
+  ...optionalFields({
+    internationalNumber: { ...internationalNumber, description: 'Ignored: the service derives it' },
+  }),
 })

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { Type } from '@sinclair/typebox'
+import type { CountryCode } from 'libphonenumber-js/min'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Contact } from '../../../schemas/profiles/contact.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
@@ -10,8 +11,8 @@ const load = createRequire(import.meta.url)
 /** Loaded on first use, so that the service starts quickly. */
 const phoneNumbers = () => load('libphonenumber-js/min') as typeof import('libphonenumber-js/min')
 
-const isPhone = (value: string) => /^\+[\d\s().-]+$/.test(value) && phoneNumbers().isValidPhoneNumber(value)
-const phoneRule = [isPhone, 'must be a phone number with its country code, such as +31 20 624 1111'] as const
+/** Numbers are texts: short ones (112), national ones and extensions cannot be told from wrong ones. */
+const phoneRule = [(value: string) => /\d/.test(value), 'must be a phone number: it has no digit'] as const
 
 const contactRules: Record<Contact['type'], readonly [fits: (value: string) => boolean, otherwise: string]> =
   {
@@ -31,4 +32,24 @@ export function requireValidContactValue({ type, value }: Pick<Contact, 'type' |
   if (!fits(value)) {
     throw new ServiceError('RuleViolated', { violations: [{ path: 'value', code: 'contactValue', message }] })
   }
+}
+
+const NUMBER_TYPES: readonly Contact['type'][] = ['PHONE', 'MOBILE', 'FAX']
+
+/**
+ * The international form of a number (E.164); null for other contacts, and for a number that has none, such as
+ * 112.
+ * @param country of the owner, for a national number
+ */
+export function internationalNumberOf(
+  { type, value }: Pick<Contact, 'type' | 'value'>,
+  country: unknown,
+): string | null {
+  if (!NUMBER_TYPES.includes(type)) return null
+  const known = typeof country === 'string' && phoneNumbers().isSupportedCountry(country)
+  const parsed = phoneNumbers().parsePhoneNumberFromString(
+    value,
+    known ? (country as CountryCode) : undefined,
+  )
+  return parsed?.isValid() ? parsed.number : null
 }

@@ -1,19 +1,21 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type ContactCreate, contactFields } from '../../../schemas/profiles/contact.ts'
 import type { Caller } from '../../store/documents/caller.ts'
+import { documentCollection } from '../../store/documents/database.ts'
 import type { Where } from '../../store/reading/filter.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import {
   type Owner,
   ownedRecordKey,
+  ownerFieldOf,
   ownerFields,
   permissionsSharedWithConnections,
   privatePermissions,
 } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 import { ContactDetails } from './contact-details.ts'
-import { requireValidContactValue } from './contact-value.ts'
+import { internationalNumberOf, requireValidContactValue } from './contact-value.ts'
 import type { Relations } from './relations.ts'
 
 const StoredContact = Type.Object({ ...ownerFields, ...contactFields })
@@ -30,17 +32,29 @@ class PrimaryChangeError extends Error {}
  * one is deleted, changes its type or gives up the flag, the oldest other contact becomes primary.
  */
 export class Contacts extends ContactDetails<typeof StoredContact> {
+  readonly #addresses
+
   constructor(records: StoreContext, relations: Relations) {
     super(records, relations, PROFILE_COLLECTIONS.contact, StoredContact)
+    this.#addresses = documentCollection(records, PROFILE_COLLECTIONS.address)
+  }
+
+  async #buildContact(owner: Owner, input: ContactCreate): Promise<StoredContact> {
+    requireValidContactValue(input)
+    const address = await this.#addresses.findOne({
+      ...ownerFieldOf(owner),
+      country: { $type: 'string' },
+    })
+    const internationalNumber = internationalNumberOf(input, address?.country)
+    return { ...this.buildRecord(owner, input), internationalNumber }
   }
 
   /**
    * @throws NotFound when the owner is a relation that does not exist; RuleViolated for a value of another
    * type
    */
-  create(caller: Caller, owner: Owner, input: ContactCreate, newId: string) {
-    requireValidContactValue(input)
-    const next = this.buildRecord(owner, input)
+  async create(caller: Caller, owner: Owner, input: ContactCreate, newId: string) {
+    const next = await this.#buildContact(owner, input)
     const permissions =
       owner.relationId === null
         ? permissionsSharedWithConnections(owner.mvUid)
@@ -53,8 +67,7 @@ export class Contacts extends ContactDetails<typeof StoredContact> {
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
   async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: ExpectedVersions) {
-    requireValidContactValue(input)
-    const next = this.buildRecord(owner, input)
+    const next = await this.#buildContact(owner, input)
     const key = ownedRecordKey(owner, id)
     const keepPlace = (now: StoredContact) => {
       if (now.type !== next.type || now.primary !== next.primary) throw new PrimaryChangeError()

@@ -26,7 +26,9 @@ describe('contacts', () => {
     const added = await add(phone)
     assert.equal(added.status, 201, JSON.stringify(added.body))
     const { contactId, ...rest } = added.body
-    assert.deepEqual(rest, { ...phone, availability: null, label: null, note: null, usage: null })
+    const internationalNumber = '+31206241111'
+    const nothing = { availability: null, label: null, note: null, usage: null }
+    assert.deepEqual(rest, { ...phone, ...nothing, internationalNumber })
     assert.equal(added.etag, '"1"')
     assert.equal(added.headers.get('location'), `/profile/${anna.mvUid}/contact/${contactId}`)
     const got = await anna.call('GET', added.headers.get('location') ?? '')
@@ -40,7 +42,7 @@ describe('contacts', () => {
     const put = await anna.call('PUT', at, { ...phone, contactId, usage: 'WORK' }, { 'if-match': etag })
     assert.equal(put.status, 200)
     assert.equal(put.etag, '"2"')
-    const nothing = { availability: null, label: null, note: null }
+    const nothing = { availability: null, label: null, note: null, internationalNumber: '+31206241111' }
     assert.deepEqual(put.body, { ...phone, contactId, usage: 'WORK', ...nothing })
     assert.deepEqual((await anna.call('GET', at)).body, put.body)
   })
@@ -83,16 +85,31 @@ describe('contacts', () => {
       ['EMAIL', 'anna'],
       ['EMAIL', 'anna@exаmple.org'],
       ['EMAIL', 'anna@example.org\r\nBcc: eve@example.org'],
-      ['MOBILE', '0612345678'],
-      ['PHONE', '+31 20'],
-      ['PHONE', '+999 1234567'],
-      ['PHONE', '+31 20 624 1111;phone-context=evil'],
+      ['PHONE', 'ask my neighbour'],
       ['SKYPE', 'a b'],
     ]
     for (const [type, value] of bad) {
       const problem = await add({ type, value, primary: false })
       assert.deepEqual(assertProblemPlaces(problem, 422, 'rule-violated'), ['body.value'], value)
     }
+  })
+
+  it('keep numbers as they are, beside their international form where there is one', async () => {
+    const cases = [
+      ['+31 20 624 1111', '+31206241111'],
+      ['020 624 1111', null],
+      ['112', null],
+      ['+31 20 624 1111 ext. 12', '+31206241111'],
+    ] as const
+    for (const [value, internationalNumber] of cases) {
+      const { body } = await add({ type: 'PHONE', value, primary: false })
+      assert.deepEqual([body.value, body.internationalNumber], [value, internationalNumber])
+    }
+    assert.equal((await anna.call('POST', 'address', { usage: 'HOME', country: 'NL' })).status, 201)
+    const { body, etag } = await add({ type: 'PHONE', value: '020 624 1111', primary: false })
+    assert.deepEqual([body.value, body.internationalNumber], ['020 624 1111', '+31206241111'])
+    const again = await anna.call('PUT', `contact/${body.contactId}`, body, { 'if-match': etag ?? '' })
+    assert.deepEqual([again.status, again.body], [200, body])
   })
 
   it('report all violations at once', async () => {
