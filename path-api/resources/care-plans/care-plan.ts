@@ -101,8 +101,8 @@ export const carePlanOperations = mountAtEhrAndMed(
       path: `${base}/{ehrId}/careplan/{careplanId}`,
       summary: 'Delete a care plan with all its records',
       description:
-        'Those who may write the EHR can delete its plans; participants cannot. Restoring a former version brings ' +
-        'the plan back, with its goals, tasks, measurements, participants and chats.',
+        'Restoring a former version brings the plan back, with its goals, tasks, measurements, participants and ' +
+        'chats. Participants cannot delete a plan.',
       source: 'Class CarePlan: deletion',
       extra: true,
       access: 'plan:delete',

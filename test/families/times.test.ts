@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { classKinds } from '../records/kinds.ts'
+import { classKinds } from '../../records/kinds.ts'
 import {
   byClass,
   createByPath,
@@ -9,10 +9,10 @@ import {
   newPlace,
   type Place,
   pathOf,
-} from './family-kinds.ts'
-import type { Patient } from './harness/care/patients.ts'
-import { assertError, parseDate } from './harness/clients/class-client.ts'
-import { assertStatus } from './harness/clients/path-client.ts'
+} from '../family-kinds.ts'
+import type { Patient } from '../harness/care/patients.ts'
+import { assertError, parseDate } from '../harness/clients/class-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
 
 /** Each form of ISO 8601 with its time in UTC. */
 const FORMS = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { kinds as allKinds, containedCollections } from '../records/kinds.ts'
+import { kinds as allKinds, containedCollections } from '../../records/kinds.ts'
 import {
   agree,
   byClass,
@@ -13,12 +13,12 @@ import {
   pathOf,
   readByPath,
   tellsVersion,
-} from './family-kinds.ts'
-import { createTask, createWeight, type Patient } from './harness/care/patients.ts'
-import { assertError } from './harness/clients/class-client.ts'
-import { assertProblem, assertStatus } from './harness/clients/path-client.ts'
-import { createAdmin, createPerson } from './harness/people/people.ts'
-import { service } from './harness/service/service.ts'
+} from '../family-kinds.ts'
+import { createTask, createWeight, type Patient } from '../harness/care/patients.ts'
+import { assertError } from '../harness/clients/class-client.ts'
+import { assertProblem, assertStatus } from '../harness/clients/path-client.ts'
+import { createAdmin, createPerson } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 /** All ids of an EHR's records, in their collections or in the history of deletions. */
 async function idsOf(ehrId: string): Promise<Set<string>> {
