@@ -172,15 +172,15 @@ describe('measurements', () => {
       }
     })
 
-    it('explains the format of times if one has an offset or is invalid', async () => {
-      for (const iso of ['2026-03-01T08:30:00+01:00', '2026-03-01T07:30:00.000000+00:00', '2026-03-01', 5])
+    it('explains the format of times if one is invalid', async () => {
+      for (const iso of ['2026-03-01T08:30:00', '2026-02-30', 5])
         assertError(
           await createClassClient(owner).post(
             'BloodPressure',
             createPressureObject(carePlanId, { timestamp: { __type: 'Date', iso } }),
           ),
           107,
-          /in UTC, such as 2026-03-01T07:30:00.000Z/,
+          /time with an offset, such as 2026-03-01T08:30:00.000\+01:00/,
         )
     })
 
