@@ -53,7 +53,11 @@ type AddressedMail = QueuedMail & { to: string }
 
 /** Lease of a mail; afterwards another instance tries. */
 const MAIL_LEASE_MS = 60_000
+/** Ends a delivery before the lease, so that nobody else sends the mail meanwhile. */
+export const DELIVERY_TIMEOUT_MS = 45_000
 const MAIL_POLL_INTERVAL_MS = 5_000
+/** Mails that an instance sends at a time, so that one slow answer does not delay the others. */
+export const CONCURRENT_MAILS = 4
 /** Attempts after 5 s, 10 s, 20 s … up to an hour apart: about two days in all. */
 const MAX_ATTEMPTS = 58
 const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)
@@ -70,13 +74,18 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
   ])
   countWaitingMails(mails, post.metrics)
 
-  const sending = startPeriodicTask(
-    MAIL_POLL_INTERVAL_MS,
-    async (ending) => {
-      while (!ending.aborted && (await sendNextMail(mails, post)));
-    },
-    (err) => post.log.error({ err }, 'Reading the mail queue failed'),
+  const senders = Array.from({ length: CONCURRENT_MAILS }, () =>
+    startPeriodicTask(
+      MAIL_POLL_INTERVAL_MS,
+      async (ending) => {
+        while (!ending.aborted && (await sendNextMail(mails, post)));
+      },
+      (err) => post.log.error({ err }, 'Reading the mail queue failed'),
+    ),
   )
+  const wakeSenders = () => {
+    for (const sender of senders) sender.wake()
+  }
   const keeping = new Set<Promise<unknown>>()
   return {
     enqueue: async (mail, session) => {
@@ -85,13 +94,13 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
       const kept = mails.insertOne(queued, session ? { session } : {}).finally(() => keeping.delete(kept))
       keeping.add(kept)
       await kept
-      if (session) session.once('ended', () => sending.wake())
-      else sending.wake()
+      if (session) session.once('ended', wakeSenders)
+      else wakeSenders()
     },
     close: async () => {
       // Parse Server does not await its mails, so some may arrive during shutdown.
       await Promise.allSettled(keeping)
-      await sending.stop()
+      await Promise.all(senders.map((sender) => sender.stop()))
       post.transport.close()
     },
   }
@@ -126,7 +135,7 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
     await mails.deleteOne({ _id: mail._id })
     metrics.mails.inc({ outcome: 'sent' })
   } catch (error) {
-    const abandoned = mail.attempts >= MAX_ATTEMPTS
+    const abandoned = mail.attempts >= MAX_ATTEMPTS || isFinalRefusal(error)
     const lastFailure = String((error as { code?: unknown }).code ?? (error as Error).name)
     await mails.updateOne(
       { _id: mail._id },
@@ -138,6 +147,15 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
     log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'Sending a mail failed')
   }
   return true
+}
+
+/**
+ * A 5xx answer to the recipient or the content of a mail stays the same (RFC 5321, 4.2.1). One to our login or
+ * sender concerns settings, which the operator can correct; 503 concerns the connection.
+ */
+function isFinalRefusal(error: unknown): boolean {
+  const { command, responseCode = 0 } = error as { command?: string; responseCode?: number }
+  return responseCode >= 500 && responseCode !== 503 && (command === 'RCPT TO' || command === 'DATA')
 }
 
 /**

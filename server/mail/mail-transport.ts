@@ -3,6 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../telemetry/log.ts'
+import { CONCURRENT_MAILS, DELIVERY_TIMEOUT_MS } from './mail-queue.ts'
 import type { RenderedMail } from './render-mail.ts'
 
 export interface MailTransport {
@@ -34,16 +35,17 @@ function openOnFirstMail<T extends { close(): void }>(
   }
 }
 
-/** Keeps a few connections open, encrypts if the server supports it, and waits for 20 s at most. */
+/** Keeps a few connections open, encrypts if the server supports it, and waits 20 s for each answer. */
 function createSmtpTransport(url: string, from: string): MailTransport {
   const options = {
-    ...{ url, pool: true, maxConnections: 4 },
+    ...{ url, pool: true, maxConnections: CONCURRENT_MAILS },
     ...{ connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 },
   } as const
   const transporter = openOnFirstMail(({ createTransport }) => createTransport(options, { from }))
   return {
     send: async (mail) => {
-      await (await transporter.get()).sendMail(toSingleRecipient(mail))
+      const signal = AbortSignal.timeout(DELIVERY_TIMEOUT_MS)
+      await (await transporter.get()).sendMail({ ...toSingleRecipient(mail), signal })
     },
     close: transporter.close,
   }

@@ -6,7 +6,7 @@ import { createRateLimiter } from '../../records/limits/rate-limiter.ts'
 import { type MailQueue, openMailQueue } from '../../server/mail/mail-queue.ts'
 import { createMailTransport } from '../../server/mail/mail-transport.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
-import { startSmtpServer } from '../harness/people/smtp-server.ts'
+import { type AnswerMail, startSmtpServer } from '../harness/people/smtp-server.ts'
 import { config, service } from '../harness/service/service.ts'
 import { waitUntil } from '../harness/wait.ts'
 
@@ -19,8 +19,8 @@ describe('mail queue', () => {
     await Promise.all(servers.splice(0).map((server) => server.close()))
   })
 
-  async function startServer(refuse: () => boolean) {
-    const smtp = await startSmtpServer(refuse)
+  async function startServer(answer?: AnswerMail) {
+    const smtp = await startSmtpServer(answer)
     servers.push(smtp)
     return smtp
   }
@@ -54,7 +54,7 @@ describe('mail queue', () => {
   })
 
   it('sends each mail once, in the language of its reader, escaped in the HTML', async () => {
-    const smtp = await startServer(() => false)
+    const smtp = await startServer()
     const database = `mail-${randomUUID()}`
     const [first, second] = [await open(smtp.url, database), await open(smtp.url, database)]
     for (let i = 0; i < 20; i++)
@@ -72,7 +72,7 @@ describe('mail queue', () => {
 
   it('keeps mails that the mail server refuses, shows them, and retries', async () => {
     let refusing = true
-    const smtp = await startServer(() => refusing)
+    const smtp = await startServer(() => (refusing ? 451 : 'accept'))
     const { queue, count, waiting, mails } = await open(smtp.url, `mail-${randomUUID()}`)
     await queue.enqueue(mail('ann@example.org'))
     await waitUntil(async () => (await count('failed')) === 1)
@@ -85,8 +85,37 @@ describe('mail queue', () => {
     assert.equal(smtp.received.length, 1)
   })
 
+  it('gives up a mail at the first 5xx answer to it, and keeps the others', async () => {
+    const smtp = await startServer((text) => (text.includes('gone@example.org') ? 550 : 'accept'))
+    const { queue, count, waiting, mails } = await open(smtp.url, `mail-${randomUUID()}`)
+    await queue.enqueue(mail('gone@example.org'))
+    await queue.enqueue(mail('ann@example.org'))
+    await waitUntil(async () => (await count('abandoned')) === 1 && (await count('sent')) === 1)
+    assert.equal(await waiting(), 0)
+    const kept = await mails.findOne()
+    assert.deepEqual([kept?.to, kept?.attempts], ['gone@example.org', 1])
+    assert.ok(kept?.abandonedAt)
+  })
+
+  it('sends other mails, also later ones, while the server answers to one slowly', async () => {
+    let answerSlowly = () => {}
+    const slowly = new Promise<'accept'>((resolve) => {
+      answerSlowly = () => resolve('accept')
+    })
+    const smtp = await startServer((text) => (text.includes('slow@example.org') ? slowly : 'accept'))
+    const { queue, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
+    await queue.enqueue(mail('slow@example.org'))
+    for (const round of [1, 2]) {
+      for (let i = 0; i < 5; i++) await queue.enqueue(mail(`user${round}${i}@example.org`))
+      await waitUntil(() => smtp.received.length === round * 5)
+    }
+    assert.equal(await waiting(), 1)
+    answerSlowly()
+    await waitUntil(async () => (await waiting()) === 0)
+  })
+
   it('sends five mails an hour to one address; notifications wait', async () => {
-    const smtp = await startServer(() => false)
+    const smtp = await startServer()
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     for (let i = 0; i < 20; i++) await queue.enqueue(mail('ann@example.org'))
     const data = { appName: 'App', newEmail: 'b@example.org' }
@@ -99,7 +128,7 @@ describe('mail queue', () => {
   })
 
   it('looks up a user’s address and language when it sends, and skips users without an account', async () => {
-    const smtp = await startServer(() => false)
+    const smtp = await startServer()
     const { queue, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     for (const mvUid of ['nobody', 'ann'])
       await queue.enqueue({ to: { mvUid }, template: 'pending-ehr', data: { appName: 'App' } })
@@ -110,7 +139,7 @@ describe('mail queue', () => {
   })
 
   it('responds at once if the mail server is down', async () => {
-    const smtp = await startSmtpServer(() => false)
+    const smtp = await startSmtpServer()
     await smtp.close()
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     const begun = performance.now()

@@ -1,7 +1,11 @@
 import { SMTPServer } from 'smtp-server'
 
-/** A mail server with a configurable answer; accepted mails are in `received`. */
-export async function startSmtpServer(refuse: () => boolean = () => false, port = 0) {
+/** The answer of the server: it accepts the mail, or refuses it with a code. */
+type SmtpAnswer = 'accept' | number
+export type AnswerMail = (mail: string) => SmtpAnswer | Promise<SmtpAnswer>
+
+/** A mail server with a configurable answer to each mail; accepted mails are in `received`. */
+export async function startSmtpServer(answer: AnswerMail = () => 'accept', port = 0) {
   const received: string[] = []
   const server = new SMTPServer({
     authOptional: true,
@@ -11,8 +15,10 @@ export async function startSmtpServer(refuse: () => boolean = () => false, port 
       stream.on('data', (chunk) => {
         text += chunk
       })
-      stream.on('end', () => {
-        if (refuse()) return done(Object.assign(new Error('try again'), { responseCode: 451 }))
+      stream.on('end', async () => {
+        const answered = await answer(text)
+        if (typeof answered === 'number')
+          return done(Object.assign(new Error('refused'), { responseCode: answered }))
         received.push(text)
         return done()
       })
