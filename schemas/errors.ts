@@ -27,6 +27,7 @@ export const errorCatalogue = {
   MethodNotAllowed: [405, 'This path does not support this method'],
   NotAcceptable: [406, 'The response is not available in a media type that the client accepts'],
   DeadlineExceeded: [408, 'The query took too long'],
+  RequestTimeout: [408, 'The request took more than 30 seconds to arrive'],
   Conflict: [409, 'The request conflicts with the current state'],
   IdempotencyKeyInUse: [409, 'The first request with this Idempotency-Key is still being answered'],
   Gone: [410, 'The resource is no longer available'],

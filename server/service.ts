@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
@@ -29,7 +29,7 @@ import {
   openDatabaseConnection,
 } from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
-import { rejectMalformedRequests } from './http/malformed-requests.ts'
+import { createHttpServer } from './http/http-server.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
 import { openLiveQueries } from './live/open-live-queries.ts'
@@ -75,8 +75,6 @@ interface ServiceState {
 type OnStop = (close: () => Promise<void> | void) => void
 
 const DRAIN_TIMEOUT_MS = 10_000
-/** Longer than the minute after which proxies drop idle connections, so that the proxy closes first. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
 /**
  * Starts the service, at most one per process because of Parse Server. Closes everything if the start fails.
@@ -246,11 +244,9 @@ const createClassFamilyOptions = ({ open }: Config, records: StoreContext, datab
 })
 
 function listen({ app, serve, url }: ServiceParts, { port, host }: Config): Promise<Server> {
-  const server = createServer(app)
+  const server = createHttpServer(app, pathPrefixOf(url))
   serve(server)
   return new Promise((resolve, reject) => {
-    server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS
-    rejectMalformedRequests(server, pathPrefixOf(url))
     server
       .once('error', (error) => reject(toListenError(error, { port, host })))
       .listen(port, host, () => resolve(server))

@@ -21,7 +21,7 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
       true,
       ['MalformedRequest', 'InvalidInput', 'NotAcceptable', 'TooManyRequests', 'Internal', 'Unavailable'],
     ],
-    [true, ['DeadlineExceeded', 'HeadersTooLarge']],
+    [true, ['DeadlineExceeded', 'RequestTimeout', 'HeadersTooLarge']],
     [access !== 'public', ['Unauthenticated']],
     [access !== 'public' && unsafe, ['CrossSiteRequest']],
     [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { createHttpServer, REQUEST_TIMEOUT_MS } from '../../server/http/http-server.ts'
 import { service } from '../harness/service/service.ts'
 
 /** Malformed or too large HTTP never becomes a request, and is still refused in the same form. */
@@ -32,4 +34,39 @@ describe('bytes that are not a valid request', () => {
       assert.deepEqual([status, body.code], [431, 'headers-too-large'])
     }
   })
+})
+
+describe('requests that arrive slowly', () => {
+  const SHORT_TIMEOUT_MS = 300
+  let server: Server
+  before(async () => {
+    server = createHttpServer(
+      (request, response) => request.resume().on('end', () => response.end()),
+      '',
+      SHORT_TIMEOUT_MS,
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  })
+  after(() => server.close())
+
+  it('have 30 s in the service', () => {
+    assert.equal(REQUEST_TIMEOUT_MS, 30_000)
+  })
+
+  for (const [part, head] of [
+    ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{'],
+    ['headers', 'GET / HTTP/1.1\r\nHost: x'],
+  ] as const)
+    it(`are ended, also while ${part} keeps arriving byte by byte`, async () => {
+      const { port } = server.address() as AddressInfo
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(head)
+      const drip = setInterval(() => socket.writable && socket.write(' '), 50)
+      const [status = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+      clearInterval(drip)
+      assert.match(status, /^HTTP\/1.1 408 /)
+      assert.equal(JSON.parse(body).code, 'request-timeout')
+      socket.destroy()
+    })
 })
