@@ -21,7 +21,9 @@ export function createClassFamilyHandler(
   { trustProxy, open, log, consume }: ClassFamilyDependencies,
 ): RequestHandler {
   parse.set('trust proxy', trustProxy)
+  parse.disable('x-powered-by')
   return (req, res) => {
+    res.set('Cache-Control', 'no-store')
     translateErrors(res)
     startRequestDeadline(req, res)
     const unhandled = (error?: unknown) => respondToUnhandled(error, res, log)

@@ -4,6 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
 import { replyWith } from '../reply/reply.ts'
+import { isLoopbackAddress } from '../request/loopback.ts'
 import {
   createPageView,
   htmlBody,
@@ -24,6 +25,7 @@ const PAGE_DEFAULTS = {
   path: '/auth/administrator',
   extra: true,
   access: 'public',
+  errors: ['NotFound'],
 } as const
 
 /** Creates the first administrator. The pages work on the machine of the service only. */
@@ -79,5 +81,5 @@ const renderExpiredPage = (view: PageView) =>
 
 /** @throws NotFound */
 function requireLoopback(address: string): void {
-  if (!/^(::ffff:)?127\.|^::1$/.test(address)) throw new ServiceError('NotFound')
+  if (!isLoopbackAddress(address)) throw new ServiceError('NotFound')
 }

@@ -116,6 +116,46 @@ describe('class family: known classes of defects', () => {
     }
   })
 
+  it('headers: no answer may be cached, or names the software', async () => {
+    const answers = [
+      await request().get('/1/health').set(apiKeys()),
+      await request().get('/1/users/me').set(user.headers),
+      await request().get('/1/classes/CarePlan').set(user.headers),
+      await request().get('/1/classes/CarePlan'),
+      await request().get('/1/unknown').set(user.headers),
+      await request().post('/1/login').set(apiKeys()).send({ username: user.email, password }),
+      await request().post('/functions/Login').set(apiKeys()).send({ username: user.email, password: 'x' }),
+    ]
+    for (const { headers, status, request: asked } of answers) {
+      assert.equal(headers['cache-control'], 'no-store', `${asked.url} ${status}`)
+      assert.equal(headers['x-powered-by'], undefined, `${asked.url} ${status}`)
+    }
+  })
+
+  const forwarded: [name: string, value: string][] = [
+    ['Forwarded', 'for=203.0.113.1'],
+    ['X-Forwarded-For', '203.0.113.1'],
+    ['X-Forwarded-Proto', 'https'],
+    ['X-Forwarded-Host', 'health.example.org'],
+    ['X-Real-IP', '127.0.0.1'],
+    ['Via', '1.1 proxy'],
+  ]
+  for (const [name, value] of forwarded)
+    it(`proxies: a request with ${name} is not from this machine, unless TRUST_PROXY says so`, async () => {
+      const keys: Record<string, string>[] = [
+        { 'X-Parse-Master-Key': config.masterKey },
+        { 'X-Parse-Master-Key': config.readOnlyMasterKey ?? '', 'X-Operator': 'alice' },
+      ]
+      for (const key of keys) {
+        const ask = () => request().get('/1/classes/Ehr?limit=1').set(apiKeys()).set(key)
+        await ask().expect(200)
+        await ask().set(name, value).expect(403)
+      }
+      const open = () => request().get('/auth/administrator?token=x')
+      await open().expect(200)
+      await open().set(name, value).expect(404)
+    })
+
   it('queries: a nest of $or ends quickly', async () => {
     let where: object = { modelClassName: 'x' }
     for (let i = 0; i < 9; i++) where = { $or: [where, where, where] }
