@@ -91,8 +91,8 @@ export interface AccountInternals {
   }
   users: {
     handleLogIn(request: object): Promise<{ response: { sessionToken: string } & Record<string, unknown> }>
-    handleVerifyPassword(request: object): Promise<unknown>
   }
+  comparePassword(password: string, hash: string | undefined): Promise<boolean>
   createSession(
     config: unknown,
     of: { userId: string; createdWith: object },
@@ -101,16 +101,20 @@ export interface AccountInternals {
 
 /** Parse Server must have started. */
 export async function loadAccountInternals(appId: string): Promise<AccountInternals> {
-  const [{ default: Config }, { default: auth }, { default: rest }, { default: router }, { default: write }] =
-    await Promise.all([
-      import('parse-server/lib/Config.js'),
-      import('parse-server/lib/Auth.js'),
-      import('parse-server/lib/rest.js'),
-      import('parse-server/lib/Routers/UsersRouter.js'),
-      import('parse-server/lib/RestWrite.js'),
-    ])
-  const { createSession } = write
-  return { config: Config.get(appId, '/1'), auth, rest, users: new router.UsersRouter(), createSession }
+  const { default: Config } = await import('parse-server/lib/Config.js')
+  const { default: auth } = await import('parse-server/lib/Auth.js')
+  const { default: rest } = await import('parse-server/lib/rest.js')
+  const { default: router } = await import('parse-server/lib/Routers/UsersRouter.js')
+  const { default: write } = await import('parse-server/lib/RestWrite.js')
+  const { default: password } = await import('parse-server/lib/password.js')
+  return {
+    config: Config.get(appId, '/1'),
+    auth,
+    rest,
+    users: new router.UsersRouter(),
+    comparePassword: password.compare,
+    createSession: write.createSession,
+  }
 }
 
 /** Converts between class form and Parse format; Parse Server must have started. */

@@ -50,10 +50,11 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
         .catch((error: unknown) => Promise.reject(toLoginError(error)))
       return response
     },
-    async checkPassword(email, password) {
-      await parse.users
-        .handleVerifyPassword(request(email, password))
-        .catch((error: unknown) => Promise.reject(toLoginError(error)))
+    async matchesPassword(mvUid, password) {
+      const user = await db
+        .collection<{ _id: string; _hashed_password?: string }>('_User')
+        .findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
+      return parse.comparePassword(password, user?._hashed_password)
     },
     async changePassword(objectId, password) {
       await rest

@@ -48,6 +48,8 @@ export interface OperationDescription<A extends Access> {
   access: A
   /** Errors besides those that follow from its shape (impliedErrors). */
   errors?: readonly ErrorName[]
+  /** Id of another guarded operation that asks for the same; both share their limits. */
+  countedAs?: string
   /** `required`: a request without If-Match gets a 428. */
   ifMatch?: 'required'
   /**

@@ -80,6 +80,7 @@ export const accountPages = [
     summary: 'Submit the page for activating an account',
     body: formBody(ActivationForm),
     guardedAccount: () => undefined,
+    countedAs: 'activateAccount',
     handle: async ({ body: { token, lang, termsAccepted } }, context) => {
       const view = await createPageView(lang, context)
       const failed = await context.registrations
@@ -112,6 +113,7 @@ export const accountPages = [
     summary: 'Submit the page for choosing a password',
     body: formBody(PasswordForm),
     guardedAccount: () => undefined,
+    countedAs: 'updatePassword',
     handle: async ({ body: { token, lang, terms, newPassword, termsAccepted } }, context) => {
       const view = await createPageView(lang, context)
       const failed = await context.passwords
@@ -149,6 +151,7 @@ export const accountPages = [
     description: 'The response does not reveal whether the account exists.',
     body: formBody(NewLinkForm),
     guardedAccount: ({ body }) => body.email,
+    countedAs: 'resetPassword',
     handle: async ({ body: { lang, link, email } }, context) => {
       const view = await createPageView(lang, context)
       if (link === 'activation') context.registrations.resend(email)

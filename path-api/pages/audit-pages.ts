@@ -105,6 +105,7 @@ export const auditPages = [
     body: formBody(LoginForm),
     access: 'public',
     guardedAccount: ({ body }) => body.email,
+    countedAs: 'loginWithPassword',
     reply: [303],
     handle: async ({ body: { email, password, lang } }, { logins, userAgent, pathPrefix }) => {
       const grant = await logins.logInWithPassword(email, password, userAgent).catch(toLoginFailure)

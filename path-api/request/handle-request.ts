@@ -133,9 +133,9 @@ async function limitGuardedAttempts(
   if (operation.guardedAccount === undefined) return
   const account = operation.guardedAccount(input)
   const { request, response } = exchange
-  await consume('guardedAddress', `${operation.id} ${addressKey(request.ip ?? '')}`, response)
-  if (account !== undefined)
-    await consume('guardedAccount', `${operation.id} ${hashedKey(account)}`, response)
+  const { id, countedAs = id } = operation
+  await consume('guardedAddress', `${countedAs} ${addressKey(request.ip ?? '')}`, response)
+  if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
 }
 
 /** @throws PreconditionRequired */

@@ -2,16 +2,18 @@ import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
+import type { SessionGuesses } from './login/session-guesses.ts'
 import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials } from './user/credentials.ts'
 import { passwordViolations } from './user/password-policy.ts'
-import { type User, usersOf } from './user/user.ts'
+import { usersOf } from './user/user.ts'
 
 export interface PasswordDependencies {
   db: Db
   credentials: Credentials
   sessions: Sessions
+  guesses: SessionGuesses
   background: BackgroundTasks
   /** The version of the published terms of service; undefined if there are none. */
   termsVersion: string | undefined
@@ -62,7 +64,7 @@ export class Passwords {
 
   /**
    * Sets a password by the current one; ends all sessions but this one.
-   * @throws WrongPassword, RuleViolated
+   * @throws WrongPassword, AccountLocked, RuleViolated
    */
   async changePassword(
     mvUid: string,
@@ -70,7 +72,7 @@ export class Passwords {
     currentPassword: string,
     newPassword: string,
   ): Promise<void> {
-    await this.verifyPassword(mvUid, currentPassword)
+    await this.verifyPassword(mvUid, sid, currentPassword)
     await this.setPassword(mvUid, sid, newPassword)
   }
 
@@ -91,19 +93,19 @@ export class Passwords {
    * @throws PasswordRequired, WrongPassword, AccountLocked
    */
   async requireProof(mvUid: string, sid: string, currentPassword: string | undefined): Promise<void> {
-    if (currentPassword !== undefined) await this.verifyPassword(mvUid, currentPassword)
+    if (currentPassword !== undefined) await this.verifyPassword(mvUid, sid, currentPassword)
     else if (!(await this.#parts.sessions.isFresh(sid))) throw new ServiceError('PasswordRequired')
   }
 
-  /** Requires the right password. @throws WrongPassword, AccountLocked */
-  async verifyPassword(mvUid: string, password: string): Promise<User> {
-    const { credentials, db } = this.#parts
-    const user = await usersOf(db).findOne({ _id: mvUid })
-    if (!user) throw new ServiceError('NotFound')
-    await credentials.checkPassword(user.email, password).catch((error: unknown) => {
-      const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      throw wrong ? new ServiceError('WrongPassword') : error
-    })
-    return user
+  /**
+   * Requires the right password of a person who is logged in. Wrong passwords of others, which lock logins, do
+   * not matter here.
+   * @throws WrongPassword, AccountLocked
+   */
+  async verifyPassword(mvUid: string, sid: string, password: string): Promise<void> {
+    const { credentials, guesses } = this.#parts
+    await guesses.count(sid)
+    if (!(await credentials.matchesPassword(mvUid, password))) throw new ServiceError('WrongPassword')
+    await guesses.clear(sid)
   }
 }

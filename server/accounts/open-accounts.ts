@@ -8,6 +8,7 @@ import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
 import { Logins } from '../../records/accounts/login/logins.ts'
 import { RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
+import { SessionGuesses } from '../../records/accounts/login/session-guesses.ts'
 import { Sessions } from '../../records/accounts/login/sessions.ts'
 import { UnknownAddressLockout } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { Passwords } from '../../records/accounts/passwords.ts'
@@ -51,7 +52,10 @@ export async function openAccounts(options: AccountsOptions) {
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
-  const { refreshTokens, emailChanges, identities, unknownAddresses } = await openCollections(options, clock)
+  const { refreshTokens, emailChanges, identities, unknownAddresses, guesses } = await openCollections(
+    options,
+    clock,
+  )
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
   const terms =
     config.termsUrl === undefined ? undefined : { version: config.termsVersion, url: config.termsUrl }
@@ -69,7 +73,7 @@ export async function openAccounts(options: AccountsOptions) {
       invitations,
       administrators,
       registrations: new Registrations({ ...shared, removals, termsVersion }),
-      passwords: new Passwords({ ...shared, termsVersion }),
+      passwords: new Passwords({ ...shared, guesses, termsVersion }),
       logins: new Logins({
         ...shared,
         ...{ refreshTokens, accessTokens, identities, unknownAddresses },
@@ -134,6 +138,7 @@ async function openCollections({ config, database: { db } }: AccountsOptions, cl
     emailChanges: new EmailChanges(db, clock),
     identities: new Identities(db, clock),
     unknownAddresses: new UnknownAddressLockout(db, config.lockoutAttempts, clock),
+    guesses: new SessionGuesses(db, config.lockoutAttempts, clock),
   }
   for (const each of Object.values(all)) await each.prepare()
   await createUserIndexes(db)

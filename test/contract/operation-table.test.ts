@@ -64,6 +64,18 @@ describe('the table of operations', () => {
     for (const { id, reply, body } of others) assert.ok(reply[0] === 303 && body instanceof FormBody, id)
   })
 
+  it('counts the guesses in a form as those of the operation that does the same', () => {
+    const guarded = operationTable.filter(({ guardedAccount }) => guardedAccount !== undefined)
+    const forms = guarded.filter(({ body }) => body instanceof FormBody)
+    // There is no such operation for the first administrator.
+    const uncounted = forms.filter(({ countedAs }) => countedAs === undefined).map(({ id }) => id)
+    assert.deepEqual(uncounted, ['makeFirstAdministrator'])
+    for (const { id, countedAs } of guarded) {
+      const counted = guarded.find((one) => one.id === countedAs)
+      assert.ok(countedAs === undefined || (counted && counted.countedAs === undefined), id)
+    }
+  })
+
   it('routes to every operation: none shadows another', () => {
     const find = createPathMatcher(operationTable)
     for (const operation of operationTable) {

@@ -91,9 +91,10 @@ export const accountOperations = [
     reply: [204],
     errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
     guardedAccount: () => undefined,
-    handle: async ({ params, body }, { removals, passwords, caller, ifMatch }) => {
+    countedAs: 'updatePassword',
+    handle: async ({ params, body }, { removals, passwords, caller, principal, ifMatch }) => {
       if (caller.userId === params.mvUid)
-        await passwords.verifyPassword(params.mvUid, requirePassword(body.password))
+        await passwords.verifyPassword(params.mvUid, principal.sessionId, requirePassword(body.password))
       await removals.remove(caller, params.mvUid, ifMatch)
     },
   }),

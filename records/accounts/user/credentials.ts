@@ -35,8 +35,8 @@ export interface Credentials {
   logIn(email: string, password: string, installationId?: string): Promise<LoginResult>
   /** Begins a session for a user whom an external provider has identified. @returns the session token */
   beginSession(mvUid: string, authProvider: string): Promise<string>
-  /** Checks like logIn, but begins no session. @throws as logIn */
-  checkPassword(email: string, password: string): Promise<void>
+  /** Whether this is the password of an account; counts nothing. */
+  matchesPassword(mvUid: string, password: string): Promise<boolean>
   /** Mails a new activation link and voids the previous one. */
   resendActivation(email: string): Promise<void>
   /** Mails a link for choosing a new password; does nothing when the address is unknown. */
