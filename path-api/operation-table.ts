@@ -4,6 +4,7 @@ import { administratorPage } from './pages/administrator-page.ts'
 import { auditPages } from './pages/audit-pages.ts'
 import { startPage } from './pages/start-page.ts'
 import { accountOperations } from './resources/accounts/accounts.ts'
+import { identityOperations } from './resources/accounts/identities.ts'
 import { loginOperations } from './resources/accounts/logins.ts'
 import { passwordOperations } from './resources/accounts/password.ts'
 import { registrationOperations } from './resources/accounts/registration.ts'
@@ -50,6 +51,7 @@ export const operationTable: readonly Operation[] = [
   ...passwordOperations,
   ...loginOperations,
   ...sessionOperations,
+  ...identityOperations,
   ...accountOperations,
   ...profileOperations,
   ...pictureOperations,

@@ -8,7 +8,7 @@ import type { AccountDeletion } from '../../records/accounts/account-deletion.ts
 import type { Accounts } from '../../records/accounts/accounts.ts'
 import type { Administrators } from '../../records/accounts/administration/administrators.ts'
 import type { Invitations } from '../../records/accounts/administration/invitations.ts'
-import type { IdentityProvider } from '../../records/accounts/login/identities.ts'
+import type { Identities, IdentityProvider } from '../../records/accounts/login/identities.ts'
 import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../records/accounts/passwords.ts'
@@ -92,6 +92,7 @@ export interface Services {
   terms: Terms | undefined
   logins: Logins
   sessions: Sessions
+  identities: Identities
   identityProvider: IdentityProvider
   /** Public keys of the access tokens that may still be valid, newest first. */
   publicKeys(): Promise<JsonWebKey[]>

@@ -2,6 +2,7 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { syncIndexes } from '../store/documents/indexes.ts'
+import { identityLinksOf } from './login/identities.ts'
 import { hashSecret, newSecret } from './user/secret.ts'
 import { usersOf } from './user/user.ts'
 
@@ -94,6 +95,8 @@ export class EmailChanges {
       if (!isDuplicateKeyError(error)) throw error
       throw new ServiceError('Conflict', { detail: 'Another account has this address by now.' })
     }
+    // An external identity was linked by the former address.
+    await identityLinksOf(this.#db).deleteMany({ mvUid: user._id })
     return { mvUid: user._id, formerEmail: user.email }
   }
 }

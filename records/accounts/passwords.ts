@@ -2,6 +2,7 @@ import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
+import type { Identities } from './login/identities.ts'
 import type { SessionGuesses } from './login/session-guesses.ts'
 import type { Sessions } from './login/sessions.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
@@ -14,6 +15,7 @@ export interface PasswordDependencies {
   credentials: Credentials
   sessions: Sessions
   guesses: SessionGuesses
+  identities: Identities
   background: BackgroundTasks
   /** The version of the published terms of service; undefined if there are none. */
   termsVersion: string | undefined
@@ -35,24 +37,29 @@ export class Passwords {
 
   /** Whether the token of a mailed link is still valid. */
   async isValid(token: string): Promise<boolean> {
-    const { db, clock } = this.#parts
-    const valid = { _perishable_token: token, _perishable_token_expires_at: { $gt: clock() } }
-    return (await usersOf(db).findOne(valid as object, { projection: { _id: 1 } })) !== null
+    const options = { projection: { _id: 1 } }
+    return (await usersOf(this.#parts.db).findOne(this.#validTokenFilter(token), options)) !== null
+  }
+
+  #validTokenFilter(token: string): object {
+    return { _perishable_token: token, _perishable_token_expires_at: { $gt: this.#parts.clock() } }
   }
 
   /**
-   * Sets a password by the token of a mailed link and ends all sessions. The token proves access to the
+   * Sets a password by the token of a mailed link, ends all sessions and unlinks external identities. The token proves access to the
    * mailbox, so an account that waited for its activation is activated.
    * @throws LinkExpired; RuleViolated for the password, or when the terms have not been agreed to
    */
   async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
-    const { credentials, termsVersion, clock, db } = this.#parts
-    const user = await usersOf(db).findOne({ _perishable_token: token } as object)
+    const { credentials, identities, termsVersion, clock, db } = this.#parts
+    const user = await usersOf(db).findOne(this.#validTokenFilter(token))
     if (!user) throw new ServiceError('LinkExpired')
     requireNoViolations([
       ...passwordViolations(newPassword, 'newPassword', user.email),
       ...(user.termsVersion === undefined ? termsViolations(termsVersion, termsAccepted) : []),
     ])
+    // Before the sessions end, so that none begins meanwhile.
+    await identities.unlinkAll(user._id)
     await credentials.resetPassword(token, newPassword).catch(async (fault: unknown) => {
       const isRefused = fault instanceof ServiceError && fault.error === 'RuleViolated'
       // If two requests use the token at once, the first has just set this password, so Parse refuses it as a
@@ -77,13 +84,14 @@ export class Passwords {
   }
 
   /**
-   * Sets a password of a user who has given proof of their identity; ends all other sessions. @throws
-   * RuleViolated
+   * Sets a password of a user who has given proof of their identity; ends all other sessions and
+   * unlinks external identities. @throws RuleViolated
    */
   async setPassword(mvUid: string, sid: string, newPassword: string): Promise<void> {
-    const { credentials, sessions, db } = this.#parts
+    const { credentials, identities, sessions, db } = this.#parts
     const user = await usersOf(db).findOne({ _id: mvUid })
     requireNoViolations(passwordViolations(newPassword, 'newPassword', user?.email))
+    await identities.unlinkAll(mvUid)
     await sessions.keepSessionDuring(sid, () => credentials.changePassword(mvUid, newPassword))
   }
 

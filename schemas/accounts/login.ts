@@ -18,6 +18,9 @@ export const RefreshRequest = closedObject('Refresh', 'Refresh token of the late
   refreshToken: refreshTokenField,
 })
 
+const nonceField = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 500, description, examples: ['n-0S6_WzA2Mj'] })
+
 export const CodeLogin = closedObject('CodeLogin', 'Authorization response of the identity provider', {
   code: Type.String({
     minLength: 1,
@@ -31,24 +34,18 @@ export const CodeLogin = closedObject('CodeLogin', 'Authorization response of th
     description: 'Redirect URI of the authorization request',
     examples: ['https://app.example.org/callback'],
   }),
-  codeVerifier: Type.Optional(
-    Type.String({
-      pattern: '^[A-Za-z0-9._~-]{43,128}$',
-      description: 'PKCE code verifier (RFC 7636)',
-      examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
-    }),
-  ),
+  codeVerifier: Type.String({
+    pattern: '^[A-Za-z0-9._~-]{43,128}$',
+    description: 'PKCE code verifier (RFC 7636) of the authorization request',
+    examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
+  }),
+  nonce: nonceField('Nonce of the authorization request'),
 })
 
 export const IdTokenLogin = closedObject('IdTokenLogin', 'An ID token of the identity provider', {
   idToken: Type.String({ minLength: 1, maxLength: 16_000, description: 'OpenID Connect ID token' }),
   nonce: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 500,
-      description: 'Nonce of the authorization request; required when the token contains one',
-      examples: ['n-0S6_WzA2Mj'],
-    }),
+    nonceField('Nonce of the authorization request; required when the token contains one'),
   ),
 })
 
@@ -107,3 +104,13 @@ export const Session = closedObject('Session', 'An active session', {
   expiresAt: sessionTimeField('Expiry time unless the session is used before'),
 })
 export type Session = Static<typeof Session>
+
+export const LinkedIdentity = closedObject('LinkedIdentity', 'An external identity that can log in', {
+  id: Type.String({
+    description: 'Id of the link',
+    examples: ['47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU'],
+  }),
+  issuer: Type.String({ description: 'Identity provider', examples: ['https://accounts.google.com'] }),
+  linkedAt: sessionTimeField('Time of its first login'),
+})
+export type LinkedIdentity = Static<typeof LinkedIdentity>

@@ -37,26 +37,19 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
   }
   const discovered = cacheOnSuccess(() => discoverProvider(options))
   return {
-    fromCode: ({ code, redirectUri, codeVerifier }) =>
+    fromCode: ({ code, redirectUri, codeVerifier, nonce }) =>
       translateProviderErrors(async () => {
         const provider = await discovered()
-        const answer = await oidc.genericGrantRequest(provider.configuration, 'authorization_code', {
-          code,
-          redirect_uri: redirectUri,
-          ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
-        })
-        if (answer.id_token === undefined)
-          throw identityRefusedError('The identity provider sent no ID token.')
-        return toExternalIdentity(
-          await verifyIdToken(answer.id_token, [options.clientId], provider),
-          provider,
-        )
+        const idToken = await exchangeCode(provider, { code, redirectUri, codeVerifier })
+        const claims = await verifyIdToken(idToken, [options.clientId], provider)
+        requireNonce(claims, nonce)
+        return toExternalIdentity(claims, provider)
       }),
     fromIdToken: (idToken, nonce) =>
       translateProviderErrors(async () => {
         const provider = await discovered()
         const claims = await verifyIdToken(idToken, [options.clientId, ...options.audiences], provider)
-        if (claims.nonce !== nonce) throw identityRefusedError('The nonce does not match the token.')
+        requireNonce(claims, nonce)
         return toExternalIdentity(claims, provider)
       }),
   }
@@ -97,6 +90,30 @@ async function discoverProvider({
   return { configuration, issuer: providerIssuer, keys }
 }
 
+/** Errors of openid-client, which checks the ID token before we do. */
+const REFUSED_TOKEN_CODES = [
+  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
+  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
+  'OAUTH_INVALID_RESPONSE',
+  'OAUTH_UNSUPPORTED_OPERATION',
+]
+
+/** @returns the ID token for an authorization code */
+async function exchangeCode(
+  { configuration }: DiscoveredProvider,
+  { code, redirectUri, codeVerifier }: { code: string; redirectUri: string; codeVerifier: string },
+): Promise<string> {
+  const parameters = { code, redirect_uri: redirectUri, code_verifier: codeVerifier }
+  const answer = await oidc
+    .genericGrantRequest(configuration, 'authorization_code', parameters)
+    .catch((error: unknown) => {
+      const isRefused = error instanceof oidc.ClientError && REFUSED_TOKEN_CODES.includes(error.code ?? '')
+      throw isRefused ? identityRefusedError('The ID token is invalid.', error) : error
+    })
+  if (answer.id_token === undefined) throw identityRefusedError('The identity provider sent no ID token.')
+  return answer.id_token
+}
+
 async function verifyIdToken(
   idToken: string,
   audience: string[],
@@ -115,13 +132,20 @@ async function verifyIdToken(
   return payload
 }
 
+function requireNonce(claims: JWTPayload, nonce: string | undefined): void {
+  if (claims.nonce !== nonce) throw identityRefusedError('The nonce does not match the token.')
+}
+
 function toExternalIdentity(
   { sub, email, email_verified }: JWTPayload,
   { issuer }: DiscoveredProvider,
 ): ExternalIdentity {
   if (email_verified !== true || typeof email !== 'string')
     throw identityRefusedError('The identity provider has not verified the e-mail address.')
-  return { issuer, subject: String(sub), email: email.toLowerCase() }
+  // All persons without a subject would be the same one.
+  if (typeof sub !== 'string' || sub === '')
+    throw identityRefusedError('The identity provider names no subject.')
+  return { issuer, subject: sub, email: email.toLowerCase() }
 }
 
 const identityRefusedError = (detail: string, cause?: unknown) =>

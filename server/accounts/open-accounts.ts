@@ -73,7 +73,7 @@ export async function openAccounts(options: AccountsOptions) {
       invitations,
       administrators,
       registrations: new Registrations({ ...shared, removals, termsVersion }),
-      passwords: new Passwords({ ...shared, guesses, termsVersion }),
+      passwords: new Passwords({ ...shared, guesses, identities, termsVersion }),
       logins: new Logins({
         ...shared,
         ...{ refreshTokens, accessTokens, identities, unknownAddresses },
@@ -81,6 +81,7 @@ export async function openAccounts(options: AccountsOptions) {
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
       sessions,
+      identities,
       terms,
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
@@ -132,11 +133,12 @@ async function ensureEhrOfUser(records: StoreContext, userId: string): Promise<v
   if (user?.ehrId) await ensureAccountEhr(records, caller, user.ehrId)
 }
 
-async function openCollections({ config, database: { db } }: AccountsOptions, clock: () => Date) {
+async function openCollections({ config, database, sendMail }: AccountsOptions, clock: () => Date) {
+  const { db } = database
   const all = {
     refreshTokens: new RefreshTokens(db, clock),
     emailChanges: new EmailChanges(db, clock),
-    identities: new Identities(db, clock),
+    identities: new Identities(database, sendMail, clock),
     unknownAddresses: new UnknownAddressLockout(db, config.lockoutAttempts, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),
   }

@@ -2,6 +2,7 @@ import accountExists from './templates/account-exists.json' with { type: 'json' 
 import addressChanged from './templates/address-changed.json' with { type: 'json' }
 import chat from './templates/chat.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
+import identityLinked from './templates/identity-linked.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
 import participation from './templates/participation.json' with { type: 'json' }
 import pendingEhr from './templates/pending-ehr.json' with { type: 'json' }
@@ -29,6 +30,7 @@ export const mailTemplates = {
   'address-changed': addressChanged,
   chat,
   'confirm-address': confirmAddress,
+  'identity-linked': identityLinked,
   invitation,
   participation,
   'pending-ehr': pendingEhr,

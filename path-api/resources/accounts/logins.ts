@@ -16,7 +16,7 @@ const KEY_SET_MAX_AGE_S = 300
 
 const identityLoginDefaults = {
   description:
-    'Never creates an account: the identity or its verified e-mail address must already belong to an account.',
+    'Never creates an account: the identity or its verified e-mail address must already belong to an account. The first login links the identity and mails the owner of the account, which can have one identity of the provider. A new password or address ends the link.',
   source: loginSource,
   access: 'public',
   reply: [200, TokenGrant],

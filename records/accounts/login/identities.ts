@@ -1,8 +1,13 @@
 import type { Collection, Db } from 'mongodb'
+import type { LinkedIdentity } from '../../../schemas/accounts/login.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { isDuplicateKeyError } from '../../store/documents/database.ts'
+import { type Database, isDuplicateKeyError, runTransaction } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
-import { accountStateOf, usersOf } from '../user/user.ts'
+import { decodeCursor } from '../../store/reading/cursor.ts'
+import { createPage, type PageRequest } from '../../store/reading/pages.ts'
+import type { SendMail } from '../user/mails.ts'
+import { hashSecret } from '../user/secret.ts'
+import { accountStateOf, type User, usersOf } from '../user/user.ts'
 
 /** An identity that an OpenID Connect provider has verified. */
 export interface ExternalIdentity {
@@ -20,58 +25,113 @@ export interface IdentityProvider {
   fromCode(answer: {
     code: string
     redirectUri: string
-    codeVerifier?: string | undefined
+    codeVerifier: string
+    nonce: string
   }): Promise<ExternalIdentity>
   fromIdToken(idToken: string, nonce: string | undefined): Promise<ExternalIdentity>
 }
 
-interface LinkedIdentity {
+interface IdentityLink {
   /** Issuer and subject, the only values that never change for a person at a provider. */
   _id: string
   mvUid: string
+  issuer: string
   linkedAt: Date
 }
 
+const IDENTITY_LIST = 'identities'
+
 /** The links between external identities and accounts. See docs/decisions/external-identities.md. */
 export class Identities {
-  readonly #db: Db
-  readonly #links: Collection<LinkedIdentity>
+  readonly #database: Database
+  readonly #links: Collection<IdentityLink>
+  readonly #sendMail: SendMail
   readonly #clock: () => Date
 
-  constructor(db: Db, clock: () => Date) {
-    this.#db = db
-    this.#links = identityLinksOf(db)
+  constructor(database: Database, sendMail: SendMail, clock: () => Date) {
+    this.#database = database
+    this.#links = identityLinksOf(database.db)
+    this.#sendMail = sendMail
     this.#clock = clock
   }
 
   async prepare(): Promise<void> {
-    await syncIndexes(this.#links, [{ key: { mvUid: 1 }, name: 'account' }])
+    await this.#upgradeLinks()
+    await syncIndexes(this.#links, [{ key: { mvUid: 1, issuer: 1 }, name: 'account_issuer', unique: true }])
   }
 
   /**
    * Finds the account of an identity. At the first login this is the activated account with the identity's
-   * address. Never creates an account.
+   * address, unless that has another identity of the issuer. Never creates an account.
    * @throws AccountNotFound
    */
   async findAccount({ issuer, subject, email }: ExternalIdentity): Promise<string> {
     const _id = `${issuer} ${subject}`
     const link = await this.#links.findOne({ _id })
-    const users = usersOf(this.#db)
-    const user = await users.findOne(link ? { _id: link.mvUid } : { email })
+    const user = await usersOf(this.#database.db).findOne(link ? { _id: link.mvUid } : { email })
     if (!user || accountStateOf(user) !== 'ACTIVE') throw new ServiceError('AccountNotFound')
-    if (!link) await this.#link({ _id, mvUid: user._id, linkedAt: this.#clock() })
+    if (!link) await this.#link({ _id, issuer, mvUid: user._id, linkedAt: this.#clock() }, user)
     return user._id
   }
 
-  /** If two first logins run at once, the second finds the link that the first one created. */
-  async #link(link: LinkedIdentity): Promise<void> {
+  /** Lists the identities of an account. @throws MalformedRequest for a cursor of another list */
+  async list(mvUid: string, { limit, cursor, count }: PageRequest) {
+    const after = cursor === undefined ? '' : decodeCursor(IDENTITY_LIST, cursor).id
+    // An account has one identity for each issuer, so there are few.
+    const links = await this.#links.find({ mvUid }).toArray()
+    const items = links.map(toLinkedIdentity).sort((a, b) => (a.id < b.id ? -1 : 1))
+    const beyond = items.filter(({ id }) => id > after)
+    const total = count ? items.length : undefined
+    return createPage(IDENTITY_LIST, beyond, limit, ({ id }) => ({ value: null, id }), total)
+  }
+
+  /** @returns whether there was such an identity */
+  async unlink(mvUid: string, id: string): Promise<boolean> {
+    const links = await this.#links.find({ mvUid }).toArray()
+    const link = links.find((one) => toLinkedIdentity(one).id === id)
+    return link !== undefined && (await this.#links.deleteOne({ _id: link._id, mvUid })).deletedCount === 1
+  }
+
+  async unlinkAll(mvUid: string): Promise<void> {
+    await this.#links.deleteMany({ mvUid })
+  }
+
+  /**
+   * Links an identity and mails its owner. If two first logins run at once, the second finds the link of the
+   * first.
+   * @throws AccountNotFound when the account has another identity of the issuer
+   */
+  async #link(link: IdentityLink, { language }: User): Promise<void> {
+    const { _id, mvUid, issuer } = link
+    const mail = { to: { mvUid }, template: 'identity-linked', language, data: { issuer } } as const
     try {
-      await this.#links.insertOne(link)
+      await runTransaction(this.#database, async (session) => {
+        await this.#links.insertOne(link, { session })
+        await this.#sendMail(mail, session)
+      })
     } catch (error) {
       if (!isDuplicateKeyError(error)) throw error
+      if (!(await this.#links.findOne({ _id, mvUid }))) throw new ServiceError('AccountNotFound')
+    }
+  }
+
+  /** Links of version 0.2 do not name their issuer. Of several for one issuer, the first one stays. */
+  async #upgradeLinks(): Promise<void> {
+    const older = this.#links.find({ issuer: { $exists: false } }).sort({ linkedAt: 1 })
+    for await (const { _id, mvUid } of older) {
+      const [issuer = ''] = _id.split(' ')
+      if (await this.#links.findOne({ mvUid, issuer })) await this.#links.deleteOne({ _id })
+      else await this.#links.updateOne({ _id }, { $set: { issuer } })
     }
   }
 }
 
-export const identityLinksOf = (db: Db): Collection<LinkedIdentity> =>
-  db.collection<LinkedIdentity>('auth.identities')
+/** The id hides the subject, which is a personal number at the provider. */
+const toLinkedIdentity = ({ _id, issuer, linkedAt }: IdentityLink): LinkedIdentity => ({
+  id: hashSecret(_id),
+  issuer,
+  linkedAt: linkedAt.toISOString(),
+})
+
+export const identityLinksOf = (db: Db): Collection<IdentityLink> =>
+  db.collection<IdentityLink>('auth.identities')

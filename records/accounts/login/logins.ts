@@ -6,7 +6,7 @@ import { newSecret } from '../user/secret.ts'
 import { accountStateOf, findUserByLogin } from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
-import type { ActiveSession, Sessions } from './sessions.ts'
+import { type ActiveSession, IDENTITY_LOGIN, type Sessions } from './sessions.ts'
 import type { UnknownAddressLockout } from './unknown-address-lockout.ts'
 
 export interface AccessTokens {
@@ -82,7 +82,7 @@ export class Logins {
   async logInWithIdentity(identity: ExternalIdentity, device: string): Promise<TokenGrant> {
     const mvUid = await this.#parts.identities.findAccount(identity)
     await this.#parts.ensureEhr(mvUid)
-    return this.#startSession(await this.#parts.credentials.beginSession(mvUid, 'oidc'), device)
+    return this.#startSession(await this.#parts.credentials.beginSession(mvUid, IDENTITY_LOGIN), device)
   }
 
   /**

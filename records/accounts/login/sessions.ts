@@ -51,6 +51,9 @@ const SESSION_CACHE_TTL_MS = 4_000
 
 const SESSION_LIST = 'sessions'
 
+/** Parse Server's `createdWith.authProvider` of a session that an external identity began. */
+export const IDENTITY_LOGIN = 'oidc'
+
 export const userPointer = (mvUid: string): string => `_User$${mvUid}`
 
 /**
@@ -175,6 +178,12 @@ export class Sessions {
 
   async endAll(mvUid: string): Promise<void> {
     await this.#end({ _p_user: userPointer(mvUid) })
+  }
+
+  /** Ends the sessions that an external identity began, except one. */
+  async endOfIdentities(mvUid: string, keptSid: string): Promise<void> {
+    const began = { 'createdWith.authProvider': IDENTITY_LOGIN }
+    await this.#end({ _p_user: userPointer(mvUid), ...began, _id: { $ne: keptSid } })
   }
 
   /** Runs work that ends all of a person's sessions, and then restores one of them. */

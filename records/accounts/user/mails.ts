@@ -5,6 +5,7 @@ interface MailData {
   'account-exists': Record<never, never>
   'confirm-address': { link: string }
   'address-changed': { newEmail: string }
+  'identity-linked': { issuer: string }
   invitation: { link: string; message: string }
   participation: Record<never, never>
   chat: Record<never, never>

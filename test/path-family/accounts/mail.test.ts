@@ -28,6 +28,7 @@ describe('mails of accounts', () => {
         link: 'https://x.example/?a=1&b=2',
         message: '<i>hi</i>',
         newEmail: 'a@b.example',
+        issuer: 'https://id.example',
         contact: 'contact@b.example',
       }
       for (const language of ['en', 'nl', 'nl-BE', 'de', undefined]) {

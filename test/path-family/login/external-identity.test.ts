@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import { type Answer, assertProblem, call } from '../../harness/clients/path-client.ts'
-import { followLink, waitForMail } from '../../harness/people/mail.ts'
+import { followLink, tokenInLink, waitForMail, waitForMailAbout } from '../../harness/people/mail.ts'
 import {
   createAddress,
   createAdmin,
   createPerson,
   createPersonFor,
   logIn,
+  type Person,
   register,
 } from '../../harness/people/people.ts'
-import { config, service } from '../../harness/service/service.ts'
+import { config, request, service } from '../../harness/service/service.ts'
 import { client, redirectUri, startProvider, type TestProvider } from './oidc.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url')
@@ -24,8 +25,10 @@ describe('login with an external identity', () => {
   })
   after(() => provider.close())
 
+  const verifier = random()
+  const nonce = random()
   const withCode = (code: string | null, more: object = {}) =>
-    call('POST', '/auth/login/google', { code, redirectUri, ...more })
+    call('POST', '/auth/login/google', { code, redirectUri, codeVerifier: verifier, nonce, ...more })
   const withToken = (idToken: string, nonce?: string) =>
     call('POST', '/auth/login/googletoken', { idToken, ...(nonce === undefined ? {} : { nonce }) })
   const loggedInAs = ({ status, body }: Answer) => {
@@ -44,15 +47,14 @@ describe('login with an external identity', () => {
   })
 
   describe('by a code', () => {
+    const challenge = { code_challenge: sha256(verifier), code_challenge_method: 'S256' }
     const codeOf = async (parameters: Record<string, string> = {}) =>
-      (await provider.authorize(parameters)).get('code')
+      (await provider.authorize({ ...challenge, nonce, ...parameters })).get('code')
 
     it('logs in to the account with the verified address, and later to the linked one', async () => {
       const person = await createPerson()
       provider.account = { sub: random(), email: person.email.toUpperCase(), email_verified: true }
-      const verifier = random()
-      const code = await codeOf({ code_challenge: sha256(verifier), code_challenge_method: 'S256' })
-      const first = await withCode(code, { codeVerifier: verifier })
+      const first = await withCode(await codeOf())
       assert.equal(loggedInAs(first), person.mvUid)
       const account = await createPersonFor(first.body, person.email).call(
         'GET',
@@ -68,24 +70,42 @@ describe('login with an external identity', () => {
       assert.equal(loggedInAs(await withCode(await codeOf())), person.mvUid)
     })
 
-    it('accepts a code once, with its verifier and its redirect URI', async () => {
+    it('accepts a code once, with its verifier, its nonce and its redirect URI', async () => {
       const person = await createPerson()
       provider.account = { sub: random(), email: person.email, email_verified: true }
       const code = await codeOf()
       assert.equal((await withCode(code)).status, 200)
       assertProblem(await withCode(code), 401, 'identity-refused')
       assertProblem(await withCode('invented'), 401, 'identity-refused')
-      const challenged = { code_challenge: sha256(random()), code_challenge_method: 'S256' }
-      assertProblem(await withCode(await codeOf(challenged)), 401, 'identity-refused')
-      assertProblem(
-        await withCode(await codeOf(challenged), { codeVerifier: random() }),
-        401,
-        'identity-refused',
-      )
+      for (const wrong of [{ codeVerifier: random() }, { nonce: random() }])
+        assertProblem(await withCode(await codeOf(), wrong), 401, 'identity-refused')
+      for (const absent of [{ codeVerifier: undefined }, { nonce: undefined }])
+        assertProblem(await withCode(await codeOf(), absent), 400, 'invalid-input')
       const elsewhere = { redirectUri: 'https://evil.example/callback' }
       assertProblem(await withCode(await codeOf(), elsewhere), 401, 'identity-refused')
       assertProblem(await withCode(await codeOf(), { redirectUri: 'nowhere' }), 400, 'invalid-input')
     })
+
+    const wrongClaims: Record<string, object> = {
+      'another audience': { aud: 'another-client' },
+      'another issuer': { iss: 'https://accounts.google.com' },
+      'an expiry in the past': { exp: 1 },
+      'no expiry': { exp: undefined },
+      'no subject': { sub: undefined },
+      'an empty subject': { sub: '' },
+      'no nonce': { nonce: undefined },
+      'another nonce': { nonce: 'another' },
+    }
+    for (const [what, claims] of Object.entries(wrongClaims))
+      it(`refuses an ID token with ${what}`, async () => {
+        const person = await createPerson()
+        provider.account = { sub: random(), email: person.email, email_verified: true }
+        provider.claims = claims
+        const answer = await withCode(await codeOf()).finally(() => {
+          provider.claims = {}
+        })
+        assertProblem(answer, 401, 'identity-refused')
+      })
   })
 
   describe('by an ID token', () => {
@@ -171,6 +191,7 @@ describe('login with an external identity', () => {
         expired: await sign({ exp: now - 10 }),
         'no expiry': await sign({ exp: undefined }),
         'no subject': await sign({ sub: undefined }),
+        'an empty subject': await sign({ sub: '' }),
         'a verified address in words': await sign({ email_verified: 'true' }),
         nonsense: 'a.b.c',
       }
@@ -179,6 +200,122 @@ describe('login with an external identity', () => {
         assert.equal(answer.status, 401, `${why}: ${JSON.stringify(answer.body)}`)
         assert.equal(answer.body.code, 'identity-refused', why)
       }
+    })
+  })
+
+  describe('when linked', () => {
+    const loginAs = async (sub: string, email: string) => {
+      provider.account = { sub, email, email_verified: true }
+      const token = (await provider.authorize({ response_type: 'id_token', nonce })).get('id_token') ?? ''
+      return withToken(token, nonce)
+    }
+    const linkedTo = async (person: Person) => (await person.call('GET', '/auth/identities')).body.items
+
+    it('is the only one of its provider for the account, whose owner gets a mail', async () => {
+      const person = await createPerson()
+      const sub = random()
+      assert.equal(loggedInAs(await loginAs(sub, person.email)), person.mvUid)
+      const mail = await waitForMailAbout(person.email, /log in .* another way/)
+      assert.ok(mail.text?.includes(provider.issuer))
+      assertProblem(await loginAs(random(), person.email), 403, 'account-not-found')
+      assert.equal(loggedInAs(await loginAs(sub, createAddress())), person.mvUid)
+      const [linked, ...others] = await linkedTo(person)
+      assert.deepEqual(others, [])
+      assert.equal(linked.issuer, provider.issuer)
+      assert.ok(!JSON.stringify(linked).includes(sub))
+    })
+
+    it('is one of those that log in at once for the first time', async () => {
+      const person = await createPerson()
+      const subs = [random(), random(), random()]
+      const tokens = []
+      for (const sub of subs) {
+        provider.account = { sub, email: person.email, email_verified: true }
+        const answer = await provider.authorize({ response_type: 'id_token', nonce })
+        tokens.push(answer.get('id_token') ?? '')
+      }
+      const answers = await Promise.all(tokens.map((token) => withToken(token, nonce)))
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 403, 403])
+      assert.equal((await linkedTo(person)).length, 1)
+    })
+
+    it('can be unlinked by the owner, which ends its sessions', async () => {
+      const [person, stranger] = [await createPerson(), await createPerson()]
+      const sub = random()
+      const grant = (await loginAs(sub, person.email)).body
+      const [{ id }] = await linkedTo(person)
+      assertProblem(await stranger.call('DELETE', `/auth/identities/${id}`), 404, 'not-found')
+      assert.equal((await person.call('DELETE', `/auth/identities/${id}`)).status, 204)
+      assertProblem(await person.call('DELETE', `/auth/identities/${id}`), 404, 'not-found')
+      assert.deepEqual(await linkedTo(person), [])
+      const { refreshToken } = grant
+      assertProblem(await call('POST', '/auth/login/token', { refreshToken }), 401, 'unauthenticated')
+      assert.equal((await person.call('GET', `/auth/account/${person.mvUid}`)).status, 200)
+      assertProblem(await loginAs(sub, createAddress()), 403, 'account-not-found')
+    })
+
+    const next = 'another long password'
+    const update = (body: object, who?: Person) =>
+      who
+        ? who.call('POST', '/auth/account/password/update', body)
+        : call('POST', '/auth/account/password/update', body)
+    const ends: [what: string, change: (person: Person) => Promise<unknown>][] = [
+      [
+        'a reset of the password',
+        async ({ email }) => {
+          await call('POST', '/auth/account/password/reset', { email })
+          const token = tokenInLink(await waitForMailAbout(email, /new password/))
+          assert.equal((await update({ token, newPassword: next })).status, 204)
+        },
+      ],
+      [
+        'a new password',
+        async (person) => {
+          const answer = await update({ currentPassword: person.password, newPassword: next }, person)
+          assert.equal(answer.status, 204)
+        },
+      ],
+      [
+        'a new password in the class family',
+        ({ mvUid, headers }) =>
+          request().put(`/1/users/${mvUid}`).set(headers).send({ password: next }).expect(200),
+      ],
+      [
+        'a new address',
+        async (person) => {
+          const email = createAddress()
+          await person.call('PUT', `/auth/account/${person.mvUid}`, { email })
+          await followLink((await waitForMail(email)).link)
+        },
+      ],
+    ]
+    for (const [what, change] of ends)
+      it(`is unlinked by ${what}`, async () => {
+        const person = await createPerson()
+        const sub = random()
+        assert.equal(loggedInAs(await loginAs(sub, person.email)), person.mvUid)
+        await change(person)
+        assertProblem(await loginAs(sub, createAddress()), 403, 'account-not-found')
+        const links = service.db.collection('auth.identities')
+        assert.equal(await links.countDocuments({ mvUid: person.mvUid }), 0)
+      })
+
+    it('keeps the first of several links that version 0.2 stored', async () => {
+      const person = await createPerson()
+      const links = service.db.collection<{ _id: string }>('auth.identities')
+      const { mvUid } = person
+      await links.dropIndex('account_issuer')
+      for (const [sub, day] of [
+        ['second', 2],
+        ['first', 1],
+      ] as const)
+        await links.insertOne({
+          _id: `${provider.issuer} ${sub}-${mvUid}`,
+          ...{ mvUid, linkedAt: new Date(2026, 0, day) },
+        })
+      await service.accounts?.services.identities.prepare()
+      assertProblem(await loginAs(`second-${mvUid}`, person.email), 403, 'account-not-found')
+      assert.equal(loggedInAs(await loginAs(`first-${mvUid}`, createAddress())), mvUid)
     })
   })
 })

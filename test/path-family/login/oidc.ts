@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http'
-import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import { type CryptoKey, decodeJwt, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
 
 /** A person in the identity provider's data. */
@@ -19,6 +19,8 @@ export interface TestProvider {
   account: ProviderAccount
   /** The private key of its signatures. */
   key: JWK
+  /** Claims that replace those of the ID tokens for codes. */
+  claims: object
   /** The parameters of the redirect that a browser would bring back. */
   authorize(parameters: Record<string, string>): Promise<URLSearchParams>
   close(): Promise<void>
@@ -32,10 +34,16 @@ export async function startProvider(port: number): Promise<TestProvider> {
     issuer,
     account: { sub: 'nobody', email: 'nobody@example.org', email_verified: true },
     key,
+    claims: {},
     authorize: (parameters) => authorize(issuer, parameters),
     close: () => new Promise((resolve) => server.close(() => resolve())),
   }
   const provider = new Provider(issuer, configuration(test) as never)
+  provider.use(async (ctx, next) => {
+    await next()
+    const body = ctx.body as { id_token?: string } | undefined
+    if (body?.id_token !== undefined) body.id_token = await resign(body.id_token, privateKey, test.claims)
+  })
   const serve = provider.callback()
   const server: Server = createServer((req, res) => {
     const finished = { login: { accountId: test.account.sub } }
@@ -44,6 +52,12 @@ export async function startProvider(port: number): Promise<TestProvider> {
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   return test
+}
+
+async function resign(idToken: string, key: CryptoKey, claims: object): Promise<string> {
+  return new SignJWT({ ...decodeJwt(idToken), ...claims })
+    .setProtectedHeader({ alg: 'RS256', kid: 'provider-key' })
+    .sign(key)
 }
 
 const configuration = (test: TestProvider) => ({
