@@ -24,7 +24,13 @@ const termsParameter = Type.Optional(
 const termsAccepted = Type.Optional(Type.Boolean({ description: 'Acceptance of the terms of service' }))
 
 const ActivationForm = Type.Object(
-  { token: linkTokenField, lang: languageParameter, terms: termsParameter, termsAccepted },
+  {
+    token: linkTokenField,
+    lang: languageParameter,
+    terms: termsParameter,
+    termsAccepted,
+    password: Type.Optional(Type.String({ maxLength: 1000, description: 'Password of the registration' })),
+  },
   { additionalProperties: false, description: 'Form of the page' },
 )
 
@@ -68,8 +74,9 @@ export const accountPages = [
     query: { token: linkTokenField, lang: languageParameter, terms: termsParameter },
     handle: async ({ query: { token, lang, terms } }, context) => {
       const view = await createPageView(lang, context)
-      if (!(await context.registrations.isValid(token))) return renderExpiredPage(view, 'activation')
-      return renderActivationPage(token, view, terms, [])
+      const { isValid, needsPassword } = await context.registrations.findLink(token)
+      if (!isValid) return renderExpiredPage(view, 'activation')
+      return renderActivationPage(view, { token, terms, needsPassword })
     },
   }),
   defineOperation({
@@ -81,15 +88,19 @@ export const accountPages = [
     body: formBody(ActivationForm),
     guardedAccount: () => undefined,
     countedAs: 'activateAccount',
-    handle: async ({ body: { token, lang, termsAccepted } }, context) => {
+    handle: async ({ body: { token, lang, terms, ...proof } }, context) => {
       const view = await createPageView(lang, context)
-      const failed = await context.registrations
-        .activate(token, termsAccepted)
-        .then(() => undefined, toShownError)
+      const failed = await context.registrations.activate(token, proof).then(() => undefined, toShownError)
       if (!failed) return renderNotice(view, 'activated', 'activatedHelp')
       if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'activation')
       if (failed.error === 'Conflict') return renderNotice(view, 'taken', 'takenHelp')
-      return renderActivationPage(token, view, true, violationTexts(failed, view.language))
+      const { needsPassword } = await context.registrations.findLink(token)
+      const faults = violationTexts(failed, view.language)
+      return renderActivationPage(
+        view,
+        { token, terms: terms || isAboutTerms(failed), needsPassword },
+        faults,
+      )
     },
   }),
   defineOperation({
@@ -235,15 +246,31 @@ ${translate(language, 'agree')} <a href="${terms.url}" target="_blank" rel="nore
 const renderViolations = (faults: readonly string[]) =>
   faults.length === 0 ? '' : markup`<ul role="alert">${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>`
 
-/** @param terms true to ask for acceptance of the terms */
-function renderActivationPage(token: string, view: PageView, terms: boolean | undefined, faults: string[]) {
+/** A link, and what the page asks of the person who follows it. */
+interface ActivationRequest {
+  token: string
+  terms: boolean | undefined
+  needsPassword: boolean
+}
+
+const renderRegistrationPassword = ({ language }: PageView) =>
+  markup`<p>${translate(language, 'registeredAgain')}</p>
+<label>${translate(language, 'password')}
+<input type="password" name="password" autocomplete="current-password" required></label>
+<p><a href="../../link?${new URLSearchParams({ lang: language }).toString()}">${translate(language, 'newPasswordLink')}</a></p>`
+
+function renderActivationPage(
+  view: PageView,
+  { token, terms, needsPassword }: ActivationRequest,
+  faults: readonly string[] = [],
+) {
   const { language } = view
   return renderPage(
     view,
     'activation',
     markup`<p>${translate(language, 'activationHelp')}</p>${renderViolations(faults)}
 <form method="post" action="activation">${renderHiddenInput('token', token)}${renderHiddenInput('lang', language)}
-${renderAgreement(view, terms)}
+${needsPassword ? renderRegistrationPassword(view) : ''}${renderAgreement(view, terms)}
 <button>${translate(language, 'confirm')}</button></form>`,
   )
 }

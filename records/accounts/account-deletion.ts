@@ -8,7 +8,12 @@ import { deleteHistory } from '../store/writing/history.ts'
 import type { EmailChanges } from './email-changes.ts'
 import { identityLinksOf } from './login/identities.ts'
 import type { Sessions } from './login/sessions.ts'
-import { isAbandonedRegistration, isAccountUsed, isUnactivated } from './unactivated-accounts.ts'
+import {
+  ACTIVATION_PERIOD_DAYS,
+  isAbandonedRegistration,
+  isAccountUsed,
+  isUnactivated,
+} from './unactivated-accounts.ts'
 import { recordAccountChange } from './user/account-history.ts'
 import { ACCOUNT_STATE_FILTERS, requireVersion, type User, usersOf } from './user/user.ts'
 
@@ -20,9 +25,6 @@ export interface AccountDeletionDependencies {
   /** Deletes the data that belongs to an account, such as the profile, in the same transaction. */
   cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
-
-/** Days until an account that was not activated is removed. */
-const ACTIVATION_PERIOD_DAYS = 7
 
 /** The caller of deletions by the service itself; the history names it. */
 const deletingCaller: Caller = { ...serviceCaller, userId: 'service' }

@@ -3,6 +3,7 @@ import type { Account, AccountUpdate } from '../../schemas/accounts/account.ts'
 import { ACCOUNT_ROLES, type AccountRole, type AccountState } from '../../schemas/enums.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { findDirectRoles, setRole } from '../ehrs/rights/roles.ts'
+import { hashedKey, type RateLimiter } from '../limits/rate-limiter.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import { type Database, isDuplicateKeyError, runTransaction } from '../store/documents/database.ts'
 import { toStoredPermissions } from '../store/documents/parse-format.ts'
@@ -33,6 +34,7 @@ export interface AccountDependencies {
   emailChanges: EmailChanges
   sendMail: SendMail
   links: MailLinks
+  consume: RateLimiter
   clock: () => Date
 }
 
@@ -99,8 +101,9 @@ export class Accounts {
 
   /**
    * Changes an account. A new address stays pending until its owner follows the mailed link.
-   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated; Conflict when another account has the
-   * username
+   * Counts as a registration, since it mails a stranger.
+   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated, TooManyRequests; Conflict when another
+   * account has the username
    */
   async update(
     caller: Caller,
@@ -110,12 +113,18 @@ export class Accounts {
   ): Promise<VersionedAccount> {
     requireAllowedEdit(caller, mvUid, change)
     const email = change.email?.toLowerCase()
+    if (email !== undefined) await this.#countNewAddress(caller, mvUid, email)
     const user = await runTransaction(this.#parts.database, (session) =>
       this.#applyEdit(session, caller, mvUid, change, expected),
     ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
+  }
+
+  async #countNewAddress({ userId }: Caller, mvUid: string, email: string): Promise<void> {
+    const unchanged = await usersOf(this.#db).findOne({ _id: mvUid, email }, { projection: { _id: 1 } })
+    if (!unchanged) await this.#parts.consume('guardedAccount', `registerAccount ${hashedKey(userId)}`)
   }
 
   get #db() {

@@ -7,6 +7,7 @@ import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
 import type { Database } from '../store/documents/database.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 import type { EmailChanges } from './email-changes.ts'
+import type { RepeatedRegistrations } from './repeated-registrations.ts'
 import { activateAccount, termsViolations } from './user/activation.ts'
 import type { Credentials, NewAccount } from './user/credentials.ts'
 import type { SendMail } from './user/mails.ts'
@@ -17,6 +18,7 @@ export interface RegistrationDependencies {
   database: Database
   credentials: Credentials
   emailChanges: EmailChanges
+  repeated: RepeatedRegistrations
   removals: AccountDeletion
   sendMail: SendMail
   background: BackgroundTasks
@@ -33,6 +35,13 @@ export interface SignUpRequest extends Registration {
   username?: string | undefined
   /** The id that the response has named. */
   id: string
+}
+
+/** What the person who follows a link sends besides its token. */
+export interface ActivationProof {
+  termsAccepted?: boolean | undefined
+  /** Needed if the address was registered repeatedly. */
+  password?: string | undefined
 }
 
 /** Retries for an address that others register at the same time. */
@@ -81,14 +90,15 @@ export class Registrations {
 
   /**
    * Follows the link of a registration or of a new address.
-   * @throws LinkExpired; Conflict; RuleViolated without agreement to the terms: the link then stays valid
+   * @throws LinkExpired; Conflict; RuleViolated without agreement to the terms, or without the password if the
+   * address was registered repeatedly: the link then stays valid
    */
   async activate(
     token: string,
-    termsAccepted: boolean | undefined,
+    proof: ActivationProof,
   ): Promise<{ mvUid: string; email: string; state: AccountState }> {
     const users = usersOf(this.#parts.database.db)
-    const mvUid = (await this.#activate(token, termsAccepted)) ?? (await this.#confirmChange(token))
+    const mvUid = (await this.#activate(token, proof)) ?? (await this.#confirmChange(token))
     const user = mvUid === undefined ? null : await users.findOne({ _id: mvUid })
     if (!user) {
       throw new ServiceError('LinkExpired')
@@ -96,13 +106,12 @@ export class Registrations {
     return { mvUid: user._id, email: user.email, state: accountStateOf(user) }
   }
 
-  /** Whether the link of a registration or of a new address is still valid. */
-  async isValid(token: string): Promise<boolean> {
-    const { database, emailChanges } = this.#parts
-    const waiting = await usersOf(database.db).findOne(this.#pendingActivationFilter(token), {
-      projection: { _id: 1 },
-    })
-    return waiting !== null || emailChanges.isValid(token)
+  /** Whether the link of a registration or of a new address is still valid, and needs the password. */
+  async findLink(token: string): Promise<{ isValid: boolean; needsPassword: boolean }> {
+    const { database, emailChanges, repeated } = this.#parts
+    const user = await usersOf(database.db).findOne(this.#pendingActivationFilter(token))
+    if (user) return { isValid: true, needsPassword: await repeated.has(user.email) }
+    return { isValid: await emailChanges.isValid(token), needsPassword: false }
   }
 
   #pendingActivationFilter(token: string) {
@@ -135,7 +144,7 @@ export class Registrations {
    * tokens.
    */
   async #signUpOrReplace(account: NewAccount, left = MAX_SIGN_UP_RETRIES): Promise<void> {
-    const { credentials, removals, database } = this.#parts
+    const { credentials, removals, database, repeated } = this.#parts
     try {
       await credentials.signUp(account)
     } catch (error) {
@@ -143,6 +152,7 @@ export class Registrations {
       // Others keep registering the same address; the registration of one of them stays valid, with its mail.
       if (left === 0) return
       const user = await findUserByEmail(database.db, account.email)
+      if (user) await repeated.record(account.email)
       if (!user) await this.#signUpOrReplace(await this.#withFreeName(account), left - 1)
       else if (await removals.removeAbandonedRegistration(user._id))
         await this.#signUpOrReplace(account, left - 1)
@@ -166,11 +176,14 @@ export class Registrations {
     return this.#parts.sendMail({ to: email, template: 'account-exists', language, data: {} })
   }
 
-  async #activate(token: string, termsAccepted: boolean | undefined): Promise<string | undefined> {
+  async #activate(token: string, proof: ActivationProof): Promise<string | undefined> {
     const { database, termsVersion, clock } = this.#parts
     const user = await usersOf(database.db).findOne(this.#pendingActivationFilter(token))
     if (!user) return undefined
-    if (user.termsVersion === undefined) requireNoViolations(termsViolations(termsVersion, termsAccepted))
+    requireNoViolations([
+      ...(await this.#passwordViolations(user, proof.password)),
+      ...(user.termsVersion === undefined ? termsViolations(termsVersion, proof.termsAccepted) : []),
+    ])
     const done = await activateAccount(
       database.db,
       user,
@@ -178,6 +191,13 @@ export class Registrations {
       { _email_verify_token: token },
     )
     return done ? user._id : undefined
+  }
+
+  async #passwordViolations({ _id, email }: User, password: string | undefined): Promise<Violation[]> {
+    const { credentials, repeated } = this.#parts
+    if (!(await repeated.has(email))) return []
+    if (password === undefined || password === '') return [PASSWORD_MISSING]
+    return (await credentials.matchesPassword(_id, password)) ? [] : [PASSWORD_WRONG]
   }
 
   async #confirmChange(token: string): Promise<string | undefined> {
@@ -193,6 +213,17 @@ export class Registrations {
     })
     return confirmed.mvUid
   }
+}
+
+const PASSWORD_MISSING: Violation = {
+  path: 'password',
+  code: 'password-required',
+  message: 'is required, since the address has been registered more than once',
+}
+const PASSWORD_WRONG: Violation = {
+  path: 'password',
+  code: 'wrong-password',
+  message: 'is not the one of the last registration; register again, or ask for a new password',
 }
 
 const NAME_IN_PASSWORD_MESSAGE = 'must not contain the username'

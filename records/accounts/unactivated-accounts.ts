@@ -6,6 +6,9 @@ import { identityLinksOf } from './login/identities.ts'
 import { sessionsOf, userPointer } from './login/sessions.ts'
 import { accountStateOf, type User } from './user/user.ts'
 
+/** Days until an account that was not activated is removed. */
+export const ACTIVATION_PERIOD_DAYS = 7
+
 /**
  * A registration that nobody confirmed, and that has no data. The next registration of the address replaces
  * it. An account that was ever active or has data is never replaced: whoever registered it would keep access

@@ -194,6 +194,10 @@ const termsAcceptedField = Type.Optional(
 export const ActivationByToken = closedObject('ActivationByToken', 'Token from a mailed link', {
   token: linkTokenField,
   termsAccepted: termsAcceptedField,
+  password: Type.Optional({
+    ...currentPasswordField,
+    description: 'Password of the registration; required if the address has been registered more than once',
+  }),
 })
 
 export const PasswordReset = closedObject('PasswordByToken', 'A new password, authorised by a mailed link', {

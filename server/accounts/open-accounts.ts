@@ -13,10 +13,12 @@ import { Sessions } from '../../records/accounts/login/sessions.ts'
 import { UnknownAddressLockout } from '../../records/accounts/login/unknown-address-lockout.ts'
 import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registrations.ts'
+import { RepeatedRegistrations } from '../../records/accounts/repeated-registrations.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { createUserIndexes, usersOf } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
 import { onRoleChange } from '../../records/ehrs/rights/roles.ts'
+import type { RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { createBackgroundTasks } from '../../records/store/batching/background-tasks.ts'
 import { type PeriodicTask, startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
@@ -37,6 +39,7 @@ export interface AccountsOptions {
   log: Log
   metrics: Metrics
   sendMail: SendMail
+  consume: RateLimiter
   /** Cleanups for a deleted account. */
   belongings: AccountDeletionDependencies['cleanups']
 }
@@ -45,23 +48,21 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Opens all services for accounts; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, records, log, metrics, sendMail, belongings } = options
+  const { config, publicUrl, database, records, log, metrics, sendMail, consume, belongings } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
-  const { refreshTokens, emailChanges, identities, unknownAddresses, guesses } = await openCollections(
-    options,
-    clock,
-  )
+  const { refreshTokens, emailChanges, identities, unknownAddresses, guesses, repeated } =
+    await openCollections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
   const terms =
     config.termsUrl === undefined ? undefined : { version: config.termsVersion, url: config.termsUrl }
   const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
-  const accounts = new Accounts({ ...shared, links })
+  const accounts = new Accounts({ ...shared, consume, links })
   const removals = new AccountDeletion({ ...shared, cleanups: belongings })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
@@ -72,7 +73,7 @@ export async function openAccounts(options: AccountsOptions) {
       removals,
       invitations,
       administrators,
-      registrations: new Registrations({ ...shared, removals, termsVersion }),
+      registrations: new Registrations({ ...shared, repeated, removals, termsVersion }),
       passwords: new Passwords({ ...shared, guesses, identities, termsVersion }),
       logins: new Logins({
         ...shared,
@@ -140,6 +141,7 @@ async function openCollections({ config, database, sendMail }: AccountsOptions, 
     emailChanges: new EmailChanges(db, clock),
     identities: new Identities(database, sendMail, clock),
     unknownAddresses: new UnknownAddressLockout(db, config.lockoutAttempts, clock),
+    repeated: new RepeatedRegistrations(db, clock),
     guesses: new SessionGuesses(db, config.lockoutAttempts, clock),
   }
   for (const each of Object.values(all)) await each.prepare()

@@ -49,7 +49,8 @@ describe('attack: claiming an address before its owner registers', () => {
     for (const token of [tokenInLink(first)]) assertProblem(await activate(token), 410, 'link-expired')
     const choice = { token: tokenInLink(reset), newPassword: 'again the attacker', termsAccepted: true }
     assertProblem(await call('POST', '/auth/account/password/update', choice), 410, 'link-expired')
-    await followLink((await waitForMailAbout(victim, /Confirm/)).link)
+    const { link } = await waitForMailAbout(victim, /Confirm/)
+    await followLink(link, { password: 'the password of the victim' })
     const { mvUid } = await logInAs(victim, 'the password of the victim')
     assert.notEqual(mvUid, body.objectId)
     assertProblem(await logIn(victim, 'the password of the attacker'), 401, 'invalid-credentials')

@@ -50,9 +50,7 @@ export const registrationOperations = [
     errors: ['LinkExpired', 'Conflict', 'RuleViolated'],
     guardedAccount: () => undefined,
     handle: ({ body }, { registrations }) =>
-      registrations
-        .activate(body.token, body.termsAccepted)
-        .catch(explainExpiredLink('/auth/account/register/resend')),
+      registrations.activate(body.token, body).catch(explainExpiredLink('/auth/account/register/resend')),
   }),
   defineOperation({
     id: 'resendActivation',

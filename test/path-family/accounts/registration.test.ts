@@ -106,17 +106,60 @@ describe('registration', () => {
     assert.equal(works.length, 2)
   })
 
-  it('counts only the last of several registrations before the activation', async () => {
-    const email = createAddress()
-    await register(email, { password: 'the password of a stranger' })
-    const first = await waitForMail(email)
-    await register(email, { password: 'the password of the owner' })
-    const last = await waitForMailAfter(email, first)
-    const activate = (token: string) => call('POST', '/auth/account/register/activate', { token })
-    assertProblem(await activate(tokenInLink(first)), 410, 'link-expired')
-    assert.equal((await activate(tokenInLink(last))).status, 200)
-    assertProblem(await logIn(email, 'the password of a stranger'), 401, 'invalid-credentials')
-    assert.equal((await logIn(email, 'the password of the owner')).status, 200)
+  describe('of an address that was registered before the activation', () => {
+    const ownPassword = 'the password of the owner'
+    const activate = (token: string, more: object = {}) =>
+      call('POST', '/auth/account/register/activate', { token, ...more })
+    const registerTwice = async (first: () => PromiseLike<unknown>, second: () => PromiseLike<unknown>) => {
+      await first()
+      const former = await waitForMail(email)
+      await second()
+      return { former, last: await waitForMailAfter(email, former) }
+    }
+    let email: string
+    beforeEach(() => {
+      email = createAddress()
+    })
+    const owner = () => register(email, { password: ownPassword })
+    const strangers: [family: string, registers: () => PromiseLike<unknown>][] = [
+      ['path family', () => register(email, { password: 'the password of a stranger' })],
+      ['class family', () => signUp(email, { password: 'the password of a stranger' })],
+    ]
+
+    for (const [family, stranger] of strangers) {
+      it(`does not let a stranger who was last choose the password: ${family}`, async () => {
+        const { former, last } = await registerTwice(owner, stranger)
+        assertProblem(await activate(tokenInLink(former), { password: ownPassword }), 410, 'link-expired')
+        const token = tokenInLink(last)
+        const refused = await activate(token)
+        assert.deepEqual(assertProblem(refused, 422, 'rule-violated'), ['password-required'])
+        const wrong = await activate(token, { password: ownPassword })
+        assert.deepEqual(assertProblem(wrong, 422, 'rule-violated'), ['wrong-password'])
+        assertProblem(await logIn(email, 'the password of a stranger'), 401, 'invalid-credentials')
+        await call('POST', '/auth/account/password/reset', { email })
+        const reset = tokenInLink(await waitForMailAbout(email, /new password/))
+        const newPassword = 'yet another password'
+        const chosen = { token: reset, newPassword, termsAccepted: true }
+        assert.equal((await call('POST', '/auth/account/password/update', chosen)).status, 204)
+        assert.equal((await logIn(email, newPassword)).status, 200)
+      })
+
+      it(`accepts the password of the owner, who was last: ${family}`, async () => {
+        const { last } = await registerTwice(stranger, owner)
+        const answer = await activate(tokenInLink(last), { password: ownPassword })
+        assert.equal(answer.status, 200)
+        assert.equal((await logIn(email, ownPassword)).status, 200)
+      })
+    }
+
+    it('asks for the password on the page', async () => {
+      const { last } = await registerTwice(owner, owner)
+      assert.match(await (await fetch(last.link)).text(), /type="password" name="password"/)
+      assert.match(await followLink(last.link), /Enter the password that you chose/)
+      assert.match(await followLink(last.link, { password: 'a guess' }), /not the password of the last/)
+      assert.match(await followLink(last.link, { password: ownPassword }), /is confirmed/)
+      assert.equal((await logIn(email, ownPassword)).status, 200)
+    })
   })
 
   it('mails a new link on request, and refuses an expired one', async () => {
