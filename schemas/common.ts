@@ -13,11 +13,19 @@ export const idField = (of: string, example?: string) =>
     ...(example && { examples: [example] }),
   })
 
+/** Text of one line, such as a name, a title or a label. The format `line` refuses line breaks. */
 export const shortTextField = (description: string, ...examples: string[]) =>
-  Type.String({ minLength: 1, maxLength: 200, description, ...(examples.length > 0 ? { examples } : {}) })
+  Type.String({
+    ...{ minLength: 1, maxLength: 200, format: 'line', description },
+    ...(examples.length > 0 ? { examples } : {}),
+  })
 
+/** Media type of plain text of any number of lines; all other text has one line. */
+export const MULTI_LINE = { contentMediaType: 'text/plain' } as const
+
+/** Text of any number of lines. */
 export const longTextField = (description: string, example?: string, maxLength = 10_000) =>
-  Type.String({ maxLength, description, ...(example && { examples: [example] }) })
+  Type.String({ ...MULTI_LINE, maxLength, description, ...(example && { examples: [example] }) })
 
 const dateObjectRule = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
 

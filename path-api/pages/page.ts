@@ -11,7 +11,7 @@ export const htmlBody = rawBody('text/html')
 
 /** Query parameter for the language of a page; {@link createPageView} defines the default. */
 export const languageParameter = Type.Optional(
-  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
+  Type.String({ maxLength: 35, format: 'line', description: 'Language of the page', examples: ['nl'] }),
 )
 
 const PAGE_STYLE = `:root{color-scheme:light dark;--text:#111;--back:#fff;--line:#bbb;--link:#0b5cad;--on:#fff;--bad:#a40000}

@@ -45,7 +45,7 @@ const commonFields = {
   timestamp: dateTimeField('Time of the measurement'),
   utcOffset: utcOffsetField,
   deviceId: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'Id of the measuring device' }),
+    Type.String({ minLength: 1, maxLength: 128, format: 'line', description: 'Id of the measuring device' }),
   ),
   comment: Type.Optional(longTextField('Comment on the measurement')),
   source: Type.Optional(SourceEnum),

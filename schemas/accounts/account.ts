@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject } from '../common.ts'
+import { closedObject, MULTI_LINE } from '../common.ts'
 import { AccountRoleEnum, AccountStateEnum } from '../enums.ts'
 
 /**
@@ -218,6 +218,7 @@ export const PasswordChange = closedObject(
 export const Invitation = closedObject('Invitation', 'Content of the invitation mail', {
   message: Type.Optional(
     Type.String({
+      ...MULTI_LINE,
       maxLength: 2000,
       description: 'Personal message added to the mail',
       examples: ['Welcome to our clinic.'],

@@ -13,7 +13,7 @@ import {
 
 const { name, language, chatMails } = AccountUpdate.properties
 const usernameField = Type.String({
-  ...{ minLength: 1, maxLength: 254 },
+  ...{ minLength: 1, maxLength: 254, format: 'line' },
   description: 'Name of the user; one with @ must be the address of the account',
   examples: ['anna@example.org'],
 })

@@ -17,6 +17,7 @@ export const CarePlanForms = defineForms({
         Type.String({
           minLength: 1,
           maxLength: 35,
+          format: 'line',
           description: 'Language, preferably as ISO 639-1 code',
           examples: ['en'],
         }),

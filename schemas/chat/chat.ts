@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, idField, longTextField, shortTextField } from '../common.ts'
+import { closedObject, idField, longTextField, MULTI_LINE, shortTextField } from '../common.ts'
 import { dateTimeField, derivedField, fixedField, internalField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 import { nullable } from '../forms/nullable.ts'
@@ -19,6 +19,7 @@ const topicTitleField = shortTextField('Title of the topic', 'The new tablets')
 const messageTextField = Type.String({
   minLength: 1,
   maxLength: MAX_MESSAGE_LENGTH,
+  ...MULTI_LINE,
   description: 'Text of the message, as plain text',
   examples: ['Do they go with the old ones?'],
 })

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { closedObject } from '../common.ts'
+import { closedObject, MULTI_LINE } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const EXAMPLE_QUERY =
@@ -9,6 +9,7 @@ const queryTextField = (examples: string[]) =>
   Type.String({
     minLength: 1,
     maxLength: 1_000_000,
+    ...MULTI_LINE,
     description: 'Query in AQL 1.1, at most 64 KB',
     examples,
   })
@@ -112,6 +113,7 @@ export const AqlExplanation = closedObject(
 const queryNameField = Type.String({ description: 'Name of the query', examples: ['high_pressures.v1'] })
 
 const queryDescriptionField = Type.String({
+  ...MULTI_LINE,
   maxLength: 1000,
   description: 'Purpose of the query',
   examples: ['Systolic pressures above a limit'],

@@ -19,6 +19,7 @@ const requiredContactFields = {
   value: Type.String({
     minLength: 1,
     maxLength: 254,
+    format: 'line',
     description:
       'Value that fits the type: an e-mail address, a phone number in any spelling, or a Skype name',
     examples: ['+31 20 624 1111'],

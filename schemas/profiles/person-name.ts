@@ -5,6 +5,7 @@ import { htmlField, nullable, optionalFields } from '../forms/nullable.ts'
 const displayNameField = Type.String({
   minLength: 1,
   maxLength: 200,
+  format: 'line',
   pattern: '\\S',
   description: 'Display name, for screens and letters',
   examples: ['Anna de Vries'],

@@ -61,6 +61,7 @@ const personIdField = Type.String({
 const picturePathField = nullable(
   Type.String({
     maxLength: 200,
+    format: 'line',
     description: 'Path of the picture',
     examples: ['/profile/n4Fq2LxT0a/picture'],
   }),

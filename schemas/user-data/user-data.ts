@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, longTextField } from '../common.ts'
+import { closedObject, longTextField, MULTI_LINE } from '../common.ts'
 import { SeverityEnum } from '../enums.ts'
 import {
   dateTimeField,
@@ -23,7 +23,9 @@ const typeVersionField = derivedField(
 const deviceField = Type.Object(
   {
     type: typeNameField('the device type', 'watch'),
-    serial: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Serial number' })),
+    serial: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, format: 'line', description: 'Serial number' }),
+    ),
   },
   {
     additionalProperties: false,
@@ -44,7 +46,10 @@ const warningField = Type.Object(
 /** A field of a class has one type, so each type of value has its own field. */
 const valueFields = {
   value: Type.Optional(Type.Number({ description: 'Value that fits the data type', examples: [8214] })),
-  valueText: withPathName('value', Type.Optional(Type.String({ description: 'Value, if it is a text' }))),
+  valueText: withPathName(
+    'value',
+    Type.Optional(Type.String({ ...MULTI_LINE, description: 'Value, if it is a text' })),
+  ),
   valueBoolean: withPathName(
     'value',
     Type.Optional(Type.Boolean({ description: 'Value, if it is a boolean' })),
@@ -78,6 +83,7 @@ export const MeasurementForms = defineForms({
       Type.String({
         minLength: 1,
         maxLength: 64,
+        format: 'line',
         description: 'Unit of a numeric value; default: the unit of the data type',
         examples: ['{steps}'],
       }),

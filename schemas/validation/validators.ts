@@ -15,6 +15,7 @@ const isBetween = (from: number, time: number, to: number): boolean => from <= t
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true, code: { optimize: false } })
 ajv.addVocabulary(['sentence', 'inWords', 'documented'])
 addFormats.default(ajv)
+ajv.addFormat('line', /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u)
 ajv.addFormat('language-tag', isLanguageTag)
 ajv.addFormat('time-zone', isTimeZone)
 

@@ -63,6 +63,7 @@ function violationFromAjv(error: ErrorObject): Violation {
 
 /** Messages that mention often forgotten details. */
 const FORMAT_MESSAGES: Readonly<Record<string, string>> = {
+  line: 'must be one line, without line breaks, tabs and other control characters',
   date: 'must be a day, such as 2026-03-01',
   'date-time': 'must be a time with its offset, such as 2026-03-01T08:30:00+01:00 (no leap second)',
 }
