@@ -13,6 +13,7 @@ const MAIL_VALUES = {
   link: 'https://example.org/link',
   message: 'Welcome to our clinic.',
   newEmail: ADDRESS,
+  issuer: 'https://accounts.google.com',
   contact: ADDRESS,
 }
 

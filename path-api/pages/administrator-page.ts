@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
+import { isLoopbackAddress } from '../../records/limits/loopback.ts'
 import { emailField, linkTokenField } from '../../schemas/accounts/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
 import { replyWith } from '../reply/reply.ts'
-import { isLoopbackAddress } from '../request/loopback.ts'
 import {
   createPageView,
   htmlBody,

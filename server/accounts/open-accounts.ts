@@ -55,14 +55,12 @@ export async function openAccounts(options: AccountsOptions) {
   const keys = await openConfiguredSigningKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const background = createBackgroundTasks((err) => log.error({ err }, 'A background task failed'))
-  const { refreshTokens, emailChanges, identities, unknownAddresses, guesses, repeated } =
-    await openCollections(options, clock)
-  const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
-  const terms =
-    config.termsUrl === undefined ? undefined : { version: config.termsVersion, url: config.termsUrl }
+  const terms = configuredTerms(config)
+  const collections = await openCollections(options, clock)
+  const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
-  const accounts = new Accounts({ ...shared, consume, links })
+  const accounts = new Accounts({ ...shared, links })
   const removals = new AccountDeletion({ ...shared, cleanups: belongings })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
@@ -73,16 +71,16 @@ export async function openAccounts(options: AccountsOptions) {
       removals,
       invitations,
       administrators,
-      registrations: new Registrations({ ...shared, repeated, removals, termsVersion }),
-      passwords: new Passwords({ ...shared, guesses, identities, termsVersion }),
+      registrations: new Registrations({ ...shared, removals, termsVersion }),
+      passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
         ...shared,
-        ...{ refreshTokens, accessTokens, identities, unknownAddresses },
+        accessTokens,
         ensureEhr: (mvUid) => ensureEhrOfUser(records, mvUid),
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
       sessions,
-      identities,
+      identities: collections.identities,
       terms,
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
@@ -96,6 +94,9 @@ export async function openAccounts(options: AccountsOptions) {
     },
   }
 }
+
+const configuredTerms = ({ termsUrl, termsVersion }: Config) =>
+  termsUrl === undefined ? undefined : { version: termsVersion, url: termsUrl }
 
 const openConfiguredSigningKeys = (config: Config, db: DatabaseConnection['db'], clock: () => Date) =>
   openSigningKeys({

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { rejectMalformedRequests } from './malformed-requests.ts'
 
 /** A request whose headers and body take longer to arrive is refused, so that slow clients hold no connection. */
-export const REQUEST_TIMEOUT_MS = 30_000
+export const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000
 /** Longer than the minute after which proxies drop idle connections, so that the proxy closes first. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
@@ -10,7 +10,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 export function createHttpServer(
   app: RequestListener,
   pathPrefix: string,
-  requestTimeout = REQUEST_TIMEOUT_MS,
+  requestTimeout = REQUEST_ARRIVAL_TIMEOUT_MS,
 ): Server {
   const server = createServer(
     {

@@ -11,7 +11,7 @@ const REFUSALS: Readonly<Record<string, () => ServiceError>> = {
 }
 
 /** The client may keep its half of the connection open for this long after a refusal. */
-const CLOSE_TIMEOUT_MS = 1_000
+const REFUSED_SOCKET_TIMEOUT_MS = 1_000
 
 /** Responds to malformed HTTP with an explanation; Node would send a bare status. */
 export function rejectMalformedRequests(server: Server, pathPrefix: string): void {
@@ -31,6 +31,6 @@ export function rejectMalformedRequests(server: Server, pathPrefix: string): voi
     const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
     const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)
     socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', text].join('\r\n'))
-    setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS).unref()
+    setTimeout(() => socket.destroy(), REFUSED_SOCKET_TIMEOUT_MS).unref()
   })
 }

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import { isLoopbackAddress } from '../../path-api/request/loopback.ts'
+import { isLoopbackAddress } from '../../records/limits/loopback.ts'
 import type { Log } from '../telemetry/log.ts'
 
 /** Headers with which a proxy says that it forwards the request of somebody else. */

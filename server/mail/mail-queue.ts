@@ -8,7 +8,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Metrics, observeGauge } from '../telemetry/metrics.ts'
 import type { TemplateName } from './mail-templates.ts'
-import type { MailTransport } from './mail-transport.ts'
+import { CONCURRENT_MAILS, type MailTransport } from './mail-transport.ts'
 import { renderMail } from './render-mail.ts'
 
 /** A mail: template, language of the reader, and values for the template. */
@@ -53,11 +53,7 @@ type AddressedMail = QueuedMail & { to: string }
 
 /** Lease of a mail; afterwards another instance tries. */
 const MAIL_LEASE_MS = 60_000
-/** Ends a delivery before the lease, so that nobody else sends the mail meanwhile. */
-export const DELIVERY_TIMEOUT_MS = 45_000
 const MAIL_POLL_INTERVAL_MS = 5_000
-/** Mails that an instance sends at a time, so that one slow answer does not delay the others. */
-export const CONCURRENT_MAILS = 4
 /** Attempts after 5 s, 10 s, 20 s … up to an hour apart: about two days in all. */
 const MAX_ATTEMPTS = 58
 const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)

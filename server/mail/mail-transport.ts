@@ -3,8 +3,12 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import type { Log } from '../telemetry/log.ts'
-import { CONCURRENT_MAILS, DELIVERY_TIMEOUT_MS } from './mail-queue.ts'
 import type { RenderedMail } from './render-mail.ts'
+
+/** Mails that an instance sends at a time, so that one slow answer does not delay the others. */
+export const CONCURRENT_MAILS = 4
+/** Ends a delivery before the queue's lease of a minute, so that nobody else sends the mail meanwhile. */
+const DELIVERY_TIMEOUT_MS = 45_000
 
 export interface MailTransport {
   /** Delivers one mail; rejects if it was not accepted. */

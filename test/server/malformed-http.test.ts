@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { createHttpServer, REQUEST_TIMEOUT_MS } from '../../server/http/http-server.ts'
+import { createHttpServer, REQUEST_ARRIVAL_TIMEOUT_MS } from '../../server/http/http-server.ts'
 import { service } from '../harness/service/service.ts'
 
 /** Malformed or too large HTTP never becomes a request, and is still refused in the same form. */
@@ -50,7 +50,7 @@ describe('requests that arrive slowly', () => {
   after(() => server.close())
 
   it('have 30 s in the service', () => {
-    assert.equal(REQUEST_TIMEOUT_MS, 30_000)
+    assert.equal(REQUEST_ARRIVAL_TIMEOUT_MS, 30_000)
   })
 
   for (const [part, head] of [
