@@ -39,7 +39,11 @@ const REFUSAL = new ServiceError('RuleViolated', {
 const createContext = (isValid, caller, submit = async () => {}) => ({
   ...{ language: LANGUAGE, caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
   terms: { version: '1', url: 'https://example.org/terms' },
-  registrations: { isValid: async () => isValid, activate: submit, resend: () => {} },
+  registrations: {
+    findLink: async () => ({ isValid, needsPassword: true }),
+    activate: submit,
+    resend: () => {},
+  },
   passwords: { isValid: async () => isValid, chooseByToken: submit, requestReset: () => {} },
   administrators: { isValidOffer: async () => isValid },
   ehrs: {
