@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { normalizePath } from './request/request-parts.ts'
 import { SERVED_CLASS_NAMES } from './request/served-classes.ts'
 
@@ -62,18 +63,16 @@ export const disabledRoutes = [
 /** Error message of a disabled path, with the alternative. */
 export function describeDisabledEndpoint(path: string): string {
   const [first = ''] = normalizePath(path).slice(1).split('/')
-  return Object.hasOwn(ALTERNATIVES, first)
-    ? (ALTERNATIVES[first] as string)
-    : `This endpoint does not exist. ${DOCUMENTATION_HINT}`
+  return lookUp(ALTERNATIVES, first) ?? `This endpoint does not exist. ${DOCUMENTATION_HINT}`
 }
 
 /** Error message of a class that clients can only read, with the operations that write it. */
 export const describeReadOnlyClass = (name: string): string =>
-  ALTERNATIVES[name.toLowerCase()] ?? `${name} can only be read under /1. ${DOCUMENTATION_HINT}`
+  lookUp(ALTERNATIVES, name.toLowerCase()) ?? `${name} can only be read under /1. ${DOCUMENTATION_HINT}`
 
 /** Error message of an unknown class, with the known classes. */
 export function describeUnknownClass(name: string): string {
-  const known = ALTERNATIVES[name.toLowerCase()]
+  const known = lookUp(ALTERNATIVES, name.toLowerCase())
   if (known !== undefined && name.startsWith('_')) return known
   return `The class "${name.slice(0, 64)}" does not exist. The classes are ${SERVED_CLASS_NAMES.join(', ')}.`
 }

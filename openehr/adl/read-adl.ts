@@ -3,6 +3,7 @@ import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
 import type { ObjectConstraint, TermDefinitions } from '../opt/constraints.ts'
+import { requireExpandable } from '../opt/expansion.ts'
 import { odinAt, odinMembers, readMembers } from './odin.ts'
 import { readDefinition } from './read-definition.ts'
 import { AdlScanner } from './scanner.ts'
@@ -68,10 +69,12 @@ export function readAdl(bytes: Uint8Array): AdlArchetype {
   const read = <T>(section: string, work: (scanner: AdlScanner) => T) =>
     readSection(text, sections, section, work)
   const terms = read('ontology', (scanner) => readTerms(scanner, findLanguage(within('language'))))
+  const definition = read('definition', (scanner) => readDefinition(scanner, { id, terms }))
+  requireExpandable(definition)
   return {
     ...{ id, rmType },
     concept: findConcept(within('concept')) ?? terms.get('at0000')?.text ?? name,
-    root: read('definition', (scanner) => readDefinition(scanner, { id, terms })),
+    root: definition,
   }
 }
 

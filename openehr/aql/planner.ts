@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { canContain } from '../rm/containment.ts'
 import { allOf, anyOf, conditionFilter, type DatabaseFilter, joinFilters } from './database-filters.ts'
 import { isVersionClass } from './evaluation/class-patterns.ts'
@@ -48,7 +49,7 @@ const COMPOSITION_FIELDS: Readonly<Record<string, string>> = {
 
 const compositionField: FieldResolver = (rmType, path) => {
   if (isVersionClass(rmType)) return path === 'uid/value' ? '_id' : undefined
-  return rmType === 'COMPOSITION' ? COMPOSITION_FIELDS[path] : ehrField(rmType, path) && 'ehrId'
+  return rmType === 'COMPOSITION' ? lookUp(COMPOSITION_FIELDS, path) : ehrField(rmType, path) && 'ehrId'
 }
 
 /** @param query checked, with bound parameters */

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { findTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
 import { codedText, codePhrase, EXAMPLE_TIME } from './default-values.ts'
 
@@ -85,7 +86,7 @@ function codedValues(node: ObjectConstraint): AttributeValues {
   const defining_code = (code && constrainedCodePhrase(code)) ?? codePhrase('example', 'example')
   if (attributeConstraint(node, 'value')) return { defining_code }
   const { code_string } = defining_code
-  const text = findTerm(node, code_string)?.text ?? OPENEHR_TERMS[code_string] ?? code_string
+  const text = findTerm(node, code_string)?.text ?? lookUp(OPENEHR_TERMS, code_string) ?? code_string
   return { value: text || 'Example', defining_code }
 }
 

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 
 /** The concrete class for an abstract one in a template or in the model. */
@@ -23,7 +24,7 @@ const CONCRETE_CLASSES: Readonly<Record<string, string>> = {
 export function concreteClassOf(rmType: string, declared: string): string {
   const type = rmType.replace(/<.*$/, '')
   if (findRmClass(type) === undefined) return declared
-  return CONCRETE_CLASSES[type] ?? type
+  return lookUp(CONCRETE_CLASSES, type) ?? type
 }
 
 export const EXAMPLE_TIME = '2026-03-01T08:30:00Z'
@@ -82,8 +83,9 @@ const PRIMITIVE_DEFAULTS: Readonly<Record<string, unknown>> = {
 
 /** A minimal valid object or value where no template constrains it. */
 export function defaultValue(type: string, name: string): unknown {
-  if (DEFAULTS_BY_ATTRIBUTE[name]) return DEFAULTS_BY_ATTRIBUTE[name]()
-  if (type in PRIMITIVE_DEFAULTS) return PRIMITIVE_DEFAULTS[type]
+  const ofAttribute = lookUp(DEFAULTS_BY_ATTRIBUTE, name)
+  if (ofAttribute) return ofAttribute()
+  if (Object.hasOwn(PRIMITIVE_DEFAULTS, type)) return PRIMITIVE_DEFAULTS[type]
   const concrete = concreteClassOf(type, type)
   const object: Record<string, unknown> = { _type: concrete }
   for (const attribute of findRmClass(concrete)?.attributes.values() ?? [])

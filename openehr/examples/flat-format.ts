@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import { createPathEvaluator, type PathEvaluator } from '../aql/evaluation/path-evaluator.ts'
 import { parsePath } from '../aql/language/parse-path.ts'
@@ -87,7 +88,7 @@ function writeFlatValue(flat: FlatComposition, place: string, value: unknown): v
     for (const end of ['lower', 'upper']) writeFlatValue(flat, `${place}/${end}`, object[end])
     return
   }
-  for (const [suffix, names] of Object.entries(VALUE_PARTS[object._type] ?? SINGLE_VALUE_PART)) {
+  for (const [suffix, names] of Object.entries(lookUp(VALUE_PARTS, object._type) ?? SINGLE_VALUE_PART)) {
     const found = names.reduce<unknown>((part, name) => (part as RmObject | undefined)?.[name], object)
     if (['string', 'number', 'boolean'].includes(typeof found))
       flat[suffix ? `${place}|${suffix}` : place] = found as string

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import type { XmlElement } from '../formats/xml.ts'
 import type { Code, ObjectConstraint, Primitive, Slot } from './constraints.ts'
 import { createTextMatcher, type TextMatcher } from './text-matcher.ts'
@@ -47,7 +48,7 @@ const TEMPORAL_TYPES: Readonly<Record<string, 'date' | 'time' | 'date-time' | 'd
 }
 
 function readTemporal(kind: string, item: XmlElement, pattern: string | undefined): Primitive | undefined {
-  const type = TEMPORAL_TYPES[kind]
+  const type = lookUp(TEMPORAL_TYPES, kind)
   if (type === undefined) return undefined
   const range = readTextInterval(childElement(item, 'range'))
   return { type, ...(pattern && { pattern }), ...(range && { range }) }

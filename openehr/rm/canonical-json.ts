@@ -1,4 +1,5 @@
 import { withArticle } from '../../schemas/common.ts'
+import { lookUp } from '../../schemas/look-up.ts'
 import {
   findRmClass,
   isSubclassOf,
@@ -136,7 +137,7 @@ function readAttribute(value: unknown, attribute: RmAttribute, path: string, fau
 }
 
 function readValue(value: unknown, type: string, path: string, faults: ViolationList): unknown {
-  const primitive = primitiveReaders[type]
+  const primitive = lookUp(primitiveReaders, type)
   if (primitive === undefined) return readObject(value, type, path, faults)
   const read = primitive(value)
   return 'fault' in read ? faults.add(path, 'format', read.fault) : read.value
@@ -146,7 +147,7 @@ function readValue(value: unknown, type: string, path: string, faults: Violation
 function completeObject(object: RmObject, path: string, faults: ViolationList): RmObject {
   if (object._type === 'DV_INTERVAL') return completeInterval(object, path, faults)
   if (object._type === 'DV_PROPORTION') checkProportion(object, path, faults)
-  for (const [name, codes] of TERMINOLOGY_GROUPS[object._type] ?? [])
+  for (const [name, codes] of lookUp(TERMINOLOGY_GROUPS, object._type) ?? [])
     checkTerminologyGroup(object[name], codes, joinPath(path, name), faults)
   return object
 }

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { findRmClass, type RmClass } from '../../schemas/openehr/rm-classes.ts'
 import { escapeAttribute, escapeText, type XmlElement } from '../formats/xml.ts'
 import type { RmObject } from './canonical-json.ts'
@@ -42,13 +43,13 @@ function guessClass({ children }: XmlElement, declared: string): string {
 }
 
 function addChild(json: Record<string, unknown>, child: XmlElement, rm: RmClass | undefined): void {
-  const name = RENAMED_ELEMENTS[child.name] ?? child.name
+  const name = lookUp(RENAMED_ELEMENTS, child.name) ?? child.name
   if (DERIVED_ELEMENTS.has(name)) return
   const attribute = rm?.attributes.get(name)
   const value = xmlToJson(child, attribute?.type ?? 'String')
   if (attribute?.multiple) json[name] = [...((json[name] as unknown[] | undefined) ?? []), value]
   // A repeated single attribute becomes an array, which `readCanonicalJson` refuses.
-  else json[name] = name in json ? [json[name], value] : value
+  else json[name] = Object.hasOwn(json, name) ? [json[name], value] : value
 }
 
 const NAMESPACES =

@@ -22,7 +22,8 @@ import { createOrFindExisting } from '../../records/store/writing/create-or-find
 import { lockForRemoval, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type Template, walkNodes } from '../opt/constraints.ts'
+import type { Template } from '../opt/constraints.ts'
+import { requireExpandable } from '../opt/expansion.ts'
 import { readTemplate } from '../opt/read-template.ts'
 import { gunzipFromBase64, gzipToBase64 } from './gzip.ts'
 import { ArchetypeUse, archetypesOfTemplate } from './template-archetypes.ts'
@@ -98,7 +99,8 @@ export class TemplateStore {
   }
 
   /**
-   * @throws MalformedRequest, InvalidInput for an invalid template; Conflict when a template has the same id
+   * @throws MalformedRequest, InvalidInput for an invalid template; RuleViolated if it cannot be expanded;
+   * Conflict when a template has the same id
    */
   async add(
     caller: Caller,
@@ -109,7 +111,7 @@ export class TemplateStore {
     const template = readTemplate(bytes)
     const { templateId, concept, root } = template
     if (/[/\\\p{Cc}]/u.test(templateId)) throw invalidIdError()
-    if (isTooLarge(template)) throw templateTooLarge()
+    requireExpandable(root)
     const key = normalizeTemplateId(templateId)
     const archetypes = archetypesOfTemplate(template)
     const head = { key, templateId, concept, archetypeId: root.archetype.id, archetypes }
@@ -130,12 +132,13 @@ export class TemplateStore {
     return this.#heads.list(caller, 'byId', { where: {}, ...page })
   }
 
-  /** @throws NotFound */
+  /** A template that will be expanded. @throws NotFound; RuleViolated if it cannot be expanded */
   async get(caller: Caller, templateId: string): Promise<StoredTemplate> {
-    return this.#parsed(
-      caller,
-      requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId))),
-    )
+    const head = requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId)))
+    const found = await this.#parsed(caller, head)
+    // Earlier versions of the service stored any template.
+    requireExpandable(found.template.root)
+    return found
   }
 
   /** A template that is at most a moment old, for callers that lock it while they use it. @throws NotFound */
@@ -235,26 +238,3 @@ const invalidInput = (path: string, code: string, message: string): ServiceError
 
 const invalidIdError = () =>
   invalidInput('template_id.value', 'pattern', 'must contain no slash and no control character')
-
-/**
- * Limits for one template and for one place: examples, web templates and validation visit all nodes without
- * yielding.
- */
-const MAX_NODES = 10_000
-const MAX_SIBLINGS = 1_000
-
-function isTooLarge({ root }: Template): boolean {
-  let count = 0
-  for (const { attributes } of walkNodes(root)) {
-    count += 1
-    if (count > MAX_NODES || attributes.some(({ children }) => children.length > MAX_SIBLINGS)) return true
-  }
-  return false
-}
-
-const templateTooLarge = () =>
-  invalidInput(
-    'definition',
-    'nodes',
-    `must have at most ${MAX_NODES} nodes, and at most ${MAX_SIBLINGS} below one node`,
-  )

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import type { Interval, ObjectConstraint, Primitive } from '../opt/constraints.ts'
 
 /** A code that an input offers. */
@@ -81,7 +82,7 @@ const SIMPLE_INPUTS: Readonly<Record<string, [type: string, attribute: string]>>
 }
 
 function simpleInputs(node: InputNode): WebInput[] {
-  const [type, attribute] = SIMPLE_INPUTS[node.rmType] ?? []
+  const [type, attribute] = lookUp(SIMPLE_INPUTS, node.rmType) ?? []
   if (type === undefined || attribute === undefined) return []
   const primitive = primitiveOfAttribute(node, attribute)
   const list = primitive?.type === 'string' ? primitive.list : undefined

@@ -1,3 +1,4 @@
+import { lookUp } from '../../schemas/look-up.ts'
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import {
   type AttributeConstraint,
@@ -154,7 +155,7 @@ function webNodesOfChild(
 function nodePredicate(child: ObjectConstraint, isShared: boolean): string {
   const id = nodeIdOf(child)
   if (id === '') return ''
-  return isShared ? `[${id},'${labelOf(child).replaceAll("'", "\\'")}']` : `[${id}]`
+  return isShared ? `[${id},'${labelOf(child).replaceAll(/['\\]/g, '\\$&')}']` : `[${id}]`
 }
 
 function countBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, number> {
@@ -273,7 +274,7 @@ const CONTEXT_BY_CLASS: Readonly<Record<string, readonly ContextAttribute[]>> = 
 const UNCONSTRAINED = { attributes: [], archetype: { id: '', terms: new Map() } }
 
 function contextNodes(rmType: string, path: string): WebNode[] {
-  return (CONTEXT_BY_CLASS[rmType] ?? []).map(([name, type, min]) => {
+  return (lookUp(CONTEXT_BY_CLASS, rmType) ?? []).map(([name, type, min]) => {
     const inputs = webTemplateInputs({ ...UNCONSTRAINED, rmType: type }, '')
     return {
       id: name,

@@ -95,7 +95,7 @@ function fillsSlot({ includes, excludes }: ObjectConstraint['slot'] & object, id
 }
 
 function attributeViolations(attribute: AttributeConstraint, object: RmObject, path: string): Violation[] {
-  const value = object[attribute.name]
+  const value = Object.hasOwn(object, attribute.name) ? object[attribute.name] : undefined
   const place = joinPath(path, attribute.name)
   const { existence, multiple } = attribute
   if (value === undefined) {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Type } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
+import { lookUp } from '../../schemas/look-up.ts'
 import { defineOperation, type Operation } from '../operation/operation.ts'
 import { rawBody } from '../reply/body-media.ts'
 import { CompressedText, replyWithCacheableText } from '../reply/cacheable-text.ts'
@@ -169,7 +170,7 @@ const createPageOperations = (pathPrefix: string): Operation[] => [
     summary: 'An asset of the documentation page',
     reply: [200, rawBody('text/javascript', 'text/css', 'image/png')],
     handle: ({ params: { asset } }) => {
-      const type = Object.hasOwn(ASSET_TYPES, asset) ? ASSET_TYPES[asset] : undefined
+      const type = lookUp(ASSET_TYPES, asset)
       if (type === undefined) throw new ServiceError('NotFound')
       if (asset === 'start.js') {
         const scripts = [COLOR_SCHEME_SCRIPT, ACCESSIBILITY_SCRIPT, REFERENCE_RESOLVER_SCRIPT]

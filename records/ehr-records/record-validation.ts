@@ -140,7 +140,9 @@ export function pickClientValues({ place, fields }: ClassKind, record: object): 
   const ours = derivedFieldNames({ fields })
   return Object.fromEntries(
     Object.entries(record).filter(
-      ([name, value]) => value !== undefined && (name in place || (name in fields && !ours.includes(name))),
+      ([name, value]) =>
+        value !== undefined &&
+        (Object.hasOwn(place, name) || (Object.hasOwn(fields, name) && !ours.includes(name))),
     ),
   )
 }

@@ -77,6 +77,8 @@ const createAjv = (budget: PatternBudget, isForSchemas = false): Ajv2020 => {
   const ajv = new Ajv2020({
     allErrors: true,
     strict: true,
+    // Otherwise an object would have a property `constructor`.
+    ownProperties: true,
     verbose: true,
     // The schema of schemas takes longest to compile.
     meta: isForSchemas,

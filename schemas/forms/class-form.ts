@@ -62,7 +62,7 @@ export function createClassForms({
 }
 
 const pickDeclared = (properties: TProperties, values: object) =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => name in properties))
+  Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(properties, name)))
 
 const schemaOptions = ($id: string, description: string) => ({
   $id,
@@ -97,7 +97,7 @@ export const toDateObject = (text: unknown) => ({
 export const toClassForm = (fields: TProperties, values: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(values)
-      .filter(([name, value]) => name in fields && value !== undefined && value !== null)
+      .filter(([name, value]) => Object.hasOwn(fields, name) && value !== undefined && value !== null)
       .map(([name, value]) => [
         name,
         isDateOrDateTime(fields[name] as TSchema) ? toDateObject(value) : value,

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../schemas/look-up.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf, type IsServedClass } from '../request/served-classes.ts'
 import { isFieldPath, type QueryFieldCheck, quoteInput } from './query-fields.ts'
@@ -160,7 +161,7 @@ function checkFieldConstraint(field: string, value: unknown, place: QueryPositio
   }
   requireDepth(place)
   for (const [name, operand] of Object.entries(value as object)) {
-    const check = Object.hasOwn(OPERATOR_CHECKS, name) ? OPERATOR_CHECKS[name] : undefined
+    const check = lookUp(OPERATOR_CHECKS, name)
     if (!check) rejectOperator(name)
     if (!isOperatorAllowed(place.className, field, name))
       rejectQuery(`Operator ${name} needs a list, which ${field} is not.`)
@@ -183,6 +184,8 @@ function checkPlainValue(value: unknown, place: QueryPosition): void {
   for (const [name, part] of Object.entries(value)) {
     if (name.startsWith('$')) rejectQuery(`Operator ${name.slice(0, 40)} cannot be inside a value in where.`)
     if (name === '__op') rejectQuery('A value in where cannot contain __op.')
+    // Parse Server converts values to texts, which an own toString would end.
+    if (name in Object.prototype) rejectQuery(`A value in where cannot contain ${name}.`)
     checkPlainValue(part, oneLevelDeeper(place))
   }
 }

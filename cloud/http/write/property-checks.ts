@@ -1,3 +1,4 @@
+import { lookUp } from '../../../schemas/look-up.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf } from '../request/served-classes.ts'
 import { isAcl } from './acl.ts'
@@ -87,8 +88,8 @@ async function checkOperations(req: ParseRequest, className: string, body: unkno
   const schema = await req.config.database.loadSchema()
   const shape = await schema.getOneSchema(className).catch(() => undefined)
   for (const [name, { __op: operation }] of operations) {
-    const expected = OPERAND_TYPES[operation]
-    const type = name.includes('.') ? 'Object' : shape?.fields[name]?.type
+    const expected = lookUp(OPERAND_TYPES, operation)
+    const type = name.includes('.') ? 'Object' : lookUp(shape?.fields ?? {}, name)?.type
     if (expected && type && type !== expected)
       rejectProperty(
         parseErrorCode.incorrectType,

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../schemas/look-up.ts'
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
 import type { Condition, Constant, FunctionCall, Operand } from './ast.ts'
 import { parseOperator, parsePath } from './parse-path.ts'
@@ -80,7 +81,7 @@ function parseFunctionCall(reader: TokenReader): FunctionCall {
   const { kind, text, at } = reader.peek()
   const name = text.toUpperCase()
   if (name === 'TERMINOLOGY') refuseTerminology(reader)
-  const arity = kind === 'word' ? FUNCTION_ARITIES[name] : undefined
+  const arity = kind === 'word' ? lookUp(FUNCTION_ARITIES, name) : undefined
   if (arity === undefined) reader.fail(`one of the functions ${Object.keys(FUNCTION_ARITIES).join(', ')}`)
   reader.take()
   reader.expect('(')

@@ -1,3 +1,4 @@
+import { lookUp } from '../../../schemas/look-up.ts'
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
 import type { Constant, LiteralValue } from './ast.ts'
 import { type Token, tokenize } from './tokenizer.ts'
@@ -102,7 +103,7 @@ export class TokenReader {
     if (kind === 'string') return { kind: 'literal', value: this.take().text, at }
     if (kind === 'number') return { kind: 'literal', value: this.#number(), at }
     if (this.isSymbol('-')) return { kind: 'literal', value: this.#negative(), at }
-    const named = kind === 'word' ? NAMED_LITERALS[text.toUpperCase()] : undefined
+    const named = kind === 'word' ? lookUp(NAMED_LITERALS, text.toUpperCase()) : undefined
     if (named === undefined || this.isSymbol('/', 1) || this.isSymbol('[', 1)) return undefined
     this.take()
     return { kind: 'literal', value: named.value, at }

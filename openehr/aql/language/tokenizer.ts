@@ -1,4 +1,5 @@
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
+import { ARCHETYPE_ID_PATTERN, NODE_ID_PATTERN } from '../../rm/node-ids.ts'
 
 export interface Token {
   kind: 'word' | 'code' | 'number' | 'string' | 'parameter' | 'symbol' | 'end'
@@ -13,12 +14,10 @@ const SPACE_OR_COMMENT = /(?:\s+|--[^\n]*)+/y
 
 /** The order matters: a longer token comes before a shorter one with the same beginning. */
 const TOKEN_PATTERNS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern: RegExp][] = [
-  // The id of an archetype: openEHR-EHR-OBSERVATION.blood_pressure.v2
-  ['code', /(?:[a-z][\w.]{0,100}::)?[a-z]\w*-[a-z]\w*-[a-z]\w*\.\w[\w.-]*/iy],
+  ['code', new RegExp(ARCHETYPE_ID_PATTERN, 'y')],
   // A term: snomed_ct::22298006
   ['code', /[a-z][\w.-]{0,100}(?:\([\w.-]{0,100}\))?::[\w.-]+/iy],
-  // A node of an archetype: at0004, at0004.1, id5
-  ['code', /(?:at|id)\d+(?:\.\d+)*(?!\w)/y],
+  ['code', new RegExp(`${NODE_ID_PATTERN}(?!\\w)`, 'y')],
   // Keywords and names, including `_type`, which every object has.
   ['word', /[a-z_]\w*/iy],
   ['number', /\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)/iy],

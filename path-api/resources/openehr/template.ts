@@ -75,7 +75,7 @@ export const templateOperations = [
     body: rawBody('application/xml', 'text/xml'),
     limits: { bytes: 8 * 1024 * 1024 },
     reply: [201, TemplateHead, 'versioned'],
-    errors: ['Conflict'],
+    errors: ['RuleViolated', 'Conflict'],
     handle: async ({ body }, { caller, templates, newId }) => {
       const head = await templates.add(caller, body.bytes, newId())
       const location = `${templatesPath}/${encodeURIComponent(head.templateId)}`
@@ -102,6 +102,7 @@ export const templateOperations = [
     source: templatesSource,
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
+    errors: ['RuleViolated'],
     handle: async ({ params: { concept } }, { caller, templates, accepted }) => {
       const headers = { 'content-type': accepted, vary: 'Accept' }
       if (accepted === 'application/xml') {
@@ -125,6 +126,7 @@ export const templateOperations = [
     source: templatesSource,
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
+    errors: ['RuleViolated'],
     handle: async ({ params: { concept }, query }, { caller, templates }) => {
       const { format = 'json', detail_level = 'required', type = 'input' } = query
       const { head, template } = await templates.get(caller, concept)
@@ -225,6 +227,7 @@ export const archetypeOperations = [
     source: templatesSource,
     access: 'user',
     reply: [200, ArchetypeResource, 'versioned'],
+    errors: ['RuleViolated'],
     handle: async ({ params: { id } }, { caller, archetypes }) => {
       const { tree, ...archetype } = await archetypes.get(caller, id)
       const body = { ...toArchetypeHead(archetype), tree }

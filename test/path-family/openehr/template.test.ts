@@ -126,11 +126,59 @@ describe('operational templates', () => {
       /(?=<children[^>]*><rm_type_name>ELEMENT)/,
       element.repeat(1001),
     )
-    assert.deepEqual(assertProblemPlaces(await upload(wide), 400, 'invalid-input'), ['body.definition'])
+    assert.deepEqual(assertProblemPlaces(await upload(wide), 422, 'rule-violated'), ['body.definition'])
     const utf16 = Buffer.from(`\ufeff${createTemplateXml(newId()).replace('utf-8', 'utf-16')}`, 'utf16le')
     assertStatus(await upload(utf16), 201)
     const large = await upload(`<template>${' '.repeat(8 * 1024 * 1024)}</template>`)
     assertProblem(large, 413, 'content-too-large')
+  })
+
+  it('are rejected if they expand to too much or name what the model does not have', async () => {
+    const required = (xml: string, times: number) =>
+      xml.replaceAll(
+        /(?<=<lower>)0(?=<\/lower><\/occurrences>)|(?<=<lower>)0(?=<\/lower><upper_included>true<\/upper_included><upper>1<\/upper><\/occurrences>)/g,
+        String(times),
+      )
+    const refused = async (xml: string, code: string) => {
+      const answer = await upload(xml)
+      assert.deepEqual(assertProblem(answer, 422, 'rule-violated'), [code])
+      assert.deepEqual(assertProblemPlaces(answer, 422, 'rule-violated'), ['body.definition'])
+    }
+    assertStatus(await upload(required(createTemplateXml(newId()), 2)), 201)
+    await refused(required(createTemplateXml(newId()), 1000), 'expansion')
+    await refused(required(createTemplateXml(newId()), 999_999_999), 'expansion')
+    const label = 'x'.repeat(1_000_000)
+    await refused(
+      createTemplateXml(newId())
+        .replace('Systolic', label)
+
+        .replace(
+          /(?=<children[^>]*><rm_type_name>ELEMENT)/,
+          '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at0004</node_id></children>'.repeat(20),
+        ),
+      'expansion',
+    )
+    const deep = (levels: number, inner: string): string =>
+      levels === 0
+        ? inner
+        : deep(
+            levels - 1,
+            `<children><rm_type_name>CLUSTER</rm_type_name><node_id>at${'1'.repeat(90)}</node_id><attributes xsi:type="C_MULTIPLE_ATTRIBUTE"><rm_attribute_name>items</rm_attribute_name>${inner}</attributes></children>`,
+          )
+    const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
+    await refused(
+      createTemplateXml(newId()).replace(
+        /(?=<children[^>]*><rm_type_name>ELEMENT)/,
+        deep(180, element.repeat(999)),
+      ),
+      'expansion',
+    )
+    for (const [from, to] of [
+      ['<rm_attribute_name>value', '<rm_attribute_name>surprise'],
+      ['<node_id>at0004', '<node_id>constructor'],
+      ['openEHR-EHR-OBSERVATION.pressure_of_tests.v1', '__proto__'],
+    ] as const)
+      await refused(createTemplateXml(newId()).replaceAll(from, to), 'name')
   })
 
   it('are built in for the compositions of measurements, and cannot be deleted', async () => {

@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { TSchema } from '@sinclair/typebox'
+import { exampleOf } from '../../path-api/documentation/example.ts'
+import { type Operation, pathParameterNames } from '../../path-api/operation/operation.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import type { Answer } from '../harness/clients/path-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import {
+  createPressureComposition,
+  createPressureXml,
+  createTemplateXml,
+  getStoredTemplate,
+  sendXml,
+} from '../harness/openehr-samples.ts'
+import { createRoleHolder, type Person } from '../harness/people/people.ts'
+import { bySize } from '../harness/test-size.ts'
+
+/** The names that every object of JavaScript has, without any of its own. */
+const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']
+
+type Json = Record<string, unknown>
+
+/** A name in place of each text, and as a further property of each object. JSON text, for `__proto__`. */
+function* withNames(value: unknown, name: string): Generator<string> {
+  if (typeof value === 'string') yield JSON.stringify(name)
+  if (typeof value !== 'object' || value === null) return
+  const isList = Array.isArray(value)
+  const members = Object.entries(value).map(([key, one]) => [key, JSON.stringify(one)] as const)
+  const textOf = (all: readonly (readonly [string, string | undefined])[]) =>
+    isList
+      ? `[${all.map(([, text]) => text).join()}]`
+      : `{${all.map(([key, text]) => `${JSON.stringify(key)}:${text}`).join()}}`
+  if (!isList) for (const text of ['"x"', '{"x":1}']) yield textOf([...members, [name, text]])
+  for (const [at, [key]] of members.entries())
+    for (const changed of withNames((value as Json)[key], name))
+      yield textOf(members.map((one, i) => (i === at ? [key, changed] : one)))
+}
+
+/** Names that objects inherit, where clients name fields, types, attributes, codes and functions. */
+describe('attack: names that every object inherits', function suite() {
+  this.timeout(120_000)
+  let patient: Patient
+  let modeller: Person
+  const ids: Record<string, string> = {}
+  const faults: string[] = []
+  afterEach(() => assert.deepEqual(faults.splice(0), []))
+  before(async () => {
+    ;[patient, modeller] = await Promise.all([createPatient(), createRoleHolder('modeller')])
+    Object.assign(ids, { ehrId: patient.ehrId, careplanId: await createPlan(patient) })
+  })
+
+  const noteFault = ({ status, body }: Pick<Answer, 'status' | 'body'>, about: string): void => {
+    if (status >= 500) faults.push(`${about.slice(0, 500)}: ${status} ${JSON.stringify(body).slice(0, 500)}`)
+  }
+  const pathOf = ({ path, params }: Operation, replaced: Record<string, string> = {}) =>
+    path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(
+        replaced[name] ?? ids[name] ?? String(exampleOf(params.properties[name] as TSchema)),
+      ),
+    )
+
+  /** Other operations end the sessions of the caller, or ask an identity provider that does not exist. */
+  const isHarmless = ({ path, method, id }: Operation) =>
+    !/logout|deleteAccount|loginWithGoogle/i.test(id) &&
+    !(method === 'delete' && /^\/(auth|ehr\/\{ehrId\}$)/.test(path))
+
+  it('cause no fault as parameters and in bodies of any operation', async () => {
+    let turn = 0
+    for (const operation of operationTable.filter(isHarmless)) {
+      const { method, body, query, id } = operation
+      const callAs = method === 'get' || /^\/(med\/knowledge|data)/.test(operation.path) ? modeller : patient
+      const call = async (path: string, sent?: unknown) => {
+        const headers = { 'if-match': '*', ...(sent !== undefined && { 'content-type': 'application/json' }) }
+        noteFault(
+          await callAs.call(method.toUpperCase(), path, sent, headers),
+          `${id} ${path} ${String(sent)}`,
+        )
+      }
+      const names = bySize(1, NAMES.length) === 1 ? [NAMES[turn++ % NAMES.length] as string] : NAMES
+      for (const name of names) {
+        for (const parameter of pathParameterNames(operation.path))
+          await call(pathOf(operation, { [parameter]: name }))
+        const queries = Object.keys(query.properties).map((parameter) => `${parameter}=${name}`)
+        if (method === 'get')
+          for (const one of [...queries, `${name}=1`]) await call(`${pathOf(operation)}?${one}`)
+        if (body === undefined || body instanceof RawBody || body instanceof FormBody) continue
+        for (const text of withNames(exampleOf(body as TSchema), name))
+          await call(pathOf(operation), Buffer.from(text))
+      }
+    }
+  })
+
+  it('cause no fault in queries of AQL', async () => {
+    const shapes = [
+      'SELECT ? FROM EHR e',
+      'SELECT e/? FROM EHR e',
+      'SELECT e/ehr_id/?/? FROM EHR e',
+      'SELECT ?(e/ehr_id) FROM EHR e',
+      'SELECT e/ehr_id/value AS ? FROM EHR e ORDER BY ?',
+      'SELECT ?/ehr_id/value FROM EHR ? WHERE ?/ehr_id/value = $?',
+      'SELECT c/?[?] FROM EHR e CONTAINS COMPOSITION c',
+      "SELECT c/content[?]/?[?='x'] FROM EHR e CONTAINS COMPOSITION c[?]",
+      'SELECT c FROM EHR e CONTAINS ? c',
+      "SELECT c/name/? FROM EHR e CONTAINS COMPOSITION c WHERE c/? LIKE '?*' AND EXISTS c/?",
+      "SELECT c FROM EHR e CONTAINS COMPOSITION c[?='?'] WHERE c/? matches {'?', $?} ORDER BY c/?",
+      'SELECT COUNT(c/?), MAX(c/?/value) FROM EHR e CONTAINS COMPOSITION c',
+      "SELECT c FROM EHR e CONTAINS VERSION v[?='x'] CONTAINS COMPOSITION c",
+    ]
+    for (const name of NAMES)
+      for (const shape of shapes) {
+        const q = shape.replaceAll('?', name)
+        for (const more of ['', `,"query_parameters":{"${name}":"${name}"}`])
+          noteFault(
+            await patient.call('POST', '/med/aql', Buffer.from(`{"q":${JSON.stringify(q)}${more}}`), {
+              'content-type': 'application/json',
+            }),
+            q,
+          )
+      }
+  })
+
+  it('cause no fault in templates, their forms, examples and compositions', async () => {
+    const places: [string, RegExp][] = [
+      ['template_id', /(?<=<template_id><value>)[^<]*/],
+      ['concept', /(?<=<concept>)[^<]*/],
+      ['an attribute', /(?<=<rm_attribute_name>)(?:value|items|data)(?=<)/],
+      ['all attributes', /(?<=<rm_attribute_name>)[^<]*/g],
+      ['node ids', /(?<=<node_id>)at000[2-9](?=<)|(?<=term_definitions code=")at000[2-9]/g],
+      ['archetypes', /(?<=<archetype_id><value>)[^<]*/g],
+      ['terms', /(?<=<items id=")[^"]*/g],
+      ['texts', /(?<=<items id="text">)[^<]*/g],
+      ['classes', /(?<=<rm_type_name>)[A-Z_]+/g],
+      ['a class', /(?<=<rm_type_name>)ELEMENT/],
+      ['types of constraints', /(?<=xsi:type=")C_DV_QUANTITY/g],
+      ['all types of constraints', /(?<=xsi:type=")[^"]*/g],
+      ['units', /(?<=<units>)[^<]*/g],
+    ]
+    const primitive = (name: string) =>
+      `<children xsi:type="C_PRIMITIVE_OBJECT"><rm_type_name>${name}</rm_type_name><node_id>${name}</node_id><item xsi:type="${name}"><list>${name}</list><pattern>${name}</pattern></item></children>`
+    for (const name of NAMES) {
+      const documents = places.map(([place, pattern]) => {
+        const xml = createTemplateXml(`Names ${randomUUID()}`).replace(pattern, name)
+        return [place, xml] as const
+      })
+      const other = createTemplateXml(`Names ${randomUUID()}`)
+      documents.push(
+        ['element', other.replace('<concept>', `<${name}>x</${name}><concept>`)],
+        ['xml attribute', other.replace('<concept>', `<concept ${name}="x">`)],
+        [
+          'primitive',
+          other.replace(/<children xsi:type="C_DV_QUANTITY">[\s\S]*?<\/children>/g, primitive(name)),
+        ],
+      )
+      for (const [place, xml] of documents) {
+        const about = `${place} ${name}`
+        const stored = await sendXml(modeller, 'POST', '/med/knowledge/template', xml)
+        noteFault(stored, about)
+        const id = /<template_id><value>([^<]*)/.exec(xml)?.[1] ?? ''
+        const at = `/med/knowledge/template/${encodeURIComponent(id)}`
+        const json = { accept: 'application/json' }
+        noteFault(await patient.call('GET', at, undefined, json), `${about}: web template`)
+        for (const level of ['required', 'medium', 'complete'])
+          for (const format of ['json', 'xml', 'flat']) {
+            const example = await patient.call('GET', `${at}/example?detail_level=${level}&format=${format}`)
+            noteFault(example, `${about}: ${level} example in ${format}`)
+            if (format !== 'json' || example.status !== 200) continue
+            const kept = await patient.call(
+              'POST',
+              `/med/ehr/${patient.ehrId}/composition/json`,
+              example.body,
+            )
+            noteFault(kept, `${about}: the ${level} example stored`)
+          }
+        const sent = createPressureComposition(id, 120)
+        noteFault(
+          await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, sent),
+          `${about}: composition`,
+        )
+        const archetype = `/med/knowledge/archetype/${encodeURIComponent(name)}`
+        noteFault(await patient.call('GET', archetype), `${about}: archetype`)
+        if (stored.status === 201) noteFault(await modeller.call('DELETE', at), `${about}: removal`)
+      }
+    }
+  })
+
+  it('cause no fault in compositions', async () => {
+    const template = await getStoredTemplate()
+    const at = `/med/ehr/${patient.ehrId}/composition`
+    const json = JSON.parse(JSON.stringify(createPressureComposition(template, 120)))
+    for (const name of NAMES.slice(0, bySize(3, NAMES.length)))
+      for (const text of withNames(json, name))
+        noteFault(
+          await patient.call('POST', `${at}/json`, Buffer.from(text), { 'content-type': 'application/json' }),
+          text,
+        )
+    const xml = createPressureXml(template, 120).toString()
+    for (const name of NAMES)
+      for (const changed of [
+        xml.replaceAll(/<data\b/g, `<${name}>x</${name}><data`),
+        xml.replaceAll(/(?<=type=")[A-Z_]+/g, name),
+        xml.replaceAll(/(?<=archetype_node_id=")[^"]*/g, name),
+        xml.replace('<composition', `<composition ${name}="x"`),
+      ])
+        noteFault(await sendXml(patient, 'POST', `${at}/xml`, changed), changed)
+  })
+
+  it('cause no fault in schemas of data types, and in their values', async () => {
+    const owner = await createPatient()
+    const carePlanId = await createPlan(owner)
+    let stored = 0
+    for (const name of NAMES.filter((one) => one !== '__proto__')) {
+      const property = { [name]: { type: 'string' } }
+      for (const schema of [
+        { type: 'object', properties: property },
+        { type: 'object', required: [name], dependentRequired: { [name]: [name] } },
+        { type: 'object', $defs: property, properties: { [name]: { $ref: `#/$defs/${name}` } } },
+        { type: 'object', $ref: `#/$defs/${name}` },
+        { [name]: {} },
+      ]) {
+        const dataType = `names-${randomUUID()}`
+        const body = { type: dataType, name: 'Names', schema }
+        const made = await modeller.call('POST', '/data/type/data', body)
+        noteFault(made, JSON.stringify(body))
+        for (const value of [{ [name]: 'x' }, {}, { x: name }]) {
+          const data = { carePlanId, dataType, value, timestamp: '2026-03-01T20:00:00Z' }
+          const answer = await owner.call('POST', `/data/${owner.mvUid}/measurement`, data)
+          noteFault(answer, JSON.stringify([schema, value]))
+          stored += answer.body.stored ?? 0
+        }
+      }
+    }
+    assert.equal(stored, 24)
+  })
+
+  it('cause no fault in the class family', async () => {
+    const { get } = createClassClient(patient)
+    const { request } = await import('../harness/service/service.ts')
+    for (const name of NAMES) {
+      noteFault(await get(name, 'x'), name)
+      const queries = [
+        { where: `{"${name}":"x"}` },
+        { where: `{"name":{"${name}":1}}` },
+        { where: `{"${name}":{"$exists":true}}` },
+        { where: `{"name.${name}":1}` },
+        { where: `{"ehrId":{"$inQuery":{"className":"${name}","where":{}}}}` },
+        { where: `{"ehrId":{"$select":{"key":"${name}","query":{"className":"Ehr"}}}}` },
+        ...['order', 'keys', 'include', 'excludeKeys', 'distinct', 'limit', 'readPreference', name].map(
+          (parameter) => ({ [parameter]: name }),
+        ),
+      ]
+      for (const query of queries)
+        noteFault(
+          await request().get('/1/classes/CarePlan').set(patient.headers).query(query),
+          JSON.stringify(query),
+        )
+      const plan = { ehrId: ids.ehrId, name: 'x', ACL: { '*': { read: true } } }
+      const custom = {
+        ehrId: ids.ehrId,
+        carePlanId: ids.careplanId,
+        modelClassName: 'x',
+        payload: { a: { b: 1 } },
+      }
+      const bodies = [
+        ['CarePlan', plan],
+        ['Custom', custom],
+      ] as const
+      for (const [className, text] of bodies.flatMap(([of, body]) =>
+        [...withNames(body, name)].map((one) => [of, one] as const),
+      ))
+        noteFault(
+          await request()
+            .post(`/1/classes/${className}`)
+            .set({ ...patient.headers, 'content-type': 'application/json' })
+            .send(text),
+          text,
+        )
+    }
+    assertStatus(await patient.call('GET', '/ehr'))
+  })
+})
