@@ -15,7 +15,7 @@ import { createOrFindExisting } from '../store/writing/create-or-find-existing.t
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { grantSubjectAccess, isPendingFor } from './acceptance.ts'
 import { canManageEhr } from './creation/account-ehr.ts'
-import { ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
+import { ehrCreationQueue, ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
 import { restoreDeletedEhr, softDeleteEhrContents, waitUntilHidden } from './deletion/deleted-ehrs.ts'
 import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
 import { ehrPermissions } from './rights/access.ts'
@@ -113,14 +113,18 @@ export class Ehrs {
   ): Promise<StoredEhr> {
     return createOrFindExisting(
       () =>
-        runStoreTransaction(this.#records, async (tx) => {
-          const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, {
-            _id: id,
-            subjectId,
-          })
-          await keep?.(tx, permissions)
-          return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
-        }).catch((error) => {
+        runStoreTransaction(
+          this.#records,
+          async (tx) => {
+            const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, {
+              _id: id,
+              subjectId,
+            })
+            await keep?.(tx, permissions)
+            return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
+          },
+          { queueFor: ehrCreationQueue(caller) },
+        ).catch((error) => {
           throw isDuplicateKeyError(error) ? new ServiceError('Conflict', { cause: error }) : error
         }),
       // An administrator may lack access to an EHR that they created for somebody else.

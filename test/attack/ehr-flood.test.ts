@@ -40,6 +40,19 @@ describe('attack: a flood of EHRs', function suite() {
     assert.equal(await heldBy(flooder), MAX_EHRS + 1)
   })
 
+  it('queues requests that arrive together, and never answers 503', async () => {
+    const flooder = await createPerson()
+    const statuses = await bothWays(flooder, 130)
+    const counts = [201, 422, 400, 429].map((wanted) => statuses.filter((one) => one === wanted).length)
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      130,
+      `${statuses}`,
+    )
+    assert.equal(counts[0], await heldBy(flooder).then((held) => held - 1))
+    if (counts[3] === 0) assert.equal(counts[0], MAX_EHRS)
+  })
+
   if (isFullSize)
     it('does not limit administrators, who create EHRs for others', async () => {
       const admin = await createAdmin()

@@ -3,7 +3,7 @@ import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-
 import { resolveParent } from '../../../records/ehr-records/parents.ts'
 import { validateClassCreate } from '../../../records/ehr-records/record-validation.ts'
 import { requireCapacity } from '../../../records/ehr-records/refusals/capacity.ts'
-import { prepareEhrCreation } from '../../../records/ehrs/creation/ehr-creation.ts'
+import { ehrCreationQueue, prepareEhrCreation } from '../../../records/ehrs/creation/ehr-creation.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
@@ -90,7 +90,9 @@ async function createEhrForObject(
   const { id = '' } = request.object
   const ehr = { _id: id, subjectId }
   const { permissions, ...kept } = await translateServiceErrors(() =>
-    runStoreTransaction(records, (tx) => prepareEhrCreation(records, tx, caller, ehr)),
+    runStoreTransaction(records, (tx) => prepareEhrCreation(records, tx, caller, ehr), {
+      queueFor: ehrCreationQueue(caller),
+    }),
   )
   request.object.set(kept)
   await clearCachedRoles(request, caller.userId)

@@ -24,17 +24,16 @@ interface EhrCreation {
  */
 export async function prepareEhrCreation(
   records: Pick<StoreContext, 'client' | 'db' | 'clock' | 'notifyOfPendingEhr'>,
-  tx: Pick<Transaction, 'session' | 'locks'>,
+  { session }: Pick<Transaction, 'session'>,
   caller: Caller,
   { _id, subjectId }: { _id: string; subjectId: string },
 ): Promise<EhrCreation> {
-  const { session } = tx
   const { userId, unrestricted } = caller
   const isOwn = subjectId === userId
-  const assigns = unrestricted === true || isAdmin(caller)
+  const assigns = hasNoQuota(caller)
   const pending = !isOwn && !assigns && hasUserIdFormat(subjectId)
   const isOthers = isOwn || (assigns && (unrestricted || (await isExistingUser(records, session, subjectId))))
-  if (!assigns) await consumeEhrQuota(records, tx, userId, _id)
+  if (!assigns) await consumeEhrQuota(records, session, userId, _id)
   await createEhrRoles(records, session, _id, isOthers ? undefined : userId)
   if (pending) await records.notifyOfPendingEhr(subjectId, session)
   const ehr: EhrAccessFields = { _id, subjectId, pending }
@@ -56,17 +55,21 @@ interface EhrCreator {
 export const ehrCreatorsOf = ({ db }: Pick<Database, 'db'>): Collection<EhrCreator> =>
   db.collection<EhrCreator>('ehr.makers')
 
+const hasNoQuota = (caller: Caller): boolean => caller.unrestricted === true || isAdmin(caller)
+
+/** The resources that a creation of an EHR queues for: each account creates one EHR after the other. */
+export const ehrCreationQueue = (caller: Caller): string[] => (hasNoQuota(caller) ? [] : [caller.userId])
+
 /**
- * Records a created EHR in one document per account. Concurrent creations conflict there, and all but one
- * retry. In the class family, Parse Server writes the EHR itself only later.
+ * Records a created EHR in one document per account. Concurrent creations of other processes conflict there,
+ * and all but one retry. In the class family, Parse Server writes the EHR itself only later.
  */
 async function consumeEhrQuota(
   records: Pick<StoreContext, 'db' | 'clock'>,
-  { session, locks }: Pick<Transaction, 'session' | 'locks'>,
+  session: ClientSession,
   userId: string,
   id: string,
 ): Promise<void> {
-  locks.contendFor(userId)
   const makers = ehrCreatorsOf(records)
   const at = records.clock()
   const before = await makers.findOneAndUpdate(

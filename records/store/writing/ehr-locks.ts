@@ -1,7 +1,8 @@
 import type { ClientSession, Collection } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
 import { createDeferred, type Deferred, waitWithTimeout } from '../batching/queue.ts'
 import type { Database } from '../documents/database.ts'
-import { unavailableError } from '../documents/outage.ts'
+import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 
 /** A transaction that holds locks. */
 export interface LockHolder {
@@ -123,7 +124,7 @@ export interface TransactionLocks {
    * Waits for the transactions of this process that queued earlier for the same resources: of transactions
    * that retry at the same time, only one would commit. A transaction that has named no resource yet does not
    * wait.
-   * @throws Unavailable when the wait takes too long
+   * @throws TooManyRequests when the wait takes too long
    */
   queueAfterConflict(): Promise<void>
   release(): void
@@ -199,7 +200,7 @@ class LockQueues {
 
   /**
    * Waits for all earlier members of the queue. @returns a function that leaves the queue
-   * @throws Unavailable when the wait takes too long
+   * @throws TooManyRequests when the wait takes too long
    */
   async enqueue(name: string): Promise<() => void> {
     const before = this.#tails.get(name)
@@ -210,7 +211,7 @@ class LockQueues {
     this.#tails.set(name, over)
     if (before && !(await waitWithTimeout(before))) {
       leave()
-      throw unavailableError()
+      throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
     }
     return leave
   }

@@ -63,7 +63,8 @@ export async function runAuditedReads<T>(
  *     })
  *
  * @param retry false: a conflict or a transient outage ends it after one attempt
- * @param queueFor EHRs that it will lock exclusively: it queues for them before the first attempt
+ * @param queueFor resources of which it needs exclusive use, mostly EHRs: it queues for them before the first
+ * attempt
  */
 export async function runStoreTransaction<T>(
   records: StoreContext,
