@@ -8,12 +8,12 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
 import { checkQuery, MAX_ROWS, pathsOfQuery, type QueryParameters } from './check-query.ts'
 import { allOf, type DatabaseFilter } from './database-filters.ts'
-import type { EhrTree } from './evaluation/ehr-tree.ts'
 import { createEvaluation } from './evaluation/evaluation.ts'
 import type { QueryTree } from './language/ast.ts'
 import { parseQuery } from './language/parse-query.ts'
 import { tokenize } from './language/tokenizer.ts'
 import { planQuery, type QueryPlan } from './planner.ts'
+import { evaluateRows } from './results/evaluate-rows.ts'
 import { MemoryBudget } from './results/memory-budget.ts'
 import { type ResultRow, type RowWindow, sourcesOf } from './results/row.ts'
 import { createRowCollector } from './results/row-collector.ts'
@@ -63,9 +63,6 @@ export interface QueryExplanation {
 
 /** The role that may query all EHRs. */
 const ANALYST_ROLE = 'analyst'
-
-/** Number of rows in one batch. */
-const ROWS_PER_BATCH = 1000
 
 /** AQL queries over the compositions and EHRs that a caller may read. */
 export class Queries {
@@ -268,34 +265,3 @@ const withoutValues = (q: string): string =>
     )
     .join(' ')
     .trim()
-
-interface EvaluationRun {
-  found: AsyncGenerator<EhrTree>
-  evaluated: ReturnType<typeof createEvaluation>
-  collected: ReturnType<typeof createRowCollector>
-  pace: TimeSlice
-}
-
-/** Evaluates one EHR tree after the other, and yields to other requests in between. */
-async function* evaluateRows({
-  found,
-  evaluated,
-  collected,
-  pace,
-}: EvaluationRun): AsyncGenerator<ResultRow[]> {
-  let made: ResultRow[] = []
-  for await (const forest of found) {
-    if (pace.isOver()) await pace.yieldToOthers()
-    for (const row of evaluated.rows(forest)) {
-      if (row) made.push(...collected.add(row, forest.ehrId))
-      else if (pace.isOver()) await pace.yieldToOthers()
-      if (collected.isFull()) break
-    }
-    if (collected.isFull()) break
-    if (made.length >= ROWS_PER_BATCH) {
-      yield made
-      made = []
-    }
-  }
-  yield [...made, ...collected.end()]
-}

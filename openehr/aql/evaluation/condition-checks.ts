@@ -1,9 +1,16 @@
 import type { Condition, Operand } from '../language/ast.ts'
 import { applyFunction } from '../terms/functions.ts'
 import { createLikeMatcher } from '../terms/like.ts'
+import type { StepBudget } from '../terms/step-budget.ts'
 import { compareTerms, type Term, type Truth, textOfTerm } from '../terms/terms.ts'
 import { constantValue } from './path-evaluator.ts'
 import type { BindingRow, BindingVariable, OperandGetter, PathJoins } from './path-joins.ts'
+
+/** What functions and patterns need in addition to their operands. */
+export interface EvaluationContext {
+  now: Date
+  steps: StepBudget
+}
 
 /** A condition on rows, and the variables on which it depends. */
 export interface ConditionCheck {
@@ -14,17 +21,18 @@ export interface ConditionCheck {
 }
 
 /** The function that computes an operand. */
-export function createGetter(operand: Operand, joins: PathJoins, now: Date): OperandGetter {
+export function createGetter(operand: Operand, joins: PathJoins, context: EvaluationContext): OperandGetter {
   if (operand.kind === 'path') return joins.addPath(operand)
   if (operand.kind === 'call') {
-    const given = operand.arguments.map((one) => createGetter(one, joins, now))
+    const given = operand.arguments.map((one) => createGetter(one, joins, context))
     return {
       about: given.flatMap(({ about }) => about),
       of: (row) => ({
         value: applyFunction(
           operand.name,
           given.map((one) => one.of(row)),
-          now,
+          context.now,
+          context.steps,
         ),
       }),
     }
@@ -40,13 +48,17 @@ export function splitConjuncts(condition: Condition | undefined): Condition[] {
 }
 
 /** Adds the steps of all paths, except of those in EXISTS, which produce no rows. */
-export function prepareCheck(condition: Condition, joins: PathJoins, now: Date): () => ConditionCheck {
+export function prepareCheck(
+  condition: Condition,
+  joins: PathJoins,
+  context: EvaluationContext,
+): () => ConditionCheck {
   switch (condition.kind) {
     case 'and':
     case 'or':
-      return prepareJoined(condition, joins, now)
+      return prepareJoined(condition, joins, context)
     case 'not': {
-      const prepared = prepareCheck(condition.term, joins, now)
+      const prepared = prepareCheck(condition.term, joins, context)
       return () => {
         const { of, about } = prepared()
         return { about, of: (row) => negateTruth(of(row)) }
@@ -56,8 +68,8 @@ export function prepareCheck(condition: Condition, joins: PathJoins, now: Date):
       return () => joins.createExistenceTest(condition.path)
     case 'comparison': {
       const [left, right] = [
-        createGetter(condition.left, joins, now),
-        createGetter(condition.right, joins, now),
+        createGetter(condition.left, joins, context),
+        createGetter(condition.right, joins, context),
       ]
       const { operator } = condition
       const about = [...left.about, ...right.about]
@@ -65,9 +77,9 @@ export function prepareCheck(condition: Condition, joins: PathJoins, now: Date):
       return () => ({ about, equal, of: (row) => compareTerms(left.of(row), operator, right.of(row)) })
     }
     case 'like':
-      return prepareLike(condition, joins, now)
+      return prepareLike(condition, joins, context)
     case 'matches':
-      return prepareMatches(condition, joins, now)
+      return prepareMatches(condition, joins, context)
   }
 }
 
@@ -76,9 +88,9 @@ const negateTruth = (truth: Truth): Truth => (truth === undefined ? undefined : 
 function prepareJoined(
   { kind, terms }: Extract<Condition, { kind: 'and' | 'or' }>,
   joins: PathJoins,
-  now: Date,
+  context: EvaluationContext,
 ): () => ConditionCheck {
-  const prepared = terms.map((term) => prepareCheck(term, joins, now))
+  const prepared = terms.map((term) => prepareCheck(term, joins, context))
   const decisive = kind === 'or'
   return () => {
     const checks = prepared.map((one) => one())
@@ -98,10 +110,10 @@ function prepareJoined(
 function prepareLike(
   { left, pattern }: Extract<Condition, { kind: 'like' }>,
   joins: PathJoins,
-  now: Date,
+  context: EvaluationContext,
 ): () => ConditionCheck {
-  const operand = createGetter(left, joins, now)
-  const fits = createLikeMatcher(String(constantValue(pattern)))
+  const operand = createGetter(left, joins, context)
+  const fits = createLikeMatcher(String(constantValue(pattern)), context.steps)
   const of = (row: BindingRow): Truth => {
     const text = textOfTerm(operand.of(row))
     return text === undefined ? undefined : fits(text)
@@ -112,9 +124,9 @@ function prepareLike(
 function prepareMatches(
   { left, values }: Extract<Condition, { kind: 'matches' }>,
   joins: PathJoins,
-  now: Date,
+  context: EvaluationContext,
 ): () => ConditionCheck {
-  const operand = createGetter(left, joins, now)
+  const operand = createGetter(left, joins, context)
   const terms = values.map((value) => ({ value: constantValue(value) }))
   const of = (row: BindingRow): Truth => {
     const term = operand.of(row)

@@ -1,4 +1,5 @@
 import type { AggregateCall, QueryTree } from '../language/ast.ts'
+import { StepBudget } from '../terms/step-budget.ts'
 import type { Term } from '../terms/terms.ts'
 import { buildQueryPattern } from './class-patterns.ts'
 import { createGetter, prepareCheck, splitConjuncts } from './condition-checks.ts'
@@ -9,6 +10,7 @@ import { type BindingRow, type OperandGetter, PathJoins } from './path-joins.ts'
 
 /** A prepared query, which is evaluated on one EHR tree after the other. */
 export interface Evaluation {
+  steps: StepBudget
   /** Compute the columns of a row; for an aggregate, its operand. */
   columns: ((row: BindingRow) => Term)[]
   /** Compute the values of ORDER BY. */
@@ -26,17 +28,18 @@ const COUNT_EACH: OperandGetter = { of: () => ({ value: true }), about: [] }
 
 /** @param query checked, with bound parameters */
 export function createEvaluation(query: QueryTree, now: Date): Evaluation {
+  const context = { now, steps: new StepBudget() }
   const patterns = buildQueryPattern(query.from)
   const joins = new PathJoins(patterns.variables)
   const columns = query.columns.map(({ expression }) =>
     expression.kind === 'aggregate'
       ? aggregateGetter(expression, joins)
-      : createGetter(expression, joins, now),
+      : createGetter(expression, joins, context),
   )
   const orderBy = query.orderBy.map(({ operand, column }) =>
     column === undefined ? joins.addPath(operand) : (columns[column] as OperandGetter),
   )
-  const prepared = splitConjuncts(query.where).map((condition) => prepareCheck(condition, joins, now))
+  const prepared = splitConjuncts(query.where).map((condition) => prepareCheck(condition, joins, context))
   const variables = new MatchVariables({
     ...patterns,
     steps: joins.steps,
@@ -45,9 +48,11 @@ export function createEvaluation(query: QueryTree, now: Date): Evaluation {
   })
   const effort = new TryBudget()
   return {
+    steps: context.steps,
     columns: columns.map(({ of }) => of),
     orderBy: orderBy.map(({ of }) => of),
-    rows: (forest) => new MatchEnumerator(variables, joins, forest, effort).enumerate(),
+    rows: (forest) =>
+      new MatchEnumerator(variables, joins, forest, { tries: effort, steps: context.steps }).enumerate(),
   }
 }
 

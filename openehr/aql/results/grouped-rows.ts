@@ -44,8 +44,12 @@ export function createGroupingCollector(
   }
   if (columns.every((one) => one !== undefined)) groups.set('', createGroup(columns, [], [], budget))
   return {
-    add(row, ehrId) {
-      const terms = evaluation.columns.map((of) => of(row))
+    *add(row, ehrId) {
+      const terms: Term[] = []
+      for (const of of evaluation.columns) {
+        terms.push(of(row))
+        if (evaluation.steps.isLow()) yield* evaluation.steps.pause()
+      }
       for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.times)
       if (!ehrIds.has(ehrId)) budget.reserve(EHR_ID_BYTES)
       ehrIds.add(ehrId)

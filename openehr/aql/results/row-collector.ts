@@ -22,16 +22,16 @@ export function createRowCollector(
 ): RowCollector {
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (isGrouped) return createGroupingCollector(query, evaluation, window, budget)
-  const made = createRowMaker(evaluation)
+  const made = createRowMaker(evaluation, budget)
   const times = query.distinct ? distinctOnly(budget) : everyTime
   return query.orderBy.length > 0
     ? createOrderedCollector(query, made, times, window, budget)
     : createPlainCollector(made, times, window, budget)
 }
 
-type RowMaker = (row: PatternMatch, ehrId: string) => ResultRow
+type RowMaker = (row: PatternMatch, ehrId: string) => Generator<undefined, ResultRow>
 
-function createRowMaker({ columns, orderBy }: Evaluation): RowMaker {
+function createRowMaker({ columns, orderBy, steps }: Evaluation, budget: MemoryBudget): RowMaker {
   const known = new WeakMap<object, string>()
   /** Writes an object that occurs in many rows only once. */
   const cell = (term: Term): string => {
@@ -41,11 +41,24 @@ function createRowMaker({ columns, orderBy }: Evaluation): RowMaker {
     known.set(value, text)
     return text
   }
-  return (row, ehrId) => ({
-    cells: columns.map((of) => cell(of(row))),
-    keys: orderBy.map((of) => sortKeyOf(of(row))),
-    from: [{ ehrId, records: [...row.records()] }],
-  })
+  return function* make(row, ehrId) {
+    const cells: string[] = []
+    let reservedBytes = 0
+    for (const of of columns) {
+      const text = cell(of(row))
+      budget.reserve(2 * text.length)
+      reservedBytes += 2 * text.length
+      cells.push(text)
+      if (steps.isLow()) yield* steps.pause()
+    }
+    const keys: ResultRow['keys'] = []
+    for (const of of orderBy) {
+      keys.push(sortKeyOf(of(row)))
+      if (steps.isLow()) yield* steps.pause()
+    }
+    budget.release(reservedBytes)
+    return { cells, keys, from: [{ ehrId, records: [...row.records()] }] }
+  }
 }
 
 /** How often a row appears in the result. */
@@ -75,12 +88,12 @@ function createPlainCollector(
 ): RowCollector {
   let seen = 0
   return {
-    add(row, ehrId) {
+    *add(row, ehrId) {
       if (timesOf === everyTime && seen + row.times <= offset) {
         seen += row.times
         return []
       }
-      const made = make(row, ehrId)
+      const made = yield* make(row, ehrId)
       const first = Math.max(seen, offset)
       seen += timesOf(made, row)
       const wanted = Math.max(0, Math.min(seen, offset + limit) - first)
@@ -111,8 +124,8 @@ function createOrderedCollector(
     kept = kept.slice(0, wanted)
   }
   return {
-    add(row, ehrId) {
-      const made = make(row, ehrId)
+    *add(row, ehrId) {
+      const made = yield* make(row, ehrId)
       const times = Math.min(timesOf(made, row), wanted)
       budget.reserve(times * rowSizeBytes(made))
       kept.push(...repeatRow(made, times))

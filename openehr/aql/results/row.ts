@@ -20,7 +20,8 @@ export interface RowWindow {
 
 /** Collects rows, and returns the requested ones: at once if possible, otherwise at the end. */
 export interface RowCollector {
-  add(row: PatternMatch, ehrId: string): ResultRow[]
+  /** @yields undefined where the query may yield */
+  add(row: PatternMatch, ehrId: string): Generator<undefined, ResultRow[]>
   /** Returns the remaining rows. */
   end(): ResultRow[]
   /** Whether further rows cannot change the result. */

@@ -1,3 +1,4 @@
+import { requireShortResult, type StepBudget } from './step-budget.ts'
 import { numberOfTerm, type Term, textOfTerm } from './terms.ts'
 
 type FunctionResult = string | number | boolean | undefined
@@ -8,13 +9,15 @@ const termText = (term: Term): string | undefined => {
   return found === undefined ? undefined : String(found)
 }
 
-function applyToTexts(
-  first: Term,
-  second: Term,
-  work: (one: string, other: string) => FunctionResult,
-): FunctionResult {
-  const [one, other] = [textOfTerm(first), textOfTerm(second)]
-  return one === undefined || other === undefined ? undefined : work(one, other)
+/** From this length on, a search may compare the whole part at each position. */
+const LONG_PART_LENGTH = 250
+
+/** The index of a part in a text; -1 if it does not occur. */
+function indexOfPart(text: Term, part: Term, budget: StepBudget): number | undefined {
+  const [one, other] = [textOfTerm(text), textOfTerm(part)]
+  if (one === undefined || other === undefined) return undefined
+  budget.consume(one.length * (other.length > LONG_PART_LENGTH ? other.length : 1))
+  return one.indexOf(other)
 }
 
 function applyToNumber(term: Term | undefined, work: (value: number) => number): FunctionResult {
@@ -30,37 +33,69 @@ function roundHalfAwayFromZero(value: number, digits: number): number {
   return (Math.sign(value) * Math.round(Math.abs(value) * factor)) / factor
 }
 
+function lengthOf(term: Term, budget: StepBudget): FunctionResult {
+  const text = textOfTerm(term)
+  if (text === undefined) return undefined
+  budget.consume(text.length)
+  let pairs = 0
+  for (let i = 0; i < text.length; i++) if ((text.codePointAt(i) as number) > 0xffff) pairs++
+  return text.length - pairs
+}
+
+/** The offset behind so many characters; a character beyond the basic plane has two units. */
+function offsetAfter(text: string, from: number, characters: number): number {
+  let at = from
+  for (let i = 0; i < characters && at < text.length; i++)
+    at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1
+  return at
+}
+
 /** Positions start at 1. */
-function substringOf(text: Term, from: Term, length: Term | undefined): FunctionResult {
+function substringOf(text: Term, from: Term, length: Term | undefined, budget: StepBudget): FunctionResult {
   const [value, start] = [textOfTerm(text), numberOfTerm(from)]
   const count = length ? numberOfTerm(length) : Number.POSITIVE_INFINITY
   if (value === undefined || start === undefined || count === undefined) return undefined
-  const begin = Math.trunc(start) - 1
-  return [...value].slice(Math.max(0, begin), Math.max(0, begin + Math.trunc(count))).join('')
+  budget.consume(value.length)
+  const first = Math.trunc(start) - 1
+  const begin = Math.max(0, first)
+  const at = offsetAfter(value, 0, begin)
+  return value.slice(at, offsetAfter(value, at, first + Math.trunc(count) - begin))
 }
 
-const joinTexts = (separator: string, terms: readonly Term[]): FunctionResult =>
-  terms.flatMap((term) => termText(term) ?? []).join(separator)
+function joinTexts(separator: string, terms: readonly Term[], budget: StepBudget): FunctionResult {
+  const texts = terms.flatMap((term) => termText(term) ?? [])
+  const length = texts.reduce((sum, text) => sum + text.length + separator.length, 0)
+  requireShortResult(length)
+  budget.consume(length)
+  return texts.join(separator)
+}
 
 /** Applies a function to its arguments; undefined if an argument is missing or of the wrong type. */
-export function applyFunction(name: string, terms: readonly Term[], now: Date): FunctionResult {
+export function applyFunction(
+  name: string,
+  terms: readonly Term[],
+  now: Date,
+  budget: StepBudget,
+): FunctionResult {
   const [first = { value: undefined }, second = { value: undefined }, third] = terms
   const at = now.toISOString()
   switch (name) {
-    case 'LENGTH': {
-      const text = textOfTerm(first)
-      return text === undefined ? undefined : [...text].length
+    case 'LENGTH':
+      return lengthOf(first, budget)
+    case 'CONTAINS': {
+      const at = indexOfPart(first, second, budget)
+      return at === undefined ? undefined : at >= 0
     }
-    case 'CONTAINS':
-      return applyToTexts(first, second, (text, part) => text.includes(part))
-    case 'POSITION':
-      return applyToTexts(first, second, (part, text) => text.indexOf(part) + 1)
+    case 'POSITION': {
+      const at = indexOfPart(second, first, budget)
+      return at === undefined ? undefined : at + 1
+    }
     case 'SUBSTRING':
-      return substringOf(first, second, third)
+      return substringOf(first, second, third, budget)
     case 'CONCAT':
-      return joinTexts('', terms)
+      return joinTexts('', terms, budget)
     case 'CONCAT_WS':
-      return joinTexts(textOfTerm(first) ?? '', terms.slice(1))
+      return joinTexts(textOfTerm(first) ?? '', terms.slice(1), budget)
     case 'ABS':
       return applyToNumber(first, Math.abs)
     case 'MOD':

@@ -1,4 +1,5 @@
-import { compileRegex } from '@health-record-service/embedded-mongo/regex'
+import { compileRegex, MAX_MATCH_STEPS } from '@health-record-service/embedded-mongo/regex'
+import type { StepBudget } from './step-budget.ts'
 
 const REGEX_SPECIAL_CHARACTERS = /[\\^$.*+?()[\]{}|]/g
 /** The only character that an expression cannot contain literally. */
@@ -8,12 +9,18 @@ const NUL = /\0/g
  * Compiles a LIKE pattern: `*` is any text, `?` one character, a backslash escapes.
  * @returns a function that matches a whole text in linear time
  */
-export function createLikeMatcher(pattern: string): (text: string) => boolean {
+export function createLikeMatcher(pattern: string, budget: StepBudget): (text: string) => boolean {
   const body = pattern.replace(/\\(.)|\*+|\?|[^\\*?]+|\\/gsu, (part, escaped?: string) => {
     if (part.startsWith('*')) return '.*'
     if (part === '?') return '.'
     return (escaped ?? part).replace(REGEX_SPECIAL_CHARACTERS, '\\$&').replace(NUL, '\\x00')
   })
   const expression = compileRegex(`^(?:${body})\\z`, 's')
-  return (text) => expression.test(text)
+  return (text) => {
+    const steps = expression.steps(text.length)
+    if (steps > MAX_MATCH_STEPS) budget.consume(Number.POSITIVE_INFINITY)
+    // Only with `?` can so many ways be open at each character.
+    budget.consume(pattern.includes('?') ? steps : text.length)
+    return expression.test(text)
+  }
 }

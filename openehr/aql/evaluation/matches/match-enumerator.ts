@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../../schemas/errors.ts'
+import type { StepBudget } from '../../terms/step-budget.ts'
 import { equalityKey } from '../../terms/terms.ts'
 import { type ClassPattern, type ContainmentPattern, lowerBound } from '../class-patterns.ts'
 import type { EhrTree, TreeNode } from '../ehr-tree.ts'
@@ -11,6 +12,9 @@ export interface PatternMatch extends BindingRow {
   times: number
   records(): Iterable<string>
 }
+
+/** A tree with more nodes is counted with pauses. */
+const MANY_NODES = 1_000
 
 /** Number of tried values after which the enumeration may pause. */
 const TRIES_PER_SLICE = 256
@@ -38,13 +42,18 @@ const tooManyCombinations = (): ServiceError =>
       'The query combines too many nodes. Name archetypes and nodes in FROM, compare them in WHERE, or leave out classes that you do not use.',
   })
 
+interface EnumerationBudgets {
+  tries: TryBudget
+  steps: StepBudget
+}
+
 /** Enumerates the matches of a query in one EHR tree; variables that no row needs are only counted. */
 export class MatchEnumerator {
   readonly #variables: MatchVariables
   readonly #joins: PathJoins
   readonly #counter: MatchCounter
   readonly #tree: EhrTree
-  readonly #budget: TryBudget
+  readonly #budget: EnumerationBudgets
   readonly #match: PatternMatch
   /** For each level: its values, the index of the next one, and the end. */
   readonly #values: (readonly unknown[])[] = []
@@ -58,11 +67,11 @@ export class MatchEnumerator {
   readonly #picked: (readonly number[] | undefined)[] = []
   readonly #byKey: (Map<string | undefined, number[]> | undefined)[] = []
 
-  constructor(variables: MatchVariables, joins: PathJoins, forest: EhrTree, effort: TryBudget) {
+  constructor(variables: MatchVariables, joins: PathJoins, forest: EhrTree, budget: EnumerationBudgets) {
     this.#variables = variables
     this.#joins = joins
     this.#tree = forest
-    this.#budget = effort
+    this.#budget = budget
     this.#counter = new MatchCounter(variables, joins, forest)
     const bound = new Array(variables.slots).fill(undefined)
     this.#match = { bound, values: [], times: 0, records: () => this.#matchedRecords() }
@@ -76,6 +85,7 @@ export class MatchEnumerator {
     const { levels, pattern, constants } = this.#variables
     const row = this.#match
     if (constants.some(({ of }) => of(row) !== true)) return
+    if (this.#tree.nodes.length > MANY_NODES) yield* this.#countInSteps(pattern)
     const times = [this.#setSearchRange(pattern, 0, this.#tree.nodes.length, false)]
     if (times[0] === 0) return
     if (levels.length === 0) yield this.#withCount(times[0] as number)
@@ -89,10 +99,11 @@ export class MatchEnumerator {
       }
       if (++tries === TRIES_PER_SLICE) {
         if (free >= TRIES_PER_SLICE) free -= TRIES_PER_SLICE
-        else this.#budget.consume(TRIES_PER_SLICE)
+        else this.#budget.tries.consume(TRIES_PER_SLICE)
         tries = 0
         yield undefined
       }
+      if (this.#budget.steps.isLow()) yield* this.#budget.steps.pause()
       const factor = this.#takeNextValue(levels[at] as EnumeratedVariable, at)
       if (factor === 0) continue
       const ways = (times[at] as number) * factor
@@ -101,6 +112,20 @@ export class MatchEnumerator {
         times[++at] = ways
         this.#openLevel(at)
       }
+    }
+  }
+
+  /** Counts the innermost classes first, so that no count of an outer class takes long. */
+  *#countInSteps(pattern: ContainmentPattern): Generator<undefined> {
+    if (pattern.kind !== 'class') {
+      for (const term of pattern.terms) yield* this.#countInSteps(term)
+      return
+    }
+    if (pattern.inner && !pattern.negated) yield* this.#countInSteps(pattern.inner)
+    if (this.#variables.isEnumerated(pattern)) return
+    for (const i of this.#counter.candidates(pattern).keys()) {
+      this.#counter.countMatchesAt(pattern, i)
+      if (this.#budget.steps.isLow()) yield* this.#budget.steps.pause()
     }
   }
 

@@ -111,6 +111,50 @@ describe('the limits of AQL', () => {
     assert.match(large.body.detail, /more than 64 MB/)
   })
 
+  it('yield within one row, and end functions that would take long on long texts', async () => {
+    const template = await getStoredTemplate(BLOOD_PRESSURE)
+    const value = 'a'.repeat(3_500_000)
+    const name = { _type: 'DV_TEXT', value }
+    const long = createPressuresComposition(template, BLOOD_PRESSURE, [[120]], { name })
+    const owner = await createPatient()
+    assertStatus(await owner.call('POST', `/med/ehr/${owner.ehrId}/composition/json`, long), 201)
+    const ask = (columns: string, rest = '') =>
+      owner.call('POST', '/med/aql', {
+        q: `SELECT ${columns} FROM EHR e CONTAINS COMPOSITION c ${rest}`,
+        query_parameters: { long: `${'a'.repeat(10_000)}b${'a'.repeat(10_000)}` },
+      })
+    const path = 'c/name/value'
+    const repeat = (count: number, text: string, separator = ', ') =>
+      Array.from({ length: count }, () => text).join(separator)
+    const { isOver } = TimeSlice.prototype
+    let chances = 0
+    TimeSlice.prototype.isOver = function counted() {
+      chances++
+      return isOver.call(this)
+    }
+    try {
+      const { rows } = assertStatus(await ask(repeat(400, `SUBSTRING(${path}, 3400000, 2)`)))
+      assert.deepEqual(rows, [new Array(400).fill('aa')])
+      assert.ok(chances > 100, `${chances}`)
+    } finally {
+      TimeSlice.prototype.isOver = isOver
+    }
+    const nested = (levels: number): string =>
+      levels === 0 ? path : `CONCAT(${repeat(2, nested(levels - 1))})`
+    for (const [columns, rest] of [
+      [nested(1)],
+      [nested(9)],
+      [repeat(100, `CONCAT(${path}, 'b')`)],
+      [`CONTAINS(${path}, $long)`],
+      ['c', `WHERE ${repeat(100, `LENGTH(${path}) = 1`, ' OR ')}`],
+      ['c', `WHERE ${repeat(100, `${path} LIKE '*a?????????b*'`, ' OR ')}`],
+      ['COUNT(*)', `WHERE ${repeat(100, `${path} LIKE '*b*'`, ' OR ')}`],
+    ])
+      assertProblem(await ask(String(columns), rest), 408, 'deadline-exceeded')
+    const single = `LENGTH(${path}), POSITION('b', ${path}), CONTAINS(${path}, 'aa'), SUBSTRING(CONCAT('\u{1F600}', ${path}), 1, 2)`
+    assert.deepEqual(assertStatus(await ask(single)).rows, [[3_500_000, 0, true, '\u{1F600}a']])
+  })
+
   it('return pages of 10,000 rows, each with the offset of the next one', async () => {
     const all = query('a/value/magnitude', ['a', 'b'], '')
     const first = assertStatus(await patient.call('POST', '/med/aql', all))

@@ -4,6 +4,7 @@ import { checkQuery } from '../../../../openehr/aql/check-query.ts'
 import { buildEhrTree } from '../../../../openehr/aql/evaluation/ehr-tree.ts'
 import { createEvaluation } from '../../../../openehr/aql/evaluation/evaluation.ts'
 import { parseQuery } from '../../../../openehr/aql/language/parse-query.ts'
+import { collectRows } from '../../../../openehr/aql/results/evaluate-rows.ts'
 import { MemoryBudget } from '../../../../openehr/aql/results/memory-budget.ts'
 import { createRowCollector } from '../../../../openehr/aql/results/row-collector.ts'
 import { readComposition } from '../../../../openehr/compositions/read-composition.ts'
@@ -109,8 +110,9 @@ describe('generated at random', () => {
       const collected = createRowCollector(query, evaluated, { offset: 0, limit: 10 }, new MemoryBudget())
       try {
         for (const [ehrId, { ehr, documents }] of world.ehrs)
-          for (const row of evaluated.rows(buildEhrTree(ehr, ehrId, documents.slice(0, 2))))
-            if (row) collected.add(row, ehrId)
+          for (const _ of collectRows({
+            ...{ forest: buildEhrTree(ehr, ehrId, documents.slice(0, 2)), evaluated, collected },
+          }));
         collected.end()
         answered++
       } catch (error) {

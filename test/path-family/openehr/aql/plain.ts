@@ -9,6 +9,7 @@ import type {
   QueryTree,
 } from '../../../../openehr/aql/language/ast.ts'
 import { createLikeMatcher } from '../../../../openehr/aql/terms/like.ts'
+import { StepBudget } from '../../../../openehr/aql/terms/step-budget.ts'
 import { compareTerms, type Term, textOfTerm } from '../../../../openehr/aql/terms/terms.ts'
 import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
 import { isSubclassOf } from '../../../../schemas/openehr/rm-classes.ts'
@@ -209,7 +210,7 @@ function truth(
     case 'like': {
       const text = textOfTerm(value(condition.left))
       const pattern = condition.pattern.kind === 'literal' ? String(condition.pattern.value) : ''
-      return text === undefined ? undefined : createLikeMatcher(pattern)(text)
+      return text === undefined ? undefined : createLikeMatcher(pattern, new StepBudget())(text)
     }
     case 'matches': {
       const term = value(condition.left)

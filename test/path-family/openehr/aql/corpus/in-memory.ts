@@ -3,6 +3,7 @@ import { checkQuery } from '../../../../../openehr/aql/check-query.ts'
 import { buildEhrTree, type DocumentVersion } from '../../../../../openehr/aql/evaluation/ehr-tree.ts'
 import { createEvaluation } from '../../../../../openehr/aql/evaluation/evaluation.ts'
 import { parseQuery } from '../../../../../openehr/aql/language/parse-query.ts'
+import { collectRows } from '../../../../../openehr/aql/results/evaluate-rows.ts'
 import { MemoryBudget } from '../../../../../openehr/aql/results/memory-budget.ts'
 import { createRowCollector } from '../../../../../openehr/aql/results/row-collector.ts'
 import { toRmObject } from '../../../../../openehr/compositions/compositions.ts'
@@ -73,8 +74,8 @@ export class InMemory implements Store {
     const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
     const made = []
     for (const [ehrId, { ehr, documents }] of this.ehrs)
-      for (const row of evaluated.rows(buildEhrTree(ehr, ehrId, documents)))
-        if (row) made.push(...collected.add(row, ehrId))
+      for (const rows of collectRows({ forest: buildEhrTree(ehr, ehrId, documents), evaluated, collected }))
+        made.push(...(rows ?? []))
     made.push(...collected.end())
     return made.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))
   }
