@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { Composition, parseVersionUid, versionUidOf } from '../../records/compositions/composition-record.ts'
@@ -223,6 +224,9 @@ export class Compositions {
     const { object, template } = await readComposition(sent, (templateId) =>
       this.#findTemplate(caller, templateId),
     )
+    await giveWay()
+    const searchFields = searchFieldsOf(object)
+    await giveWay()
     const { uid, ...rest } = object
     const uidText = valueAt(uid, 'value')
     return {
@@ -230,7 +234,7 @@ export class Compositions {
         template: template.head.id,
         templateId: template.head.templateId,
         name: String(valueAt(object, 'name', 'value')),
-        ...searchFieldsOf(object),
+        ...searchFields,
         json: JSON.stringify(rest),
       },
       uid: typeof uidText === 'string' ? requireUuid(uidText) : undefined,

@@ -1,3 +1,4 @@
+import { setImmediate as giveWay } from 'node:timers/promises'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, unreadableXml } from '../formats/xml.ts'
@@ -32,7 +33,10 @@ export async function readComposition<T extends { template: Template }>(
   find: (templateId: string) => Promise<T | undefined>,
 ): Promise<{ object: RmObject; template: T }> {
   const json = 'xml' in sent ? xmlToJson(readXmlRoot(sent.xml), 'COMPOSITION') : sent.json
+  // A composition may have 4 MB, so each step of its reading lets other requests run.
+  await giveWay()
   const { object, violations } = readCanonicalJson(json, 'COMPOSITION')
+  await giveWay()
   const templateId = valueAt(object, 'archetype_details', 'template_id', 'value')
   const template = typeof templateId === 'string' ? await find(templateId) : undefined
   const broken = object && template ? templateViolations(template.template, object) : []
