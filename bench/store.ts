@@ -21,7 +21,6 @@ import { newId } from '../records/store/documents/ids.ts'
 import { JobRunner } from '../records/store/jobs/background-jobs.ts'
 import { Store } from '../records/store/store.ts'
 import { EhrLocks } from '../records/store/writing/ehr-locks.ts'
-import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import { ROUND_SECONDS, ROUNDS } from './frame/compare-sides.ts'
 
 const CONNECTIONS = 24
@@ -70,7 +69,7 @@ const audit = await openAuditLog({
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
 const records = {
-  ...{ client, db, clock, audit, contents: containedCollections, recentRemovals: new RecentRemovals() },
+  ...{ client, db, clock, audit, contents: containedCollections },
   definitions: new LRUCache<string, object>({ max: 10 }),
   jobs: new JobRunner({ client, db }, [], false),
   ehrLocks: new EhrLocks(),

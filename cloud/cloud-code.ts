@@ -1,55 +1,40 @@
 import type Parse from 'parse/node'
-import { batchedParentFinder } from '../records/ehr-records/parents.ts'
+import { batchedEhrFinder } from '../records/ehr-records/parents.ts'
 import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
-import { PlanThresholds } from '../records/measurements/alerts/plan-thresholds.ts'
 import {
   classifyBloodPressure,
   conditionViolations,
 } from '../records/measurements/calculations/blood-pressure-condition.ts'
 import { bmiViolations, calculateBmi } from '../records/measurements/calculations/bmi.ts'
 import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq-score.ts'
-import { type CachedDocumentLookup, createWriteAheadRecorder } from '../records/store/write-ahead.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/measurements/bmi.ts'
 import { defineFunction } from './functions/define-function.ts'
-import type { WrapNextWrite } from './parse-server/adapter/adapter-writes.ts'
-import type { EnableFullResponses } from './parse-server/adapter/full-responses.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
-import { beforeCreate } from './triggers/objects/create-triggers.ts'
-import { beforeDelete, removeFromDeletedParent } from './triggers/objects/delete-triggers.ts'
-import type { TriggerContext } from './triggers/objects/trigger-context.ts'
+import { beforeCreate, createEhrFinder } from './triggers/objects/create-triggers.ts'
+import { beforeDelete } from './triggers/objects/delete-triggers.ts'
 import { beforeUpdate } from './triggers/objects/update-triggers.ts'
 import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.ts'
 
 /**
- * Registers the triggers of the class family. They validate objects, set permissions and write derived
- * records. The open test environment has none.
+ * Registers the triggers of the class family. They validate objects and fill in what follows from their
+ * properties. The open test environment has none.
  */
-export function registerCloudTriggers(
-  { Cloud }: typeof Parse,
-  records: StoreContext,
-  parts: { lastRead: CachedDocumentLookup; joinWrite: WrapNextWrite; respondInFull: EnableFullResponses },
-): void {
-  const { lastRead, joinWrite, respondInFull } = parts
-  const find = batchedParentFinder(records, PlanThresholds.collection)
-  const family: TriggerContext = {
-    records,
-    find,
-    announce: createWriteAheadRecorder(records, lastRead),
-    joinWrite,
-  }
-  respondInFull((className, object) => translateOutage(removeFromDeletedParent(records, className, object)))
+export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreContext): void {
+  const findEhrId = createEhrFinder(batchedEhrFinder(records))
   for (const className of CLASS_NAMES) {
     const kind = classKindOf(className)
     Cloud.beforeSave(className, (request) =>
       translateOutage(
-        request.original ? beforeUpdate(family, kind, request) : beforeCreate(family, kind, request),
+        request.original
+          ? beforeUpdate(records, kind, request)
+          : beforeCreate(records, findEhrId, kind, request),
       ),
     )
-    Cloud.beforeDelete(className, (request) => translateOutage(beforeDelete(family, kind, request)))
+    Cloud.beforeDelete(className, (request) => translateOutage(beforeDelete(kind, request)))
   }
 
   Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)

@@ -1,6 +1,6 @@
-import { defaultsOf } from './ehr-records/ehr-records.ts'
 import { type ClassKind, resolveRules, type Values } from './ehr-records/kind.ts'
-import { derivedFieldNames, pickClientValues } from './ehr-records/record-validation.ts'
+import { defaultsOf } from './ehr-records/validation/record-bodies.ts'
+import { derivedFieldNames, pickClientValues } from './ehr-records/validation/record-validation.ts'
 import {
   createFieldDerivation,
   type Derivation,

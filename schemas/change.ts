@@ -16,11 +16,6 @@ const changeFields = {
   userId: { ...idField('the user who made the change'), examples: ['n4Fq2LxT0a'] },
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: changeActionField('Type of the change'),
-  announced: Type.Boolean({
-    description:
-      'True if the entry was written before the change itself; after a crash the change may not have happened',
-    examples: [false],
-  }),
   changed: Type.Array(Type.String(), {
     description: 'Names of the properties that the update changed',
     examples: [['notes']],

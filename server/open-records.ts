@@ -49,7 +49,6 @@ import { type PeriodicTask, startPeriodicTask } from '../records/store/batching/
 import { createCollection, syncIndexes } from '../records/store/documents/indexes.ts'
 import { jobCollection } from '../records/store/jobs/background-jobs.ts'
 import { EhrLocks, ehrLockCollection } from '../records/store/writing/ehr-locks.ts'
-import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
 import { TypeDefinitions } from '../records/types/type-definitions.ts'
 import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
@@ -78,7 +77,7 @@ export async function openRecords(
   const oldEntries = startAuditRetention(db, config, log)
   const records: StoreContext = {
     ...{ client, db, clock, audit, contents: containedCollections, jobs, ehrLocks: new EhrLocks() },
-    ...{ recentRemovals: new RecentRemovals(), definitions: new LRUCache({ max: 1000, ttl: CACHE_TTL_MS }) },
+    definitions: new LRUCache({ max: 1000, ttl: CACHE_TTL_MS }),
     notifyOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }
@@ -114,7 +113,7 @@ export async function openRecords(
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await audit.close()
   }
-  return { records, services, close }
+  return { records, services, recordsOf, close }
 }
 
 /** Adds missing built-in data. */

@@ -12,6 +12,7 @@ import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start-parse.ts'
+import { createObjectWriters } from '../cloud/writes/object-writers.ts'
 import { findMailbox } from '../records/accounts/user/user.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
@@ -38,7 +39,7 @@ import { APP_NAME } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
 import { openPathFamily } from './open-path-family.ts'
-import { openRecords } from './open-records.ts'
+import { openRecords, type RecordServices } from './open-records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
 
@@ -127,13 +128,14 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   loadParseServer().catch(() => {})
   const { engine, database, consume, mails } = await openInfrastructure(config, onStop, state, shared)
   const { client, db } = database
-  const { records, services, close } = await openRecords(database, config, log, toSendMail(mails), metrics)
+  const { close, ...opened } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
+  const { records, services } = opened
   // Account routes need the passwords and sessions of Parse Server; until they are opened, there is no
   // handler.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
-    ...createClassFamilyOptions(config, records, database),
+    ...createClassFamilyOptions(config, opened, database),
     emailAdapter: createParseMailAdapter(mails, config.open ? undefined : createMailLinks(publicUrl), log),
     middleware: createClassFamilyMiddleware({
       open: config.open,
@@ -232,14 +234,21 @@ function startAbandonedTransactionCheck(
 }
 
 /** Options of the class family; the open test environment has no rules. */
-const createClassFamilyOptions = ({ open }: Config, records: StoreContext, database: DatabaseConnection) => ({
+const createClassFamilyOptions = (
+  { open }: Config,
+  { records, services, recordsOf }: Omit<RecordServices, 'close'>,
+  database: DatabaseConnection,
+) => ({
   appName: APP_NAME,
   routes: open ? allowedRoutes : [...allowedRoutes, ...disabledRoutes],
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
     registerCloudFunctions(Parse)
     if (open) defineLoginFunction(Parse)
-    else registerCloudTriggers(Parse, records, database)
+    else {
+      registerCloudTriggers(Parse, records)
+      database.handOverWrites(createObjectWriters(services.ehrs, recordsOf))
+    }
   },
 })
 

@@ -3,7 +3,12 @@ import { isPendingFor } from '../../records/ehrs/acceptance.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { createSchemaCache, setDatabaseDeadline } from '../parse-server/adapter/request-database.ts'
+import {
+  createRequestAdapter,
+  createSchemaCache,
+  type WriteRequest,
+} from '../parse-server/adapter/request-database.ts'
+import { loadCaller } from '../request/caller.ts'
 
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
@@ -77,7 +82,7 @@ export function createClassFamilyMiddleware({
         parts.some((part) => isList(part) || isRetrieval(part)),
       )
       if (!timeLeft) return
-      setDatabaseDeadline(req.config.database, timeLeft)
+      createRequestAdapter(req.config.database, timeLeft, writeRequestOf(req))
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
       requireNoUnknownParameters(req, parts)
@@ -101,6 +106,18 @@ export function createClassFamilyMiddleware({
       if (error.status === 405) res.set('Allow', 'POST')
       res.status(error.status).json({ code: error.code, error: error.message })
     }
+  }
+}
+
+/** Reads the caller when it is needed: by then, the request may have further rights. */
+function writeRequestOf(req: ParseRequest): WriteRequest {
+  const { config, auth } = req
+  const headers = { 'x-request-id': req.get('x-request-id') }
+  return {
+    caller: () => loadCaller({ master: auth.isMaster, user: auth.user, config, headers }),
+    async forgetRoles() {
+      if (auth.user) await config.cacheController.role.del(auth.user.id)
+    },
   }
 }
 

@@ -1,5 +1,4 @@
-import type Parse from 'parse/node'
-import { toClientJson, type WriteResponder } from './adapter/full-responses.ts'
+import { toClientJson, type WriteResponder } from './adapter/object-writes.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import type { ToObject } from './adapter/trigger-read-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
@@ -144,11 +143,11 @@ export async function createParseTransform(appId: string): Promise<ParseTransfor
 }
 
 interface AuthModule {
-  Auth: new (of: { config: unknown; user: Parse.User }) => { getUserRoles(): Promise<string[]> }
+  Auth: new (of: { config: unknown; user: object }) => { getUserRoles(): Promise<string[]> }
 }
 
 /** Names of a user's roles; Parse has them cached if it needed them for this request. */
-export async function loadUserRoles(config: unknown, user: Parse.User): Promise<string[]> {
+export async function loadUserRoles(config: unknown, user: object): Promise<string[]> {
   const { Auth } = (await import('parse-server/lib/Auth.js')).default as AuthModule
   const roles = await new Auth({ config, user }).getUserRoles()
   return roles.map((role) => role.replace(/^role:/, ''))

@@ -1,6 +1,9 @@
 import Parse from 'parse/node'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
-import { missingProperties, type ValidationFaults } from '../../records/ehr-records/record-validation.ts'
+import {
+  missingProperties,
+  type ValidationFaults,
+} from '../../records/ehr-records/validation/record-validation.ts'
 import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'

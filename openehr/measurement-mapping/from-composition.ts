@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Values } from '../../records/ehr-records/kind.ts'
-import { validateNewRecord } from '../../records/ehr-records/record-validation.ts'
+import { validateNewRecord } from '../../records/ehr-records/validation/record-validation.ts'
 import { isPresent } from '../../records/measurements/dependent-fields.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { ServiceError } from '../../schemas/errors.ts'

@@ -1,7 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { EhrRecordKey, RecordFilter } from '../../records/ehr-records/ehr-records.ts'
 import type { ClassKind, PlainOperation } from '../../records/ehr-records/kind.ts'
-import { ruleViolationsBesideSchema } from '../../records/ehr-records/record-validation.ts'
+import { ruleViolationsBesideSchema } from '../../records/ehr-records/validation/record-validation.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import { defineChange, Restoration } from '../../schemas/change.ts'
@@ -167,8 +167,8 @@ export const defineHistoryOperation = ({
     ...about,
     summary: `List the changes of ${one}`,
     handle: async ({ params, page }, context) =>
-      mapPage(await read(params, page, context), ({ before, changed, announced = false, ...change }) => ({
-        ...{ ...change, announced, changed: namesForClients(changed) },
+      mapPage(await read(params, page, context), ({ before, changed, ...change }) => ({
+        ...{ ...change, changed: namesForClients(changed) },
         before: before && represent(before),
       })),
   })

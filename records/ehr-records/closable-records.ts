@@ -4,8 +4,8 @@ import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Transaction } from '../store/writing/transaction.ts'
 import { type EhrRecordKey, EhrRecords, type WriteOptions } from './ehr-records.ts'
-import { alreadyClosedViolation } from './record-validation.ts'
 import { requireNoViolations } from './refusals/refusals.ts'
+import { alreadyClosedViolation } from './validation/record-validation.ts'
 
 export type ClosedStatus = 'COMPLETED' | 'CANCELLED'
 

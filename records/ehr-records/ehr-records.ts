@@ -1,7 +1,6 @@
-import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
-import { withUtcOffset } from '../../schemas/forms/iso-time.ts'
+import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import {
   hideContents,
   isContainerClass,
@@ -11,14 +10,15 @@ import {
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
-import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { ParseDocument, SavedRecord } from '../store/documents/parse-format.ts'
 import type { ListDefinition, Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
 import { type RecordHistoryEntry, Store } from '../store/store.ts'
-import type { ExpectedVersions } from '../store/write-decider.ts'
+import { throwConflict } from '../store/store-writes.ts'
+import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import { type ClassKind, resolveRules } from './kind.ts'
+import { type ClassKind, resolveRules, type Values } from './kind.ts'
 import {
   insertTargetFor,
   lockEhrExclusively,
@@ -28,9 +28,16 @@ import {
   returnTargetFor,
   runWithEhrLock,
 } from './parents.ts'
-import { validateChangedRecord, validateNewRecord } from './record-validation.ts'
 import { hasCapacityLimit, requireCapacity } from './refusals/capacity.ts'
 import { auditRefusal, requireNoViolations } from './refusals/refusals.ts'
+import {
+  defaultsOf,
+  initialStatusOf,
+  type RecordBody,
+  withDefaults,
+  withoutNulls,
+} from './validation/record-bodies.ts'
+import { validateChangedRecord, validateNewRecord } from './validation/record-validation.ts'
 
 /** The id and the parents from the path; all of them must match. */
 export interface EhrRecordKey {
@@ -48,38 +55,6 @@ export interface WriteOptions {
   tx?: Transaction | undefined
 }
 
-/** A request body; null means absent. */
-type RecordBody = Record<string, unknown>
-
-/** Removes properties that are null or undefined. */
-export const withoutNulls = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], null> } =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], null>
-  }
-
-export const defaultsOf = memoizeByFields(
-  (fields): RecordBody =>
-    Object.fromEntries(
-      Object.entries(fields).flatMap(([name, { default: value }]) =>
-        value === undefined ? [] : [[name, value]],
-      ),
-    ),
-)
-
-const withUtcOffsetIn = (fields: TProperties, values: RecordBody): RecordBody =>
-  'utcOffset' in fields ? withUtcOffset(values) : values
-
-/** Stored form of a body: its values without nulls, and defaults for missing fields. */
-const withDefaults = (fields: TProperties, body: object): RecordBody => ({
-  ...defaultsOf(fields),
-  ...withUtcOffsetIn(fields, withoutNulls(fromPathNames(fields, body))),
-})
-
-/** The initial status of a new record, if the kind has one. */
-const initialStatusOf = memoizeByFields((fields) =>
-  Object.fromEntries(markedFieldNames(fields, 'status').map((name) => [name, 'ACTIVE'])),
-)
-
 /** Filter of a list; times and days have the format of the list's sort field. */
 export interface RecordFilter {
   carePlanId?: string | undefined
@@ -94,6 +69,13 @@ export interface RecordFilter {
 /** A kind as its store needs it. */
 export type EhrRecordKind<S extends TObject, L extends string> = Omit<ClassKind, 'schema' | 'lists' | 'ehr'> &
   Resource<S, L>
+
+/** The update of an object of the class family. */
+export interface ObjectUpdate {
+  apply(now: Values): Values
+  /** It sets the status, which only closes a record. */
+  closes: boolean
+}
 
 /** The records of one kind in EHRs, with the behaviour that all kinds share. */
 export class EhrRecords<S extends TObject, L extends string> {
@@ -177,36 +159,57 @@ export class EhrRecords<S extends TObject, L extends string> {
     id: string,
     tx?: Transaction,
   ): Promise<SavedRecord<Static<S>>> {
-    const kind = this.kind as unknown as ClassKind
-    const record = await this.buildRecord(place, body)
-    if (!hasCapacityLimit(kind))
-      return this.store.create(caller, record, insertTargetFor(kind, id, record), { id, tx })
-    const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
-    return tx ? work(tx) : runStoreTransaction(this.#records, work)
+    const { record } = await this.#insert(caller, await this.buildRecord(place, body), id, tx)
+    return record
+  }
+
+  /** Creates an object of the class family. @param values its fields and parents */
+  async createObject(caller: Caller, values: Values, id: string): Promise<ParseDocument> {
+    const { fields } = this.kind
+    const record = await this.#validateNew({ ...defaultsOf(fields), ...values, ...initialStatusOf(fields) })
+    return (await this.#insert(caller, record, id)).document
   }
 
   /** Builds the record of a body, with its derived fields. @throws RuleViolated */
-  async buildRecord(place: ParentIds, body: object): Promise<Static<S> & ParentIds> {
+  buildRecord(place: ParentIds, body: object): Promise<Static<S> & ParentIds> {
     const { fields } = this.kind
-    const input = { ...withDefaults(fields, body), ...initialStatusOf(fields), ...place }
+    return this.#validateNew({ ...withDefaults(fields, body), ...initialStatusOf(fields), ...place })
+  }
+
+  async #validateNew(input: Values): Promise<Static<S> & ParentIds> {
     const kind = await resolveRules(this.#records, this.kind as unknown as ClassKind, input)
-    return validateNewRecord(kind, input) as Static<S> & ParentIds
+    return validateNewRecord(kind, input) as unknown as Static<S> & ParentIds
+  }
+
+  #insert(
+    caller: Caller,
+    record: Static<S> & ParentIds,
+    id: string,
+    tx?: Transaction,
+  ): Promise<WrittenRecord<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    if (!hasCapacityLimit(kind)) {
+      const target = insertTargetFor(kind, id, record)
+      return this.store.writes.insert(caller, record, target, { id, tx }).catch(throwConflict)
+    }
+    const work = (tx: Transaction) => this.#insertLimited(tx, caller, record, id)
+    return tx ? work(tx) : runStoreTransaction(this.#records, work).catch(throwConflict)
   }
 
   /** Creates a record of a kind with limited number, which is counted under the exclusive lock of the EHR. */
-  async #createLimited(
+  async #insertLimited(
     tx: Transaction,
     caller: Caller,
     record: Static<S> & ParentIds,
     id: string,
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<WrittenRecord<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
     const find = parentFinderIn(this.#records, tx.session)
     const { permissions } = await resolveParent(find, caller, kind, id, record)
     // Check the permissions first: a forbidden request must not make others wait for the lock.
     await lockEhrExclusively(this.#records, tx, record.ehrId)
     await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
-    return this.store.create(caller, record, permissions, { tx, id })
+    return this.store.writes.insert(caller, record, permissions, { tx, id })
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
@@ -232,8 +235,32 @@ export class EhrRecords<S extends TObject, L extends string> {
     return this.store.update(caller, storeKeyOf(key), next, { expected, tx })
   }
 
+  /**
+   * Changes an object of the class family. Closing it takes the exclusive lock of its EHR.
+   * @param apply returns the fields after the client's operations on the record that the transaction sees
+   * @throws as replace
+   */
+  async updateObject(
+    caller: Caller,
+    id: string,
+    { apply, closes }: ObjectUpdate,
+    expected?: ExpectedVersions,
+  ): Promise<ParseDocument> {
+    const kind = await this.#kindFor({ id })
+    const next = (now: SavedRecord<Static<S>>) =>
+      this.validateChange(caller, now, apply(now as RecordBody), kind)
+    const write = (tx?: Transaction) =>
+      this.store.writes.replace(caller, storeKeyOf({ id }), next, { expected, tx })
+    if (!closes) return (await write()).document
+    return runStoreTransaction(this.#records, async (tx) => {
+      const { document } = await write(tx)
+      await lockEhrExclusively(this.#records, tx, String(document.ehrId))
+      return document
+    })
+  }
+
   /** The kind with the rules of one record. The fields that select the rules never change. */
-  async #kindFor({ id }: EhrRecordKey): Promise<ClassKind> {
+  async #kindFor({ id }: { id: string }): Promise<ClassKind> {
     const kind = this.kind as unknown as ClassKind
     if (!kind.rulesFor) return kind
     const found = await documentCollection(this.#records, kind.collection).findOne({ _id: id })
@@ -241,14 +268,34 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */
-  async remove(caller: Caller, key: EhrRecordKey, { expected }: WriteOptions): Promise<void> {
-    const { collection } = this.kind
-    if (!isContainerClass(collection)) return this.store.remove(caller, storeKeyOf(key), { expected })
-    await runWithEhrLock(this.#records, key.ehrId, async (tx) => {
+  remove(caller: Caller, key: EhrRecordKey, { expected }: WriteOptions): Promise<void> {
+    return this.#deleteWithContents(caller, key.id, async (tx) => {
       await this.store.remove(caller, storeKeyOf(key), { expected, tx })
-      await hideContents(this.#records, tx, caller, collection, key)
+      return key.ehrId
     })
-    await waitForDeletion(this.#records, collection, key.id)
+  }
+
+  /** Deletes an object of the class family. @throws as remove */
+  removeObject(caller: Caller, id: string, expected?: ExpectedVersions): Promise<void> {
+    return this.#deleteWithContents(caller, id, async (tx) => {
+      const removed = await this.store.writes.remove(caller, storeKeyOf({ id }), { expected, tx })
+      return String((removed as RecordBody).ehrId)
+    })
+  }
+
+  async #deleteWithContents(
+    caller: Caller,
+    id: string,
+    remove: (tx?: Transaction) => Promise<string>,
+  ): Promise<void> {
+    const { collection } = this.kind
+    if (!isContainerClass(collection)) return void (await remove())
+    await runStoreTransaction(this.#records, async (tx) => {
+      const ehrId = await remove(tx)
+      await hideContents(this.#records, tx, caller, collection, { id, ehrId })
+      await lockEhrExclusively(this.#records, tx, ehrId)
+    })
+    await waitForDeletion(this.#records, collection, id)
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound */
@@ -324,4 +371,4 @@ export class EhrRecords<S extends TObject, L extends string> {
 }
 
 /** The types cannot express that each kind has the fields of its parents. */
-const storeKeyOf = (key: EhrRecordKey) => key as never
+const storeKeyOf = (key: Partial<EhrRecordKey> & { id: string }) => key as never

@@ -6,7 +6,6 @@ import { type Caller, isPermitted, type Permissions } from '../store/documents/c
 import { canRead, type Database, documentCollection } from '../store/documents/database.ts'
 import { fromStoredPermissions, type ParseDocument } from '../store/documents/parse-format.ts'
 import type { RecordParent } from '../store/writing/batch-writer.ts'
-import { rulesLookupStage } from '../store/writing/derived-records.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { ClassKind } from './kind.ts'
@@ -35,36 +34,15 @@ export const parentFinderIn =
   async (className, _id) =>
     (await documentCollection(database, className).findOne({ _id }, { session })) ?? undefined
 
-/** The fields of a parent that its checks need. */
-const PARENT_PROJECTION = {
-  ehrId: 1,
-  carePlanId: 1,
-  subjectId: 1,
-  pending: 1,
-  status: 1,
-  _rperm: 1,
-  _wperm: 1,
-} as const
-
-/**
- * Finds parents; concurrent requests share queries.
- * @param rules collection of the rules of care plans, which are joined to each plan
- */
-export function batchedParentFinder(database: Database, rules: string): FindParent {
-  const lookupOf = (className: ParentClass) =>
-    createBatchedLookup<ParseDocument>(
-      ({ _id }) => _id,
-      (ids) =>
-        documentCollection(database, className)
-          .aggregate<ParseDocument>([
-            { $match: { _id: { $in: ids } } },
-            { $project: PARENT_PROJECTION },
-            ...(className === 'CarePlan' ? [rulesLookupStage({ rulesCollection: rules })] : []),
-          ])
-          .toArray(),
-    )
-  const lookups = { Ehr: lookupOf('Ehr'), CarePlan: lookupOf('CarePlan'), Goal: lookupOf('Goal') }
-  return (className, id) => lookups[className](id)
+/** Finds the EHRs of care plans; concurrent requests share queries. */
+export function batchedEhrFinder(database: Database): (carePlanId: string) => Promise<string | undefined> {
+  const plans = documentCollection(database, 'CarePlan')
+  const lookup = createBatchedLookup<ParseDocument>(
+    ({ _id }) => _id,
+    (ids) =>
+      plans.find({ _id: { $in: ids } }, { projection: { ehrId: 1 } }).toArray() as Promise<ParseDocument[]>,
+  )
+  return async (carePlanId) => (await lookup(carePlanId))?.ehrId as string | undefined
 }
 
 /** Checks, before an entry in the audit, that the caller may read an EHR. @throws NotFound */

@@ -2,15 +2,17 @@ import type { Static } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
 import { EhrForms } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { Values } from '../ehr-records/kind.ts'
 import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
 import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
-import { canRead, isDuplicateKeyError } from '../store/documents/database.ts'
-import type { SavedRecord } from '../store/documents/parse-format.ts'
+import { canRead } from '../store/documents/database.ts'
+import type { ParseDocument, SavedRecord } from '../store/documents/parse-format.ts'
 import { waitForJob } from '../store/jobs/background-jobs.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { accessesByEhr, accessWithoutRecords } from '../store/resource.ts'
 import { Store } from '../store/store.ts'
-import type { ExpectedVersions } from '../store/write-decider.ts'
+import { throwConflict } from '../store/store-writes.ts'
+import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import { grantSubjectAccess, isPendingFor } from './acceptance.ts'
@@ -112,24 +114,41 @@ export class Ehrs {
     keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
   ): Promise<StoredEhr> {
     return createOrFindExisting(
-      () =>
-        runStoreTransaction(
-          this.#records,
-          async (tx) => {
-            const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, {
-              _id: id,
-              subjectId,
-            })
-            await keep?.(tx, permissions)
-            return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
-          },
-          { queueFor: ehrCreationQueue(caller) },
-        ).catch((error) => {
-          throw isDuplicateKeyError(error) ? new ServiceError('Conflict', { cause: error }) : error
-        }),
+      async () => (await this.#insert(caller, subjectId, id, keep)).record,
       // An administrator may lack access to an EHR that they created for somebody else.
       () => this.get(isAdmin(caller) ? asUnrestricted(caller) : caller, id),
     )
+  }
+
+  /** Creates an object of the class family. @throws as create */
+  async createObject(caller: Caller, { subjectId }: Values, id: string): Promise<ParseDocument> {
+    return (await this.#insert(caller, String(subjectId), id)).document
+  }
+
+  /** Adds a version: an EHR has no property that clients change. @throws NotFound; Forbidden */
+  async updateObject(caller: Caller, id: string): Promise<ParseDocument> {
+    return (await this.store.writes.replace(caller, { id }, (now) => now)).document
+  }
+
+  /** Soft-deletes an object of the class family. @throws as remove */
+  removeObject(caller: Caller, id: string): Promise<void> {
+    return this.remove(caller, id, undefined)
+  }
+
+  #insert(
+    caller: Caller,
+    subjectId: string,
+    id: string,
+    keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
+  ): Promise<WrittenRecord<Static<typeof EhrForms.record>>> {
+    const work = async (tx: Transaction) => {
+      const ehr = { _id: id, subjectId }
+      const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, ehr)
+      await keep?.(tx, permissions)
+      return this.store.writes.insert(caller, { subjectId, ...kept }, permissions, { tx, id })
+    }
+    const queueFor = ehrCreationQueue(caller)
+    return runStoreTransaction(this.#records, work, { queueFor }).catch(throwConflict)
   }
 
   /**
@@ -159,7 +178,7 @@ export class Ehrs {
    * @throws NotFound; Forbidden for a caller who does not manage it; PreconditionFailed
    */
   async remove(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
-    const removal = runStoreTransaction(this.#records, async (tx) => {
+    await runStoreTransaction(this.#records, async (tx) => {
       const declines = isAdmin(caller) || (await isPendingFor(this.#records, caller.userId, id, tx.session))
       const by = declines ? asUnrestricted(caller) : caller
       const ehr = await this.store.get(by, { id }, { tx })
@@ -167,7 +186,6 @@ export class Ehrs {
       await softDeleteEhrContents(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.remove(by, { id }, { tx, expected })
     })
-    await this.#records.recentRemovals.trackRemoval(id, removal)
     await waitUntilHidden(this.#records, id)
   }
 

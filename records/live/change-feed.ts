@@ -12,7 +12,6 @@ import {
 } from './change-log.ts'
 import {
   type ChangedRecord,
-  findCompletedChanges,
   type LoggedChange,
   loadRecordChanges,
   parseChangeId,
@@ -44,8 +43,6 @@ interface FeedProgress {
   lookedBackAt: number
   /** The ids of logged changes, each with its time. */
   placed: Map<string, number>
-  /** Announced writes that Parse Server has not performed yet, with their deadlines. */
-  announced: Map<string, { change: HistoryEntry; until: number }>
 }
 
 const FEED_POLL_INTERVAL_MS = 100
@@ -166,7 +163,7 @@ export class ChangeFeed {
     return {
       ...{ batch: begun._id, changes: begun.changes.length, batchAt: begun.at.getTime() },
       ...{ lookedAt: begun.at.getTime(), lookedBackAt: 0 },
-      ...{ placed: new Map(placed), announced: new Map() },
+      placed: new Map(placed),
     }
   }
 
@@ -214,7 +211,7 @@ export class ChangeFeed {
 
   /** Finds the committed changes that the log lacks, in the order of their times. */
   async #findNewChanges(
-    { lookedAt, lookedBackAt, placed, announced }: FeedProgress,
+    { lookedAt, lookedBackAt, placed }: FeedProgress,
     now: number,
   ): Promise<HistoryEntry[]> {
     const back = now - lookedBackAt >= LOOK_BACK_INTERVAL_MS ? MAX_COMMIT_DELAY_MS : SEARCH_OVERLAP_MS
@@ -222,24 +219,12 @@ export class ChangeFeed {
     const recent = await history
       .find({ at: { $gte: new Date(lookedAt - back) } }, { projection: { _id: 1 } })
       .toArray()
-    const fresh = recent.map(({ _id }) => _id).filter((id) => !placed.has(id) && !announced.has(id))
-    const changes = fresh.length > 0 ? await history.find({ _id: { $in: fresh } }).toArray() : []
-    for (const change of changes)
-      if (change.announced)
-        announced.set(change._id, { change, until: change.at.getTime() + MAX_COMMIT_DELAY_MS })
-    const done = await findCompletedChanges(
-      this.#db,
-      [...announced.values()].map(({ change }) => change),
-    )
-    for (const [id, { until }] of announced) {
-      if (until >= now) continue
-      // Parse Server did not perform the write: nothing to deliver.
-      announced.delete(id)
-      placed.set(id, until)
-    }
-    return [...changes.filter(({ announced }) => !announced), ...done].sort(
-      (a, b) => a.at.getTime() - b.at.getTime() || (a._id < b._id ? -1 : 1),
-    )
+    const fresh = recent.map(({ _id }) => _id).filter((id) => !placed.has(id))
+    if (fresh.length === 0) return []
+    return history
+      .find({ _id: { $in: fresh } })
+      .sort({ at: 1, _id: 1 })
+      .toArray()
   }
 
   async #deliver(progress: FeedProgress, batch: ChangeBatch): Promise<void> {
@@ -247,10 +232,7 @@ export class ChangeFeed {
     const concerns = (record: ChangedRecord) => followers.some((one) => one.concerns(record))
     const happenings = await loadRecordChanges(this.#db, wantedChangesIn(batch, concerns))
     const at = batch.at.getTime()
-    for (const id of batch.changes) {
-      progress.placed.set(id, at)
-      progress.announced.delete(id)
-    }
+    for (const id of batch.changes) progress.placed.set(id, at)
     const position = { batch: batch._id, changes: batch.changes.length }
     Object.assign(progress, { ...position, batchAt: at })
     for (const follower of followers)

@@ -58,19 +58,6 @@ async function findCurrentDocuments(
   return new Map((await Promise.all(found)).flat())
 }
 
-/** Filters announced changes for those that Parse Server has performed. */
-export async function findCompletedChanges(
-  db: Db,
-  announced: readonly HistoryEntry[],
-): Promise<HistoryEntry[]> {
-  const records = announced.map(({ _id }) => parseChangeId(_id))
-  const now = await findCurrentDocuments(db, records)
-  return announced.filter(({ action, version }, i) => {
-    const document = now.get(recordKeyText(records[i] as HistoryKey))
-    return action === 'delete' ? document === undefined : (document?.version ?? 0) >= version
-  })
-}
-
 /** Loads changes with their records, in order; omits records that are hidden by now. */
 export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[]): Promise<RecordChange[]> {
   if (placed.length === 0) return []

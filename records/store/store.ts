@@ -3,7 +3,7 @@ import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
-import { documentCollection, isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
+import { documentCollection, isDuplicateIdError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import {
   createParseFormat,
@@ -29,29 +29,21 @@ import {
   type RecordSelector,
   type Resource,
 } from './resource.ts'
-import { type ExpectedVersions, requireParentPermissions, WriteDecider } from './write-decider.ts'
-import { BatchWriter, type RecordParent, type WriteRequest } from './writing/batch-writer.ts'
+import {
+  type ConditionalWriteOptions,
+  StoreWrites,
+  throwConflict,
+  type UpdateOptions,
+  type WriteOptions,
+} from './store-writes.ts'
+import { isSelected } from './write-decider.ts'
+import type { RecordParent } from './writing/batch-writer.ts'
 import { findDeletedVersion, findVersion, type HistoryEntry, listHistory } from './writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from './writing/transaction.ts'
-
-interface WriteOptions {
-  /** The transaction to join; without it, the operation runs in a transaction of its own. */
-  tx?: Transaction | undefined
-}
 
 interface ReadOptions {
   /** The transaction, or the group of audited reads, to join. */
   tx?: AuditedReads | undefined
-}
-
-interface ConditionalWriteOptions extends WriteOptions {
-  expected?: ExpectedVersions
-}
-
-interface UpdateOptions {
-  permissions?: Permissions
-  /** The action that the history shows. A 'delete' may keep the record, emptied. */
-  action?: 'update' | 'delete'
 }
 
 /** A history entry in API form: the time as text, the record with its API fields. */
@@ -81,16 +73,14 @@ export class Store<S extends TObject, L extends string> {
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
-  readonly #decider: WriteDecider<S>
-  readonly #writer: BatchWriter
+  readonly writes: StoreWrites<S>
 
   constructor(records: StoreContext, resource: Resource<S, L>) {
     this.#context = records
     this.#resource = resource
     this.#format = createParseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
-    this.#decider = new WriteDecider(resource, this.#format, records.clock)
-    this.#writer = new BatchWriter(records, this.#documents, resource.recordDerivation)
+    this.writes = new StoreWrites(records, resource, this.#format)
   }
 
   /** The collection and its indexes, which the service creates on startup. */
@@ -112,16 +102,10 @@ export class Store<S extends TObject, L extends string> {
     { tx, id = newId() }: WriteOptions & { id?: string } = {},
   ): Promise<SavedRecord<Static<S>>> {
     try {
-      const [created] = await this.createAll(
-        caller,
-        [{ ...(input as object), id } as Static<S>],
-        permissions,
-        { tx },
-      )
-      return created as SavedRecord<Static<S>>
+      return (await this.writes.insert(caller, input, permissions, { tx, id })).record
     } catch (error) {
       if (!tx && isDuplicateIdError(error)) return this.get(caller, { id } as RecordSelector<Static<S>>)
-      throw toConflictError(error)
+      return throwConflict(error)
     }
   }
 
@@ -130,13 +114,10 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    { tx }: WriteOptions = {},
+    options: WriteOptions = {},
   ): Promise<SavedRecord<Static<S>>[]> {
-    if (inputs.length === 0) return []
-    const parent = 'permissions' in permissions ? permissions : undefined
-    const decide: WriteRequest<SavedRecord<Static<S>>[]>['decide'] = (_, parentDocument) =>
-      this.#decider.decideCreate(caller, inputs, permissions, parentDocument)
-    return this.#writer.write({ id: null, parent, decide }, tx)
+    const created = await this.writes.insertAll(caller, inputs, permissions, options)
+    return created.map(({ record }) => record)
   }
 
   /** Finds a record that the caller may read, for a decision that the audit entry of the access follows. */
@@ -207,42 +188,30 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    { tx, expected, permissions, action = 'update' }: ConditionalWriteOptions & UpdateOptions = {},
+    options: UpdateOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
-    return this.#write(caller, action, key, tx, (found) =>
-      this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action }),
-    )
+    const { action = 'update' } = options
+    const replace = () => this.writes.replace(caller, key, change, options)
+    return (await this.#auditRefusal(caller, action, key, replace)).record
   }
 
   /** Updates several records within a transaction and audits them together. @throws as update */
-  async updateAll(
+  updateAll(
     caller: Caller,
     ids: readonly string[],
     change: (now: SavedRecord<Static<S>>) => Static<S>,
     tx: Transaction,
   ): Promise<SavedRecord<Static<S>>[]> {
-    const free = { expected: undefined, permissions: undefined, action: 'update' as const }
-    const writes = ids.map((id) => ({
-      id,
-      decide: (found: ParseDocument | null) => ({
-        ...this.#decider.decideUpdate(caller, { id } as RecordSelector<Static<S>>, found, change, free),
-        accesses: [],
-      }),
-    }))
-    const updated = await this.#writer.writeAll(writes, tx)
-    tx.accesses.push(...accessesByEhr(this.#resource, caller, { action: 'update' }, updated))
-    return updated
+    return this.writes.replaceAll(caller, ids, change, tx)
   }
 
   /** @throws as update */
   async remove(
     caller: Caller,
     key: RecordSelector<Static<S>>,
-    { tx, expected }: ConditionalWriteOptions = {},
+    options: ConditionalWriteOptions = {},
   ): Promise<void> {
-    await this.#write(caller, 'delete', key, tx, (found) =>
-      this.#decider.decideRemoval(caller, key, found, expected),
-    )
+    await this.#auditRefusal(caller, 'delete', key, () => this.writes.remove(caller, key, options))
   }
 
   /**
@@ -255,7 +224,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>> | undefined> {
     const record = historyKeyOf(this.#resource, key)
     const before = await findDeletedVersion(this.#context.db, record)
-    if (!before || !isPermitted(before._rperm, caller) || !this.#decider.isSelected(key, before)) return
+    if (!before || !isPermitted(before._rperm, caller) || !isSelected(this.#format, key, before)) return
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
     const deleted = this.#format.fromStored(before)
@@ -283,15 +252,9 @@ export class Store<S extends TObject, L extends string> {
     const last = await findDeletedVersion(this.#context.db, record)
     if (!former || !last) throw unknownVersionError(wanted)
     const next = rule(this.#format.fromStored(former))
-    return this.#write(
-      caller,
-      'update',
-      { id: record.id } as RecordSelector<Static<S>>,
-      tx,
-      (_, found) =>
-        this.#decider.decideReturn(caller, last, next, requireParentPermissions(parent, caller, found)),
-      parent,
-    )
+    const key = { id: record.id } as RecordSelector<Static<S>>
+    const reinstate = () => this.writes.reinstate(caller, last, next, parent, tx)
+    return (await this.#auditRefusal(caller, 'update', key, reinstate)).record
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
@@ -305,9 +268,8 @@ export class Store<S extends TObject, L extends string> {
     const { items, ...rest } = await listHistory(this.#context.db, record, page)
     return {
       ...rest,
-      items: items.map(({ _id, at, before, ...change }) => ({
-        ...change,
-        at: at.toISOString(),
+      items: items.map(({ version, at, userId, application, action, changed, before }) => ({
+        ...{ version, at: at.toISOString(), userId, application, action, changed },
         before: before && this.#format.fromStored(before),
       })),
     }
@@ -346,25 +308,19 @@ export class Store<S extends TObject, L extends string> {
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 
-  /** Runs a write. A refused write is audited, too. */
-  async #write<R>(
+  async #auditRefusal<R>(
     caller: Caller,
     action: 'update' | 'delete',
     key: RecordSelector<Static<S>>,
-    tx: Transaction | undefined,
-    decide: WriteRequest<R>['decide'],
-    parent?: RecordParent,
+    write: () => Promise<R>,
   ): Promise<R> {
     try {
-      return await this.#writer.write(parent ? { id: null, parent, decide } : { id: key.id, decide }, tx)
-    } catch (fault) {
-      const error = toConflictError(fault)
+      return await write()
+    } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-      await this.#reportAccesses(
-        undefined,
-        accessWithoutRecords(this.#resource, caller, { action, outcome }, key),
-      )
+      const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, key)
+      await this.#reportAccesses(undefined, refused)
       throw error
     }
   }
@@ -377,9 +333,3 @@ export class Store<S extends TObject, L extends string> {
 
 const unknownVersionError = (version: number) =>
   new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
-
-/** Turns a violation of a unique index into a Conflict. */
-const toConflictError = (fault: unknown): unknown =>
-  isDuplicateKeyError(fault)
-    ? new ServiceError('Conflict', { detail: 'A record with these values already exists.', cause: fault })
-    : fault

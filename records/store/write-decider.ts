@@ -20,6 +20,12 @@ import type { DerivedWrite, WriteDecision } from './writing/write-decision.ts'
  */
 export type ExpectedVersions = readonly number[] | 'any' | undefined
 
+/** A record as it was written: in the form of the API, and as stored, with its permissions. */
+export interface WrittenRecord<T> {
+  record: SavedRecord<T>
+  document: ParseDocument
+}
+
 interface UpdateConditions {
   expected: ExpectedVersions
   permissions: Permissions | undefined
@@ -47,7 +53,7 @@ export class WriteDecider<S extends TObject> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
-  ): WriteDecision<SavedRecord<Static<S>>[]> {
+  ): WriteDecision<WrittenRecord<Static<S>>[]> {
     const at = this.#clock()
     const given =
       'permissions' in permissions
@@ -67,7 +73,7 @@ export class WriteDecider<S extends TObject> {
       ),
       accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, created),
       derivedWrites: created.flatMap((after) => this.#deriveWrites(caller, null, after, given)),
-      result: created,
+      result: documents.map((document, i) => ({ document, record: created[i] as SavedRecord<Static<S>> })),
     }
   }
 
@@ -81,7 +87,7 @@ export class WriteDecider<S extends TObject> {
     found: ParseDocument | null,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
     { expected, permissions, action }: UpdateConditions,
-  ): WriteDecision<SavedRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     const next = this.#nextDocument(before, change(this.#format.fromStored(before)), permissions)
     const updated = this.#format.fromStored(next)
@@ -98,7 +104,7 @@ export class WriteDecider<S extends TObject> {
         updated,
         fromStoredPermissions(next),
       ),
-      result: updated,
+      result: { document: next, record: updated },
     }
   }
 
@@ -108,7 +114,7 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<Static<S>>,
     found: ParseDocument | null,
     expected: ExpectedVersions,
-  ): WriteDecision<void> {
+  ): WriteDecision<SavedRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     if (!mayDelete(this.#resource, before, caller)) throw new ServiceError('Forbidden')
     const removed = this.#format.fromStored(before)
@@ -118,7 +124,7 @@ export class WriteDecider<S extends TObject> {
       changes: [this.#createHistoryEntry(caller, removed, change)],
       accesses: accessesByEhr(this.#resource, caller, { action: 'delete' }, [removed]),
       derivedWrites: this.#deriveWrites(caller, removed, null, fromStoredPermissions(before)),
-      result: undefined,
+      result: removed,
     }
   }
 
@@ -128,7 +134,7 @@ export class WriteDecider<S extends TObject> {
     { _id, version, _created_at }: ParseDocument,
     record: Static<S>,
     permissions: Permissions,
-  ): WriteDecision<SavedRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<Static<S>>> {
     const document = {
       _id,
       ...this.#format.toStored(record),
@@ -144,7 +150,7 @@ export class WriteDecider<S extends TObject> {
       changes: [this.#createHistoryEntry(caller, returned, change)],
       accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, [returned]),
       derivedWrites: this.#deriveWrites(caller, null, returned, permissions),
-      result: returned,
+      result: { document, record: returned },
     }
   }
 
@@ -164,7 +170,7 @@ export class WriteDecider<S extends TObject> {
     expected: ExpectedVersions,
     found: ParseDocument | null,
   ): ParseDocument {
-    if (!found || !isPermitted(found._rperm, caller) || !this.isSelected(key, found))
+    if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
     this.#resource.refuseChange?.(this.#format.fromStored(found))
@@ -172,13 +178,6 @@ export class WriteDecider<S extends TObject> {
     if (Array.isArray(expected) && !expected.includes(version))
       throw new ServiceError('PreconditionFailed', { version })
     return found
-  }
-
-  isSelected(key: RecordSelector<Static<S>>, document: ParseDocument): boolean {
-    return Object.entries(key).every(([name, wanted]) => {
-      const field = this.#format.field(name)
-      return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
-    })
   }
 
   /** The stored form of the next version. Fields outside the schema stay unchanged. */
@@ -205,6 +204,17 @@ export class WriteDecider<S extends TObject> {
     return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
   }
 }
+
+/** Whether a document has the fields of a selector. */
+export const isSelected = <T>(
+  format: ParseFormat<T>,
+  key: RecordSelector<T>,
+  document: ParseDocument,
+): boolean =>
+  Object.entries(key).every(([name, wanted]) => {
+    const field = format.field(name)
+    return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
+  })
 
 /** Whether a caller who may write a record may also delete it. */
 export const mayDelete = (

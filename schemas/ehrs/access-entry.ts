@@ -14,11 +14,11 @@ export const AccessEntry = closedObject('AccessEntry', 'An access to the data of
   }),
   type: Type.String({ description: 'Kind of the record', examples: ['CarePlan'] }),
   ids: Type.Array(Type.String(), { description: 'Ids of the records', examples: [['k81TzQx0Lm']] }),
-  outcome: Type.Unsafe<'done' | 'denied' | 'refused' | 'announced'>({
+  outcome: Type.Unsafe<'done' | 'denied' | 'refused'>({
     type: 'string',
-    enum: ['done', 'denied', 'refused', 'announced'],
+    enum: ['done', 'denied', 'refused'],
     description:
-      'Outcome. denied: the user has no access to such a record; refused: a rule forbade the action; announced: the entry was written before the write itself, which may not have happened after a crash',
+      'Outcome. denied: the user has no access to such a record; refused: a rule forbade the action',
   }),
   asked: nullable(
     Type.String({ description: 'Properties by which a query was filtered; null for other actions' }),

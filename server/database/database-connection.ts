@@ -1,19 +1,13 @@
 import type { Db, MongoClient } from 'mongodb'
 import {
-  coalesceCreates,
-  enableWriteWrapping,
-  type WrapNextWrite,
-  type WritingAdapter,
-} from '../../cloud/parse-server/adapter/adapter-writes.ts'
-import {
   type QueryingAdapter,
   translateDatabaseErrors,
 } from '../../cloud/parse-server/adapter/database-errors.ts'
 import {
-  type EnableFullResponses,
-  respondWithFullObjects,
-  type SavingAdapter,
-} from '../../cloud/parse-server/adapter/full-responses.ts'
+  type FindObjectWriter,
+  handOverWrites,
+  type WritingAdapter,
+} from '../../cloud/parse-server/adapter/object-writes.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
@@ -25,7 +19,6 @@ import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { hideFromReads } from '../../records/store/jobs/hide-from-reads.ts'
 import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
 import { checkReads } from '../../records/store/reading/read-checks.ts'
-import type { CachedDocumentLookup } from '../../records/store/write-ahead.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 import { createServingOptions } from './client-options.ts'
 
@@ -36,15 +29,14 @@ export interface DatabaseConnection {
   adapter: StorageAdapter
   jobs: JobRunner
   backfill: Backfill
-  lastRead: CachedDocumentLookup
-  joinWrite: WrapNextWrite
-  respondInFull: EnableFullResponses
+  /** Makes Parse Server hand over the writes of objects. */
+  handOverWrites(findWriter: FindObjectWriter): void
   close(): Promise<void>
 }
 
 interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
-  createObject: WritingAdapter['createObject'] & SavingAdapter['createObject']
-  findOneAndUpdate: WritingAdapter['findOneAndUpdate'] & SavingAdapter['findOneAndUpdate']
+  createObject: WritingAdapter['createObject']
+  findOneAndUpdate: WritingAdapter['findOneAndUpdate']
   deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
   client: MongoClient
   database: Db
@@ -72,14 +64,12 @@ export async function openDatabaseConnection(
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, derives ? createDerivations([compositionDerivation]) : [])
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  const lastRead = cacheTriggerReads(adapter, toObject)
-  coalesceCreates(adapter)
-  const joinWrite = enableWriteWrapping(adapter)
+  cacheTriggerReads(adapter, toObject)
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {
-    ...{ client, db, adapter, jobs, backfill, lastRead, joinWrite },
-    respondInFull: (afterCreate) => respondWithFullObjects(adapter, writeAnswers, toObject, afterCreate),
+    ...{ client, db, adapter, jobs, backfill },
+    handOverWrites: (findWriter) => handOverWrites(adapter, writeAnswers, toObject, findWriter),
     close: () => adapter.handleShutdown(),
   }
 }

@@ -8,7 +8,6 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { Store } from '../../records/store/store.ts'
 import { EhrLocks } from '../../records/store/writing/ehr-locks.ts'
-import { RecentRemovals } from '../../records/store/writing/removal/recent-removals.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 
 export const AUDIT_KEY = 'a key for tests'
@@ -65,7 +64,6 @@ export async function openTestStore(
         clock: () => new Date(),
         audit,
         contents: containedCollections,
-        recentRemovals: new RecentRemovals(),
         definitions: new LRUCache({ max: 10 }),
         jobs: new JobRunner({ client, db }, [], false),
         ehrLocks: new EhrLocks(),

@@ -10,7 +10,7 @@ import {
   validateChangedRecord,
   validateClassCreate,
   validateNewRecord,
-} from '../../records/ehr-records/record-validation.ts'
+} from '../../records/ehr-records/validation/record-validation.ts'
 import { containedCollections, kinds } from '../../records/kinds.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { newPlace } from '../family-kinds.ts'

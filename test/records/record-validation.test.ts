@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Values } from '../../records/ehr-records/kind.ts'
-import * as rules from '../../records/ehr-records/record-validation.ts'
+import * as rules from '../../records/ehr-records/validation/record-validation.ts'
 import { CLASS_NAMES, type ClassName, classKindOf } from '../../records/kinds.ts'
 import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { formatViolations } from '../../schemas/validation/violations.ts'

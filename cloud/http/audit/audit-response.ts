@@ -22,7 +22,7 @@ const AUDIT_TIMEOUT_MS = 5_000
 /**
  * Writes the audit entries of a response before it is sent: the EHR data that it contains, and requests
  * without a result. Reads the response itself, batches included, because a trigger per object would halve the
- * speed of lists. Triggers announce writes before they happen.
+ * speed of lists. Writes have their entries in their own transaction.
  */
 export function auditResponse(
   req: ParseRequest,

@@ -10,6 +10,7 @@ export interface ParseRequest extends Request {
     /** Start of the `Location` of created objects. */
     mount: string
     requestComplexity: { batchRequestLimit: number }
+    cacheController: { role: { del(userId: string): Promise<void> } }
   }
   auth: {
     isMaster: boolean

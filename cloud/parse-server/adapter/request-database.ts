@@ -1,3 +1,5 @@
+import type { Caller } from '../../../records/store/documents/caller.ts'
+
 /** Object that Parse Server creates per request to call its storage adapter. */
 export interface RequestDatabase<Schema> {
   adapter: object
@@ -20,11 +22,30 @@ export function createSchemaCache<Schema>(): (database: RequestDatabase<Schema>)
   }
 }
 
+/** What a write needs to know about its request. */
+export interface WriteRequest {
+  caller(): Promise<Caller>
+  /** Called after a write that changed the roles of the caller. */
+  forgetRoles(): Promise<void>
+}
+
+/** The storage adapter of one request. */
+export interface RequestAdapter {
+  readonly writeRequest: WriteRequest
+}
+
 /**
- * Sets the database deadline for the reads of one request. Authentication has finished by then, under the
- * general read timeout.
+ * Gives a request a storage adapter of its own, with the deadline of its reads. Authentication has finished by then,
+ * under the general read timeout.
  * @param timeLeft called before each read
  */
-export function setDatabaseDeadline(database: { adapter: object }, timeLeft: () => number): void {
-  database.adapter = Object.create(database.adapter, { _maxTimeMS: { get: timeLeft } })
+export function createRequestAdapter(
+  database: { adapter: object },
+  timeLeft: () => number,
+  writeRequest: WriteRequest,
+): void {
+  database.adapter = Object.create(database.adapter, {
+    _maxTimeMS: { get: timeLeft },
+    writeRequest: { value: writeRequest },
+  })
 }

@@ -1,4 +1,4 @@
-type AdapterWrite = (className: string, ...rest: unknown[]) => Promise<unknown>
+type AdapterWrite = (this: unknown, className: string, ...rest: unknown[]) => Promise<unknown>
 
 /** Writes of Parse Server's storage adapter that end sessions or change roles. */
 export type WatchedAdapter = Record<'deleteObjectsByQuery' | 'upsertOneObject', AdapterWrite>
@@ -11,18 +11,15 @@ const ROLE_COLLECTIONS = ['_Role', '_Join:users:_Role', '_Join:roles:_Role']
  */
 export function watchSessions(adapter: WatchedAdapter, changed: () => void): void {
   const telling = (write: AdapterWrite, watched: readonly string[]): AdapterWrite => {
-    return async (className, ...rest) => {
+    return async function (className, ...rest) {
       try {
-        return await write(className, ...rest)
+        return await write.call(this, className, ...rest)
       } finally {
         if (watched.includes(className)) changed()
       }
     }
   }
   const { deleteObjectsByQuery, upsertOneObject } = adapter
-  adapter.deleteObjectsByQuery = telling(deleteObjectsByQuery.bind(adapter), [
-    '_Session',
-    ...ROLE_COLLECTIONS,
-  ])
-  adapter.upsertOneObject = telling(upsertOneObject.bind(adapter), ROLE_COLLECTIONS)
+  adapter.deleteObjectsByQuery = telling(deleteObjectsByQuery, ['_Session', ...ROLE_COLLECTIONS])
+  adapter.upsertOneObject = telling(upsertOneObject, ROLE_COLLECTIONS)
 }

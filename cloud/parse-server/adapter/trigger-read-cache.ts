@@ -3,7 +3,6 @@ import { type BatchedLookup, createBatchedLookup } from '../../../records/store/
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { isOutage, unavailableError } from '../../../records/store/documents/outage.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import type { CachedDocumentLookup } from '../../../records/store/write-ahead.ts'
 
 type FoundObject = Record<string, unknown> & { objectId: string; _wperm?: string[] }
 type AdapterFind = (
@@ -33,12 +32,9 @@ const isPermissionCheck = (options: object): boolean => Object.keys(options).joi
 /**
  * Parse Server reads an object before a trigger, and again to check the write permission. This cache batches
  * simultaneous first reads and answers the second one from the first. It grants nothing, because the update
- * repeats the permission as a condition. The history gets the object that was read.
+ * checks the permission again.
  */
-export function cacheTriggerReads(
-  adapter: { find: AdapterFind; database: Db },
-  toObject: ToObject,
-): CachedDocumentLookup {
+export function cacheTriggerReads(adapter: { find: AdapterFind; database: Db }, toObject: ToObject): void {
   const { find } = adapter
   const lookups = new Map<string, BatchedLookup<ParseDocument>>()
   const remembered = new Map<string, ParseDocument>()
@@ -70,16 +66,10 @@ export function cacheTriggerReads(
     const { objectId, _wperm: wanted, ...more } = query as { objectId?: unknown; _wperm?: { $in: unknown[] } }
     const isOne = typeof objectId === 'string' && Object.keys(more).length === 0 && !className.startsWith('_')
     if (isOne && !wanted && isSingleRead(options)) return readOne(className, schema, objectId)
-    const permitted =
-      isOne && wanted && isPermissionCheck(options) && remembered.get(objectKey(className, objectId))?._wperm
-    if (!permitted) return find.call(this, className, schema, query, options)
-    return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
-  }
-
-  return (className, objectId) => {
     const key = objectKey(className, objectId)
-    const document = remembered.get(key)
+    const permitted = isOne && wanted && isPermissionCheck(options) && remembered.get(key)?._wperm
+    if (!permitted) return find.call(this, className, schema, query, options)
     remembered.delete(key)
-    return document
+    return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
   }
 }

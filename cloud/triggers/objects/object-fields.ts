@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
-import type { ClassKind, Values } from '../../../records/ehr-records/kind.ts'
+import type { ClassKind } from '../../../records/ehr-records/kind.ts'
 import type { Permissions } from '../../../records/store/documents/caller.ts'
 import { SYSTEM_FIELD_NAMES } from '../../../schemas/common.ts'
-import { fromAcl, fromClassForm, toAcl, toClassForm } from '../../../schemas/forms/class-form.ts'
+import { fromAcl, fromClassForm } from '../../../schemas/forms/class-form.ts'
 import type { Validator } from '../../../schemas/validation/validators.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 
@@ -16,7 +16,6 @@ const READ_ONLY_ATTRIBUTES = new Set<string>([
 ])
 
 const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode
-const decodeValue = (Parse as unknown as { _decode(key: string, value: unknown): unknown })._decode
 
 /** The attributes that clients see, in class form; null counts as absent. */
 const classFormOf = (object: Parse.Object): Record<string, unknown> =>
@@ -36,15 +35,6 @@ export const recordOf = (
   object: Parse.Object,
 ): Record<string, unknown> & { id: string } => ({ ...fieldsOf(kind, object), id: object.id ?? '' })
 
-export function setFields({ fields }: ClassKind, object: Parse.Object, values: Values): void {
-  const attributes = Object.entries(toClassForm(fields, values))
-  object.set(Object.fromEntries(attributes.map(([name, value]) => [name, decodeValue(name, value)])))
-}
-
-/** The stored form of fields; undefined for absent ones. Parse stores attributes of our classes unchanged. */
-export const storedFieldsOf = (object: Parse.Object, names: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(names.map((name) => [name, object.get(name)]))
-
 /** Checks the class form of an object, or of the given fields. */
 export function schemaViolations(
   check: Validator,
@@ -56,10 +46,6 @@ export function schemaViolations(
 }
 
 export const permissionsOf = (object: Parse.Object): Permissions => fromAcl(object.getACL()?.toJSON() ?? {})
-
-export const setPermissions = (object: Parse.Object, permissions: Permissions): void => {
-  object.setACL(new Parse.ACL(toAcl(permissions)))
-}
 
 /**
  * Takes an ACL sent by a client out of a write, because the service sets the permissions.

@@ -1,4 +1,4 @@
-import { ruleViolationsBesideSchema } from '../../../records/ehr-records/record-validation.ts'
+import { ruleViolationsBesideSchema } from '../../../records/ehr-records/validation/record-validation.ts'
 import { classKinds } from '../../../records/kinds.ts'
 import type { SavedRecord } from '../../../records/store/documents/parse-format.ts'
 import { normalizeText } from '../../../records/store/reading/search-words.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { ruleViolationsBesideSchema } from '../../../records/ehr-records/record-validation.ts'
+import { ruleViolationsBesideSchema } from '../../../records/ehr-records/validation/record-validation.ts'
 import { MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import type { BatchItem, BatchItemOutcome } from '../../../records/measurements/measurement-batches.ts'
 import { createSequentialIdGenerator } from '../../../records/store/documents/ids.ts'

@@ -3,9 +3,9 @@ import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plans/
 import type { GoalBody } from '../../../schemas/care-plans/goal.ts'
 import type { TaskBody } from '../../../schemas/care-plans/task.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import { withoutNulls } from '../../ehr-records/ehr-records.ts'
-import { validateNewRecord } from '../../ehr-records/record-validation.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import { withoutNulls } from '../../ehr-records/validation/record-bodies.ts'
+import { validateNewRecord } from '../../ehr-records/validation/record-validation.ts'
 import { Goal, Task } from '../contents/plan-kinds.ts'
 
 /** A plan to be created, with its goals and their tasks. */

@@ -2,7 +2,6 @@ import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
-import { MAX_REQUEST_DURATION_MS } from '../../store/writing/removal/recent-removals.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { type EhrAccessFields, ehrPermissions, hasUserIdFormat } from '../rights/access.ts'
 import { createEhrRoles } from '../rights/roles.ts'
@@ -62,7 +61,7 @@ export const ehrCreationQueue = (caller: Caller): string[] => (hasNoQuota(caller
 
 /**
  * Records a created EHR in one document per account. Concurrent creations of other processes conflict there,
- * and all but one retry. In the class family, Parse Server writes the EHR itself only later.
+ * and all but one retry.
  */
 async function consumeEhrQuota(
   records: Pick<StoreContext, 'db' | 'clock'>,
@@ -78,30 +77,13 @@ async function consumeEhrQuota(
     { session, upsert: true, returnDocument: 'before' },
   )
   if (before === null || before.made.length < MAX_EHRS_PER_CREATOR) return
-  const left = await findUndeletedEhrs(records, session, before.made)
+  const ids = { _id: { $in: before.made.map(({ id }) => id) } }
+  const found = await documentCollection(records, 'Ehr').find(ids, { session }).toArray()
+  const existing = new Set<unknown>(found.map(({ _id }) => _id))
+  const left = before.made.filter(({ id }) => existing.has(id))
   if (left.length >= MAX_EHRS_PER_CREATOR)
     throw new ServiceError('RuleViolated', { violations: [tooManyEhrsViolation] })
   await makers.updateOne({ _id: userId }, { $set: { made: [...left, { id, at }] } }, { session })
-}
-
-/**
- * Finds the created EHRs that are not deleted: they exist, or a running request may be about to write them.
- */
-async function findUndeletedEhrs(
-  records: Pick<StoreContext, 'db' | 'clock'>,
-  session: ClientSession,
-  made: EhrCreator['made'],
-): Promise<EhrCreator['made']> {
-  const idsIn = async (name: string): Promise<Set<unknown>> => {
-    const found = documentCollection(records, name).find(
-      { _id: { $in: made.map(({ id }) => id) } },
-      { session },
-    )
-    return new Set(await found.map(({ _id }) => _id).toArray())
-  }
-  const [there, removed] = [await idsIn('Ehr'), await idsIn('ehr.removed')]
-  const since = records.clock().getTime() - MAX_REQUEST_DURATION_MS
-  return made.filter(({ id, at }) => there.has(id) || (at.getTime() > since && !removed.has(id)))
 }
 
 const tooManyEhrsViolation = {

@@ -1,4 +1,4 @@
-import type { ClientSession, Collection } from 'mongodb'
+import type { Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { canFitInTransaction, deleteInBatches } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
@@ -13,16 +13,11 @@ import {
 } from '../../store/jobs/background-jobs.ts'
 import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
 import { deleteHistoryOfEhr } from '../../store/writing/history.ts'
-import { MAX_REQUEST_DURATION_MS } from '../../store/writing/removal/recent-removals.ts'
-import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { recordEhrCreation } from '../creation/account-ehr.ts'
 import { ehrRoles, planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
-import {
-  type DatabaseWithContents,
-  DELETION_WAIT_TIMEOUT_MS,
-  tombstonePermissions,
-} from './cascading-deletion.ts'
+import { type DatabaseWithContents, DELETION_WAIT_TIMEOUT_MS } from './cascading-deletion.ts'
 import { changeInSteps, hiddenRecordsWith } from './hidden-records.ts'
 
 /** A soft-deleted EHR, restorable for a while. */
@@ -33,8 +28,6 @@ export interface DeletedEhr {
   document: ParseDocument
   /** It was the EHR of its subject's account. */
   ofAccount: boolean
-  /** Time of the last sweep that hid late writes. */
-  sweptAt?: Date
   /** A job is restoring the EHR. */
   returning?: true
 }
@@ -86,22 +79,6 @@ const visibilityJobOf = (ehrId: string, job: 'hide' | 'show') =>
 export const waitUntilHidden = ({ jobs }: StoreContext, ehrId: string): Promise<boolean> =>
   jobs.waitUntilDone(jobId(visibilityJobOf(ehrId, 'hide')), DELETION_WAIT_TIMEOUT_MS)
 
-/** Soft-deletes an EHR whose document Parse Server deletes afterwards; the document is hidden until then. */
-export async function softDeleteBeforeParse(
-  records: StoreContext,
-  caller: Caller,
-  ehrId: string,
-): Promise<void> {
-  await runStoreTransaction(records, async (tx) => {
-    const { session } = tx
-    const ehrs = documentCollection(records, 'Ehr')
-    const ehr = await ehrs.findOne({ _id: ehrId }, { session })
-    await softDeleteEhrContents(records, tx, caller, { ehrId, subjectId: String(ehr?.subjectId) })
-    await ehrs.updateOne({ _id: ehrId }, { $set: tombstonePermissions(caller) }, { session })
-  })
-  await waitUntilHidden(records, ehrId)
-}
-
 /**
  * Restores an EHR. If that needs several transactions, all of it becomes visible with the last step.
  * @throws NotFound when it was not deleted, or too long ago
@@ -142,10 +119,8 @@ async function reinstateEhr(
   // The deletion was a version of its own.
   const version = document.version + 2
   await deletedEhrsOf(records).deleteOne({ _id: ehrId }, { session })
-  // Replaces the document that Parse Server may have failed to delete.
   const restored = { ...document, version, _updated_at: now }
   await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
-  records.recentRemovals.forget(ehrId)
   if (ofAccount) {
     const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
     await documentCollection(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
@@ -175,31 +150,13 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
   return { hide, show }
 }
 
-/** Hides late writes into deleted EHRs and purges old ones. Runs on startup and every minute. */
-export async function sweepDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
-  const ago = (milliseconds: number) => new Date(now.getTime() - milliseconds)
-  const recent = { at: { $gt: ago(3 * MAX_REQUEST_DURATION_MS) } }
-  for await (const { _id } of deletedEhrsOf(database).find(recent)) await hideLateWrites(database, _id, now)
-  const old = { at: { $lt: ago(RESTORE_PERIOD_MS + DAY_MS) } }
-  const gone = await deletedEhrsOf(database)
+/** Purges EHRs that were deleted long ago. Runs on startup and every minute. */
+export async function purgeDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
+  const old = { at: { $lt: new Date(now.getTime() - RESTORE_PERIOD_MS - DAY_MS) } }
+  const found = await deletedEhrsOf(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  for (const { _id } of gone) await purgeEhr(database, _id)
-}
-
-/**
- * Hides late writes, unless the EHR is being restored. Both write the document of the deletion, so each sees
- * the other.
- */
-async function hideLateWrites(database: DatabaseWithContents, ehrId: string, sweptAt: Date): Promise<void> {
-  const { db } = database
-  const runStep = (work: (tx: { session: ClientSession }) => Promise<unknown>) =>
-    runTransaction(database, async (session) => {
-      const still = { _id: ehrId, returning: { $exists: false } }
-      const removed = await deletedEhrsOf(database).updateOne(still, { $set: { sweptAt } }, { session })
-      if (removed.matchedCount > 0) await work({ session })
-    })
-  await changeInSteps({ unfilteredDb: db, runStep }, hidingOf(database, ehrId))
+  for (const { _id } of found) await purgeEhr(database, _id)
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { ClientSession, Db, Document } from 'mongodb'
 import { type IdFilter, iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import type { JobSteps } from '../../store/jobs/background-jobs.ts'
-import type { Transaction } from '../../store/writing/transaction.ts'
 
 /**
  * The records of a deleted EHR, care plan, goal, task or event. Each of their permission entries gets a
@@ -49,12 +48,7 @@ interface StepwiseChange {
 
 /** Changes all matching records in steps. */
 export async function changeInSteps(
-  {
-    unfilteredDb: db,
-    runStep,
-  }: Pick<JobSteps, 'unfilteredDb'> & {
-    runStep(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void>
-  },
+  { unfilteredDb: db, runStep }: JobSteps,
   { collections, which, still, change }: StepwiseChange,
 ): Promise<void> {
   // The filter of a step has no indexed field: with its index, each step would scan all records.

@@ -161,13 +161,17 @@ export async function listAccesses(
       .limit(page.limit + 1)
       .toArray(),
   )
-  const found = (await Promise.all(pages)).flat().sort(compareNewestFirst)
+  const found = (await Promise.all(pages)).flat().map(withKnownOutcome).sort(compareNewestFirst)
   const counts = page.count
     ? kept.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
     : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return createPage('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
+
+/** Until version 0.2.0, writes of the class family had an outcome of their own. */
+const withKnownOutcome = (entry: AuditEntry): AuditEntry =>
+  ['denied', 'refused'].includes(entry.outcome) ? entry : { ...entry, outcome: 'done' }
 
 const compareNewestFirst = (a: AuditEntry, b: AuditEntry): number =>
   b.at.getTime() - a.at.getTime() || (a._id < b._id ? 1 : -1)

@@ -69,8 +69,11 @@ function parseDate(value: unknown): Date {
 }
 
 const DATE_TIME_CONVERSION: Conversion = { store: parseDate, load: (value) => (value as Date).toISOString() }
+const DAY_LENGTH = 'YYYY-MM-DD'.length
+
+/** The class family may send a day with its time, and gets both back. */
 const DATE_CONVERSION: Conversion = {
-  store: (value) => parseDate(`${value}T00:00:00.000Z`),
+  store: (value) => parseDate(`${value}`.length === DAY_LENGTH ? `${value}T00:00:00.000Z` : value),
   load: (value) => (value as Date).toISOString().slice(0, 10),
 }
 

@@ -20,8 +20,6 @@ export interface HistoryEntry {
   changed: string[]
   /** The record before the write; null when the write created it. */
   before: ParseDocument | null
-  /** Written before Parse Server's write (write-ahead); after a crash that write may be missing. */
-  announced?: true
 }
 
 const HISTORY_LIST_NAME = 'history'
@@ -61,7 +59,7 @@ export function changedFieldNames(before: Record<string, unknown>, after: Record
 export function createHistoryEntry(
   record: HistoryKey,
   by: { caller: Caller; at: Date },
-  write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed' | 'announced'>,
+  write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed'>,
 ): HistoryEntry {
   const { userId, application } = by.caller
   return {

@@ -5,7 +5,6 @@ import { runTransaction } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
 import { type HistoryEntry, saveHistory } from './history.ts'
-import type { RecentRemovals } from './removal/recent-removals.ts'
 
 /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
 type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
@@ -17,7 +16,6 @@ export interface StoreContext {
   clock: () => Date
   audit: AuditLog
   contents: ContentCollections
-  recentRemovals: RecentRemovals
   jobs: BackgroundJobs
   ehrLocks: EhrLocks
   /** Short-lived cache of the modellers' definitions, keyed by collection and name. */

@@ -129,7 +129,7 @@ describe('the audit of the class family', () => {
     })
     assert.deepEqual(
       lines.map(({ what }) => what),
-      ['update CarePlan announced', 'update CarePlan refused'],
+      ['update CarePlan done', 'update CarePlan refused'],
     )
     const changes = await service.db
       .collection<{ _id: string; version: number; before: { notes?: string }; changed: string[] }>(
@@ -150,7 +150,7 @@ describe('the audit of the class family', () => {
     )
     assert.deepEqual(
       lines.map(({ what }) => what),
-      ['delete BloodPressure announced'],
+      ['delete BloodPressure done'],
     )
   })
 

@@ -23,7 +23,6 @@ interface RecordedChange {
   id: string
   version: number
   action: 'create' | 'update' | 'delete'
-  announced?: true
   changed: string[]
   before: Document | null
 }
@@ -35,23 +34,22 @@ const readChanges = (state: DatabaseState): RecordedChange[] =>
   })
 
 const WRITES = ['create', 'update', 'delete']
-const auditEntriesOf = (state: DatabaseState, outcome: string): Document[] =>
+const auditEntriesOf = (state: DatabaseState): Document[] =>
   documentsIn(state, 'audit.entries').filter(
-    (entry) => WRITES.includes(entry.action) && entry.outcome === outcome,
+    (entry) => WRITES.includes(entry.action) && entry.outcome === 'done',
   )
 
 /**
- * The service's own writes have exactly one audit entry each: none is missing, and none describes a write
- * that did not happen.
+ * Each write has exactly one audit entry: none is missing, and none describes a write that did not happen.
  */
 function findUnauditedWrites(state: DatabaseState): string[] {
   const stored = countEach(
     readChanges(state)
-      .filter(({ announced, collection }) => !announced && CLINICAL.includes(collection))
+      .filter(({ collection }) => CLINICAL.includes(collection))
       .map(({ action, collection, id }) => `${action} ${collection} ${id}`),
   )
   const audited = countEach(
-    auditEntriesOf(state, 'done').flatMap(({ action, type, ids }) =>
+    auditEntriesOf(state).flatMap(({ action, type, ids }) =>
       ids.map((id: string) => `${action} ${type} ${id}`),
     ),
   )
@@ -60,24 +58,13 @@ function findUnauditedWrites(state: DatabaseState): string[] {
     .map((key) => `${key}: written ${stored.get(key) ?? 0} times, audited ${audited.get(key) ?? 0} times`)
 }
 
-/**
- * The history contains the write of each version of a record, with the version before it. Parse Server's
- * writes have a write-ahead entry, also in the audit; an entry may be of a write that never happened.
- */
+/** The history contains the write of each version of a record once, with the version before it. */
 function findMissingVersions(state: DatabaseState): string[] {
   const changes = groupBy(readChanges(state), ({ collection, id }) => `${collection}/${id}`)
-  const announced = countEach(
-    auditEntriesOf(state, 'announced').flatMap(({ action, type, ids }) =>
-      ids.map((id: string) => `${action} ${type}/${id}`),
-    ),
-  )
   return CLINICAL.flatMap((name) =>
     documentsIn(state, name).flatMap(({ _id, version }) => {
       const key = `${name}/${_id}`
-      const own = changes.get(key) ?? []
-      return [...findVersionFaults(version, own), ...findIntentFaults(key, version, own, announced)].map(
-        (fault) => `${key}: ${fault}`,
-      )
+      return findVersionFaults(version, changes.get(key) ?? []).map((fault) => `${key}: ${fault}`)
     }),
   )
 }
@@ -88,27 +75,12 @@ function findVersionFaults(version: number, changes: RecordedChange[]): string[]
   for (let made = 1; made <= version; made++) {
     const own = byVersion.get(made) ?? []
     if (own.length === 0) faults.push(`nobody made version ${made}`)
-    if (own.filter(({ announced }) => !announced).length > 1) faults.push(`version ${made} was made twice`)
+    if (own.length > 1) faults.push(`version ${made} was made twice`)
     if (own.some(({ action, before }) => action !== 'create' && before?.version !== made - 1))
       faults.push(`version ${made - 1} is not kept`)
   }
-  const last = Math.max(0, ...changes.filter(({ announced }) => !announced).map(({ version }) => version))
+  const last = Math.max(0, ...changes.map(({ version }) => version))
   return last > version ? [...faults, `is at version ${version}, and its history at ${last}`] : faults
-}
-
-function findIntentFaults(
-  key: string,
-  version: number,
-  changes: RecordedChange[],
-  announced: Map<string, number>,
-): string[] {
-  const ofParse = (action: string) => {
-    const theirs = changes.filter((change) => change.announced && change.action === action)
-    return new Set(theirs.map((change) => change.version).filter((made) => made <= version)).size
-  }
-  return ['create', 'update']
-    .filter((action) => ofParse(action) > (announced.get(`${action} ${key}`) ?? 0))
-    .map((action) => `${action} by the class family was not announced to the audit`)
 }
 
 /** The parents of each record. */
@@ -117,7 +89,7 @@ export type KnownRecordParents = Map<string, string[]>
 /** A record that disappeared was deleted, itself or with a parent, and the audit contains the deletion. */
 function findVanishedRecords(state: DatabaseState, known: KnownRecordParents): string[] {
   const deleted = new Set(
-    [...auditEntriesOf(state, 'done'), ...auditEntriesOf(state, 'announced')]
+    auditEntriesOf(state)
       .filter(({ action }) => action === 'delete')
       .flatMap(({ ids }) => ids as string[]),
   )

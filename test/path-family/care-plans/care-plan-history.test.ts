@@ -38,8 +38,8 @@ describe('the history of care plans, goals and tasks', () => {
       )
       const [, second, first] = items
       assert.deepEqual(
-        [second.userId, second.application, second.announced, second.before.name, second.before.notes],
-        [patient.mvUid, 'path family', false, 'first', 'old'],
+        [second.userId, second.application, second.before.name, second.before.notes],
+        [patient.mvUid, 'path family', 'first', 'old'],
       )
       assert.equal(first.before, null)
 

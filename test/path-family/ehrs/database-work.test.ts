@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { sweepAcceptances } from '../../../records/ehrs/acceptance.ts'
-import { sweepDeletedEhrs } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
+import { purgeDeletedEhrs } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import { containedCollections } from '../../../records/kinds.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoints.ts'
 import {
@@ -148,10 +147,9 @@ describe('database work for care plans', () => {
       const { ehrId } = await createEhrAbout(patient, await createPerson())
       assertStatus(await patient.call('GET', '/ehr/pending?count=true'))
       assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
-      await sweepAcceptances({ ...service, contents: containedCollections }, new Date())
       assertStatus(await patient.call('POST', '/ehr', {}), 201)
       assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-      await sweepDeletedEhrs({ ...service, contents: containedCollections }, new Date())
+      await purgeDeletedEhrs({ ...service, contents: containedCollections }, new Date())
       assertStatus(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
     }, /^(ehr|plan|history)\./)
     assert.ok(commands.length > 80, String(commands.length))
@@ -165,7 +163,7 @@ describe('database work for care plans', () => {
     assertStatus(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
     const commands = await recordAllCommands(async (sent) => {
       for (const days of [0, 32])
-        await sweepDeletedEhrs(
+        await purgeDeletedEhrs(
           { ...service, contents: containedCollections },
           new Date(Date.now() + days * DAY_MS),
         )

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { ehrAcceptancesOf, sweepAcceptances } from '../../../records/ehrs/acceptance.ts'
-import { containedCollections } from '../../../records/kinds.ts'
 import {
   createEhrAbout,
   createGoal,
@@ -14,7 +12,6 @@ import { createClassClient } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
 import { waitForMailAbout } from '../../harness/people/mail.ts'
 import { createAdmin, createPerson, type Person } from '../../harness/people/people.ts'
-import { service } from '../../harness/service/service.ts'
 
 interface Listed {
   id: string
@@ -141,17 +138,5 @@ describe('an EHR for another user', () => {
       assertProblem(await admin.call('GET', `/ehr/${ehrId}/careplan`), 404, 'not-found')
       assertStatus(await patient.call('DELETE', `/med/ehr/${ehrId}`), 204)
     }
-  })
-
-  it('shows the user also records that were written during the agreement', async () => {
-    const { ehrId, planId } = await filled()
-    assertStatus(await patient.call('POST', `/ehr/${ehrId}/accept`))
-    // Permissions that Parse Server decided before the agreement.
-    const late = { _rperm: [`role:ehr-${ehrId}-write`], _wperm: [`role:ehr-${ehrId}-write`], _acl: {} }
-    await service.db.collection('CarePlan').updateOne({ _id: planId as never }, { $set: late })
-    assertProblem(await patient.call('GET', `/ehr/${ehrId}/careplan/${planId}`), 404, 'not-found')
-    await sweepAcceptances({ ...service, contents: containedCollections }, new Date(Date.now() + 61_000))
-    assertStatus(await patient.call('GET', `/ehr/${ehrId}/careplan/${planId}`))
-    assert.equal(await ehrAcceptancesOf(service).findOne({ _id: ehrId }), null)
   })
 })

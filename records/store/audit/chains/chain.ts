@@ -13,10 +13,9 @@ export interface AuditedAccess {
   ids: string[]
   /**
    * `done`: carried out. `denied`: no such record exists for this caller. `refused`: forbidden by a rule, a
-   * permission or a newer version. `announced`: recorded before Parse Server's write, which may not have
-   * happened.
+   * permission or a newer version.
    */
-  outcome: 'done' | 'denied' | 'refused' | 'announced'
+  outcome: 'done' | 'denied' | 'refused'
   /** The fields of a query, without their values. */
   asked?: string
 }

@@ -9,7 +9,6 @@ import type { Caller } from '../../../../records/store/documents/caller.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
 import { jobCollection } from '../../../../records/store/jobs/background-jobs.ts'
 import { EhrLocks } from '../../../../records/store/writing/ehr-locks.ts'
-import { RecentRemovals } from '../../../../records/store/writing/removal/recent-removals.ts'
 import type { StoreContext } from '../../../../records/store/writing/transaction.ts'
 import {
   addParticipant,
@@ -55,7 +54,6 @@ async function openScene() {
     startJob: () => {},
     waitUntilDone: async () => false,
   } as unknown as StoreContext['jobs']
-  const recentRemovals = new RecentRemovals()
   const notifyOfPendingEhr = async () => {}
   const definitions = new LRUCache<string, object>({ max: 10 })
   const dying = {
@@ -66,7 +64,6 @@ async function openScene() {
     contents: containedCollections,
     jobs,
     ehrLocks: new EhrLocks(),
-    recentRemovals,
     definitions,
     notifyOfPendingEhr,
   }

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { CarePlans } from '../../../../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../../../../records/care-plans/templates/care-plan-templates.ts'
-import { sweepAcceptances } from '../../../../records/ehrs/acceptance.ts'
-import { containedCollections } from '../../../../records/kinds.ts'
 import { BATCH_LIMITS } from '../../../../records/store/batching/transaction-batches.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
 import { jobCollection } from '../../../../records/store/jobs/background-jobs.ts'
@@ -184,8 +182,6 @@ describe('plans, in several transactions', function suite() {
   it('never writes more in one transaction than its limit', async () => {
     const { owner, path, planId, tasks } = await largePlan(scene.nurse, bySize(4, 100))
     const { ehrId } = owner
-    // The service does this by itself a minute after an agreement, which must not interfere.
-    await sweepAcceptances({ ...service, contents: containedCollections }, new Date(Date.now() + 61_000))
     const isGone = async () => (await jobCollection(service).countDocuments({ ehrId })) === 0
     const works: [what: string, collection: string, work: () => Promise<unknown>][] = [
       [

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { fromPathNames, markedFieldNames, memoizeByFields } from '../../schemas/forms/fields.ts'
+import { fromPathNames, markedFieldNames, memoizeByFields } from '../../../schemas/forms/fields.ts'
 import {
   invalidPropertyNames,
   type Violation,
   withoutInvalidProperties,
-} from '../../schemas/validation/violations.ts'
-import type { ClassKind, Values } from './kind.ts'
-import { requireNoViolations } from './refusals/refusals.ts'
+} from '../../../schemas/validation/violations.ts'
+import type { ClassKind, Values } from '../kind.ts'
+import { requireNoViolations } from '../refusals/refusals.ts'
 
 /** The faults of an object. Violations are only determined when no field is missing. */
 export interface ValidationFaults {

@@ -1,0 +1,43 @@
+import type { ObjectUpdate } from '../../records/ehr-records/ehr-records.ts'
+import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { fromClassForm } from '../../schemas/forms/class-form.ts'
+import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
+import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
+import { applyUpdate } from './field-operations.ts'
+
+/** The objects of one class, as the path family writes them. */
+export interface ObjectRecords {
+  createObject(caller: Caller, values: Values, id: string): Promise<ParseDocument>
+  updateObject(caller: Caller, id: string, update: ObjectUpdate): Promise<ParseDocument>
+  removeObject(caller: Caller, id: string): Promise<void>
+}
+
+/** Creates the writer of a class: it converts class form to fields, and errors to those of Parse. */
+export function createObjectWriter({ name, fields, place }: ClassKind, records: ObjectRecords): ObjectWriter {
+  const createsRoles = name === 'Ehr'
+  const statusNames = markedFieldNames(fields, 'status')
+  const names = new Set([...Object.keys(place), ...Object.keys(fields)])
+  const fieldsIn = (values: Record<string, unknown>): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name.split('.')[0] ?? '')))
+  const translate = <T>(write: () => Promise<T>): Promise<T> => translateOutage(translateServiceErrors(write))
+  return {
+    create: (request, object) =>
+      translate(async () => {
+        const values = fromClassForm(fields, fieldsIn(object))
+        const created = await records.createObject(await request.caller(), values, String(object.objectId))
+        if (createsRoles) await request.forgetRoles()
+        return created
+      }),
+    update: (request, id, update) =>
+      translate(async () => {
+        const changes = fieldsIn(update)
+        const closes = statusNames.some((name) => name in changes)
+        const apply = (now: Values) => applyUpdate(fields, now, changes)
+        return records.updateObject(await request.caller(), id, { apply, closes })
+      }),
+    remove: (request, id) => translate(async () => records.removeObject(await request.caller(), id)),
+  }
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Document } from 'mongodb'
+import { createPlanInOwnEhr } from '../../harness/care/by-class-family.ts'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { createClassClient, parseDate } from '../../harness/clients/class-client.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createAdmin, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { bySize } from '../../harness/test-size.ts'
+
+/** A version of a plan, as far as the operations below change it. */
+interface PlanVersion {
+  version: number
+  name: string
+  notes: string | undefined
+}
+
+/** An operation of one family, which sets fields to a text of its own. */
+interface Operation {
+  plan: 0 | 1
+  family: 'class' | 'path'
+  fields: readonly ('name' | 'notes')[]
+}
+
+const anyOperation: fc.Arbitrary<Operation> = fc.record({
+  plan: fc.constantFrom(0, 1),
+  family: fc.constantFrom('class', 'path'),
+  fields: fc.constantFrom(['name'], ['notes'], ['name', 'notes']),
+})
+
+const idsOf = (version: Document): PlanVersion => ({
+  version: version.version,
+  name: version.name,
+  notes: version.notes ?? undefined,
+})
+
+describe('concurrent writes of both families', function suite() {
+  this.timeout(600_000)
+  let patient: Patient
+  let carePlanId: string
+
+  before(async () => {
+    patient = await createPatient()
+    ;({ carePlanId } = await createPlanInOwnEhr(patient))
+  })
+
+  const newPlan = async (name = 'first'): Promise<string> =>
+    assertStatus(await patient.call('POST', 'careplan', { name }), 201).id
+
+  /** All versions of a plan: those that the history keeps, and the current one. */
+  async function versionsOf(id: string): Promise<PlanVersion[]> {
+    const history = service.db.collection<{ _id: string; before: Document | null }>('history.changes')
+    const changes = await history
+      .find({ _id: { $regex: `^${patient.ehrId}/CarePlan/${id}/` } })
+      .sort({ _id: 1 })
+      .toArray()
+    const now = await service.db.collection<Document & { _id: string }>('CarePlan').findOne({ _id: id })
+    assert.ok(now)
+    return [...changes.flatMap(({ before }) => before ?? []), now].map(idsOf)
+  }
+
+  /** Sends an operation. @returns the version that the response shows */
+  async function send(plan: string, { family, fields }: Operation, text: string): Promise<PlanVersion> {
+    const values = Object.fromEntries(fields.map((field) => [field, text]))
+    if (family === 'class') {
+      const { status, body } = await createClassClient(patient).put('CarePlan', plan, values)
+      assert.equal(status, 200, JSON.stringify(body))
+      return idsOf(body)
+    }
+    return idsOf(assertStatus(await patient.call('PUT', `careplan/${plan}`, { name: text, ...values })))
+  }
+
+  it('hold in an order that explains every response, with each version once in history and audit', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(anyOperation, { minLength: 8, maxLength: 40 }), async (operations) => {
+        const plans = [await newPlan(), await newPlan()]
+        const sent = await Promise.all(
+          operations.map(async (operation, i) => {
+            const text = `text ${i}`
+            return { operation, text, seen: await send(plans[operation.plan] ?? '', operation, text) }
+          }),
+        )
+        for (const [number, plan] of plans.entries()) {
+          const versions = await versionsOf(plan)
+          const own = sent.filter(({ operation }) => operation.plan === number)
+          assert.deepEqual(
+            versions.map(({ version }) => version),
+            Array.from({ length: own.length + 1 }, (_, i) => i + 1),
+          )
+          for (const { operation, text, seen } of own) {
+            const before = versions[seen.version - 2] as PlanVersion
+            assert.deepEqual(versions[seen.version - 1], seen, 'the response shows the version that it made')
+            const values = Object.fromEntries(operation.fields.map((field) => [field, text]))
+            const rest = operation.family === 'class' ? before : { name: text, notes: undefined }
+            assert.deepEqual(seen, { ...rest, ...values, version: seen.version }, 'only its fields changed')
+          }
+          const done = { type: 'CarePlan', ids: plan, action: 'update', outcome: 'done' }
+          assert.equal(await service.db.collection('audit.entries').countDocuments(done), own.length)
+        }
+      }),
+      { numRuns: bySize(4, 80) },
+    ))
+
+  it('of different properties of an object both hold', async () => {
+    const { put, get } = createClassClient(patient)
+    const plan = await newPlan()
+    for (let round = 0; round < bySize(20, 1000); round++) {
+      const [name, notes] = [`name ${round}`, `notes ${round}`]
+      await Promise.all([
+        put('CarePlan', plan, { name }).expect(200),
+        put('CarePlan', plan, { notes }).expect(200),
+      ])
+      const { body } = await get('CarePlan', plan).expect(200)
+      assert.deepEqual([body.name, body.notes], [name, notes])
+    }
+  })
+
+  it('add up their increments', async () => {
+    const { post, put, get } = createClassClient(patient)
+    const timestamp = parseDate('2026-01-02T03:04:05.000Z')
+    const weight = { carePlanId, timestamp, weight: 50, weightUnit: 'kg' }
+    const { objectId } = (await post('BodyWeight', weight).expect(201)).body
+    const increment = { weight: { __op: 'Increment', amount: 1 } }
+    const sent = await Promise.all(Array.from({ length: 30 }, () => put('BodyWeight', objectId, increment)))
+    const held = sent.filter(({ status }) => status === 200).length
+    assert.ok(sent.every(({ status }) => [200, 503].includes(status)) && held > 0)
+    assert.equal((await get('BodyWeight', objectId).expect(200)).body.weight, 50 + held)
+  })
+
+  it('leave no open goal in a plan that is closed with its contents', async () => {
+    const { post } = createClassClient(patient)
+    for (let round = 0; round < bySize(5, 200); round++) {
+      const plan = await newPlan()
+      const goal = { ehrId: patient.ehrId, carePlanId: plan, name: 'x' }
+      const [, ...created] = await Promise.all([
+        patient.call('POST', `careplan/${plan}/close`, { closeOpen: true }).then(assertStatus),
+        ...Array.from({ length: 6 }, () => post('Goal', goal)),
+      ])
+      for (const { status } of created) assert.ok([201, 400].includes(status), String(status))
+      const open = { carePlanId: plan, status: 'ACTIVE' }
+      assert.equal(await service.db.collection('Goal').countDocuments(open), 0)
+    }
+  })
+
+  it('into an EHR that is deleted are there after its restoration, or were refused', async () => {
+    const admin: Person & Pick<Patient, 'call'> = await createAdmin()
+    for (let round = 0; round < bySize(3, 30); round++) {
+      const owner = await createPatient()
+      const { post, get } = createClassClient(owner)
+      const plans = Array.from({ length: 12 }, (_, i) => ({ ehrId: owner.ehrId, name: `plan ${i}` }))
+      const [, ...created] = await Promise.all([
+        owner.call('DELETE', `/med/ehr/${owner.ehrId}`),
+        ...plans.map((plan) => post('CarePlan', plan)),
+      ])
+      for (const { status } of created) assert.ok([201, 404].includes(status), String(status))
+      assertStatus(await admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
+      for (const { status, body } of created)
+        if (status === 201) await get('CarePlan', body.objectId).expect(200)
+    }
+  })
+})
