@@ -6,7 +6,7 @@ import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import {
   createRequestAdapter,
   createSchemaCache,
-  type WriteRequest,
+  type ObjectWriteRequest,
 } from '../parse-server/adapter/request-database.ts'
 import { loadCaller } from '../request/caller.ts'
 
@@ -110,7 +110,7 @@ export function createClassFamilyMiddleware({
 }
 
 /** Reads the caller when it is needed: by then, the request may have further rights. */
-function writeRequestOf(req: ParseRequest): WriteRequest {
+function writeRequestOf(req: ParseRequest): ObjectWriteRequest {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
   return {

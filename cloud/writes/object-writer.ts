@@ -6,7 +6,7 @@ import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { applyUpdate } from './field-operations.ts'
+import { applyUpdate } from './apply-update.ts'
 
 /** The objects of one class, as the path family writes them. */
 export interface ObjectRecords {

@@ -2,7 +2,6 @@ import type { Static } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
 import { EhrForms } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Values } from '../ehr-records/kind.ts'
 import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
 import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
 import { canRead } from '../store/documents/database.ts'
@@ -121,7 +120,11 @@ export class Ehrs {
   }
 
   /** Creates an object of the class family. @throws as create */
-  async createObject(caller: Caller, { subjectId }: Values, id: string): Promise<ParseDocument> {
+  async createObject(
+    caller: Caller,
+    { subjectId }: Readonly<Record<string, unknown>>,
+    id: string,
+  ): Promise<ParseDocument> {
     return (await this.#insert(caller, String(subjectId), id)).document
   }
 

@@ -14,16 +14,16 @@ import {
 import { BatchWriter, type RecordParent } from './writing/batch-writer.ts'
 import type { StoreContext, Transaction } from './writing/transaction.ts'
 
-export interface WriteOptions {
+export interface StoreWriteOptions {
   /** The transaction to join; without it, the operation runs in a transaction of its own. */
   tx?: Transaction | undefined
 }
 
-export interface ConditionalWriteOptions extends WriteOptions {
+export interface ConditionalWriteOptions extends StoreWriteOptions {
   expected?: ExpectedVersions
 }
 
-export interface UpdateOptions extends ConditionalWriteOptions {
+export interface StoreUpdateOptions extends ConditionalWriteOptions {
   permissions?: Permissions | undefined
   /** The action that the history shows. A 'delete' may keep the record, emptied. */
   action?: 'update' | 'delete'
@@ -50,7 +50,7 @@ export class StoreWrites<S extends TObject> {
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
-    { tx, id = newId() }: WriteOptions & { id?: string } = {},
+    { tx, id = newId() }: StoreWriteOptions & { id?: string } = {},
   ): Promise<WrittenRecord<Static<S>>> {
     const inputs = [{ ...(input as object), id } as Static<S>]
     const [created] = await this.insertAll(caller, inputs, permissions, { tx })
@@ -62,7 +62,7 @@ export class StoreWrites<S extends TObject> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    { tx }: WriteOptions = {},
+    { tx }: StoreWriteOptions = {},
   ): Promise<WrittenRecord<Static<S>>[]> {
     if (inputs.length === 0) return []
     const parent = 'permissions' in permissions ? permissions : undefined
@@ -76,7 +76,7 @@ export class StoreWrites<S extends TObject> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    { tx, expected, permissions, action = 'update' }: UpdateOptions = {},
+    { tx, expected, permissions, action = 'update' }: StoreUpdateOptions = {},
   ): Promise<WrittenRecord<Static<S>>> {
     const decide = (found: ParseDocument | null) =>
       this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action })

@@ -31,10 +31,10 @@ import {
 } from './resource.ts'
 import {
   type ConditionalWriteOptions,
+  type StoreUpdateOptions,
+  type StoreWriteOptions,
   StoreWrites,
   throwConflict,
-  type UpdateOptions,
-  type WriteOptions,
 } from './store-writes.ts'
 import { isSelected } from './write-decider.ts'
 import type { RecordParent } from './writing/batch-writer.ts'
@@ -99,7 +99,7 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
-    { tx, id = newId() }: WriteOptions & { id?: string } = {},
+    { tx, id = newId() }: StoreWriteOptions & { id?: string } = {},
   ): Promise<SavedRecord<Static<S>>> {
     try {
       return (await this.writes.insert(caller, input, permissions, { tx, id })).record
@@ -114,7 +114,7 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    options: WriteOptions = {},
+    options: StoreWriteOptions = {},
   ): Promise<SavedRecord<Static<S>>[]> {
     const created = await this.writes.insertAll(caller, inputs, permissions, options)
     return created.map(({ record }) => record)
@@ -188,7 +188,7 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    options: UpdateOptions = {},
+    options: StoreUpdateOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
     const { action = 'update' } = options
     const replace = () => this.writes.replace(caller, key, change, options)

@@ -1,6 +1,6 @@
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { toAcl } from '../../../schemas/forms/class-form.ts'
-import type { RequestAdapter, WriteRequest } from './request-database.ts'
+import type { ObjectWriteRequest, RequestAdapter } from './request-database.ts'
 import type { ToObject } from './trigger-read-cache.ts'
 
 type Fields = Record<string, unknown>
@@ -26,10 +26,10 @@ export interface WritingAdapter {
 /** Writes the objects of one class, in place of Parse Server. */
 export interface ObjectWriter {
   /** @param object the properties in class form, with `objectId` */
-  create(request: WriteRequest, object: Fields): Promise<ParseDocument>
+  create(request: ObjectWriteRequest, object: Fields): Promise<ParseDocument>
   /** @param update values in class form, and operations such as `{"__op":"Increment","amount":1}` */
-  update(request: WriteRequest, objectId: string, update: Fields): Promise<ParseDocument>
-  remove(request: WriteRequest, objectId: string): Promise<void>
+  update(request: ObjectWriteRequest, objectId: string, update: Fields): Promise<ParseDocument>
+  remove(request: ObjectWriteRequest, objectId: string): Promise<void>
 }
 
 /** Finds the writer of a class; undefined for the classes that Parse Server writes itself. */

@@ -23,7 +23,7 @@ export function createSchemaCache<Schema>(): (database: RequestDatabase<Schema>)
 }
 
 /** What a write needs to know about its request. */
-export interface WriteRequest {
+export interface ObjectWriteRequest {
   caller(): Promise<Caller>
   /** Called after a write that changed the roles of the caller. */
   forgetRoles(): Promise<void>
@@ -31,7 +31,7 @@ export interface WriteRequest {
 
 /** The storage adapter of one request. */
 export interface RequestAdapter {
-  readonly writeRequest: WriteRequest
+  readonly writeRequest: ObjectWriteRequest
 }
 
 /**
@@ -42,7 +42,7 @@ export interface RequestAdapter {
 export function createRequestAdapter(
   database: { adapter: object },
   timeLeft: () => number,
-  writeRequest: WriteRequest,
+  writeRequest: ObjectWriteRequest,
 ): void {
   database.adapter = Object.create(database.adapter, {
     _maxTimeMS: { get: timeLeft },

@@ -33,7 +33,7 @@ export type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
  * Aggregation stage that joins the rules to a parent. Most parents have none, so a query of its own would be
  * wasted.
  */
-export const rulesLookupStage = ({ rulesCollection }: Pick<RecordDerivation, 'rulesCollection'>) => ({
+const rulesLookupStage = ({ rulesCollection }: Pick<RecordDerivation, 'rulesCollection'>) => ({
   $lookup: { from: rulesCollection, localField: '_id', foreignField: '_id', as: RULES_FIELD },
 })
 

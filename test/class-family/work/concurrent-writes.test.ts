@@ -102,7 +102,7 @@ describe('concurrent writes of both families', function suite() {
       { numRuns: bySize(4, 80) },
     ))
 
-  it('of different properties of an object both hold', async () => {
+  it('both hold if they change different properties of an object', async () => {
     const { put, get } = createClassClient(patient)
     const plan = await newPlan()
     for (let round = 0; round < bySize(20, 1000); round++) {
