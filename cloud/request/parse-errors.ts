@@ -66,6 +66,8 @@ export async function translateServiceErrors<T>(work: () => Promise<T>): Promise
     if (error.error === 'RuleViolated') throw validationError(...error.violations)
     if (error.error === 'TooManyRequests')
       throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
+    if (error.error === 'Conflict')
+      throw new Parse.Error(Parse.Error.DUPLICATE_VALUE, error.detail ?? error.message)
     throw error.error === 'NotFound' || error.error === 'Forbidden' ? notFoundError() : error
   }
 }

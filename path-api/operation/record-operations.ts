@@ -7,7 +7,7 @@ import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import { defineChange, Restoration } from '../../schemas/change.ts'
 import { idField, withArticle } from '../../schemas/common.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
-import { fieldNamesByPathName, pathNameOf } from '../../schemas/forms/fields.ts'
+import { fieldNamesByPathName, markedFieldNames, pathNameOf } from '../../schemas/forms/fields.ts'
 import { pickClientFields } from '../reply/client-fields.ts'
 import { etagWithOthers } from '../reply/etag.ts'
 import { type ReplyWithHead, replyWith } from '../reply/reply.ts'
@@ -306,8 +306,10 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       item: defineChange(kind.name, kind.noun, kind.resource),
       read: async (params, page, context) =>
         records(context).history(context.caller, await keyOf(params, context), page),
+      // Derived fields follow from the changed ones.
       namesForClients: (changed) =>
         changed
+          .filter((name) => !markedFieldNames(kind.fields, 'derived', 'internal').includes(name))
           .map((name) => pathNameOf(kind.fields, name))
           .filter((name) => name in kind.resource.properties),
       represent,

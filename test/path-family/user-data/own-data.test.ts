@@ -59,7 +59,7 @@ describe('a user’s own data', () => {
     assert.deepEqual([status, href], ['stored', `/ehr/${patient.ehrId}/measurement/${id}`])
     const { createdAt, updatedAt, ...fields } = assertStatus(await patient.call('GET', href))
     assert.deepEqual(fields, {
-      ...{ id, version: 1, ehrId: patient.ehrId, carePlanId },
+      ...{ id, version: 1, ehrId: patient.ehrId, carePlanId, utcOffset: null },
       ...{ dataType: 'steps', value: 8214, unit: null, timestamp: '2026-03-02T20:00:00.000Z' },
       ...{ device, comment: 'After a walk', name: 'Steps', typeVersion: 1 },
       ...{ amount: 8214, amountUnit: '{steps}', warnings: [] },
@@ -436,7 +436,7 @@ describe('a user’s own data', () => {
     assert.equal(stored.headers.get('location'), `/ehr/${patient.ehrId}/occurrence/${id}`)
     assert.deepEqual(fields, {
       ...{ ...fall, timestamp: '2026-03-01T20:00:00.000Z', ehrId: patient.ehrId, eventType: 'fall' },
-      ...{ version: 1, typeVersion: 1, name: 'Fall', severity: 'HIGH' },
+      ...{ version: 1, typeVersion: 1, name: 'Fall', severity: 'HIGH', utcOffset: null },
     })
     assert.deepEqual(await readAudit(patient.ehrId, since), ['create Occurrence done'])
     const path = (query: string) => `${data('event/fall')}?${query}`
