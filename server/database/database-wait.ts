@@ -1,4 +1,9 @@
-import type { MongoClient, ServerHeartbeatFailedEvent, ServerHeartbeatSucceededEvent } from 'mongodb'
+import {
+  type MongoClient,
+  MongoServerSelectionError,
+  type ServerHeartbeatFailedEvent,
+  type ServerHeartbeatSucceededEvent,
+} from 'mongodb'
 import { createStartClient } from './client-options.ts'
 
 const FIRST_REPORT_MS = 500
@@ -38,7 +43,7 @@ export async function waitForDatabase(
   try {
     await client.connect()
   } catch (error) {
-    const isSilent = (error as Error).name === 'MongoServerSelectionError'
+    const isSilent = error instanceof MongoServerSelectionError
     throw new Error(isSilent ? `${describe(elapsed())}.` : `${name}: ${(error as Error).message}`)
   } finally {
     clearTimeout(first)

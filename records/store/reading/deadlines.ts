@@ -1,4 +1,5 @@
 import { ServiceError } from '../../../schemas/errors.ts'
+import { errorKindOf } from '../documents/error-kind.ts'
 import type { ReadCheck } from './read-checks.ts'
 
 /** Default timeout of queries. */
@@ -34,13 +35,12 @@ export function startCountdown(ms: number): () => number {
   }
 }
 
-/** MongoDB's MaxTimeMSExpired, and the Parse code to which this service translates it. */
-const DEADLINE_CODES = new Set<unknown>([50, 124])
+/** Parse's code of a timeout. */
+const PARSE_TIMEOUT_CODE = 124
 
 /** The error means an exceeded deadline. */
 export const isDeadlineError = (error: unknown): boolean =>
-  DEADLINE_CODES.has((error as { code?: unknown } | null)?.code) ||
-  (error instanceof ServiceError && error.error === 'DeadlineExceeded')
+  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_TIMEOUT_CODE
 
 /**
  * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write
