@@ -1,15 +1,20 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb'
+import { PRIMARY_SEARCH_TIMEOUT_MS } from '../../records/store/documents/outage.ts'
 // Imported here because all clients of the service and its commands take their options from this file.
 import './connection-cleanup-patch.ts'
 
 /** Name of the service in the logs of the database. */
 export const APPLICATION_NAME = 'health-record-service'
 
-/** Timeouts for finding a primary: at startup and per request. */
+/** Timeout for finding a primary at startup. */
 const START_TIMEOUT_MS = 60_000
-const REQUEST_TIMEOUT_MS = 5_000
-/** Interval at which the driver checks a server that refused a connection; default 10 s. */
-const SERVER_HEARTBEAT_INTERVAL_MS = 2_000
+/**
+ * The driver greets each server at this interval (default 10 s). A server that does not reply to a greeting in
+ * time is lost, with all its connections (default 30 s). Their sum is the time in which the driver notices
+ * that a server is frozen.
+ */
+const SERVER_HEARTBEAT_INTERVAL_MS = 500
+const CONNECT_TIMEOUT_MS = 2_000
 
 /**
  * Options of every client, whatever the address says: writes are on the disks of a majority, and reads go to
@@ -39,8 +44,8 @@ export const createStartClient = (uri: string): MongoClient => new MongoClient(u
  * connection without a response must not block new ones.
  */
 export const createServingOptions = (uri: string): MongoClientOptions => ({
-  ...withSelectionTimeout(uri, REQUEST_TIMEOUT_MS),
-  ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: REQUEST_TIMEOUT_MS }),
+  ...withSelectionTimeout(uri, PRIMARY_SEARCH_TIMEOUT_MS),
+  ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: CONNECT_TIMEOUT_MS }),
   ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: SERVER_HEARTBEAT_INTERVAL_MS }),
 })
 

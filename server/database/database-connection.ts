@@ -21,6 +21,7 @@ import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/readi
 import { checkReads } from '../../records/store/reading/read-checks.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 import { createServingOptions } from './client-options.ts'
+import { failFastDuringOutages } from './fail-fast.ts'
 
 export interface DatabaseConnection {
   client: MongoClient
@@ -60,6 +61,7 @@ export async function openDatabaseConnection(
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
   translateDatabaseErrors(adapter, ParseError)
   await adapter.connect()
+  failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, derives ? createDerivations([compositionDerivation]) : [])

@@ -32,9 +32,9 @@ describe('a service and its replica set', function suite() {
     const uri = 'mongodb://host/database'
     assert.deepEqual(
       [createStartOptions(uri).serverSelectionTimeoutMS, createServingOptions(uri).serverSelectionTimeoutMS],
-      [60_000, 5_000],
+      [60_000, 1_500],
     )
-    assert.equal(createServingOptions(uri).heartbeatFrequencyMS, 2_000)
+    assert.equal(createServingOptions(uri).heartbeatFrequencyMS, 500)
     assert.equal(createStartOptions(`${uri}?serverSelectionTimeoutMS=9`).serverSelectionTimeoutMS, undefined)
   })
 

@@ -12,6 +12,12 @@ const SHARED_URI = 'TEST_SHARED_URI'
 /** The placeholder for a database name in it. */
 const NAME_PLACEHOLDER = '_NAME_'
 
+/**
+ * The tests of all processes keep the engine and the machine busy. An engine that replies late must not count as
+ * frozen.
+ */
+const BUSY_TIMEOUT_MS = 10_000
+
 /** Linux's file system in memory, and the bytes that a run may need in it. */
 const MEMORY_DIRECTORY = '/dev/shm'
 const ENOUGH_BYTES = 4e9
@@ -37,7 +43,8 @@ async function startRun(): Promise<() => Promise<void>> {
     return () => dropDatabases(given, prefix)
   }
   const engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
-  process.env[SHARED_URI] = withDatabase(engine.uri, NAME_PLACEHOLDER)
+  process.env[SHARED_URI] =
+    `${withDatabase(engine.uri, NAME_PLACEHOLDER)}?connectTimeoutMS=${BUSY_TIMEOUT_MS}`
   return engine.stop
 }
 

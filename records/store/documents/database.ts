@@ -9,7 +9,13 @@ import {
   MongoServerError,
 } from 'mongodb'
 import { type Caller, permissionFilter } from './caller.ts'
-import { isOutage, isTransientOutage, isWriteConflict, REQUEST_WAIT_TIMEOUT_MS } from './outage.ts'
+import {
+  isOutage,
+  isTransientOutage,
+  isWriteConflict,
+  PRIMARY_SEARCH_TIMEOUT_MS,
+  REQUEST_WAIT_TIMEOUT_MS,
+} from './outage.ts'
 import type { ParseDocument } from './parse-format.ts'
 
 /** The database of both API families, on the client that Parse Server opened. */
@@ -55,7 +61,7 @@ export async function runTransaction<T>(
   work: (session: ClientSession) => Promise<T>,
   repeated = true,
 ): Promise<T> {
-  const end = Date.now() + REQUEST_WAIT_TIMEOUT_MS
+  const end = performance.now() + REQUEST_WAIT_TIMEOUT_MS
   for (let attempt = 1; ; attempt++) {
     const session = client.startSession()
     try {
@@ -70,11 +76,17 @@ export async function runTransaction<T>(
       if (!isOutage(error) || isWriteConflict(error)) await ended
       if (!repeated || isCommitInDoubt(error) || !isTransientOutage(error)) throw error
       // Long work gets some attempts after the deadline: otherwise a single conflict would always end it.
-      if (Date.now() > end && (attempt >= MIN_ATTEMPTS || !isWriteConflict(error))) throw error
+      const isOver = isWriteConflict(error)
+        ? performance.now() > end && attempt >= MIN_ATTEMPTS
+        : !isTimeForRetry(end)
+      if (isOver) throw error
       await sleep(Math.random() * Math.min(2 ** attempt, MAX_RETRY_DELAY_MS))
     }
   }
 }
+
+/** After an outage, the next attempt may have to search for a primary. */
+const isTimeForRetry = (end: number): boolean => performance.now() < end - PRIMARY_SEARCH_TIMEOUT_MS
 
 const MAX_RETRY_DELAY_MS = 200
 /** For work that keeps running into write conflicts. */
@@ -88,7 +100,7 @@ async function commitWithRetry(session: ClientSession, end: number): Promise<voi
     } catch (error) {
       if (isWriteConflict(error) || !(error instanceof MongoError)) throw error
       error.addErrorLabel(UNKNOWN_COMMIT_RESULT)
-      if (Date.now() > end || !isTransientOutage(error)) throw error
+      if (!isTimeForRetry(end) || !isTransientOutage(error)) throw error
       await sleep(Math.random() * MAX_RETRY_DELAY_MS)
     }
   }

@@ -5,6 +5,12 @@ import { DISK_FULL_CODE, errorKindOf } from './error-kind.ts'
 /** Maximum wait of a request for other requests or an unreachable database, before a 503 with Retry-After. */
 export const REQUEST_WAIT_TIMEOUT_MS = 5_000
 
+/**
+ * Maximum wait of a command for a primary. Before it, the driver takes up to 2.5 s to notice that a server is
+ * silent (server/database/client-options.ts). Both together stay below the wait of a request.
+ */
+export const PRIMARY_SEARCH_TIMEOUT_MS = 1_500
+
 export const unavailableError = (cause?: unknown): ServiceError =>
   new ServiceError('Unavailable', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000, cause })
 

@@ -9,7 +9,7 @@ export const QUERY_TIMEOUT_MS = 5_000
 export const COMMAND_TIMEOUT_MS = 30_000
 
 /** Extra wait for a database that does not end its commands in time. */
-const COMMAND_GRACE_PERIOD_MS = 500
+const COMMAND_GRACE_PERIOD_MS = 1_000
 
 /** Calls `tell` when work exceeds its deadline. @returns a function that cancels the timer */
 export function startDeadlineTimer(ms: number, tell: () => void): () => void {
