@@ -17,6 +17,7 @@ import {
   newUuid,
 } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import { isLeaseHeld } from '../../records/store/jobs/lease.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Context } from '../operation/context.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
@@ -102,7 +103,8 @@ async function releaseClaim(
   claims: Collection<IdempotencyClaim>,
   mine: Pick<IdempotencyClaim, '_id' | 'leaseUntil'>,
 ): Promise<void> {
-  for (; Date.now() < mine.leaseUntil.getTime(); await sleep(500, undefined, { ref: false })) {
+  const end = performance.now() + CLAIM_LEASE_MS
+  for (; performance.now() < end; await sleep(500, undefined, { ref: false })) {
     const given = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
     if (given) return
   }
@@ -160,7 +162,7 @@ async function claimKey(
     throw new InputError('IdempotencyKeyReused', [locateViolation('header')(violation)])
   }
   if (!expired && kept.answer !== undefined) return { answer: kept.answer }
-  if (!expired && kept.leaseUntil.getTime() > now)
+  if (!expired && isLeaseHeld(kept.leaseUntil, CLAIM_LEASE_MS))
     throw keyInUseError(Math.ceil((kept.leaseUntil.getTime() - now) / 1000))
   return takeOverClaim(claims, kept, { fingerprint: fingerprint as unknown as Binary, ...fresh })
 }

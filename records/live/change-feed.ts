@@ -2,8 +2,8 @@ import type { Db } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
 import { unavailableError } from '../store/documents/outage.ts'
 import { type HistoryEntry, historyCollection } from '../store/writing/history.ts'
+import { type LogicalClock, logicalClockOf } from '../store/writing/logical-clock.ts'
 import {
-  CHANGE_RETENTION_MS,
   type ChangeBatch,
   ChangeLog,
   type FeedPosition,
@@ -32,25 +32,29 @@ interface PendingSubscriber {
   reject(reason: unknown): void
 }
 
-/** The progress of this instance in log and history. */
+/**
+ * The progress of this instance in log and history. Times are of the logical clock, or of this process
+ * (`performance.now`).
+ */
 interface FeedProgress {
   batch: number
   changes: number
-  /** Time of the last batch. */
-  batchAt: number
-  /** Time of the last search of the history, and of the last one that looked far back. */
-  lookedAt: number
+  /** When this process saw the last batch. */
+  batchSeenAt: number
+  /** The logical time of the last search of the history. */
+  searchedUntil: number
+  /** When this process last searched far back. */
   lookedBackAt: number
-  /** The ids of logged changes, each with its time. */
+  /** The ids of logged changes, each with its logical time. */
   placed: Map<string, number>
 }
 
 const FEED_POLL_INTERVAL_MS = 100
 /**
- * A change gets its time shortly before its commit, at most MAX_COMMIT_DELAY_MS before. A search therefore
- * reaches back: usually by OVERLAP_MS, at times by MAX_COMMIT_DELAY_MS.
+ * A change gets its logical time shortly before its commit, at most MAX_COMMIT_DELAY_MS before. A search
+ * therefore reaches back: usually by SEARCH_OVERLAP_MS, at times by MAX_COMMIT_DELAY_MS.
  */
-const SEARCH_OVERLAP_MS = 1_000
+const SEARCH_OVERLAP_MS = 2_000
 const MAX_COMMIT_DELAY_MS = 60_000
 const LOOK_BACK_INTERVAL_MS = 10_000
 /** An instance that searches appends empty batches, so that the next one knows where to start. */
@@ -66,6 +70,7 @@ const BATCH_READ_SIZE = 100
 export class ChangeFeed {
   readonly #db: Db
   readonly #log: ChangeLog
+  readonly #clock: LogicalClock
   readonly #subscribers = new Set<FeedSubscriber>()
   readonly #loop: PeriodicTask
   #pending: PendingSubscriber[] = []
@@ -75,6 +80,7 @@ export class ChangeFeed {
   constructor(db: Db, onFault: (fault: unknown) => void) {
     this.#db = db
     this.#log = new ChangeLog(db)
+    this.#clock = logicalClockOf(db)
     let failing = false
     const look = async () => {
       await this.#poll()
@@ -107,7 +113,7 @@ export class ChangeFeed {
     to: FeedPosition,
     concerns: FeedSubscriber['concerns'],
   ): Promise<AsyncGenerator<RecordChange[]> | undefined> {
-    return (await this.#log.hasPosition(from)) ? this.#readBetween(from, to, concerns) : undefined
+    return (await this.#log.hasChangesBetween(from, to)) ? this.#readBetween(from, to, concerns) : undefined
   }
 
   end(): Promise<void> {
@@ -130,6 +136,7 @@ export class ChangeFeed {
   }
 
   async #poll(): Promise<void> {
+    await this.#clock.refresh()
     if (this.#subscribers.size === 0 && this.#pending.length === 0) {
       this.#progress = undefined
       return
@@ -148,27 +155,28 @@ export class ChangeFeed {
     }
   }
 
-  /** Continues where the last instance stopped, unless that is too long ago. */
+  /** Continues where the last instance stopped, unless too much has happened since. */
   async #startProgress(): Promise<FeedProgress> {
-    const now = Date.now()
     const last = await this.#log.lastBatch()
     const goesOn =
-      last !== null &&
-      now - last.at.getTime() < CHANGE_RETENTION_MS &&
-      (await this.#countMissedSince(last.at)) <= MAX_MISSED_CHANGES
-    const begun = goesOn ? last : await this.#log.restart(last?._id ?? 0)
+      last?.logicalTime !== undefined &&
+      (await this.#countChangesSince(last.logicalTime)) <= MAX_MISSED_CHANGES
+    const begun = goesOn ? last : await this.#log.restart(this.#clock.read())
     if (!begun) return this.#startProgress()
-    const before = await this.#log.batchesSince(new Date(begun.at.getTime() - 2 * MAX_COMMIT_DELAY_MS))
-    const placed = before.flatMap(({ at, changes }) => changes.map((id) => [id, at.getTime()] as const))
+    const before = await this.#log.batchesSince(begun.logicalTime - 2 * MAX_COMMIT_DELAY_MS)
+    const placed = before.flatMap(({ logicalTime, changes }) =>
+      changes.map((id) => [id, logicalTime] as const),
+    )
     return {
-      ...{ batch: begun._id, changes: begun.changes.length, batchAt: begun.at.getTime() },
-      ...{ lookedAt: begun.at.getTime(), lookedBackAt: 0 },
+      ...{ batch: begun._id, changes: begun.changes.length, batchSeenAt: performance.now() },
+      ...{ searchedUntil: begun.logicalTime, lookedBackAt: Number.NEGATIVE_INFINITY },
       placed: new Map(placed),
     }
   }
 
-  #countMissedSince(at: Date): Promise<number> {
-    return historyCollection(this.#db).countDocuments({ at: { $gte: at } }, { limit: MAX_MISSED_CHANGES + 1 })
+  #countChangesSince(logicalTime: number): Promise<number> {
+    const since = { logicalTime: { $gte: logicalTime } }
+    return historyCollection(this.#db).countDocuments(since, { limit: MAX_MISSED_CHANGES + 1 })
   }
 
   async #advance(progress: FeedProgress): Promise<void> {
@@ -189,41 +197,44 @@ export class ChangeFeed {
 
   /** Appends new changes to the log. @returns false when another instance has appended first */
   async #logNewChanges(progress: FeedProgress): Promise<boolean> {
-    const now = Date.now()
-    const found = await this.#findNewChanges(progress, now)
+    const now = performance.now()
+    const searchedUntil = this.#clock.read()
+    const isLookBack = now - progress.lookedBackAt >= LOOK_BACK_INTERVAL_MS
+    const reach = isLookBack ? MAX_COMMIT_DELAY_MS : SEARCH_OVERLAP_MS
+    const found = await this.#findNewChanges(progress, progress.searchedUntil - reach)
     for (let i = 0; i < found.length; i += MAX_CHANGES_PER_BATCH) {
       const ids = found.slice(i, i + MAX_CHANGES_PER_BATCH).map(({ _id }) => _id)
-      const batch = await this.#log.append(progress.batch, ids)
+      const batch = await this.#log.append(progress.batch, ids, this.#clock.read())
       if (!batch) return false
       await this.#deliver(progress, batch)
     }
-    progress.lookedAt = now
-    if (now - progress.lookedBackAt >= LOOK_BACK_INTERVAL_MS) {
+    progress.searchedUntil = searchedUntil
+    if (isLookBack) {
       progress.lookedBackAt = now
       for (const [id, at] of progress.placed)
-        if (at < now - 3 * MAX_COMMIT_DELAY_MS) progress.placed.delete(id)
+        if (at < searchedUntil - 3 * MAX_COMMIT_DELAY_MS) progress.placed.delete(id)
     }
-    if (now - progress.batchAt < FEED_HEARTBEAT_INTERVAL_MS) return true
-    const trace = await this.#log.append(progress.batch, [])
+    if (now - progress.batchSeenAt < FEED_HEARTBEAT_INTERVAL_MS) return true
+    const trace = await this.#log.append(progress.batch, [], this.#clock.read())
     if (trace) await this.#deliver(progress, trace)
     return trace !== undefined
   }
 
-  /** Finds the committed changes that the log lacks, in the order of their times. */
+  /** Finds the committed changes since a logical time that the log lacks, in the order of their times. */
   async #findNewChanges(
-    { lookedAt, lookedBackAt, placed }: FeedProgress,
-    now: number,
+    { placed }: FeedProgress,
+    since: number,
   ): Promise<HistoryEntry[]> {
-    const back = now - lookedBackAt >= LOOK_BACK_INTERVAL_MS ? MAX_COMMIT_DELAY_MS : SEARCH_OVERLAP_MS
     const history = historyCollection(this.#db)
     const recent = await history
-      .find({ at: { $gte: new Date(lookedAt - back) } }, { projection: { _id: 1 } })
+      .find({ logicalTime: { $gte: since } }, { projection: { _id: 1, logicalTime: 1 } })
       .toArray()
+    for (const { logicalTime = 0 } of recent) this.#clock.observe(logicalTime)
     const fresh = recent.map(({ _id }) => _id).filter((id) => !placed.has(id))
     if (fresh.length === 0) return []
     return history
       .find({ _id: { $in: fresh } })
-      .sort({ at: 1, _id: 1 })
+      .sort({ logicalTime: 1, _id: 1 })
       .toArray()
   }
 
@@ -231,10 +242,10 @@ export class ChangeFeed {
     const followers = [...this.#subscribers]
     const concerns = (record: ChangedRecord) => followers.some((one) => one.concerns(record))
     const happenings = await loadRecordChanges(this.#db, wantedChangesIn(batch, concerns))
-    const at = batch.at.getTime()
-    for (const id of batch.changes) progress.placed.set(id, at)
+    this.#clock.observe(batch.logicalTime)
+    for (const id of batch.changes) progress.placed.set(id, batch.logicalTime)
     const position = { batch: batch._id, changes: batch.changes.length }
-    Object.assign(progress, { ...position, batchAt: at })
+    Object.assign(progress, { ...position, batchSeenAt: performance.now() })
     for (const follower of followers)
       follower.deliver(
         happenings.filter((one) => follower.concerns(one)),

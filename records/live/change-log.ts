@@ -8,7 +8,10 @@ import { historyCollection } from '../store/writing/history.ts'
  */
 export interface ChangeBatch {
   _id: number
+  /** Ends the retention; the order does not depend on it. */
   at: Date
+  /** At least the logical time of each change. */
+  logicalTime: number
   changes: string[]
 }
 
@@ -18,15 +21,21 @@ export interface FeedPosition {
   changes: number
 }
 
-/** The log keeps changes for this time. */
-export const CHANGE_RETENTION_MS = 3_600_000
-const CHANGE_RETENTION_S = CHANGE_RETENTION_MS / 1000 + 600
+/** The log keeps changes for at least an hour. */
+const CHANGE_RETENTION_S = 3600 + 600
 
 /** Changes per batch. */
 export const MAX_CHANGES_PER_BATCH = 500
 
-/** More than an instance can write in an hour: the numbers of a restarted log exceed all earlier ones. */
-const MAX_BATCHES_PER_HOUR = 1_000_000
+/** The starts of the log, counted. The document has no `at`, so it never expires. */
+interface LogStarts {
+  _id: number
+  starts: number
+}
+const STARTS_ID = -1
+
+/** The first batch of a log, by its start; above all batches of earlier starts and releases. */
+const firstBatchOf = (start: number): number => 1e12 + start * 1e9
 
 export const formatPosition = ({ batch, changes }: FeedPosition): string => `${batch}-${changes}`
 
@@ -45,19 +54,21 @@ export const changeLogIndexes = (db: Db): [collection: string, IndexDescription[
     changeBatchesOf(db).collectionName,
     [{ name: 'age', key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_S }],
   ],
-  [historyCollection(db).collectionName, [{ name: 'recent', key: { at: 1, _id: 1 } }]],
+  [historyCollection(db).collectionName, [{ name: 'logicalTime', key: { logicalTime: 1, _id: 1 } }]],
 ]
 
 /** The common order of the changes of the last hour, for all instances. @see docs/decisions/live.md */
 export class ChangeLog {
   readonly #batches: Collection<ChangeBatch>
+  readonly #starts: Collection<LogStarts>
 
   constructor(db: Db) {
     this.#batches = changeBatchesOf(db)
+    this.#starts = db.collection<LogStarts>(this.#batches.collectionName)
   }
 
   lastBatch(): Promise<ChangeBatch | null> {
-    return this.#batches.findOne({}, { sort: { _id: -1 } })
+    return this.#batches.findOne({ _id: { $gt: 0 } }, { sort: { _id: -1 } })
   }
 
   /** The batches after a given one, in order. */
@@ -69,19 +80,27 @@ export class ChangeLog {
       .toArray()
   }
 
-  batchesSince(at: Date): Promise<ChangeBatch[]> {
-    return this.#batches.find({ at: { $gte: at } }).toArray()
+  /** The last batches, back to a logical time. */
+  async batchesSince(logicalTime: number): Promise<ChangeBatch[]> {
+    const found: ChangeBatch[] = []
+    for await (const batch of this.#batches.find({ _id: { $gt: 0 } }).sort({ _id: -1 })) {
+      if (!(batch.logicalTime >= logicalTime)) break
+      found.push(batch)
+    }
+    return found
   }
 
-  /** The log contains all changes after this position. */
-  async hasPosition({ batch, changes }: FeedPosition): Promise<boolean> {
-    const found = await this.#batches.findOne({ _id: batch })
-    return found !== null && found.changes.length >= changes
+  /** The log contains all changes between these positions. After a change of the clock, batches may be missing. */
+  async hasChangesBetween(from: FeedPosition, to: FeedPosition): Promise<boolean> {
+    const found = await this.#batches.findOne({ _id: from.batch })
+    if (!found || found.changes.length < from.changes) return false
+    const count = await this.#batches.countDocuments({ _id: { $gte: from.batch, $lte: to.batch } })
+    return count === to.batch - from.batch + 1
   }
 
   /** @returns undefined when another instance appended first; read its batch before the next attempt */
-  async append(behind: number, changes: string[]): Promise<ChangeBatch | undefined> {
-    const batch = { _id: behind + 1, at: new Date(), changes }
+  async append(behind: number, changes: string[], logicalTime: number): Promise<ChangeBatch | undefined> {
+    const batch = { _id: behind + 1, at: new Date(), logicalTime, changes }
     try {
       await this.#batches.insertOne(batch)
       return batch
@@ -91,11 +110,13 @@ export class ChangeLog {
     }
   }
 
-  /** Restarts the log after a long pause; earlier changes are unknown. */
-  async restart(last: number): Promise<ChangeBatch | undefined> {
-    const hour = Math.floor(Date.now() / CHANGE_RETENTION_MS)
-    const begun = await this.append(Math.max(last, hour * MAX_BATCHES_PER_HOUR), [])
-    if (begun) await this.#batches.deleteMany({ _id: { $lt: begun._id } })
+  /** Restarts the log after a long pause; earlier changes are unknown, and no earlier position is valid. */
+  async restart(logicalTime: number): Promise<ChangeBatch | undefined> {
+    const starts = ((await this.#starts.findOne({ _id: STARTS_ID }))?.starts ?? 0) + 1
+    const begun = await this.append(firstBatchOf(starts), [], logicalTime)
+    if (!begun) return undefined
+    await this.#starts.updateOne({ _id: STARTS_ID }, { $max: { starts } }, { upsert: true })
+    await this.#batches.deleteMany({ _id: { $gt: 0, $lt: begun._id } })
     return begun
   }
 }

@@ -61,7 +61,7 @@ export class SubscriptionAuditLog {
       const period = this.#periods.get(key)
       if (period) period.more.push(record)
       else {
-        this.#periods.set(key, { until: Date.now() + AUDIT_PERIOD_MS, caller, more: [] })
+        this.#periods.set(key, { until: performance.now() + AUDIT_PERIOD_MS, caller, more: [] })
         first.push(record)
       }
     }
@@ -70,7 +70,7 @@ export class SubscriptionAuditLog {
 
   /** Ends the periods that are over, or all. */
   async flush(all = false): Promise<void> {
-    const over = [...this.#periods].filter(([, { until }]) => all || until <= Date.now())
+    const over = [...this.#periods].filter(([, { until }]) => all || until <= performance.now())
     for (const [key] of over) this.#periods.delete(key)
     await this.#audit.record(...over.flatMap(([, { caller, more }]) => accessesOfChanges(caller, more)))
   }

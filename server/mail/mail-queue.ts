@@ -4,6 +4,7 @@ import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { startPeriodicTask } from '../../records/store/batching/periodic-task.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
+import { dueCondition } from '../../records/store/jobs/lease.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Metrics, observeGauge } from '../telemetry/metrics.ts'
@@ -53,10 +54,11 @@ type AddressedMail = QueuedMail & { to: string }
 
 /** Lease of a mail; afterwards another instance tries. */
 const MAIL_LEASE_MS = 60_000
+const MAX_BACKOFF_MS = 3_600_000
 const MAIL_POLL_INTERVAL_MS = 5_000
 /** Attempts after 5 s, 10 s, 20 s … up to an hour apart: about two days in all. */
 const MAX_ATTEMPTS = 58
-const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)
+const backoffDelayMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), MAX_BACKOFF_MS)
 
 /**
  * Opens the mail queue. Mails wait in the database, so a slow or dead mail server neither delays requests nor
@@ -116,7 +118,7 @@ async function sendNextMail(mails: Collection<QueuedMail>, post: MailQueueDepend
   const { transport, log, metrics } = post
   const now = Date.now()
   const taken = await mails.findOneAndUpdate(
-    { dueAt: { $lte: new Date(now) } },
+    dueCondition('dueAt', MAX_BACKOFF_MS, now),
     { $set: { dueAt: new Date(now + MAIL_LEASE_MS) }, $inc: { attempts: 1 } },
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   )
@@ -214,6 +216,6 @@ function countWaitingMails(mails: Collection<QueuedMail>, metrics: Metrics): voi
   const oldest = { name: 'mails_oldest_seconds', help: 'Waiting time of the oldest mail' }
   observeGauge(metrics, oldest, async () => {
     const mail = await mails.findOne(waiting, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
-    return mail ? (Date.now() - mail.createdAt.getTime()) / 1000 : 0
+    return mail ? Math.max(0, (Date.now() - mail.createdAt.getTime()) / 1000) : 0
   })
 }

@@ -4,6 +4,7 @@ import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.
 import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
+import { dueCondition } from '../jobs/lease.ts'
 import type { Derivation, DerivationContext } from './derivation.ts'
 
 /** The state of a collection's backfill. */
@@ -129,7 +130,7 @@ export class Backfill {
     if (!state) return
     const of = await documentCollection({ db: this.#db }, collection).estimatedDocumentCount()
     const progress = { collection, done: state.done ?? 0, of, failed: 0 }
-    for (let { after = BEFORE_FIRST_ID } = state, reportedAt = Date.now(); !ending.aborted; ) {
+    for (let { after = BEFORE_FIRST_ID } = state, reportedAt = performance.now(); !ending.aborted; ) {
       const batch = await this.#deriveBatch(derivation, after)
       if (batch.last === undefined) {
         await this.#finish(derivation)
@@ -140,8 +141,8 @@ export class Backfill {
       progress.failed += batch.failed
       this.#remaining.set(collection, Math.max(of - progress.done, 0))
       if (!(await this.#saveProgress(derivation, after, progress.done))) return
-      if (Date.now() - reportedAt < PROGRESS_INTERVAL_MS) continue
-      reportedAt = Date.now()
+      if (performance.now() - reportedAt < PROGRESS_INTERVAL_MS) continue
+      reportedAt = performance.now()
       onProgress({ ...progress })
     }
     await this.#releaseLease(derivation)
@@ -163,7 +164,7 @@ export class Backfill {
       target: version,
       ...this.#newLease(),
     }
-    const free = [{ leaseUntil: { $exists: false } }, { leaseUntil: { $lt: new Date() } }]
+    const free = [{ leaseUntil: { $exists: false } }, dueCondition('leaseUntil', BACKFILL_LEASE_MS)]
     try {
       const filter = { _id: collection, version: taken.version, $or: [...free, { worker: this.#worker }] }
       await states.replaceOne(filter, taken, { upsert: true })

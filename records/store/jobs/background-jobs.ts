@@ -6,6 +6,7 @@ import type { Database } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
 import { unavailableError } from '../documents/outage.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../writing/transaction.ts'
+import { isLeaseHeld } from './lease.ts'
 
 /** The transactions of a job. Each of them fails when the job was ended or replaced meanwhile. */
 export interface JobSteps {
@@ -108,7 +109,8 @@ export class JobRunner implements BackgroundJobs {
     const isUnderWay = async () =>
       this.#knownJobs.has(id) ||
       (await jobCollection({ db: this.#unfilteredDb }).countDocuments({ _id: id })) > 0
-    for (const end = Date.now() + ms; await isUnderWay(); await sleep(10)) if (Date.now() > end) return false
+    for (const end = performance.now() + ms; await isUnderWay(); await sleep(10))
+      if (performance.now() > end) return false
     return true
   }
 
@@ -140,7 +142,7 @@ export class JobRunner implements BackgroundJobs {
     // The result may be older than a job that has started or ended here since.
     if (before !== this.#changeCount) return
     this.#knownJobs = new Map(found.map((work) => [work._id, work]))
-    for (const work of found) if (work.leaseUntil.getTime() < Date.now()) await this.#takeOver(work)
+    for (const work of found) if (!isLeaseHeld(work.leaseUntil, JOB_LEASE_MS)) await this.#takeOver(work)
   }
 
   async #takeOver(work: Job): Promise<void> {

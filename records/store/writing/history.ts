@@ -6,6 +6,7 @@ import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
+import { logicalClockOf } from './logical-clock.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
 export interface HistoryEntry {
@@ -13,6 +14,8 @@ export interface HistoryEntry {
   /** The version that the write created. */
   version: number
   at: Date
+  /** Orders all changes, independently of any wall clock; earlier releases did not store it. */
+  logicalTime?: number
   userId: string
   application: string
   action: 'create' | 'update' | 'delete'
@@ -73,7 +76,10 @@ export function createHistoryEntry(
 
 /** Saves history entries, in the transaction of the writes if there is one. */
 export async function saveHistory(db: Db, changes: HistoryEntry[], session?: ClientSession): Promise<void> {
-  if (changes.length > 0) await historyCollection(db).insertMany(changes, session ? { session } : {})
+  if (changes.length === 0) return
+  const logicalTime = await logicalClockOf(db).next()
+  const entries = changes.map((change) => ({ ...change, logicalTime }))
+  await historyCollection(db).insertMany(entries, session ? { session } : {})
 }
 
 /** Lists the changes of one record, newest first. @throws MalformedRequest for a foreign cursor */

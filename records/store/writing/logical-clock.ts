@@ -1,0 +1,76 @@
+import type { Db, MongoClient } from 'mongodb'
+
+/**
+ * The clock stands still when nobody has written for this time. So the clocks of all instances stay close,
+ * however long each of them has been idle.
+ */
+const MAX_IDLE_MS = 3_000
+/** By then each instance knows the newest time of the others. */
+const REFRESH_INTERVAL_MS = 1_000
+/** An older reading is not trusted: the process may have been paused. */
+const MAX_READING_AGE_MS = 10_000
+
+/**
+ * Orders the changes of all instances without a wall clock, like a Lamport clock: each instance continues
+ * after the newest change in the database. It advances by milliseconds of this process, so that a distance is
+ * a duration. A clock that is set back, or differs between machines, does not matter.
+ */
+export class LogicalClock {
+  readonly #readNewest: (known: number) => Promise<number>
+  #newest = 0
+  #newestAt = 0
+  #readAt = Number.NEGATIVE_INFINITY
+
+  /** @param readNewest finds the newest time in the database, if it is later than the known one */
+  constructor(readNewest: (known: number) => Promise<number>) {
+    this.#readNewest = readNewest
+  }
+
+  /** The present time. It has a meaning only after a refresh. */
+  read(): number {
+    return this.#newest + Math.floor(Math.min(performance.now() - this.#newestAt, MAX_IDLE_MS))
+  }
+
+  /** The time of a change: later than all earlier ones of this process. */
+  async next(): Promise<number> {
+    await this.refresh(MAX_READING_AGE_MS)
+    this.observe(Math.max(this.read(), this.#newest + 1))
+    return this.#newest
+  }
+
+  /** Learns a time of another instance. */
+  observe(time: number): void {
+    if (time <= this.#newest) return
+    this.#newest = time
+    this.#newestAt = performance.now()
+  }
+
+  /** Learns the newest time in the database, unless the last reading is young. */
+  async refresh(maxAgeMs = REFRESH_INTERVAL_MS): Promise<void> {
+    if (performance.now() - this.#readAt < maxAgeMs) return
+    const begun = performance.now()
+    this.observe(await this.#readNewest(this.#newest))
+    this.#readAt = begun
+  }
+}
+
+const clocks = new WeakMap<MongoClient, Map<string, LogicalClock>>()
+
+/** The clock of a database in this process. */
+export function logicalClockOf(db: Db): LogicalClock {
+  const ofClient = clocks.get(db.client) ?? new Map<string, LogicalClock>()
+  clocks.set(db.client, ofClient)
+  const clock = ofClient.get(db.databaseName) ?? new LogicalClock((known) => readNewestTime(db, known))
+  ofClient.set(db.databaseName, clock)
+  return clock
+}
+
+async function readNewestTime(db: Db, known: number): Promise<number> {
+  const newest = await db
+    .collection<{ logicalTime: number }>('history.changes')
+    .findOne(
+      { logicalTime: { $gt: known } },
+      { sort: { logicalTime: -1 }, projection: { _id: 0, logicalTime: 1 } },
+    )
+  return newest?.logicalTime ?? known
+}
