@@ -1,5 +1,7 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { userPointer } from '../../accounts/login/sessions.ts'
+import { auditEntryCollection } from '../../store/audit/audit-log.ts'
+import { decodeEntry } from '../../store/audit/chains/entry-format.ts'
 import { EVERY_EHR, findScopeIds } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
@@ -69,11 +71,11 @@ export async function* exportPerson(
       yield toJsonLine(kind, document)
     }
   }
-  const accesses = collectionOf(records.db, 'audit.entries').find(
+  const accesses = auditEntryCollection(records.db).find(
     { ehrId: { $in: [...ehrIds, EVERY_EHR, ...(await findScopeIds(records.db, ehrIds))] } },
     EXPORT_QUERY_OPTIONS,
   )
-  for await (const entry of accesses) yield toJsonLine('access', entry)
+  for await (const entry of accesses) yield toJsonLine('access', { ...decodeEntry(entry) })
 }
 
 /** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */

@@ -6,6 +6,7 @@ import { decodeCursor, filterAfter } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
 import { type AuditEntry, type AuditedAccess, mergeAccesses } from './chains/chain.ts'
 import { type AuditChain, type ChainPool, createChainPool } from './chains/chain-pool.ts'
+import { decodeEntry, encodeEntry, type StoredAuditEntry } from './chains/entry-format.ts'
 import { registerInstance, signHeads } from './chains/instances.ts'
 import { auditScopeIndexes, createScopeSaver, EVERY_EHR, findScopeIds } from './scopes.ts'
 
@@ -51,8 +52,8 @@ export async function runWhileRecording<T>(recorded: Promise<void>, work: () => 
 /**
  * No Parse class can have a name with a dot, so the class family cannot reach it even with the master key.
  */
-export const auditEntryCollection = (db: Db): Collection<AuditEntry> =>
-  db.collection<AuditEntry>('audit.entries')
+export const auditEntryCollection = (db: Db): Collection<StoredAuditEntry> =>
+  db.collection<StoredAuditEntry>('audit.entries')
 
 export const auditIndexes: Record<string, IndexDescription[]> = {
   'audit.entries': [{ key: { ehrId: 1, at: -1, _id: -1 }, name: 'ehrId_at' }],
@@ -80,7 +81,7 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const groups = createBatcher<AuditedAccess>(MAX_BATCH_SIZE, async (accesses) => {
     const chain = await chains.acquire()
     try {
-      await entries.insertMany(chain.link(accesses, clock()))
+      await entries.insertMany(chain.link(accesses, clock()).map(encodeEntry))
       chains.release(chain, 'written')
     } catch (error) {
       chains.release(chain, 'in doubt')
@@ -99,7 +100,8 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
         async write(accesses, session) {
           if (accesses.length === 0) return
           chain ??= await chains.acquire()
-          await entries.insertMany(chain.link(mergeAccesses(accesses), clock()), { session })
+          const linked = chain.link(mergeAccesses(accesses), clock())
+          await entries.insertMany(linked.map(encodeEntry), { session })
         },
         settle(outcome) {
           if (chain) chains.release(chain, outcome)
@@ -161,7 +163,8 @@ export async function listAccesses(
       .limit(page.limit + 1)
       .toArray(),
   )
-  const found = (await Promise.all(pages)).flat().map(withKnownOutcome).sort(compareNewestFirst)
+  const entries = (await Promise.all(pages)).flat().map(decodeEntry)
+  const found = entries.map(withKnownOutcome).sort(compareNewestFirst)
   const counts = page.count
     ? kept.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))
     : undefined

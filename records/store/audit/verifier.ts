@@ -8,6 +8,7 @@ import {
   macOfEntry,
   parseEntryId,
 } from './chains/chain.ts'
+import { decodeEntry } from './chains/entry-format.ts'
 import { type AuditInstance, auditInstanceCollection, macOfHeads, macOfOpening } from './chains/instances.ts'
 import { type KeyPeriod, periodOf, readKeyPeriods } from './chains/key-periods.ts'
 import { findChainStart, listShortenedChains } from './checkpoints.ts'
@@ -144,8 +145,8 @@ async function verifyChains(
       throw new ChainFault(chain, `cut off after entry ${head.sequence}`)
     heads.delete(chain)
   }
-  for await (const entry of auditEntryCollection(db).find().sort({ _id: 1 })) {
-    const place = await checkForm(entry._id, () => parseEntryId(entry._id))
+  for await (const stored of auditEntryCollection(db).find().sort({ _id: 1 })) {
+    const place = await checkForm(stored._id, () => parseEntryId(stored._id))
     const unverified = unverifiedOf(task, instanceOf(place.chain))
     if (unverified) {
       unverified.entries += 1
@@ -158,7 +159,7 @@ async function verifyChains(
       head = await requireChainStart(task, chain)
       verdict.chains += 1
     }
-    head = await checkForm(entry._id, () => verifyEntry(task, entry, head))
+    head = await checkForm(stored._id, () => verifyEntry(task, decodeEntry(stored), head))
     verdict.entries += 1
     if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0) onProgress({ entries: verdict.entries, of })
   }

@@ -35,7 +35,7 @@ describe('the audit of the class family for responses without objects of the cla
     const found = await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()
     return found
       .slice(since)
-      .map(({ action, type, outcome, ids, asked = '' }) =>
+      .map(({ action, type, outcome = 'done', ids, asked = '' }) =>
         `${action} ${type} ${outcome} ${ids} ${asked}`.trim(),
       )
       .sort()

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { auditEntryCollection } from '../../../records/store/audit/audit-log.ts'
+import { decodeEntry } from '../../../records/store/audit/chains/entry-format.ts'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
@@ -35,11 +37,14 @@ describe('the audit of the class family', () => {
   async function linesOf(work: () => PromiseLike<unknown>, filter: object = { ehrId }): Promise<Line[]> {
     const since = await service.db.collection('audit.entries').countDocuments(filter)
     await work()
-    const entries = await service.db.collection('audit.entries').find(filter).sort({ at: 1 }).toArray()
-    return entries.slice(since).map(({ action, type, outcome, userId, ids, requestId, asked = null }) => ({
-      what: `${action} ${type} ${outcome}`,
-      ...{ userId, ids, requestId, asked },
-    }))
+    const entries = await auditEntryCollection(service.db).find(filter).sort({ at: 1 }).toArray()
+    return entries
+      .slice(since)
+      .map(decodeEntry)
+      .map(({ action, type, outcome, userId, ids, requestId, asked = null }) => ({
+        what: `${action} ${type} ${outcome}`,
+        ...{ userId, ids, requestId, asked },
+      }))
   }
 
   it('logs a read before its response, with the request id', async () => {

@@ -36,7 +36,7 @@ const readChanges = (state: DatabaseState): RecordedChange[] =>
 const WRITES = ['create', 'update', 'delete']
 const auditEntriesOf = (state: DatabaseState): Document[] =>
   documentsIn(state, 'audit.entries').filter(
-    (entry) => WRITES.includes(entry.action) && entry.outcome === 'done',
+    ({ action, outcome = 'done' }) => WRITES.includes(action) && outcome === 'done',
   )
 
 /**

@@ -65,5 +65,5 @@ export async function readAudit(ehrId: string, since = new Date(0)): Promise<str
     .find({ ehrId, at: { $gte: since } })
     .sort({ at: 1 })
     .toArray()
-  return entries.map(({ action, type, outcome }) => `${action} ${type} ${outcome}`)
+  return entries.map(({ action, type, outcome = 'done' }) => `${action} ${type} ${outcome}`)
 }

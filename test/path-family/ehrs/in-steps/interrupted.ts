@@ -104,9 +104,11 @@ export const statuses = async (name: string, carePlanId: string) =>
 
 /** The number of records in each audit entry. */
 export const audited = async (ehrId: string, action: string, type: string): Promise<number[]> =>
-  (await kept('audit.entries').find({ ehrId, action, type, outcome: 'done' }).toArray()).map(
-    ({ ids }) => ids.length,
-  )
+  (
+    await kept('audit.entries')
+      .find({ ehrId, action, type, outcome: { $exists: false } })
+      .toArray()
+  ).map(({ ids }) => ids.length)
 
 export const sum = (numbers: number[]) => numbers.reduce((total, one) => total + one, 0)
 
