@@ -24,6 +24,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'cost of the store: handlers with it and on the bare driver, with and without audit',
     run: () => import('./store.ts'),
   },
+  bytes: {
+    about: 'bytes that writes and reads leave: by collection, and for an audit entry',
+    run: () => import('./bytes.ts'),
+  },
   clinical: {
     about: 'care plans, a bare Express and a bare Parse Server, with a growing number of items',
     run: async ({ items }) => (await import('./clinical.ts')).benchmarkClinical(items),
