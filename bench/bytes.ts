@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { BSON, type Db, MongoClient } from 'mongodb'
 import { auditEntryCollection } from '../records/store/audit/audit-log.ts'
-import { decodeEntry } from '../records/store/audit/chains/entry-format.ts'
+import { decodeAuditEntry } from '../records/store/audit/chains/entry-format.ts'
 import { postJson, type Side, sideDatabaseUri, signInByPathFamily, stopSide } from './frame/compare-sides.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 
@@ -49,7 +49,7 @@ async function* tableLines(db: Db): AsyncGenerator<string> {
   for (const action of new Set(entries.map(({ action }) => action))) {
     const some = entries.filter((entry) => entry.action === action)
     const stored = some.map((entry) => BSON.calculateObjectSize(entry))
-    const earlier = some.map((entry) => BSON.calculateObjectSize(decodeEntry(entry)))
+    const earlier = some.map((entry) => BSON.calculateObjectSize(decodeAuditEntry(entry)))
     yield `| ${action} | ${some.length} | ${mean(stored)} | ${mean(earlier)} |`
   }
 }

@@ -1,7 +1,7 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { userPointer } from '../../accounts/login/sessions.ts'
 import { auditEntryCollection } from '../../store/audit/audit-log.ts'
-import { decodeEntry } from '../../store/audit/chains/entry-format.ts'
+import { decodeAuditEntry } from '../../store/audit/chains/entry-format.ts'
 import { EVERY_EHR, findScopeIds } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { accessesByEhr } from '../../store/resource.ts'
@@ -75,7 +75,7 @@ export async function* exportPerson(
     { ehrId: { $in: [...ehrIds, EVERY_EHR, ...(await findScopeIds(records.db, ehrIds))] } },
     EXPORT_QUERY_OPTIONS,
   )
-  for await (const entry of accesses) yield toJsonLine('access', { ...decodeEntry(entry) })
+  for await (const entry of accesses) yield toJsonLine('access', { ...decodeAuditEntry(entry) })
 }
 
 /** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */

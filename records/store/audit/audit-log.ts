@@ -6,7 +6,7 @@ import { decodeCursor, filterAfter } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
 import { type AuditEntry, type AuditedAccess, mergeAccesses } from './chains/chain.ts'
 import { type AuditChain, type ChainPool, createChainPool } from './chains/chain-pool.ts'
-import { decodeEntry, encodeEntry, type StoredAuditEntry } from './chains/entry-format.ts'
+import { decodeAuditEntry, encodeAuditEntry, type StoredAuditEntry } from './chains/entry-format.ts'
 import { registerInstance, signHeads } from './chains/instances.ts'
 import { auditScopeIndexes, createScopeSaver, EVERY_EHR, findScopeIds } from './scopes.ts'
 
@@ -81,7 +81,7 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const groups = createBatcher<AuditedAccess>(MAX_BATCH_SIZE, async (accesses) => {
     const chain = await chains.acquire()
     try {
-      await entries.insertMany(chain.link(accesses, clock()).map(encodeEntry))
+      await entries.insertMany(chain.link(accesses, clock()).map(encodeAuditEntry))
       chains.release(chain, 'written')
     } catch (error) {
       chains.release(chain, 'in doubt')
@@ -101,7 +101,7 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
           if (accesses.length === 0) return
           chain ??= await chains.acquire()
           const linked = chain.link(mergeAccesses(accesses), clock())
-          await entries.insertMany(linked.map(encodeEntry), { session })
+          await entries.insertMany(linked.map(encodeAuditEntry), { session })
         },
         settle(outcome) {
           if (chain) chains.release(chain, outcome)
@@ -163,7 +163,7 @@ export async function listAccesses(
       .limit(page.limit + 1)
       .toArray(),
   )
-  const entries = (await Promise.all(pages)).flat().map(decodeEntry)
+  const entries = (await Promise.all(pages)).flat().map(decodeAuditEntry)
   const found = entries.map(withKnownOutcome).sort(compareNewestFirst)
   const counts = page.count
     ? kept.map((where) => auditEntryCollection(db).countDocuments(where, AUDIT_QUERY_OPTIONS))

@@ -10,7 +10,7 @@ import {
   isSameMac,
   parseEntryId,
 } from './chains/chain.ts'
-import { decodeEntry } from './chains/entry-format.ts'
+import { decodeAuditEntry } from './chains/entry-format.ts'
 import { auditScopeCollection } from './scopes.ts'
 
 /** The signed start of a chain whose older entries were removed: the chain continues after this head. */
@@ -97,7 +97,7 @@ async function shortenChain(
   const last = old.at(-1)
   if (!last) return 0
   const { sequence } = parseEntryId(last._id)
-  const checkpoint = { _id: chain, sequence, mac: decodeEntry(last).mac, removedBefore: moment }
+  const checkpoint = { _id: chain, sequence, mac: decodeAuditEntry(last).mac, removedBefore: moment }
   const signed = { ...checkpoint, seal: macOfCheckpoint(key, checkpoint) }
   await checkpointCollection(db).replaceOne({ _id: chain }, signed, { upsert: true, session })
   await entries.deleteMany({ _id: { $gt, $lte: last._id } }, { session })

@@ -1,7 +1,7 @@
 import type { ClientSession, Db } from 'mongodb'
 import { auditEntryCollection } from './audit-log.ts'
 import { EMPTY_HEAD, linkEntries } from './chains/chain.ts'
-import { encodeEntry } from './chains/entry-format.ts'
+import { encodeAuditEntry } from './chains/entry-format.ts'
 import { type AuditInstance, auditInstanceCollection, macOfHeads, macOfOpening } from './chains/instances.ts'
 
 /** A change of keys, as recorded in the audit. */
@@ -49,7 +49,7 @@ async function addRun(
     { ...started, opening, seal: macOfHeads(key, run) },
     { session },
   )
-  await auditEntryCollection(db).insertMany(entries.map(encodeEntry), { session })
+  await auditEntryCollection(db).insertMany(entries.map(encodeAuditEntry), { session })
 }
 
 const accessTo = (variables: string[], formerKey: AuditInstance['formerKey']) => ({

@@ -8,7 +8,7 @@ import {
   macOfEntry,
   parseEntryId,
 } from './chains/chain.ts'
-import { decodeEntry } from './chains/entry-format.ts'
+import { decodeAuditEntry } from './chains/entry-format.ts'
 import { type AuditInstance, auditInstanceCollection, macOfHeads, macOfOpening } from './chains/instances.ts'
 import { type KeyPeriod, periodOf, readKeyPeriods } from './chains/key-periods.ts'
 import { findChainStart, listShortenedChains } from './checkpoints.ts'
@@ -159,7 +159,7 @@ async function verifyChains(
       head = await requireChainStart(task, chain)
       verdict.chains += 1
     }
-    head = await checkForm(stored._id, () => verifyEntry(task, decodeEntry(stored), head))
+    head = await checkForm(stored._id, () => verifyEntry(task, decodeAuditEntry(stored), head))
     verdict.entries += 1
     if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0) onProgress({ entries: verdict.entries, of })
   }

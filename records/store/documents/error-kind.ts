@@ -56,7 +56,7 @@ const TIME_LIMIT_CODE = 50
 /** Codes of sockets, also of those that the driver does not wrap. */
 const SOCKET_ERROR_CODES = new Set<unknown>([
   ...['EPIPE', 'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN'],
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'],
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'ENETDOWN'],
 ])
 
 const hasLabel = (error: MongoError, label: string): boolean =>

@@ -1,5 +1,5 @@
 /** The clocks of instances differ by less. */
-export const MAX_CLOCK_DIFFERENCE_MS = 60_000
+const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
 /**
  * Tells whether a lease is held. One that ends later than any new lease was taken before the clock was set back:

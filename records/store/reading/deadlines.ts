@@ -36,11 +36,11 @@ export function startCountdown(ms: number): () => number {
 }
 
 /** Parse's code of a timeout. */
-const PARSE_TIMEOUT_CODE = 124
+const PARSE_DEADLINE_ERROR = 124
 
 /** The error means an exceeded deadline. */
 export const isDeadlineError = (error: unknown): boolean =>
-  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_TIMEOUT_CODE
+  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_DEADLINE_ERROR
 
 /**
  * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { auditEntryCollection } from '../../../records/store/audit/audit-log.ts'
-import { decodeEntry } from '../../../records/store/audit/chains/entry-format.ts'
+import { decodeAuditEntry } from '../../../records/store/audit/chains/entry-format.ts'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { createPlanInOwnEhr, createPressureObject, ehrOf } from '../../harness/care/by-class-family.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
@@ -40,7 +40,7 @@ describe('the audit of the class family', () => {
     const entries = await auditEntryCollection(service.db).find(filter).sort({ at: 1 }).toArray()
     return entries
       .slice(since)
-      .map(decodeEntry)
+      .map(decodeAuditEntry)
       .map(({ action, type, outcome, userId, ids, requestId, asked = null }) => ({
         what: `${action} ${type} ${outcome}`,
         ...{ userId, ids, requestId, asked },

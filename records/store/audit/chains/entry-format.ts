@@ -13,7 +13,7 @@ export type StoredAuditEntry = Omit<AuditEntry, 'requestId' | 'mac' | 'outcome'>
 
 const CANONICAL_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-export function encodeEntry({ outcome, ...entry }: AuditEntry): StoredAuditEntry {
+export function encodeAuditEntry({ outcome, ...entry }: AuditEntry): StoredAuditEntry {
   return {
     ...entry,
     requestId: CANONICAL_UUID.test(entry.requestId) ? new UUID(entry.requestId) : entry.requestId,
@@ -23,7 +23,7 @@ export function encodeEntry({ outcome, ...entry }: AuditEntry): StoredAuditEntry
 }
 
 /** Reads either form. @throws TypeError for an entry without a MAC */
-export function decodeEntry({ outcome = 'done', ...entry }: StoredAuditEntry): AuditEntry {
+export function decodeAuditEntry({ outcome = 'done', ...entry }: StoredAuditEntry): AuditEntry {
   const { requestId, mac } = entry
   if (mac === undefined) throw new TypeError('The entry has no MAC.')
   return {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { BSON } from 'mongodb'
 import { type AuditEntry, computeMac } from '../../../../records/store/audit/chains/chain.ts'
 import {
-  decodeEntry,
-  encodeEntry,
+  decodeAuditEntry,
+  encodeAuditEntry,
   type StoredAuditEntry,
 } from '../../../../records/store/audit/chains/entry-format.ts'
 
@@ -16,7 +16,7 @@ const entry: AuditEntry = {
 }
 /** The entry as the driver returns it. */
 const roundTrip = (one: AuditEntry): AuditEntry =>
-  decodeEntry(BSON.deserialize(BSON.serialize(encodeEntry(one))) as StoredAuditEntry)
+  decodeAuditEntry(BSON.deserialize(BSON.serialize(encodeAuditEntry(one))) as StoredAuditEntry)
 
 describe('the stored form of an audit entry', () => {
   it('returns the same entry, whatever its request id and outcome', () => {
@@ -35,16 +35,16 @@ describe('the stored form of an audit entry', () => {
   })
 
   it('reads entries of earlier releases unchanged', () =>
-    assert.deepEqual(decodeEntry(BSON.deserialize(BSON.serialize(entry)) as StoredAuditEntry), entry))
+    assert.deepEqual(decodeAuditEntry(BSON.deserialize(BSON.serialize(entry)) as StoredAuditEntry), entry))
 
   it('keeps unknown fields, which the MAC covers', () =>
-    assert.deepEqual(decodeEntry({ ...encodeEntry(entry), added: 1 } as StoredAuditEntry), {
+    assert.deepEqual(decodeAuditEntry({ ...encodeAuditEntry(entry), added: 1 } as StoredAuditEntry), {
       ...entry,
       added: 1,
     }))
 
   it('takes at least 45 bytes less', () => {
-    const [plain, stored] = [entry, encodeEntry(entry)].map((one) => BSON.calculateObjectSize(one))
+    const [plain, stored] = [entry, encodeAuditEntry(entry)].map((one) => BSON.calculateObjectSize(one))
     assert.ok((plain ?? 0) - (stored ?? 0) >= 45, `${plain} and ${stored}`)
   })
 })
