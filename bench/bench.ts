@@ -26,7 +26,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
   },
   bytes: {
     about: 'bytes that writes and reads leave: by collection, and for an audit entry',
-    run: () => import('./bytes.ts'),
+    run: () => import('./audit/bytes.ts'),
   },
   clinical: {
     about: 'care plans, a bare Express and a bare Parse Server, with a growing number of items',

@@ -17,7 +17,7 @@ import {
   newUuid,
 } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
-import { isLeaseHeld } from '../../records/store/jobs/lease.ts'
+import { isLeaseHeld } from '../../records/store/clocks/lease.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Context } from '../operation/context.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
+import { LogicalClock } from '../store/clocks/logical-clock.ts'
 import { unavailableError } from '../store/documents/outage.ts'
 import { type HistoryEntry, historyCollection } from '../store/writing/history.ts'
-import { type LogicalClock, logicalClockOf } from '../store/writing/logical-clock.ts'
 import {
   type ChangeBatch,
   ChangeLog,
@@ -80,7 +80,7 @@ export class ChangeFeed {
   constructor(db: Db, onFault: (fault: unknown) => void) {
     this.#db = db
     this.#log = new ChangeLog(db)
-    this.#clock = logicalClockOf(db)
+    this.#clock = LogicalClock.of(db)
     let failing = false
     const look = async () => {
       await this.#poll()

@@ -20,8 +20,7 @@ import { hideFromReads } from '../../records/store/jobs/hide-from-reads.ts'
 import { enforceReadDeadline, QUERY_TIMEOUT_MS } from '../../records/store/reading/deadlines.ts'
 import { checkReads } from '../../records/store/reading/read-checks.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
-import { createServingOptions } from './client-options.ts'
-import { failFastDuringOutages } from './fail-fast.ts'
+import { createServingOptions, failFastDuringOutages } from './client-options.ts'
 
 export interface DatabaseConnection {
   client: MongoClient

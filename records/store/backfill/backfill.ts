@@ -1,10 +1,10 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
 import type { AnyBulkWriteOperation, Collection, Db, MongoClient } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
+import { dueCondition } from '../clocks/lease.ts'
 import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { dueCondition } from '../jobs/lease.ts'
 import type { Derivation, DerivationContext } from './derivation.ts'
 
 /** The state of a collection's backfill. */

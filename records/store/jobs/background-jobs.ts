@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
+import { isLeaseHeld } from '../clocks/lease.ts'
 import type { Caller } from '../documents/caller.ts'
 import type { Database } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
 import { unavailableError } from '../documents/outage.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../writing/transaction.ts'
-import { isLeaseHeld } from './lease.ts'
 
 /** The transactions of a job. Each of them fails when the job was ended or replaced meanwhile. */
 export interface JobSteps {

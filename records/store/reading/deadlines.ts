@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../schemas/errors.ts'
-import { errorKindOf } from '../documents/error-kind.ts'
+import { errorKindOf } from '../documents/outage.ts'
 import type { ReadCheck } from './read-checks.ts'
 
 /** Default timeout of queries. */
@@ -36,11 +36,11 @@ export function startCountdown(ms: number): () => number {
 }
 
 /** Parse's code of a timeout. */
-const PARSE_DEADLINE_ERROR = 124
+const PARSE_ERROR_CODE = 124
 
 /** The error means an exceeded deadline. */
 export const isDeadlineError = (error: unknown): boolean =>
-  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_DEADLINE_ERROR
+  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_ERROR_CODE
 
 /**
  * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
+import { LogicalClock } from '../clocks/logical-clock.ts'
 import type { Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
-import { logicalClockOf } from './logical-clock.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
 export interface HistoryEntry {
@@ -77,7 +77,7 @@ export function createHistoryEntry(
 /** Saves history entries, in the transaction of the writes if there is one. */
 export async function saveHistory(db: Db, changes: HistoryEntry[], session?: ClientSession): Promise<void> {
   if (changes.length === 0) return
-  const logicalTime = await logicalClockOf(db).next()
+  const logicalTime = await LogicalClock.of(db).next()
   const entries = changes.map((change) => ({ ...change, logicalTime }))
   await historyCollection(db).insertMany(entries, session ? { session } : {})
 }

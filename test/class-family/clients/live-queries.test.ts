@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
-import { logicalClockOf } from '../../../records/store/writing/logical-clock.ts'
+import { LogicalClock } from '../../../records/store/clocks/logical-clock.ts'
 import {
   addParticipant,
   createPatient,
@@ -103,7 +103,7 @@ describe('live queries', () => {
     await service.db.collection<{ _id: string }>('history.changes').insertOne({
       ...{ _id: `${patient.ehrId}/Ehr/${patient.ehrId}/${String(ehr?.version).padStart(10, '0')}/x` },
       ...{ version: ehr?.version, at: new Date(), userId: 'x', application: 'x', action: 'update' },
-      ...{ changed: [], before: ehr, logicalTime: await logicalClockOf(service.db).next() },
+      ...{ changed: [], before: ehr, logicalTime: await LogicalClock.of(service.db).next() },
     })
     const [, object] = await all.next()
     assert.deepEqual([object.id, object.get('subjectId')], [patient.ehrId, undefined])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { dueCondition, isLeaseHeld } from '../../../records/store/jobs/lease.ts'
+import { dueCondition, isLeaseHeld } from '../../../records/store/clocks/lease.ts'
 
 describe('a lease', () => {
   const LENGTH_MS = 5_000

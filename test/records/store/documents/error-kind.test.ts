@@ -3,8 +3,13 @@ import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { MongoBulkWriteError, MongoError, MongoErrorLabel, MongoServerError } from 'mongodb'
-import { type ErrorKind, errorKindOf } from '../../../../records/store/documents/error-kind.ts'
-import { isOutage, isWriteConflict, unavailableError } from '../../../../records/store/documents/outage.ts'
+import {
+  type ErrorKind,
+  errorKindOf,
+  isOutage,
+  isWriteConflict,
+  unavailableError,
+} from '../../../../records/store/documents/outage.ts'
 import { isDeadlineError } from '../../../../records/store/reading/deadlines.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { BSON, type Db, MongoClient } from 'mongodb'
-import { auditEntryCollection } from '../records/store/audit/audit-log.ts'
-import { decodeAuditEntry } from '../records/store/audit/chains/entry-format.ts'
-import { postJson, type Side, sideDatabaseUri, signInByPathFamily, stopSide } from './frame/compare-sides.ts'
-import { account, startParseSide } from './peers/parse-side.ts'
+import { auditEntryCollection } from '../../records/store/audit/audit-log.ts'
+import { decodeAuditEntry } from '../../records/store/audit/chains/entry-format.ts'
+import { postJson, type Side, sideDatabaseUri, signInByPathFamily, stopSide } from '../frame/compare-sides.ts'
+import { account, startParseSide } from '../peers/parse-side.ts'
 
 const WRITES = 500
 const READS_PER_WRITE = 2

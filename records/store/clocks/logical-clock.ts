@@ -16,6 +16,8 @@ const MAX_READING_AGE_MS = 10_000
  * a duration. A clock that is set back, or differs between machines, does not matter.
  */
 export class LogicalClock {
+  /** Each service has a client of its own, so services in one process share nothing. */
+  static readonly #ofClients = new WeakMap<MongoClient, Map<string, LogicalClock>>()
   readonly #readNewest: (known: number) => Promise<number>
   #newest = 0
   #newestAt = 0
@@ -24,6 +26,15 @@ export class LogicalClock {
   /** @param readNewest finds the newest time in the database, if it is later than the known one */
   constructor(readNewest: (known: number) => Promise<number>) {
     this.#readNewest = readNewest
+  }
+
+  /** The clock of a database, shared by all parts of the service. */
+  static of(db: Db): LogicalClock {
+    const clocks = LogicalClock.#ofClients.get(db.client) ?? new Map<string, LogicalClock>()
+    LogicalClock.#ofClients.set(db.client, clocks)
+    const clock = clocks.get(db.databaseName) ?? new LogicalClock((known) => readNewestTime(db, known))
+    clocks.set(db.databaseName, clock)
+    return clock
   }
 
   /** The present time. It has a meaning only after a refresh. */
@@ -52,17 +63,6 @@ export class LogicalClock {
     this.observe(await this.#readNewest(this.#newest))
     this.#readAt = begun
   }
-}
-
-const clocks = new WeakMap<MongoClient, Map<string, LogicalClock>>()
-
-/** The clock of a database in this process. */
-export function logicalClockOf(db: Db): LogicalClock {
-  const ofClient = clocks.get(db.client) ?? new Map<string, LogicalClock>()
-  clocks.set(db.client, ofClient)
-  const clock = ofClient.get(db.databaseName) ?? new LogicalClock((known) => readNewestTime(db, known))
-  ofClient.set(db.databaseName, clock)
-  return clock
 }
 
 async function readNewestTime(db: Db, known: number): Promise<number> {

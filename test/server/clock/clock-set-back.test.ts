@@ -7,7 +7,7 @@ import { type ServiceProcess, stopProcess } from '../../harness/service/service-
 import { waitFor } from '../../harness/wait.ts'
 
 const HOUR_MS = 3_600_000
-const LOADED_FIRST = `--import ${new URL('../../harness/service/shifted-clock.js', import.meta.url)}`
+const LOADED_FIRST = `--import ${new URL('./shifted-clock.js', import.meta.url)}`
 
 describe('a clock that is set back across a restart', function suite() {
   this.timeout(120_000)
