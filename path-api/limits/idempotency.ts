@@ -9,6 +9,7 @@ import {
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binary, Collection, Db } from 'mongodb'
+import { isLeaseHeld } from '../../records/store/clocks/lease.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import {
   createSeededIdGenerators,
@@ -17,7 +18,6 @@ import {
   newUuid,
 } from '../../records/store/documents/ids.ts'
 import { syncIndexes } from '../../records/store/documents/indexes.ts'
-import { isLeaseHeld } from '../../records/store/clocks/lease.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Context } from '../operation/context.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
