@@ -221,10 +221,7 @@ export class ChangeFeed {
   }
 
   /** Finds the committed changes since a logical time that the log lacks, in the order of their times. */
-  async #findNewChanges(
-    { placed }: FeedProgress,
-    since: number,
-  ): Promise<HistoryEntry[]> {
+  async #findNewChanges({ placed }: FeedProgress, since: number): Promise<HistoryEntry[]> {
     const history = historyCollection(this.#db)
     const recent = await history
       .find({ logicalTime: { $gte: since } }, { projection: { _id: 1, logicalTime: 1 } })
