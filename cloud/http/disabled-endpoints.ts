@@ -1,4 +1,4 @@
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { normalizePath } from './request/request-parts.ts'
 import { SERVED_CLASS_NAMES } from './request/served-classes.ts'
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { TProperties } from '@sinclair/typebox'
 import type { Values } from '../../records/ehr-records/kind.ts'
 import { fromClassForm } from '../../schemas/forms/class-form.ts'
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 
 interface FieldOperation {
   __op: string

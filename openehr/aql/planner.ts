@@ -1,4 +1,4 @@
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { canContain } from '../rm/containment.ts'
 import { allOf, anyOf, conditionFilter, type DatabaseFilter, joinFilters } from './database-filters.ts'
 import { isVersionClass } from './evaluation/class-patterns.ts'

@@ -1,4 +1,4 @@
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { findTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
 import { codedText, codePhrase, EXAMPLE_TIME } from './default-values.ts'
 

@@ -1,5 +1,5 @@
-import { lookUp } from '../../schemas/look-up.ts'
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 
 /** The concrete class for an abstract one in a template or in the model. */
 const CONCRETE_CLASSES: Readonly<Record<string, string>> = {

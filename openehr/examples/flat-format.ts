@@ -1,5 +1,5 @@
-import { lookUp } from '../../schemas/look-up.ts'
 import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { createPathEvaluator, type PathEvaluator } from '../aql/evaluation/path-evaluator.ts'
 import { parsePath } from '../aql/language/parse-path.ts'
 import { TokenReader } from '../aql/language/token-reader.ts'

@@ -1,4 +1,4 @@
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import type { XmlElement } from '../formats/xml.ts'
 import type { Code, ObjectConstraint, Primitive, Slot } from './constraints.ts'
 import { createTextMatcher, type TextMatcher } from './text-matcher.ts'

@@ -1,11 +1,11 @@
 import { withArticle } from '../../schemas/common.ts'
-import { lookUp } from '../../schemas/look-up.ts'
 import {
   findRmClass,
   isSubclassOf,
   type RmAttribute,
   type RmClass,
 } from '../../schemas/openehr/rm-classes.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { magnitudeOf } from './magnitude.ts'
 import { primitiveReaders } from './primitives.ts'

@@ -1,5 +1,5 @@
-import { lookUp } from '../../schemas/look-up.ts'
 import { findRmClass, type RmClass } from '../../schemas/openehr/rm-classes.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { escapeAttribute, escapeText, type XmlElement } from '../formats/xml.ts'
 import type { RmObject } from './canonical-json.ts'
 import { primitiveReaders } from './primitives.ts'

@@ -1,4 +1,4 @@
-import { lookUp } from '../../schemas/look-up.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import type { Interval, ObjectConstraint, Primitive } from '../opt/constraints.ts'
 
 /** A code that an input offers. */

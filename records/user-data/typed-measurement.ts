@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Fraction } from '../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../schemas/fraction.ts'
 import {
   convertExactly,
   convertibleUnitNames,

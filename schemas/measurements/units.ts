@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Fraction } from './fraction.ts'
+import { Fraction } from '../fraction.ts'
 
 /** A kind of quantity; only units of the same kind convert into each other. */
 export type QuantityKind =

@@ -27,6 +27,7 @@ const requiredContactFields = {
 }
 const internationalNumber = nullable(
   Type.String({
+    format: 'line',
     description:
       'Number in international form (E.164), if it can be told: from the value, or from the country of an address',
     examples: ['+31206241111'],

@@ -1,4 +1,4 @@
-import { lookUp } from '../../../schemas/look-up.ts'
+import { lookUp } from '../../../schemas/validation/look-up.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf, type IsServedClass } from '../request/served-classes.ts'
 import { isFieldPath, type QueryFieldCheck, quoteInput } from './query-fields.ts'

@@ -1,4 +1,4 @@
-import { lookUp } from '../../../schemas/look-up.ts'
+import { lookUp } from '../../../schemas/validation/look-up.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { fieldTypeOf } from '../request/served-classes.ts'
 import { isAcl } from './acl.ts'

@@ -1,4 +1,4 @@
-import { lookUp } from '../../../schemas/look-up.ts'
+import { lookUp } from '../../../schemas/validation/look-up.ts'
 import { TextSyntaxError } from '../../formats/text-syntax-error.ts'
 import type { Condition, Constant, FunctionCall, Operand } from './ast.ts'
 import { parseOperator, parsePath } from './parse-path.ts'

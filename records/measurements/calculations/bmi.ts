@@ -1,5 +1,5 @@
+import type { Fraction } from '../../../schemas/fraction.ts'
 import type { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
-import type { Fraction } from '../../../schemas/measurements/fraction.ts'
 import { convertExactly } from '../../../schemas/measurements/units.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { Values } from '../../ehr-records/kind.ts'

@@ -1,4 +1,4 @@
-import { Fraction } from '../../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../../schemas/fraction.ts'
 import type { Band, Bounds, PersonalLimits, ThresholdSet } from '../../../schemas/measurements/thresholds.ts'
 import { convertExactly } from '../../../schemas/measurements/units.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { derivedTextField } from '../../../schemas/forms/fields.ts'
-import { Fraction } from '../../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../../schemas/fraction.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import { adultCategoryOf, bmiFromValues, whoAdultPreset } from '../calculations/bmi.ts'
 import { isPresent, missingDependentFields } from '../dependent-fields.ts'

@@ -1,7 +1,7 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { quantityField as value } from '../../../schemas/common.ts'
 import { derivedField } from '../../../schemas/forms/fields.ts'
-import type { Fraction } from '../../../schemas/measurements/fraction.ts'
+import type { Fraction } from '../../../schemas/fraction.ts'
 import {
   convertExactly,
   isUnitOf,

@@ -210,6 +210,11 @@ const pathFamily: ClinicalWrite[] = [
     ask: (place) => createPost(planPath(place, '/close'), { closeOpen: true, outcome: 'Done' }),
   },
   {
+    name: 'delete a care plan',
+    given: [...filled, secondTask],
+    ask: (place) => createDelete(planPath(place, '')),
+  },
+  {
     name: 'restore a version of a goal',
     given: [...planned, goal, changedGoal],
     ask: (place) => createPost(goalPath(place, '/restore'), { version: 1 }),

@@ -32,7 +32,7 @@ export const isJobAwaited = (state: DatabaseState, subjectId: string): boolean =
 
 /** Whether anybody can see it. */
 const isVisible = ({ _rperm }: Document): boolean =>
-  _rperm?.length > 0 && !String(_rperm[0]).startsWith('removed:')
+  _rperm?.length > 0 && !/^removed(-\w+)?:/.test(String(_rperm[0]))
 
 /**
  * All data about a person, one line for each record, membership and mail. Versions and times are left out,

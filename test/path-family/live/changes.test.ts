@@ -136,6 +136,6 @@ describe('the changes of an EHR', () => {
         ['BodyWeight', [id]],
       ],
     )
-    assert.equal(new Set(entries.map(({ requestId }) => requestId)).size, 1)
+    assert.equal(new Set(entries.map(({ requestId }) => String(requestId))).size, 1)
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TObject } from '@sinclair/typebox'
+import { UUID } from 'mongodb'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
@@ -96,8 +97,8 @@ const REFUSED_OUTCOMES: Readonly<Record<string | number, string>> = { 404: 'deni
 const isOperators = ({ access }: Operation): boolean => access === 'admin'
 
 async function outcomesOf(requestId: string): Promise<string[]> {
-  const entries = await service.db.collection('audit.entries').find({ requestId }).toArray()
-  return entries.map(({ outcome, ehrId }) => `${outcome} ${ehrId}`)
+  const entries = service.db.collection('audit.entries').find({ requestId: new UUID(requestId) })
+  return (await entries.toArray()).map(({ outcome = 'done', ehrId }) => `${outcome} ${ehrId}`)
 }
 
 /** Calls operations as every caller of a fixture. */

@@ -5,7 +5,7 @@ import {
   bmiViolations,
   calculateBmi,
 } from '../../../records/measurements/calculations/bmi.ts'
-import { Fraction } from '../../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../../schemas/fraction.ts'
 import { readCorpusFile } from '../../harness/corpus.ts'
 
 interface Vectors {

@@ -1,5 +1,5 @@
+import { Fraction } from '../../../../schemas/fraction.ts'
 import type { AcqParams, AcqResult } from '../../../../schemas/measurements/acq.ts'
-import { Fraction } from '../../../../schemas/measurements/fraction.ts'
 import type { Violation } from '../../../../schemas/validation/violations.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { Fraction } from '../../../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../../../schemas/fraction.ts'
 
 /** 0 to 3; NR: not required by the treatment; null: no answer. */
 type DsmqAnswer = number | 'NR' | null

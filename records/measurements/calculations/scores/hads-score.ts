@@ -1,4 +1,4 @@
-import { Fraction } from '../../../../schemas/measurements/fraction.ts'
+import { Fraction } from '../../../../schemas/fraction.ts'
 
 /** 0 to 3; null for an item without an answer. */
 type HadsAnswer = number | null
