@@ -35,12 +35,12 @@ export function startCountdown(ms: number): () => number {
   }
 }
 
-/** Parse's code of a timeout. */
-const PARSE_ERROR_CODE = 124
+/** MongoDB's MaxTimeMSExpired, which the engine's own matcher also throws, and Parse's code of a timeout. */
+const TIMEOUT_CODES = new Set<unknown>([50, 124])
 
 /** The error means an exceeded deadline. */
 export const isDeadlineError = (error: unknown): boolean =>
-  errorKindOf(error) === 'limit' || (error as { code?: unknown } | null)?.code === PARSE_ERROR_CODE
+  errorKindOf(error) === 'limit' || TIMEOUT_CODES.has((error as { code?: unknown } | null)?.code)
 
 /**
  * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write
