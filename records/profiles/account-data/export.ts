@@ -71,6 +71,8 @@ export async function* exportPerson(
       yield toJsonLine(kind, document)
     }
   }
+  // Queries over every EHR concern only those who have one.
+  if (ehrIds.length === 0) return
   const accesses = auditEntryCollection(records.db).find(
     { ehrId: { $in: [...ehrIds, EVERY_EHR, ...(await findScopeIds(records.db, ehrIds))] } },
     EXPORT_QUERY_OPTIONS,
