@@ -205,7 +205,9 @@ export class Ehrs {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'read' }, [ehr]))
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page)
     }
-    if ((await listAccesses(db, { ehrId }, { limit: 1 })).items.length > 0) {
+    // Queries over every EHR do not tell that this one existed.
+    const own = { ehrId, createdAt: this.#records.clock() }
+    if ((await listAccesses(db, own, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
     return listAccesses(db, { ehrId }, page)
