@@ -19,12 +19,13 @@ describe('an address of a database that does not answer', () => {
   it('is reported at once and at the end, with the variable and the reason', async () => {
     const address = `127.0.0.1:${await freePort()}`
     const { lines, reason } = await fail(
-      `mongodb://u:s3cret@${address}/records?serverSelectionTimeoutMS=1600`,
+      `mongodb://u:s3cret@${address}/records?serverSelectionTimeoutMS=4000`,
     )
-    assert.deepEqual(lines, [
-      `MONGODB_URI: no answer from ${address} for 1 s (ECONNREFUSED). Trying for 1 s more.`,
+    const seconds = (text: string) => text.replace(/\b\d+ s\b/g, 'N s')
+    assert.deepEqual(lines.map(seconds), [
+      `MONGODB_URI: no answer from ${address} for N s (ECONNREFUSED). Trying for N s more.`,
     ])
-    assert.equal(reason, `MONGODB_URI: no answer from ${address} for 2 s (ECONNREFUSED).`)
+    assert.equal(seconds(reason), `MONGODB_URI: no answer from ${address} for N s (ECONNREFUSED).`)
   })
 
   it('is reported without its parts when it is malformed', async () => {
@@ -54,11 +55,11 @@ describe('a start that the kind of database prevents', function suite() {
   it('reports which server is of another replica set, or not the primary', async () => {
     const uri = `${faulty.uri}/refused?serverSelectionTimeoutMS=300`
     const wait = (address: string) => waitForDatabase(address, 'MONGODB_URI', () => {})
-    await assert.rejects(wait(`${uri}&replicaSet=other`), /for 0 s \(its replica set is \w+\)\.$/)
+    await assert.rejects(wait(`${uri}&replicaSet=other`), /for \d+ s \(its replica set is \w+\)\.$/)
     const { greeting } = faulty
     faulty.greeting = ({ primary, ...answer }) =>
       greeting({ ...answer, isWritablePrimary: false, ismaster: false, secondary: true })
-    await assert.rejects(wait(uri), /for 0 s \(it is not the primary\)\.$/).finally(() => {
+    await assert.rejects(wait(uri), /for \d+ s \(it is not the primary\)\.$/).finally(() => {
       faulty.greeting = greeting
     })
   })
