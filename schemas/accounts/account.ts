@@ -230,6 +230,6 @@ export const AccountRemoval = closedObject(
   'AccountRemoval',
   'Proof that the request comes from the account holder',
   {
-    password: Type.Optional(currentPasswordField),
+    currentPassword: Type.Optional(currentPasswordField),
   },
 )

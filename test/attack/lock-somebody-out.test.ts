@@ -30,7 +30,7 @@ describe('attack: locking somebody out with wrong passwords', () => {
     const email = { email: createAddress(), currentPassword: password }
     assert.equal((await byPath.call('PUT', at(byPath), email)).status, 200)
     assert.equal((await changeByPath(byPath, password)).status, 204)
-    assert.equal((await byPath.call('DELETE', at(byPath), { password: next })).status, 204)
+    assert.equal((await byPath.call('DELETE', at(byPath), { currentPassword: next })).status, 204)
 
     const byClass = await createLockedPerson()
     const put = request().put(`/1/users/${byClass.mvUid}`).set(byClass.headers)

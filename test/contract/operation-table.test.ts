@@ -76,6 +76,15 @@ describe('the table of operations', () => {
     }
   })
 
+  it('names the password that confirms a change currentPassword: those of logins and registrations need no token', () => {
+    const named = operationTable.filter(({ body }) => {
+      const schema = body instanceof FormBody ? body.schema : body
+      return schema !== undefined && !(schema instanceof RawBody) && 'password' in (schema.properties ?? {})
+    })
+    assert.ok(named.length > 3)
+    for (const { id, access } of named) assert.equal(access, 'public', `${id}: call it currentPassword`)
+  })
+
   it('routes to every operation: none shadows another', () => {
     const find = createPathMatcher(operationTable)
     for (const operation of operationTable) {

@@ -84,7 +84,7 @@ export const accountOperations = [
     path: '/auth/account/{mvUid}',
     summary: 'Delete an account with its profile, contacts, relations and network, but not its EHRs',
     description:
-      'Deleting your own account requires your password; administrators delete other accounts without one.',
+      'Deleting your own account requires `currentPassword`; administrators delete other accounts without one.',
     source: accountsSource,
     access: 'self',
     body: AccountRemoval,
@@ -94,7 +94,11 @@ export const accountOperations = [
     countedAs: 'updatePassword',
     handle: async ({ params, body }, { removals, passwords, caller, principal, ifMatch }) => {
       if (caller.userId === params.mvUid)
-        await passwords.verifyPassword(params.mvUid, principal.sessionId, requirePassword(body.password))
+        await passwords.verifyPassword(
+          params.mvUid,
+          principal.sessionId,
+          requireCurrentPassword(body.currentPassword),
+        )
       await removals.remove(caller, params.mvUid, ifMatch)
     },
   }),
@@ -129,8 +133,8 @@ export const accountOperations = [
 ]
 
 /** @throws RuleViolated */
-function requirePassword(password: string | undefined): string {
-  if (password !== undefined) return password
-  const violation = { path: 'password', code: 'required', message: 'is required for your own account' }
+function requireCurrentPassword(currentPassword: string | undefined): string {
+  if (currentPassword !== undefined) return currentPassword
+  const violation = { path: 'currentPassword', code: 'required', message: 'is required for your own account' }
   throw new ServiceError('RuleViolated', { violations: [violation] })
 }

@@ -33,7 +33,7 @@ describe('accounts', () => {
     assert.deepEqual((await admin.call('GET', at(anna.mvUid))).body, own.body)
     assertProblem(await bob.call('GET', at(anna.mvUid)), 404, 'not-found')
     assertProblem(await bob.call('PUT', at(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
-    assertProblem(await bob.call('DELETE', at(anna.mvUid), { password }), 404, 'not-found')
+    assertProblem(await bob.call('DELETE', at(anna.mvUid), { currentPassword: password }), 404, 'not-found')
     assertProblem(await call('GET', at(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await admin.call('GET', at('nobody')), 404, 'not-found')
   })
@@ -195,8 +195,8 @@ describe('accounts', () => {
     assert.deepEqual(assertProblem(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
       'required',
     ])
-    assertProblem(await anna.call('DELETE', at(anna.mvUid), { password: 'not it' }), 403, 'wrong-password')
-    assert.equal((await anna.call('DELETE', at(anna.mvUid), { password })).status, 204)
+    assertProblem(await anna.call('DELETE', at(anna.mvUid), { currentPassword: 'not it' }), 403, 'wrong-password')
+    assert.equal((await anna.call('DELETE', at(anna.mvUid), { currentPassword: password })).status, 204)
     assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')
     assertProblem(await admin.call('GET', at(anna.mvUid)), 404, 'not-found')

@@ -58,7 +58,7 @@ describe('the profile of an account', () => {
   })
 
   it('is deleted with the account', async () => {
-    const { status } = await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password })
+    const { status } = await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { currentPassword: password })
     assert.equal(status, 204)
     assertProblem(await anna.call('GET', profile), 401, 'unauthenticated')
     assert.deepEqual((await bob.call('GET', `/profile/${bob.mvUid}/network`)).body.items, [])

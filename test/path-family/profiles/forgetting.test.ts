@@ -63,7 +63,7 @@ describe('data about a person', () => {
       [],
       'let Anna have something in these too',
     )
-    assertStatus(await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password }), 204)
+    assertStatus(await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { currentPassword: password }), 204)
     assert.deepEqual(await naming(), [], 'forgetPerson does not reach these')
   })
 })
