@@ -46,7 +46,7 @@ const TemplateHeads = {
   collection: 'openehr.templates',
   schema: TemplateHeadRecord,
   lists: { byId: { by: [], sort: 'key', order: 'asc' } },
-  indexes: [{ key: { key: 1 }, unique: true }],
+  indexes: [{ key: { key: 1 }, unique: true }, { key: { concept: 1 } }],
 } as const
 
 const headFormat = createParseFormat(TemplateHeadRecord)
@@ -132,9 +132,12 @@ export class TemplateStore {
     return this.#heads.list(caller, 'byId', { where: {}, ...page })
   }
 
-  /** A template that will be expanded. @throws NotFound; RuleViolated if it cannot be expanded */
-  async get(caller: Caller, templateId: string): Promise<StoredTemplate> {
-    const head = requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId)))
+  /**
+   * A template that will be expanded.
+   * @throws NotFound; Conflict for a shared concept; RuleViolated if it cannot be expanded
+   */
+  async get(caller: Caller, name: string): Promise<StoredTemplate> {
+    const head = await this.#findNamed(caller, name)
     const found = await this.#parsed(caller, head)
     // Earlier versions of the service stored any template.
     requireExpandable(found.template.root)
@@ -163,12 +166,12 @@ export class TemplateStore {
     return { head, template }
   }
 
-  /** The template as it was uploaded. @throws NotFound */
+  /** The template as it was uploaded. @throws NotFound; Conflict for a shared concept */
   async file(
     caller: Caller,
-    templateId: string,
+    name: string,
   ): Promise<{ head: SavedRecord<TemplateHeadRecord>; bytes: Buffer }> {
-    const head = requireReadableHead(caller, await this.#find(normalizeTemplateId(templateId)))
+    const head = await this.#findNamed(caller, name)
     return { head, bytes: await this.#readFile(caller, head.id) }
   }
 
@@ -177,10 +180,9 @@ export class TemplateStore {
     return { collection: TemplateHeads.collection, id }
   }
 
-  /** @throws NotFound; PreconditionFailed; Conflict while compositions of the template exist */
-  async remove(caller: Caller, templateId: string, expected: ExpectedVersions): Promise<void> {
-    const key = normalizeTemplateId(templateId)
-    const { id } = requireReadableHead(caller, await this.#find(key))
+  /** @throws NotFound; PreconditionFailed; Conflict for a shared concept, and while compositions of the template exist */
+  async remove(caller: Caller, name: string, expected: ExpectedVersions): Promise<void> {
+    const { id, key } = await this.#findNamed(caller, name)
     await runStoreTransaction(this.#records, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
@@ -204,6 +206,22 @@ export class TemplateStore {
       cursor = page.next ?? undefined
     } while (cursor !== undefined)
     return heads
+  }
+
+  /**
+   * Finds a template by its id, or by its concept, both as the list shows them. An id comes first.
+   * @throws NotFound; Conflict when several templates share the concept
+   */
+  async #findNamed(caller: Caller, name: string): Promise<SavedRecord<TemplateHeadRecord>> {
+    const byId = await this.#find(normalizeTemplateId(name))
+    if (byId) return requireReadableHead(caller, byId)
+    const heads = documentCollection(this.#records, TemplateHeads.collection)
+    const [found, another] = await heads.find({ concept: name }).limit(2).toArray()
+    if (another)
+      throw new ServiceError('Conflict', {
+        detail: 'Several templates have this concept. Name one of them by its template id.',
+      })
+    return requireReadableHead(caller, found)
   }
 
   async #find(key: string): Promise<ParseDocument | undefined> {

@@ -19,7 +19,7 @@ const templateParams = {
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
     documented: { minLength: 1, maxLength: 255 },
     inWords: '1 to 255 characters, no slash, backslash or control character',
-    description: 'Id of the template, regardless of case and spacing',
+    description: 'Id of the template, regardless of case and spacing; or its concept, exactly as the list shows it',
     examples: ['vital_signs.v2'],
   }),
 }
@@ -98,11 +98,12 @@ export const templateOperations = [
     path: `${templatesPath}/{concept}`,
     params: templateParams,
     summary: 'Show an operational template',
-    description: 'Returns a web template (JSON, a tree for forms) or the uploaded template (XML).',
+    description:
+      'Returns a web template (JSON, a tree for forms) or the uploaded template (XML). A concept of several templates gets a 409.',
     source: templatesSource,
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
-    errors: ['RuleViolated'],
+    errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { concept } }, { caller, templates, accepted }) => {
       const headers = { 'content-type': accepted, vary: 'Accept' }
       if (accepted === 'application/xml') {
@@ -126,7 +127,7 @@ export const templateOperations = [
     source: templatesSource,
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
-    errors: ['RuleViolated'],
+    errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { concept }, query }, { caller, templates }) => {
       const { format = 'json', detail_level = 'required', type = 'input' } = query
       const { head, template } = await templates.get(caller, concept)

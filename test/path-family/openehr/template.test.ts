@@ -60,6 +60,33 @@ describe('operational templates', () => {
     assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
   })
 
+  it('are found by each name that the list shows, unless several share it', async () => {
+    const [concept, shared] = [`Concept ${randomUUID()}`, `Concept ${randomUUID()}`]
+    const templateId = newId()
+    assertStatus(await upload(createTemplateXml(templateId, concept)), 201)
+    const listed: Record<string, string>[] = assertStatus(await reader.call('GET', `${PATH}?limit=1000`))
+    const head = listed.find(({ template_id }) => template_id === templateId)
+    assert.equal(head?.concept, concept)
+    for (const name of [head?.template_id ?? '', head?.concept ?? '']) {
+      assert.equal(assertStatus(await reader.call('GET', at(name))).templateId, templateId)
+      const original = await reader.call('GET', at(name), undefined, { accept: 'application/xml' })
+      assert.match(assertStatus(original), new RegExp(templateId))
+      assertStatus(await reader.call('GET', `${at(name)}/example`))
+    }
+    for (const id of [newId(), newId()]) assertStatus(await upload(createTemplateXml(id, shared)), 201)
+    for (const [method, path] of [
+      ['GET', at(shared)],
+      ['GET', `${at(shared)}/example`],
+      ['DELETE', at(shared)],
+    ] as const)
+      assertProblem(await modeller.call(method, path), 409, 'conflict')
+    // The id of a template comes before the concept of another one.
+    assertStatus(await upload(createTemplateXml(shared, 'Another')), 201)
+    assert.equal(assertStatus(await reader.call('GET', at(shared))).templateId, shared)
+    assertStatus(await modeller.call('DELETE', at(concept)), 204)
+    assertProblem(await reader.call('GET', at(templateId)), 404, 'not-found')
+  })
+
   it('are shown as web templates, with the AQL path of each value', async () => {
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId)), 201)
