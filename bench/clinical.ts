@@ -53,7 +53,6 @@ const createPathRequests = (base: string, { ehrIds, filledIds, plans }: LoadedId
 async function startOurs(engineUri: string, items: number): Promise<ClinicalSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
   const loaded = await loadClinicalRecords(sideDatabaseUri(engineUri, 'ours'), 'ours', side.userId, items)
-  side.headers['If-Match'] = '*'
   return { ...side, login: '/auth/login/password', ...createPathRequests('/med', loaded) }
 }
 

@@ -37,7 +37,7 @@ export const errorCatalogue = {
   UnsupportedMediaType: [415, 'The media type of the body is not supported'],
   RuleViolated: [422, 'The input breaks a rule'],
   IdempotencyKeyReused: [422, 'This Idempotency-Key was already used for a different request'],
-  PreconditionRequired: [428, 'If-Match is required'],
+  PreconditionRequired: [428, 'If-Match with the ETag of a version is required'],
   TooManyRequests: [429, 'Too many requests'],
   AccountLocked: [429, 'The account is locked for five minutes after too many wrong passwords'],
   HeadersTooLarge: [431, 'The path or the headers are too large'],

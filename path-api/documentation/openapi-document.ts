@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ErrorName, errorCatalogue, errorCode } from '../../schemas/errors.ts'
 import { accessRules } from '../operation/access.ts'
-import type { BodyLimits, Operation } from '../operation/operation.ts'
+import { type BodyLimits, isConditional, type Operation } from '../operation/operation.ts'
 import { FormBody, RawBody } from '../reply/body-media.ts'
 import { EventStreamBody, formatEvent } from '../reply/event-stream.ts'
 import { mediaTypesOf } from '../request/request-input.ts'
@@ -106,23 +106,23 @@ const createHeaderParameter = (
   { required = false, ...schema }: { pattern: string; examples: string[]; required?: boolean },
 ) => ({ name, in: 'header', required, description, schema: { type: 'string', ...schema } })
 
-const ENTITY_TAG_PATTERN = '^(\\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$'
-const createEntityTagSchema = (...examples: string[]) => ({ pattern: ENTITY_TAG_PATTERN, examples })
+const ENTITY_TAG_LIST = '(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*'
+const IF_MATCH_SCHEMA = { pattern: `^${ENTITY_TAG_LIST}$`, examples: ['"3"'] }
 
 const HEADER_PARAMETERS = {
   IfMatch: createHeaderParameter(
     'If-Match',
-    'ETags of the versions that may be overwritten, or `*` for any',
-    createEntityTagSchema('"3"'),
+    'ETags of the versions that may be overwritten; `*` names none and gets a 428',
+    IF_MATCH_SCHEMA,
   ),
   IfMatchRequired: createHeaderParameter('If-Match', 'ETag of the version that may be overwritten', {
-    ...createEntityTagSchema('"3"'),
+    ...IF_MATCH_SCHEMA,
     required: true,
   }),
   IfNoneMatch: createHeaderParameter(
     'If-None-Match',
     'ETags of the versions that the client has cached',
-    createEntityTagSchema('"3"'),
+    { pattern: `^(\\*|${ENTITY_TAG_LIST})$`, examples: ['"3"'] },
   ),
   IfNoneMatchAny: createHeaderParameter(
     'If-None-Match',
@@ -186,16 +186,10 @@ function securityRequirementsOf(access: Operation['access']): Json[] {
   return access === 'optional' ? [{}, ...token] : token
 }
 
-function headerNamesOf({
-  method,
-  ifMatch,
-  creates,
-  resumes,
-  reply,
-  errors = [],
-}: Operation): (keyof typeof HEADER_PARAMETERS)[] {
+function headerNamesOf(operation: Operation): (keyof typeof HEADER_PARAMETERS)[] {
+  const { method, ifMatch, creates, resumes, reply } = operation
   if (method === 'post')
-    return errors.includes('PreconditionFailed') ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
+    return isConditional(operation) ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
   if (method === 'get') return resumes ? ['LastEventId'] : reply[2] ? ['IfNoneMatch'] : []
   return [
     ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',

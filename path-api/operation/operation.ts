@@ -121,6 +121,10 @@ export interface Operation extends OperationDescription<Access> {
   handle(input: AnyInput, context: Context): unknown
 }
 
+/** True if the operation compares the versions of If-Match. */
+export const isConditional = ({ method, errors = [] }: Pick<Operation, 'method' | 'errors'>): boolean =>
+  method === 'put' || method === 'delete' || errors.includes('PreconditionFailed')
+
 /** Names of the parameters of a path template, in order. */
 export const pathParameterNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { malformedInput } from './invalid-input.ts'
 
 const ENTITY_TAG_LIST =
@@ -27,14 +28,18 @@ export function etagWithOthers(version: number, others: readonly { id: string; v
  * of them alone fails with 412.
  *
  * @param ids ids in the path; versions of other objects match nothing
- * @throws MalformedRequest when the header is not a list of entity tags
+ * @throws MalformedRequest when the header is not a list of entity tags; PreconditionRequired for `*`, which
+ * would overwrite a version that the client has not seen
  */
 export function parseIfMatch(header: string | undefined, ids: readonly string[] = []): ExpectedVersions {
   if (header === undefined) return undefined
   const value = header.trim()
-  if (value === '*') return 'any'
+  if (value === '*')
+    throw new ServiceError('PreconditionRequired', {
+      detail: 'If-Match: * names no version. Send the ETag of the version that you have read.',
+    })
   if (!ENTITY_TAG_LIST.test(value))
-    throw malformedInput('header', 'If-Match', 'entityTags', 'must be * or a list of entity tags')
+    throw malformedInput('header', 'If-Match', 'entityTags', 'must be a list of entity tags')
   return [...value.matchAll(STRONG_VERSION_TAG)].flatMap(([, id, version]) =>
     id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
   )

@@ -8,7 +8,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { type IdempotentRequest, parseIdempotencyKey, type RunOnce } from '../limits/idempotency.ts'
 import { isAccessPermitted, type Principal, requirePermissionChecked } from '../operation/access.ts'
 import type { Context } from '../operation/context.ts'
-import type { Operation } from '../operation/operation.ts'
+import { isConditional, type Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 import { RawBody } from '../reply/body-media.ts'
 import { isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
@@ -144,7 +144,9 @@ function readRequestFacts(
   operation: Operation,
   params: Record<string, string>,
 ) {
-  const ifMatch = parseIfMatch(request.headers['if-match'], Object.values(params))
+  const ifMatch = isConditional(operation)
+    ? parseIfMatch(request.headers['if-match'], Object.values(params))
+    : undefined
   if (operation.ifMatch === 'required' && ifMatch === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''

@@ -9,12 +9,13 @@ import {
   isInputErrorName,
   ServiceError,
 } from '../../schemas/errors.ts'
-import type { Operation } from '../operation/operation.ts'
+import { isConditional, type Operation } from '../operation/operation.ts'
 import { etagOf } from '../reply/etag.ts'
 import type { RenderedResponse } from './rendered-response.ts'
 
 /** Errors that follow from the shape of the operation; `errors` lists the others. */
-export function impliedErrors({ access, method, path, body, ifMatch }: Operation): ErrorName[] {
+export function impliedErrors(operation: Operation): ErrorName[] {
+  const { access, method, path, body } = operation
   const unsafe = method !== 'get'
   const groups: [boolean, ErrorName[]][] = [
     [
@@ -28,8 +29,7 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
     [path.includes('{'), ['NotFound']],
     [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
     [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],
-    [method === 'put' || method === 'delete', ['PreconditionFailed']],
-    [ifMatch === 'required', ['PreconditionRequired']],
+    [isConditional(operation), ['PreconditionFailed', 'PreconditionRequired']],
   ]
   return groups.flatMap(([applies, names]) => (applies ? names : []))
 }

@@ -15,10 +15,8 @@ import type { RecordParent } from './writing/batch-writer.ts'
 import { changedFieldNames, createHistoryEntry, type HistoryEntry } from './writing/history.ts'
 import type { DerivedWrite, WriteDecision } from './writing/write-decision.ts'
 
-/**
- * The versions that the caller agrees to overwrite. 'any': every existing version; undefined: no condition.
- */
-export type ExpectedVersions = readonly number[] | 'any' | undefined
+/** The versions that the caller agrees to overwrite; undefined: no condition. */
+export type ExpectedVersions = readonly number[] | undefined
 
 /** A record as it was written: in the form of the API, and as stored, with its permissions. */
 export interface WrittenRecord<T> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { TSchema } from '@sinclair/typebox'
 import { exampleOf } from '../../path-api/documentation/example.ts'
-import { type Operation, pathParameterNames } from '../../path-api/operation/operation.ts'
+import { isConditional, type Operation, pathParameterNames } from '../../path-api/operation/operation.ts'
 import type { Services } from '../../path-api/operation/services.ts'
 import { operationTable } from '../../path-api/operation-table.ts'
 import { FormBody, RawBody } from '../../path-api/reply/body-media.ts'
@@ -23,6 +23,11 @@ function examplePathOf({ path, params }: Operation, replaced: Record<string, str
 
 const jsonBody = ({ body }: Operation): TSchema | undefined =>
   body === undefined || body instanceof RawBody || body instanceof FormBody ? undefined : body
+
+const exampleFor = (body: NonNullable<Operation['body']>): unknown => {
+  const schema = jsonBody({ body } as Operation)
+  return schema ? exampleOf(schema) : {}
+}
 
 /** A value that no schema of this type accepts. */
 const createWrongValue = (member: TSchema): unknown =>
@@ -72,7 +77,7 @@ describe('every operation', () => {
     send(
       operation,
       examplePathOf(operation),
-      { ...token, 'content-type': 'application/json', 'if-match': '*' },
+      { ...token, 'content-type': 'application/json', 'if-match': '"1"' },
       typeof body === 'string' ? body : JSON.stringify(body),
     )
   const refusedBody = async (operation: Operation, body: unknown, about: string) => {
@@ -98,7 +103,7 @@ describe('every operation', () => {
             operation.body instanceof RawBody ? mediaTypesOf(operation.body)[0] : 'application/json'
           const headers = {
             ...token,
-            'if-match': '*',
+            'if-match': '"1"',
             ...(operation.body ? { 'content-type': type ?? '' } : {}),
           }
           const answer = await send(
@@ -108,6 +113,23 @@ describe('every operation', () => {
             body ? JSON.stringify(body) : undefined,
           )
           assert.equal(answer.status, 404, answer.body)
+        })
+      }
+      if (isConditional(operation)) {
+        it('refuses If-Match: *, which names no version', async () => {
+          const role = access === 'admin' || access === 'modeller' ? access : 'user'
+          const { body } = operation
+          const answer = await send(
+            operation,
+            examplePathOf(operation, { mvUid: 'somebody' }),
+            {
+              ...(access !== 'public' && { authorization: `Bearer ${role}-somebody` }),
+              ...(body && { 'content-type': mediaTypesOf(body)[0] ?? '' }),
+              'if-match': '*',
+            },
+            body && JSON.stringify(exampleFor(body)),
+          )
+          assert.equal(answer.status, 428, answer.body)
         })
       }
       for (const name of pathParameterNames(operation.path)) {

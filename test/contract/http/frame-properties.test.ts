@@ -19,9 +19,9 @@ describe('If-Match', () => {
       }),
     )
   })
-  it('is a list of tags, a star, or refused', () => {
+  it('is a list of tags, or refused', () => {
     assert.equal(parseIfMatch(undefined), undefined)
-    assert.equal(parseIfMatch(' * '), 'any')
+    assertFails(() => parseIfMatch(' * '), 'PreconditionRequired')
     assert.deepEqual(parseIfMatch('"abc", ""'), [])
     for (const header of ['', '3', '"3', '3"', '"3" "4"', ',', '"3",', '*, "3"', "'3'"]) {
       assertFails(() => parseIfMatch(header), 'MalformedRequest')

@@ -46,7 +46,7 @@ describe('the frame of the path family', () => {
     it('accepts changes with a cookie only from our own pages', async () => {
       const cookie = { cookie: 'authToken=user-anna', authorization: '' }
       const put = (headers: Record<string, string>) =>
-        note('PUT', { title: 'x' }, { 'if-match': '*', ...cookie, ...headers })
+        note('PUT', { title: 'x' }, { 'if-match': '"3"', ...cookie, ...headers })
       await refused(await put({}), 403, 'cross-site-request')
       await refused(await put({ origin: 'https://evil.example' }), 403, 'cross-site-request')
       await refused(await put({ 'sec-fetch-site': 'cross-site' }), 403, 'cross-site-request')
@@ -259,6 +259,7 @@ describe('the frame of the path family', () => {
         await refused(stale, 412, 'precondition-failed')
       }
       await refused(await put({}), 428, 'precondition-required')
+      await refused(await put({ 'if-match': '*' }), 428, 'precondition-required')
       await refused(await put({ 'if-match': 'three' }), 400, 'malformed-request')
     })
     it('is 406 if the client does not accept its type', async () => {

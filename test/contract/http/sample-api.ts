@@ -55,7 +55,7 @@ const sampleOperations: Operation[] = [
     body: Note,
     reply: [200, Note, 'versioned'],
     handle: ({ body }, { ifMatch }) => {
-      if (ifMatch !== 'any' && !ifMatch?.includes(3))
+      if (!ifMatch?.includes(3))
         throw new ServiceError('PreconditionFailed', { version: 3 })
       return replyWith(body, { version: 4 })
     },
@@ -255,7 +255,7 @@ export const sampleTokens: PathApiOptions['tokens'] = {
   authenticate: async (token) => {
     const [role, mvUid] = token.split('-')
     if (!mvUid) return undefined
-    const roles = role === 'admin' ? ['admin'] : []
+    const roles = role === undefined || role === 'user' ? [] : [role]
     return { mvUid, sessionId: 's', validUntil: new Date(8.64e15), roles, application: 'test' }
   },
   ownOrigins: ['https://own.example'],

@@ -259,13 +259,13 @@ const pathFamily: ClinicalWrite[] = [
     given: [...watched, composition],
     ask: (place) => ({
       ...createPut(compositions(place, `/${place.compositionId}/json`), pressureOf(134)),
-      headers: { 'if-match': '*' },
+      headers: { 'if-match': '"1"' },
     }),
   },
   {
     name: 'replace the status of an EHR',
     given: [ehr],
-    ask: ({ ehrId }) => ({ ...createPut(`/med/ehr/${ehrId}/status`, STATUS), headers: { 'if-match': '*' } }),
+    ask: ({ ehrId }) => ({ ...createPut(`/med/ehr/${ehrId}/status`, STATUS), headers: { 'if-match': '"1"' } }),
   },
   {
     name: 'delete a composition',

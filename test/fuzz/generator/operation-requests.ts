@@ -130,7 +130,7 @@ function createConditionHeaders(
   if (method === 'GET') return etag && random.chance(0.2) ? { 'if-none-match': etag } : {}
   const demanded = parameters.some(({ name, required }) => name === 'If-Match' && required)
   const match: Record<string, string> =
-    demanded || random.chance(0.3) ? { 'if-match': random.chance(0.8) ? (etag ?? '*') : '"1"' } : {}
+    demanded || random.chance(0.3) ? { 'if-match': random.chance(0.8) ? (etag ?? '"1"') : '*' } : {}
   return method === 'POST' && random.chance(0.1)
     ? { ...match, 'idempotency-key': `key-${random.int(0, 50)}` }
     : match

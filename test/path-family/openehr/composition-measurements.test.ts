@@ -14,7 +14,6 @@ type Pressures = Parameters<typeof createPressuresComposition>[2]
 type Shown = any
 
 const LATER = '2026-03-01T20:00:00.000Z'
-const anything = { 'if-match': '*' }
 
 describe('measurements in compositions', () => {
   let patient: Patient
@@ -24,7 +23,7 @@ describe('measurements in compositions', () => {
     ;[patient, template] = await Promise.all([createPatient(), getStoredTemplate(BLOOD_PRESSURE)])
     planId = await createPlan(patient)
     const thresholds = { bloodpressure: 'esc2018' }
-    assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, thresholds, anything))
+    assertStatus(await patient.call('PUT', `careplan/${planId}/thresholds`, thresholds))
   })
 
   const compositions = () => `/med/ehr/${patient.ehrId}/composition`
@@ -35,7 +34,9 @@ describe('measurements in compositions', () => {
   }
   const replace = async (id: string, pressures: Pressures) => {
     const composition = createPressuresComposition(template, BLOOD_PRESSURE, pressures)
-    assertStatus(await patient.call('PUT', `${compositions()}/${id}/json`, composition, anything))
+    const path = `${compositions()}/${id}/json`
+    const { etag } = await patient.call('GET', path)
+    assertStatus(await patient.call('PUT', path, composition, { 'if-match': etag }))
   }
   const heldBy = async (id: string, by: Pick<Patient, 'call'> = patient): Promise<Shown[]> =>
     assertStatus(await by.call('GET', `/ehr/${patient.ehrId}/procedure/bloodpressure`)).items.filter(

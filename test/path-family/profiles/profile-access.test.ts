@@ -83,12 +83,14 @@ describe('access to a profile', () => {
     }
   }
 
-  function ask({ ids }: Belongings, operation: Operation, token: string | undefined) {
+  async function ask({ ids, owner }: Belongings, operation: Operation, token: string | undefined) {
     const ofRelation = operation.path.includes('{relationId}/')
     const idOf = (name: string): string =>
       (ofRelation && ids[`relation${name[0]?.toUpperCase()}${name.slice(1)}`]) || ids[name] || ''
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name))
-    const headers: Record<string, string> = { 'if-match': '*' }
+    const headers: Record<string, string> = operation.ifMatch
+      ? { 'if-match': (await owner.call('GET', path)).etag }
+      : {}
     if (token) headers.authorization = `Bearer ${token}`
     if (operation.body instanceof RawBody) {
       headers['content-type'] = mediaTypesOf(operation.body)[0] ?? ''

@@ -73,7 +73,7 @@ describe('a person', () => {
   })
 
   it('respects If-Match and If-None-Match', async () => {
-    const { etag } = await anna.call('PUT', '', full, { 'if-match': '*' }).then(() => anna.call('GET', ''))
+    const { etag } = await anna.call('PUT', '', full).then(() => anna.call('GET', ''))
     assert.equal((await anna.call('GET', '', undefined, { 'if-none-match': etag })).status, 304)
     assert.equal((await anna.call('PUT', '', full, { 'if-match': etag })).status, 200)
     const stale = await anna.call('PUT', '', full, { 'if-match': etag })

@@ -85,8 +85,11 @@ function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Pe
 const isPlaced = ({ method, query }: Operation): boolean =>
   method === 'post' && 'carePlanId' in query.properties
 
-const headersOf = ({ ifMatch, path }: Operation): Record<string, string> => ({
-  ...(ifMatch && { 'if-match': '*' }),
+const headersOf = async (
+  { ifMatch, path }: Operation,
+  findEtag: () => Promise<{ etag: string }>,
+): Promise<Record<string, string>> => ({
+  ...(ifMatch && { 'if-match': (await findEtag()).etag }),
   ...(path.endsWith('/xml') && { 'content-type': 'application/xml' }),
 })
 
@@ -166,7 +169,8 @@ function matrix<Name>(
     const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named + queryOf(operation)
     const as = cast.getPerson(name)?.call ?? call
     const requestId = randomUUID()
-    const headers = { ...headersOf(operation), 'x-request-id': requestId }
+    const conditions = await headersOf(operation, () => cast.patient.call('GET', named))
+    const headers = { ...conditions, 'x-request-id': requestId }
     const { status, body } = await as(
       operation.method.toUpperCase(),
       path,

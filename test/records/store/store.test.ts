@@ -167,7 +167,7 @@ describe('the store', () => {
         notes.remove(subject, { id }, { expected: [] }),
         hasErrorName('PreconditionFailed'),
       )
-      await notes.remove(subject, { id }, { expected: 'any' })
+      await notes.remove(subject, { id }, { expected: [2] })
     })
 
     it('lets exactly one of many concurrent updates of the same version succeed', async () => {

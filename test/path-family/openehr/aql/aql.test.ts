@@ -217,7 +217,7 @@ describe('the status of an EHR', () => {
     assert.equal(assertStatus(next).uid.value, uid.value.replace(/1$/, '2'))
     assertProblem(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
     assertProblemPlaces(
-      await person.call('PUT', at, { ...status(), is_queryable: 'no' }, { 'if-match': '*' }),
+      await person.call('PUT', at, { ...status(), is_queryable: 'no' }, { 'if-match': '"1"' }),
       400,
       'invalid-input',
     )
