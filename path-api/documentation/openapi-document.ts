@@ -119,11 +119,10 @@ const HEADER_PARAMETERS = {
     ...IF_MATCH_SCHEMA,
     required: true,
   }),
-  IfNoneMatch: createHeaderParameter(
-    'If-None-Match',
-    'ETags of the versions that the client has cached',
-    { pattern: `^(\\*|${ENTITY_TAG_LIST})$`, examples: ['"3"'] },
-  ),
+  IfNoneMatch: createHeaderParameter('If-None-Match', 'ETags of the versions that the client has cached', {
+    pattern: `^(\\*|${ENTITY_TAG_LIST})$`,
+    examples: ['"3"'],
+  }),
   IfNoneMatchAny: createHeaderParameter(
     'If-None-Match',
     '`*` to create only: the request fails if the resource exists',
@@ -188,8 +187,7 @@ function securityRequirementsOf(access: Operation['access']): Json[] {
 
 function headerNamesOf(operation: Operation): (keyof typeof HEADER_PARAMETERS)[] {
   const { method, ifMatch, creates, resumes, reply } = operation
-  if (method === 'post')
-    return isConditional(operation) ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
+  if (method === 'post') return isConditional(operation) ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
   if (method === 'get') return resumes ? ['LastEventId'] : reply[2] ? ['IfNoneMatch'] : []
   return [
     ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',

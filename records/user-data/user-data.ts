@@ -8,6 +8,7 @@ import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
+import { resolveType } from '../types/type-registry.ts'
 
 /** Filters of a list of a user's data. */
 export interface DataFilter {
@@ -62,7 +63,7 @@ export class UserData {
     return ids.filter((id) => !unnamed.has(id))
   }
 
-  /** Lists the data, newest first. @throws NotFound */
+  /** Lists the data, newest first. @throws NotFound, also for an unknown event type */
   async list(
     caller: Caller,
     mvUid: string,
@@ -71,6 +72,7 @@ export class UserData {
     page: PageRequest,
   ): Promise<Page<SavedRecord<object>>> {
     const ehrs = await this.findEhrs(caller, mvUid)
+    if (what === 'occurrences') await this.#requireEventType(type)
     if (ehrs.length === 0) return { items: [], next: null, prev: null, ...(page.count && { total: 0 }) }
     const { store } = this.#kinds[what]
     const [only] = ehrs
@@ -115,18 +117,25 @@ export class UserData {
     return sent.map((one) => outcomes.get(one) as OutcomeInEhr)
   }
 
-  /** @throws NotFound; Forbidden; RuleViolated; TooManyRequests */
+  /** @throws NotFound, also for an unknown event type; Forbidden; RuleViolated; TooManyRequests */
   async addOccurrence(
     caller: Caller,
     mvUid: string,
-    body: object,
+    body: { eventType: string },
     id: string,
   ): Promise<SavedRecord<{ ehrId: string }>> {
     const ehrs = await this.findEhrs(caller, mvUid)
+    await this.#requireEventType(body.eventType)
     const ehrId = (await this.#findEhrsOfPlans([carePlanIdOf(body)])).get(carePlanIdOf(body))
     const place = { ehrId: ehrId !== undefined && ehrs.includes(ehrId) ? ehrId : (ehrs[0] ?? '') }
     const stored = await this.#kinds.occurrences.create(caller, place, body, id)
     return stored as unknown as SavedRecord<{ ehrId: string }>
+  }
+
+  /** The path names the event type, so an unknown one is not found. @throws NotFound */
+  async #requireEventType(name: string | undefined): Promise<void> {
+    if (name === undefined || (await resolveType(this.#records, 'event', name))) return
+    throw new ServiceError('NotFound', { detail: 'There is no event type with this name.' })
   }
 
   async #findEhrsOfPlans(ids: readonly string[]): Promise<Map<string, string>> {

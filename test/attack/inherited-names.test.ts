@@ -74,7 +74,10 @@ describe('attack: names that every object inherits', function suite() {
       const { method, body, query, id } = operation
       const callAs = method === 'get' || /^\/(med\/knowledge|data)/.test(operation.path) ? modeller : patient
       const call = async (path: string, sent?: unknown) => {
-        const headers = { 'if-match': '"1"', ...(sent !== undefined && { 'content-type': 'application/json' }) }
+        const headers = {
+          'if-match': '"1"',
+          ...(sent !== undefined && { 'content-type': 'application/json' }),
+        }
         noteFault(
           await callAs.call(method.toUpperCase(), path, sent, headers),
           `${id} ${path} ${String(sent)}`,

@@ -19,7 +19,8 @@ const templateParams = {
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
     documented: { minLength: 1, maxLength: 255 },
     inWords: '1 to 255 characters, no slash, backslash or control character',
-    description: 'Id of the template, regardless of case and spacing; or its concept, exactly as the list shows it',
+    description:
+      'Id of the template, regardless of case and spacing; or its concept, exactly as the list shows it',
     examples: ['vital_signs.v2'],
   }),
 }

@@ -55,8 +55,7 @@ const sampleOperations: Operation[] = [
     body: Note,
     reply: [200, Note, 'versioned'],
     handle: ({ body }, { ifMatch }) => {
-      if (!ifMatch?.includes(3))
-        throw new ServiceError('PreconditionFailed', { version: 3 })
+      if (!ifMatch?.includes(3)) throw new ServiceError('PreconditionFailed', { version: 3 })
       return replyWith(body, { version: 4 })
     },
   }),

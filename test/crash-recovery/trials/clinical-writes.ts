@@ -265,7 +265,10 @@ const pathFamily: ClinicalWrite[] = [
   {
     name: 'replace the status of an EHR',
     given: [ehr],
-    ask: ({ ehrId }) => ({ ...createPut(`/med/ehr/${ehrId}/status`, STATUS), headers: { 'if-match': '"1"' } }),
+    ask: ({ ehrId }) => ({
+      ...createPut(`/med/ehr/${ehrId}/status`, STATUS),
+      headers: { 'if-match': '"1"' },
+    }),
   },
   {
     name: 'delete a composition',

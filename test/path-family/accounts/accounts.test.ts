@@ -195,7 +195,11 @@ describe('accounts', () => {
     assert.deepEqual(assertProblem(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
       'required',
     ])
-    assertProblem(await anna.call('DELETE', at(anna.mvUid), { currentPassword: 'not it' }), 403, 'wrong-password')
+    assertProblem(
+      await anna.call('DELETE', at(anna.mvUid), { currentPassword: 'not it' }),
+      403,
+      'wrong-password',
+    )
     assert.equal((await anna.call('DELETE', at(anna.mvUid), { currentPassword: password })).status, 204)
     assertProblem(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
     assertProblem(await logIn(anna.email), 401, 'invalid-credentials')

@@ -61,7 +61,11 @@ describe('measurements in AQL', () => {
     )
     assertProblem(await stranger.call('GET', `${at}/json`), 404, 'not-found')
     const change = createPressureComposition(template, 120)
-    assertProblem(await patient.call('PUT', `${at}/json`, change, { 'if-match': answer.etag }), 409, 'conflict')
+    assertProblem(
+      await patient.call('PUT', `${at}/json`, change, { 'if-match': answer.etag }),
+      409,
+      'conflict',
+    )
     assertProblem(await patient.call('DELETE', at), 409, 'conflict')
     const found = async (by: { call: typeof patient.call }, q: string) =>
       assertStatus(await by.call('POST', '/med/aql/explain', { q })).measurements

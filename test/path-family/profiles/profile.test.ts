@@ -206,7 +206,10 @@ describe('a person', () => {
     await connectUsers(anna, bob)
     await anna.call('GET', '')
     await anna.call('POST', 'address', { usage: 'HOME' })
-    assert.equal((await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { currentPassword: password })).status, 204)
+    assert.equal(
+      (await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { currentPassword: password })).status,
+      204,
+    )
     for (const { name } of await service.db.listCollections().toArray()) {
       if (!/^(profile|history)\./.test(name)) continue
       const id = new RegExp(name.startsWith('history.') ? `profile\\..*${anna.mvUid}` : anna.mvUid)

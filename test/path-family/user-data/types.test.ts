@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import type { TSchema } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
 import { resolveType } from '../../../records/types/type-registry.ts'
 import { compileCheck } from '../../../records/types/value-schema.ts'
+import { UserOccurrence } from '../../../schemas/user-data/user-data.ts'
+import { createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
@@ -23,6 +28,21 @@ describe('types of data', () => {
     ...more,
   })
   const add = (body: object, family = 'data', who = modeller) => who.call('POST', at(family), body)
+
+  it('are not found by an unknown name, whatever the operation that names one in its path', async () => {
+    const patient = await createPatient()
+    const occurrence = { ...(exampleOf(UserOccurrence) as Shown), carePlanId: await createPlan(patient) }
+    const named = operationTable.filter(({ path }) => /^\/data\/.*\/\{(type|eventId)\}$/.test(path))
+    assert.ok(named.length > 10)
+    for (const { id, method, path, body } of named) {
+      const type = newName()
+      const at = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}$/, type)
+      const sent = method === 'post' ? occurrence : body && { ...(exampleOf(body as TSchema) as Shown), type }
+      const caller = path.includes('{mvUid}') ? patient : modeller
+      const answer = await caller.call(method.toUpperCase(), at, sent)
+      assert.equal(answer.status, 404, `${id}: ${JSON.stringify(answer.body)}`)
+    }
+  })
 
   it('include a dozen common built-in ones', async () => {
     const { items } = assertStatus(await reader.call('GET', `${at('data')}?limit=1000`))

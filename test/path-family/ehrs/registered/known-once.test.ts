@@ -230,11 +230,10 @@ describe('records with a natural key', () => {
   it('reveal nothing to a stranger, whatever the conditions', async () => {
     const stranger = await createPerson()
     for (const substance of ['Aspirin', 'Unknown'])
-      for (const headers of [
-        {},
-        { 'if-none-match': '*' },
-        { 'if-match': '"1"' },
-      ] as Record<string, string>[]) {
+      for (const headers of [{}, { 'if-none-match': '*' }, { 'if-match': '"1"' }] as Record<
+        string,
+        string
+      >[]) {
         const path = `/ehr/${patient.ehrId}/${at(substance)}`
         assertProblem(await stranger.call('PUT', path, {}, headers), 404, 'not-found')
         assertProblem(await stranger.call('GET', path), 404, 'not-found')
