@@ -245,7 +245,8 @@ const createHeaderObject = (description: string) => ({ description, schema: { ty
 
 function describeSuccessResponses(operation: Operation, schemas: SchemaCollector): Json {
   const { creates, reply } = operation
-  const made: Operation[] = creates ? [{ ...operation, reply: [201, reply[1] as TSchema, 'versioned'] }] : []
+  const [, body, ...versioned] = reply
+  const made: Operation[] = creates ? [{ ...operation, reply: [201, body as TSchema, ...versioned] }] : []
   return Object.assign({}, ...[operation, ...made].map((one) => describeSuccessResponse(one, schemas)))
 }
 

@@ -53,7 +53,7 @@ export interface OperationDescription<A extends Access> {
   /** `required`: a request without If-Match gets a 428. */
   ifMatch?: 'required'
   /**
-   * A PUT that creates the resource if it does not exist (201). `If-None-Match: *` restricts it to creation.
+   * It may create the resource (201), or find that it exists. `If-None-Match: *` restricts a PUT to creation.
    */
   creates?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */

@@ -150,7 +150,8 @@ function readRequestFacts(
   if (operation.ifMatch === 'required' && ifMatch === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
-  const createOnly = operation.creates === true && isCreateOnly(request.headers['if-none-match'])
+  const createOnly =
+    operation.creates === true && operation.method === 'put' && isCreateOnly(request.headers['if-none-match'])
   const accepted = request.accepts(mediaTypesOfReply(operation)) || ''
   const lastEventId = operation.resumes && parseLastEventId(request.headers['last-event-id'])
   const isAbandoned = () => response.closed

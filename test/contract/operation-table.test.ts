@@ -64,6 +64,24 @@ describe('the table of operations', () => {
     for (const { id, reply, body } of others) assert.ok(reply[0] === 303 && body instanceof FormBody, id)
   })
 
+  it('answers 201 to a POST of one object to a list', () => {
+    const isList = ({ body }: { body: Operation['reply'][1] }) =>
+      body !== undefined &&
+      !(body instanceof RawBody) &&
+      (body.type === 'array' || 'items' in (body.properties ?? {}))
+    const lists = operationTable.filter(({ method, reply: [, body] }) => method === 'get' && isList({ body }))
+    const posts = operationTable.filter(
+      ({ method, path }) => method === 'post' && lists.some((list) => list.path === path),
+    )
+    assert.ok(posts.length > 30)
+    const others = posts.filter(({ reply: [status], creates }) => status !== 201 && !creates)
+    // This one loads accounts by ids: POST /auth/manage/account creates one.
+    assert.deepEqual(
+      others.map(({ id }) => id),
+      ['loadAccounts'],
+    )
+  })
+
   it('counts the guesses in a form as those of the operation that does the same', () => {
     const guarded = operationTable.filter(({ guardedAccount }) => guardedAccount !== undefined)
     const forms = guarded.filter(({ body }) => body instanceof FormBody)

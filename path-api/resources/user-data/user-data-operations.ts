@@ -110,13 +110,15 @@ const addMeasurementsOperation = defineOperation({
   summary: 'Store measurements of a user',
   description:
     'Stores one measurement or an array of up to 1,000. Each item of an array has its own result: stored, known (the same ' +
-    'device, type, time and value were stored before) or refused. A single refused measurement gets an ordinary error. ' +
+    'device, type, time and value were stored before) or refused. A single measurement gets a 201 if it is stored, a 200 ' +
+    'if it is known, and an ordinary error if it is refused. ' +
     'An EHR accepts `perDay` measurements of a type per day; further ones get a 429. Send aggregates instead.',
   source: userDataSource,
   access: 'user-data',
   body: MeasurementsBody,
   limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
   reply: [200, BatchOutcome],
+  creates: true,
   errors: ['Forbidden', 'RuleViolated', 'TooManyRequests'],
   handle: async ({ params: { mvUid }, body }, { caller, userData, newId }) => {
     const nextId = createSequentialIdGenerator(newId)
@@ -125,16 +127,17 @@ const addMeasurementsOperation = defineOperation({
     const stored = (await userData.store(caller, mvUid, sent)).values()
     const outcomes = read.map((one) => ('body' in one ? (stored.next().value as OutcomeInEhr) : one))
     if (!Array.isArray(body) && outcomes[0]?.status === 'refused') throw outcomes[0].error
-    return summarizeOutcomes(
-      outcomes.map((outcome, index) =>
-        toItemOutcome(
-          outcome,
-          index,
-          'body',
-          (one) => `/ehr/${(outcome as OutcomeInEhr).ehrId}/measurement/${one}`,
-        ),
+    const items = outcomes.map((outcome, index) =>
+      toItemOutcome(
+        outcome,
+        index,
+        'body',
+        (one) => `/ehr/${(outcome as OutcomeInEhr).ehrId}/measurement/${one}`,
       ),
     )
+    const [first] = items
+    const location = !Array.isArray(body) && first?.status === 'stored' ? first.href : null
+    return replyWith(summarizeOutcomes(items), location === null ? {} : { created: true, location })
   },
 })
 

@@ -53,10 +53,12 @@ describe('a user’s own data', () => {
   it('are stored one by one by writers of the plan, with the fields of their type', async () => {
     const device = { type: 'watch', serial: 'SN-1' }
     const sent = steps({ timestamp: '2026-03-02T20:00:00Z', device, comment: 'After a walk' })
-    const { items, stored } = assertStatus(await store(sent, nurse))
+    const answer = await store(sent, nurse)
+    const { items, stored } = assertStatus(answer, 201)
     assert.equal(stored, 1)
     const [{ status, href, id }] = items
     assert.deepEqual([status, href], ['stored', `/ehr/${patient.ehrId}/measurement/${id}`])
+    assert.equal(answer.headers.get('location'), href)
     const { createdAt, updatedAt, ...fields } = assertStatus(await patient.call('GET', href))
     assert.deepEqual(fields, {
       ...{ id, version: 1, ehrId: patient.ehrId, carePlanId, utcOffset: null },
@@ -73,7 +75,7 @@ describe('a user’s own data', () => {
     const values = [true, 'good', [1, 2], { hours: 7.5 }]
     for (const [i, value] of values.entries()) {
       const dataType = await newType({ schema: { title: 'Anything' } })
-      const [{ href, id }] = assertStatus(await store(steps({ dataType, value }))).items
+      const [{ href, id }] = assertStatus(await store(steps({ dataType, value })), 201).items
       assert.deepEqual(assertStatus(await patient.call('GET', href)).value, value)
       const { body } = await createClassClient(patient).get('Measurement', id).expect(200)
       const field = ['valueBoolean', 'valueText', 'valueList', 'valueObject'][i] as string
@@ -178,6 +180,7 @@ describe('a user’s own data', () => {
     const type = await newType({ unit: 'cm', ranges: { hard: { min: 20 }, warn: { max: 180 } } })
     const [{ href, warnings }] = assertStatus(
       await store(steps({ dataType: type, value: 2, unit: 'm' })),
+      201,
     ).items
     assert.deepEqual(
       warnings.map(({ path, code }: Shown) => [path, code]),
@@ -241,7 +244,7 @@ describe('a user’s own data', () => {
     assert.deepEqual([body.code, /aggregates/.test(body.error)], [155, true])
     const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, at(4))
     assertProblem(single, 429, 'too-many-requests')
-    assertStatus(await store(at(4, 12)))
+    assertStatus(await store(at(4, 12)), 201)
   })
 
   it('stay within the quota in concurrent requests to the class family, like occurrences', async () => {
