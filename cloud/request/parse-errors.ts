@@ -20,6 +20,9 @@ export const emptyUpdateError = () => new Parse.Error(Parse.Error.INVALID_JSON, 
 /** Error for an object that the caller may read but not change. */
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
 
+/** Error for an object that the caller may read but not write. */
+export const forbiddenWriteError = () => forbiddenError('You can read this object, but not write it.')
+
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>
   new Parse.Error(Parse.Error.VALIDATION_ERROR, formatViolations(violations))
@@ -55,8 +58,8 @@ export function rejectForbiddenChange({ refuseChange }: ClassKind, values: Recor
 }
 
 /**
- * Converts errors of the stores to Parse errors. An object of another person gets the same error as a missing
- * one.
+ * Converts errors of the stores to Parse errors. An object that the caller cannot read gets the same error as a
+ * missing one.
  */
 export async function translateServiceErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -68,6 +71,7 @@ export async function translateServiceErrors<T>(work: () => Promise<T>): Promise
       throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
     if (error.error === 'Conflict')
       throw new Parse.Error(Parse.Error.DUPLICATE_VALUE, error.detail ?? error.message)
-    throw error.error === 'NotFound' || error.error === 'Forbidden' ? notFoundError() : error
+    if (error.error === 'Forbidden') throw forbiddenWriteError()
+    throw error.error === 'NotFound' ? notFoundError() : error
   }
 }

@@ -5,7 +5,7 @@ import { runWithDeadline } from '../../../records/store/reading/deadlines.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
 import { isReadOnlyRequest, operatorCallerOf } from '../read-only-access.ts'
-import type { ParseRequest } from '../request/parse-request.ts'
+import { type ParseRequest, parseErrorCode } from '../request/parse-request.ts'
 import { holdResponseFor } from '../response/normalized-response.ts'
 import type { RecordAccess } from './record-access.ts'
 import { findForbiddenAccesses, findSearchAccesses } from './refused-accesses.ts'
@@ -48,9 +48,6 @@ export function auditResponse(
   )
 }
 
-/** Parse's codes for objects that do not exist for the caller, and for forbidden operations. */
-const DENIED_CODES = new Set<unknown>([101, 119])
-
 async function findAccesses(
   asking: AuditContext,
   request: RecordAccess,
@@ -59,7 +56,7 @@ async function findAccesses(
   const { className, action, where, subqueries } = request
   if (typeof answer.code === 'number')
     return isClassName(className)
-      ? findForbiddenAccesses(asking, request, DENIED_CODES.has(answer.code) ? 'denied' : 'refused')
+      ? findForbiddenAccesses(asking, request, answer.code === parseErrorCode.notFound ? 'denied' : 'refused')
       : []
   if (action !== 'read' && action !== 'query') return []
   const accesses = await findObjectAccesses(asking, request, answer)

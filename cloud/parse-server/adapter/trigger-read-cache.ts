@@ -3,6 +3,7 @@ import { type BatchedLookup, createBatchedLookup } from '../../../records/store/
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { isOutage, unavailableError } from '../../../records/store/documents/outage.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { forbiddenWriteError } from '../../request/parse-errors.ts'
 
 type FoundObject = Record<string, unknown> & { objectId: string; _wperm?: string[] }
 type AdapterFind = (
@@ -32,7 +33,8 @@ const isPermissionCheck = (options: object): boolean => Object.keys(options).joi
 /**
  * Parse Server reads an object before a trigger, and again to check the write permission. This cache batches
  * simultaneous first reads and answers the second one from the first. It grants nothing, because the update
- * checks the permission again.
+ * checks the permission again. To Parse an object does not exist for a caller who may only read it; here the caller
+ * learns the reason (docs/decisions/rights.md).
  */
 export function cacheTriggerReads(adapter: { find: AdapterFind; database: Db }, toObject: ToObject): void {
   const { find } = adapter
@@ -52,10 +54,13 @@ export function cacheTriggerReads(adapter: { find: AdapterFind; database: Db }, 
     return lookup
   }
 
-  const readOne = async (className: string, schema: unknown, objectId: string): Promise<FoundObject[]> => {
-    const document = await lookupIn(className)(objectId).catch((error: unknown) => {
+  const readDocument = (className: string, objectId: string): Promise<ParseDocument | undefined> =>
+    lookupIn(className)(objectId).catch((error: unknown) => {
       throw isOutage(error) ? unavailableError(error) : error
     })
+
+  const readOne = async (className: string, schema: unknown, objectId: string): Promise<FoundObject[]> => {
+    const document = await readDocument(className, objectId)
     if (!document) return []
     if (remembered.size >= MAX_CACHED_READS) remembered.delete(remembered.keys().next().value ?? '')
     remembered.set(objectKey(className, objectId), document)
@@ -66,10 +71,15 @@ export function cacheTriggerReads(adapter: { find: AdapterFind; database: Db }, 
     const { objectId, _wperm: wanted, ...more } = query as { objectId?: unknown; _wperm?: { $in: unknown[] } }
     const isOne = typeof objectId === 'string' && Object.keys(more).length === 0 && !className.startsWith('_')
     if (isOne && !wanted && isSingleRead(options)) return readOne(className, schema, objectId)
+    if (!isOne || !wanted) return find.call(this, className, schema, query, options)
     const key = objectKey(className, objectId)
-    const permitted = isOne && wanted && isPermissionCheck(options) && remembered.get(key)?._wperm
-    if (!permitted) return find.call(this, className, schema, query, options)
+    const document = remembered.get(key) ?? (await readDocument(className, objectId))
     remembered.delete(key)
-    return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
+    const isAmong = (permitted: readonly string[] = []) => permitted.some((who) => wanted.$in.includes(who))
+    if (!isAmong(document?._wperm)) {
+      if (isAmong(document?._rperm)) throw forbiddenWriteError()
+      return []
+    }
+    return isPermissionCheck(options) ? [{ objectId }] : find.call(this, className, schema, query, options)
   }
 }

@@ -5,7 +5,7 @@ import { isPermitted } from '../../../records/store/documents/caller.ts'
 import { mayDelete } from '../../../records/store/write-decider.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { loadCaller } from '../../request/caller.ts'
-import { forbiddenError, notFoundError, rejectForbiddenChange } from '../../request/parse-errors.ts'
+import { forbiddenError, forbiddenWriteError, rejectForbiddenChange } from '../../request/parse-errors.ts'
 import { permissionsOf, recordOf } from './object-fields.ts'
 
 /** Explains why a caller who reads an object cannot delete it. The write checks the permission again. */
@@ -16,7 +16,7 @@ export async function beforeDelete(kind: ClassKind, request: Parse.Cloud.BeforeD
   const { write } = permissionsOf(object)
   const isEhr = kind.name === 'Ehr'
   const manages = isEhr && canManageEhr(caller, object.attributes)
-  if (!manages && !isPermitted(write, caller)) throw notFoundError()
+  if (!manages && !isPermitted(write, caller)) throw forbiddenWriteError()
   if (!manages && !mayDelete(kind, { _id: before.id, _wperm: [...write] }, caller))
     throw forbiddenError(`Only those who may write the EHR can delete ${withArticle(kind.noun)}.`)
   if (!manages && isEhr) throw forbiddenError('Only the subject of an EHR and administrators can delete it.')

@@ -80,6 +80,9 @@ interface SingleRequest {
 /** `done`, or the code of the refusal. */
 type Outcome = 'done' | number
 
+/** The refusals of the class family by the status of the path family. */
+const CODES: Record<Verdict, Outcome> = { done: 'done', 401: 209, 403: 119, 404: 101 }
+
 type Way = (headers: Record<string, string>, parts: SingleRequest[]) => Promise<Outcome[]>
 
 /** Separate requests, or one batch. */
@@ -158,15 +161,8 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
       return { ...apiKeys(), ...(token === undefined ? {} : { 'X-Parse-Session-Token': token }) }
     }
 
-    /**
-     * Records without access do not exist for the caller, except that a writer of an EHR may see it without
-     * the right to delete it.
-     */
-    function expected(name: Name, access: Access): Outcome {
-      const verdict = play.verdictOf(name, access)
-      if (verdict === 'done' || verdict === 401) return verdict === 401 ? 209 : verdict
-      return name === 'keeper' ? 119 : 101
-    }
+    /** The verdict of both families, as a code of Parse. */
+    const expected = (name: Name, access: Access): Outcome => CODES[play.verdictOf(name, access)]
 
     /** The object that the caller tries. A caller who may delete an EHR gets one of their own. */
     async function objectFor(row: Row, ids: Ids, deletable: boolean): Promise<string> {
@@ -240,9 +236,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
        * but not see.
        */
       function removal(name: Name, inBatch: boolean): Outcome {
-        if (inBatch && expected(name, access.read) === 101) return 101
-        const isOnlyWriter = expected(name, access.update) === 'done' && expected(name, access.delete) === 101
-        return isOnlyWriter ? 119 : expected(name, access.delete)
+        return inBatch && expected(name, access.read) === 101 ? 101 : expected(name, access.delete)
       }
 
       async function remove(name: Name, send: Way, inBatch: boolean, path: string): Promise<void> {
