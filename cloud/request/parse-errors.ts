@@ -21,7 +21,7 @@ export const emptyUpdateError = () => new Parse.Error(Parse.Error.INVALID_JSON, 
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
 
 /** Error for an object that the caller may read but not write. */
-export const forbiddenWriteError = () => forbiddenError('You can read this object, but not write it.')
+export const forbiddenWriteError = () => forbiddenError('You can read this, but not write it.')
 
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>

@@ -201,10 +201,10 @@ describe('CarePlan', () => {
       await seen.get('BloodPressure', body.objectId).expect(200)
       await seen.get('Ehr', ehrId).expect(200)
       assertError(await seen.get('CarePlan', other.carePlanId), 101)
-      assertError(await seen.put('BloodPressure', body.objectId, { systolic: 140 }), 101)
-      assertError(await seen.post('BloodPressure', createPressureObject(shared.carePlanId)), 101)
-      assertError(await seen.delete('CarePlan', shared.carePlanId), 101)
-      assertError(await seen.delete('Ehr', ehrId), 101)
+      assertError(await seen.put('BloodPressure', body.objectId, { systolic: 140 }), 119)
+      assertError(await seen.post('BloodPressure', createPressureObject(shared.carePlanId)), 119)
+      assertError(await seen.delete('CarePlan', shared.carePlanId), 119)
+      assertError(await seen.delete('Ehr', ehrId), 119)
       await createClassClient(owner).get('BloodPressure', body.objectId).expect(200)
     })
 
@@ -215,7 +215,7 @@ describe('CarePlan', () => {
       const { body } = await post('BloodPressure', createPressureObject(shared.carePlanId)).expect(201)
       await createClassClient(owner).get('BloodPressure', body.objectId).expect(200)
       assertError(await post('BloodPressure', createPressureObject(other.carePlanId)), 101)
-      assertError(await post('CarePlan', { ehrId, name: 'Of the nurse' }), 101)
+      assertError(await post('CarePlan', { ehrId, name: 'Of the nurse' }), 119)
     })
   })
 

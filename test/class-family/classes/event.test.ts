@@ -31,7 +31,7 @@ describe('Event', () => {
 
   it('belongs to the EHR if it names no care plan', async () => {
     const { carePlanId: _, ...event } = sent()
-    assertError(await createClassClient(nurse).post('Event', event), 101)
+    assertError(await createClassClient(nurse).post('Event', event), 119)
     const { body } = await createClassClient(owner).post('Event', event).expect(201)
     await createClassClient(nurse).get('Event', body.objectId).expect(200)
     assertError(await createClassClient(nurse).put('Event', body.objectId, { title: 'x' }), 101)
