@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
+import { classKindOf } from '../records/kinds.ts'
 import {
   byClass,
   createByClass,
   createByPath,
   day,
+  expectedOf,
   type Json,
+  KIND_NAMES,
   kinds,
   newPlace,
   PARTS,
   type Place,
+  pathOf,
   readByPath,
 } from './family-kinds.ts'
 import type { Patient } from './harness/care/patients.ts'
@@ -132,4 +136,51 @@ describe('a closing', () => {
       })
     })
   }
+})
+
+/** What both families answer for the records of a closed plan, goal or task (docs/decisions/care-plans.md). */
+const AFTER_CLOSING = { create: 'closed', change: 'done', delete: 'done' } as const
+const CLOSED_MESSAGE = /closed/
+
+describe('after a closing, both families', () => {
+  const outcomeOf = ({ status, body }: { status: number; body: Json }): string =>
+    status < 300 ? 'done' : CLOSED_MESSAGE.test(JSON.stringify(body)) ? 'closed' : JSON.stringify(body)
+
+  for (const container of ['CarePlan', 'Goal'] as const)
+    for (const name of KIND_NAMES) {
+      const { place: ids } = classKindOf(name)
+      if (!((container === 'Goal' ? 'goalId' : 'carePlanId') in ids)) continue
+      it(`allow the same on ${name} in a closed ${container}`, async () => {
+        const { patient, place } = await newPlace()
+        const records: string[] = []
+        for (let i = 0; i < 4; i++) records.push(String((await createByPath(patient, name, place)).id))
+        const [changed = '', changedByClass = '', removed = '', removedByClass = ''] = records
+        const path = `careplan/${place.carePlanId}${container === 'Goal' ? `/goal/${place.goalId}` : ''}`
+        assertStatus(await patient.call('POST', `${path}/close`, {}))
+        const { at, method, body, object, change, deletes } = kinds[name]
+        const { post, put, delete: remove } = byClass(patient)
+        const named = 'carePlanId' in classKindOf(name).body.properties && { carePlanId: place.carePlanId }
+        const answers = {
+          create: [
+            await patient.call(method, at(place, body), { ...body, ...named }),
+            await post(name, object(place)),
+          ],
+          change: change
+            ? [
+                await patient.call('PUT', pathOf(name, place, changed), expectedOf(name, changed)),
+                await put(name, changedByClass, change),
+              ]
+            : [],
+          delete: [
+            ...(deletes ? [await patient.call('DELETE', pathOf(name, place, removed))] : []),
+            await remove(name, removedByClass),
+          ],
+        }
+        for (const [operation, both] of Object.entries(answers))
+          for (const answer of both)
+            assert.equal(outcomeOf(answer), AFTER_CLOSING[operation as keyof typeof AFTER_CLOSING], operation)
+        if (deletes)
+          assertStatus(await patient.call('POST', `${pathOf(name, place, removed)}/restore`, { version: 1 }))
+      })
+    }
 })

@@ -4,8 +4,9 @@ import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Transaction } from '../store/writing/transaction.ts'
 import { type EhrRecordKey, EhrRecords, type WriteOptions } from './ehr-records.ts'
+import type { Values } from './kind.ts'
+import { closedRecordViolations, isClosed } from './refusals/closed-records.ts'
 import { requireNoViolations } from './refusals/refusals.ts'
-import { alreadyClosedViolation } from './validation/record-validation.ts'
 
 export type ClosedStatus = 'COMPLETED' | 'CANCELLED'
 
@@ -24,7 +25,7 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
       ([, value]) => value !== undefined,
     )
     const close = (now: SavedRecord<Static<S>>) => {
-      if (closableStatusOf(now) !== 'ACTIVE') requireNoViolations([alreadyClosedViolation])
+      requireNoViolations(closedRecordViolations(this.kind.fields, now as Values, ['status']))
       return { ...(now as object), ...Object.fromEntries(closingFields), status }
     }
     return this.change(caller, key, close, options)
@@ -37,7 +38,7 @@ export class ClosableRecords<S extends TObject, L extends string> extends EhrRec
     status: ClosedStatus,
     tx: Transaction,
   ): Promise<SavedRecord<Static<S>>[]> {
-    const open = records.flatMap((one) => (closableStatusOf(one) === 'ACTIVE' ? [one.id] : []))
+    const open = records.flatMap((one) => (isClosed(one as object) ? [] : [one.id]))
     const closed = await this.closeOpen(caller, open, status, tx)
     const byId = new Map(closed.map((one) => [one.id, one]))
     return records.map((one) => byId.get(one.id) ?? one)

@@ -1,6 +1,5 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Violation } from '../../schemas/validation/violations.ts'
 import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
 import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
 import { canRead, type Database, documentCollection } from '../store/documents/database.ts'
@@ -9,6 +8,7 @@ import type { RecordParent } from '../store/writing/batch-writer.ts'
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { ClassKind } from './kind.ts'
+import { closedParentViolations } from './refusals/closed-records.ts'
 import { requireNoViolations } from './refusals/refusals.ts'
 
 /** The parents of a record: an EHR, optionally one of its care plans and a goal of that plan. */
@@ -72,13 +72,6 @@ async function requireWritableParent(
   return found
 }
 
-/** A closed plan or goal takes no new records. */
-const closedParentViolation = (container: 'care plan' | 'goal'): Violation => ({
-  path: container === 'care plan' ? 'carePlanId' : 'goalId',
-  code: 'closed',
-  message: `must not be a closed ${container}`,
-})
-
 /**
  * Finds the parent and the permissions of a new record. The EHR id is optional when a care plan is given.
  * @param id id of the new record
@@ -100,8 +93,7 @@ export async function resolveParent(
     goalId === undefined
       ? undefined
       : await requireWritableParent(find, caller, 'Goal', goalId, { ehrId, carePlanId })
-  if (plan.status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
-  if (goal && goal.status !== 'ACTIVE') requireNoViolations([closedParentViolation('goal')])
+  requireNoViolations(closedParentViolations({ carePlanId: plan, goalId: goal }))
   return { ehrId: String(plan.ehrId), permissions: fromStoredPermissions(plan), parent: plan }
 }
 
@@ -129,7 +121,7 @@ export const planInsertTarget = ({ ehrId, carePlanId }: PlanParentIds): RecordPa
   key: { _id: carePlanId, ehrId },
   ehrId,
   permissions: (plan) => {
-    if (plan.status !== 'ACTIVE') requireNoViolations([closedParentViolation('care plan')])
+    requireNoViolations(closedParentViolations({ carePlanId: plan }))
     return fromStoredPermissions(plan)
   },
 })

@@ -1,11 +1,8 @@
 import type Parse from 'parse/node'
 import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
-import {
-  alreadyClosedViolation,
-  validateClassUpdate,
-} from '../../../records/ehr-records/validation/record-validation.ts'
+import { closedRecordViolations } from '../../../records/ehr-records/refusals/closed-records.ts'
+import { validateClassUpdate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
-import { markedFieldNames } from '../../../schemas/forms/fields.ts'
 import { loadCaller } from '../../request/caller.ts'
 import {
   emptyUpdateError,
@@ -40,12 +37,9 @@ export async function beforeUpdate(
   const bySchema = [...aclViolations, ...schemaViolations(kind.checks.update, object, changed)]
   rejectFaults(validateClassUpdate(kind, values, changed, bySchema))
   const caller = await loadCaller(request)
-  const closedBefore = markedFieldNames(kind.fields, 'status').some(
-    (name) => changed.includes(name) && stored[name] !== 'ACTIVE',
-  )
   const violations = [
     ...(kind.reservedViolations?.(caller, { ...stored, id: object.id }, values) ?? []),
-    ...(closedBefore ? [alreadyClosedViolation] : []),
+    ...closedRecordViolations(kind.fields, stored, changed),
   ]
   rejectFaults({ missing: [], violations })
 }

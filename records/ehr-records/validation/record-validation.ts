@@ -6,6 +6,7 @@ import {
   withoutInvalidProperties,
 } from '../../../schemas/validation/violations.ts'
 import type { ClassKind, Values } from '../kind.ts'
+import { closedRecordViolations } from '../refusals/closed-records.ts'
 import { requireNoViolations } from '../refusals/refusals.ts'
 
 /** The faults of an object. Violations are only determined when no field is missing. */
@@ -95,13 +96,6 @@ const explainFixedFields = (violations: readonly Violation[], known: object, mes
     one.code === 'unknown' && Object.hasOwn(known, one.path) ? { ...one, code: 'fixed', message } : one,
   )
 
-/** A status can leave ACTIVE only once. */
-export const alreadyClosedViolation: Violation = {
-  path: 'status',
-  code: 'closed',
-  message: 'cannot be changed because the record is closed',
-}
-
 /** Adds the derived fields to a new record. @throws RuleViolated for a record that breaks a rule */
 export function validateNewRecord<T extends object>(kind: ClassKind, record: T): T & Record<string, unknown> {
   const values = pickClientValues(kind, record)
@@ -115,13 +109,10 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
   const fixed = [...Object.keys(kind.place), ...markedFieldNames(kind.fields, 'fixed')]
-  const closedBefore = markedFieldNames(kind.fields, 'status').some(
-    (name) => changed.includes(name) && before[name] !== 'ACTIVE',
-  )
   requireNoFaults(missingFields(kind, [], after), [
     ...changed.filter((name) => fixed.includes(name)).map(fixedViolation),
     ...kind.rules.violations(after, changed),
-    ...(closedBefore ? [alreadyClosedViolation] : []),
+    ...closedRecordViolations(kind.fields, before, changed),
   ])
   const ours = derivedFieldNames(kind)
   const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
