@@ -35,7 +35,7 @@ describe('Event', () => {
     const { body } = await createClassClient(owner).post('Event', event).expect(201)
     await createClassClient(nurse).get('Event', body.objectId).expect(200)
     assertError(await createClassClient(nurse).put('Event', body.objectId, { title: 'x' }), 119)
-    assertError(await createClassClient(nurse).delete('Event', body.objectId), 101)
+    assertError(await createClassClient(nurse).delete('Event', body.objectId), 119)
   })
 
   it('changes together with its derived fields', async () => {
