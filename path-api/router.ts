@@ -20,7 +20,7 @@ import { createProblemResponse, toServiceError } from './response/problem-docume
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
 
 /** Options of the path family. */
-export interface PathApiOptions extends Omit<HandlerDependencies, 'once'> {
+export interface PathApiOptions extends Omit<HandlerDependencies, 'once' | 'operations'> {
   /** Stores the responses to requests with an Idempotency-Key. */
   db: Db
   /** Logs unexpected errors; a pino logger fits. */
@@ -52,7 +52,7 @@ interface PathApi {
 /** Creates the path family. Its router comes last in the app because it responds to every path. */
 export async function createPathApiRouter(options: PathApiOptions): Promise<PathApi> {
   const { db, consume, log, corsOrigins, pathPrefix, version, operations = operationTable, open } = options
-  const frame: HandlerDependencies = { ...options, once: await createRunOnce(db) }
+  const frame: HandlerDependencies = { ...options, operations, once: await createRunOnce(db) }
   const served = [
     ...operations,
     ...createDocumentationOperations(

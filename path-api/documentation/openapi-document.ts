@@ -31,6 +31,7 @@ const API_DESCRIPTION = `Electronic health records, care plans and measurements.
 
 Errors are problem documents (RFC 9457): \`code\` is for programs, \`errors\` names everything that is wrong with the
 input. Single resources carry an ETag; send it as If-Match with a change and as If-None-Match with a repeated read.
+A PUT accepts the read-only properties of its resource as GET shows them, and refuses changed ones by name.
 A POST with an Idempotency-Key may be repeated safely for 24 hours.
 
 \`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.

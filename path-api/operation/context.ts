@@ -29,6 +29,8 @@ interface RequestFacts<A extends Access> {
   coding: ContentCoding | undefined
   /** Versions from `If-Match`; the store compares and sets. */
   ifMatch: ExpectedVersions
+  /** The resource before a PUT that repeats its read-only properties. */
+  current: Readonly<Record<string, unknown>> | undefined
   /** `Last-Event-ID`: the stream resumes after this event. */
   lastEventId: string | undefined
   /** True for `If-None-Match: *`: create only. */

@@ -99,6 +99,8 @@ interface OperationDefinition<
   guardedAccount?(input: OperationInput<Path, P, Q, B>): string | undefined
   /** Further violations of a body that does not fit its schema, so that one response lists them all. */
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
+  /** Reads the resource of a PUT on whose path no GET shows it. */
+  readCurrent?(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
   handle(input: OperationInput<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
 }
 
@@ -118,6 +120,7 @@ export interface Operation extends OperationDescription<Access> {
   reply: ReplySpec
   guardedAccount?(input: AnyInput): string | undefined
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
+  readCurrent?(input: AnyInput, context: Context): unknown
   handle(input: AnyInput, context: Context): unknown
 }
 

@@ -15,12 +15,15 @@ import { isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
 import { malformedInput } from '../reply/invalid-input.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
+import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
 import { authenticateRequest, type TokenPolicy } from './token.ts'
 
 /** Dependencies of every request handler. */
 export interface HandlerDependencies {
   services: Services
+  /** The whole table. */
+  operations: readonly Operation[]
   tokens: TokenPolicy
   consume: RateLimiter
   once: RunOnce
@@ -44,7 +47,8 @@ export type HandleRequest = (
 
 /** Creates the request handler of an operation: authenticate, read the input, check access, run, respond. */
 export function createRequestHandler(operation: Operation, frame: HandlerDependencies): HandleRequest {
-  const read = createInputReader(operation)
+  const readOnly = findReadOnlyProperties(operation, frame.operations)
+  const read = createInputReader(operation, readOnly?.names)
   const { services, tokens, once, consume, checking } = frame
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
   return async (exchange, params) => {
@@ -67,7 +71,10 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
       toIdempotentRequest(request, operation, principal, input),
       async (attempt) => {
         try {
-          const result = await handle(input, { ...facts, ...attempt } as Context)
+          const context = { ...facts, ...attempt, current: undefined } as Context
+          const sent = input.readOnly
+          const current = readOnly && sent && (await requireUnchanged(readOnly, sent, input, context))
+          const result = await handle(input, { ...context, current })
           requirePermissionChecked(operation, input.params, principal, reached)
           return renderResponse(operation, result)
         } catch (thrown) {

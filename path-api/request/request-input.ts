@@ -7,12 +7,15 @@ import type { BodyLimits, Operation } from '../operation/operation.ts'
 import { FormBody, RawBody, type RawContent } from '../reply/body-media.ts'
 import { InputError, InvalidInput, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 import { parseForm, parseJson } from './body-parsing.ts'
+import { separateReadOnly } from './read-only-properties.ts'
 
 /** Validated input of an operation. */
 export interface RequestInput {
   params: Record<string, string>
   query: Record<string, unknown>
   body: unknown
+  /** Read-only properties of the body, which must be those of the resource. */
+  readOnly?: Record<string, unknown>
   /** Raw body, for the fingerprint of an Idempotency-Key. */
   bytes: Buffer
 }
@@ -26,8 +29,9 @@ type InputReader = (
 /**
  * Compiles the schemas of an operation into a function that reads and validates the input, with all
  * violations at once.
+ * @param readOnly names of the properties that the body may repeat
  */
-export function createInputReader(operation: Operation): InputReader {
+export function createInputReader(operation: Operation, readOnly?: ReadonlySet<string>): InputReader {
   const { params, query, body, limits, furtherViolations } = operation
   const checkParams = createValidator(params)
   const checkQuery = createQueryCheck(operation)
@@ -39,7 +43,7 @@ export function createInputReader(operation: Operation): InputReader {
     const input = {
       params: values,
       query: readQuery(request.url, query),
-      body: decodeBody(request, body, bytes, limits),
+      ...separateReadOnly(decodeBody(request, body, bytes, limits), readOnly),
       bytes,
     }
     const found = [

@@ -68,6 +68,11 @@ export class Tasks {
     return found
   }
 
+  /** @throws NotFound */
+  get(caller: Caller, key: EhrRecordKey): Promise<StoredTask> {
+    return this.#tasks.get(caller, key)
+  }
+
   /** @throws NotFound; Forbidden; RuleViolated, also when plan or goal is closed or the goal is full */
   create(caller: Caller, place: ParentIds, body: object, id: string): Promise<StoredTask> {
     return this.#tasks.create(caller, place, body, id)
@@ -93,7 +98,7 @@ export class Tasks {
     return closeOrFindClosed(
       options,
       closing,
-      () => this.#tasks.get(caller, key),
+      () => this.get(caller, key),
       () => this.#tasks.close(caller, key, closing, options),
     )
   }

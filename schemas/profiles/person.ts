@@ -79,11 +79,5 @@ export const PersonUpdate = closedObject('PersonUpdate', 'A complete person; omi
   ...personInputFields,
   ...optionalFields({ timeZone: timeZoneField }),
   id: Type.Optional(Type.String({ ...personIdField, description: 'User id, as in the path' })),
-  picture: Type.Optional(
-    Type.Unsafe<string | null>({
-      ...picturePathField,
-      description: 'Path of the picture; ignored, because pictures are uploaded separately',
-    }),
-  ),
 })
 export type PersonUpdate = Static<typeof PersonUpdate>

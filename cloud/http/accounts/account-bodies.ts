@@ -4,7 +4,7 @@ import type { User } from '../../../records/accounts/user/user.ts'
 import { emailField } from '../../../schemas/accounts/account.ts'
 import { ClassAccountChange, ClassSignUp } from '../../../schemas/accounts/class-accounts.ts'
 import { SERVICE_USER_FIELDS } from '../../../schemas/accounts/user.ts'
-import { toDateObject } from '../../../schemas/forms/class-form.ts'
+import { toAcl, toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { formatViolations } from '../../../schemas/validation/violations.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
@@ -20,7 +20,7 @@ const findChangeViolations = createValidator(ClassAccountChange)
  * @throws Refusal
  */
 export function parseSignUp(body: BodyFields): Static<typeof ClassSignUp> {
-  const sent = withoutSystemFields(body, undefined)
+  const sent = withoutSystemFields(body)
   if (!sent.username) throw new Refusal(400, parseErrorCode.usernameMissing, 'bad or missing username')
   if (!sent.password) throw new Refusal(400, parseErrorCode.passwordMissing, 'password is required')
   if (sent.email === undefined || sent.email === null)
@@ -34,8 +34,12 @@ export function parseSignUp(body: BodyFields): Static<typeof ClassSignUp> {
  * dropped; null and `Delete` remove a value.
  * @throws Refusal
  */
-export function parseAccountChange(body: BodyFields, user: User): Static<typeof ClassAccountChange> {
-  const sent = withoutSystemFields(body, user)
+export function parseAccountChange(
+  body: BodyFields,
+  user: User,
+  sessionToken: string | undefined,
+): Static<typeof ClassAccountChange> {
+  const sent = withoutSystemFields(body, user, sessionToken)
   for (const key of ['email', 'username'] as const) if (sent[key] === user[key]) delete sent[key]
   for (const key of ['name', 'language']) if (isDeleteOperation(sent[key])) sent[key] = null
   if (sent.email !== undefined) requireEmail(sent.email)
@@ -57,8 +61,13 @@ export function requireKnownProperties(body: BodyFields, { properties }: TObject
 }
 
 /** Drops system fields: clients may send them back but cannot change them. */
-function withoutSystemFields(body: BodyFields, user: User | undefined): BodyFields {
-  const { objectId: _id, createdAt: _created, updatedAt: _updated, ...sent } = body
+function withoutSystemFields(body: BodyFields, user?: User, ownToken?: string): BodyFields {
+  const { objectId: _id, createdAt: _created, updatedAt: _updated, ACL, ...sent } = body
+  const ownAcl = user && toAcl({ read: user._rperm ?? [], write: user._wperm ?? [] })
+  if (ACL !== undefined && !isDeepStrictEqual(ACL, ownAcl))
+    throw new Refusal(400, parseErrorCode.invalidAcl, 'ACL must not be set by clients.')
+  // Parse shows the session in the account.
+  if (ownToken !== undefined && sent.sessionToken === ownToken) delete sent.sessionToken
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
     const kept = user?.[path as keyof User]
     const readable = kept instanceof Date ? toDateObject(kept.toISOString()) : kept

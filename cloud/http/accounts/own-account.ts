@@ -20,7 +20,7 @@ export async function changeAccount(handling: AccountRequest): Promise<AccountRe
   if (req.auth.user?.id !== id || !user) throw createForeignAccountRefusal()
   const body = (req.body ?? {}) as BodyFields
   if (Object.keys(body).length === 0) throw new Refusal(400, parseErrorCode.invalidJson, EMPTY_UPDATE_MESSAGE)
-  const { currentPassword, password, ...change } = parseAccountChange(body, user)
+  const { currentPassword, password, ...change } = parseAccountChange(body, user, req.info.sessionToken)
   requireNoViolations(usernameViolations(change.username, user.email))
   if (password !== undefined || change.email !== undefined || change.username !== undefined) {
     const sid = await requireCurrentPassword(handling, currentPassword)

@@ -24,12 +24,10 @@ export async function checkProperties(
       )
     if (method === 'POST' && (name === 'createdAt' || name === 'updatedAt'))
       rejectProperty(parseErrorCode.validation, `${name} must not be set by clients`)
-    if (name === 'ACL' && (className === '_User' || !isAcl(value)))
+    if (name === 'ACL' && !isAcl(value))
       rejectProperty(
         parseErrorCode.invalidAcl,
-        className === '_User'
-          ? 'ACL must not be set by clients.'
-          : 'ACL must have the form {"<user id, role:name or *>": {"read": true, "write": true}}.',
+        'ACL must have the form {"<user id, role:name or *>": {"read": true, "write": true}}.',
       )
     if (isOperation(value)) Object.values(value).forEach(checkNestedValue)
     else checkNestedValue(value)

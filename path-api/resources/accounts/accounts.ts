@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import {
   Account,
@@ -70,8 +71,9 @@ export const accountOperations = [
     body: AccountUpdate,
     reply: [200, Account, 'versioned'],
     errors: ['RuleViolated', 'PasswordRequired', 'WrongPassword', 'AccountLocked', 'Conflict'],
-    handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch }) => {
-      const { currentPassword, ...change } = body
+    handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch, current }) => {
+      const { currentPassword, ...sent } = body
+      const change = current ? withoutUnchanged(sent, current) : sent
       if (change.email !== undefined && caller.userId === params.mvUid)
         await passwords.requireProof(params.mvUid, principal.sessionId, currentPassword)
       const { account, version } = await accounts.update(caller, params.mvUid, change, ifMatch)
@@ -131,6 +133,15 @@ export const accountOperations = [
     },
   }),
 ]
+
+/** A client that sends back what it has read changes only what differs. */
+const withoutUnchanged = <T extends object>(
+  sent: T,
+  current: Readonly<Record<string, unknown>>,
+): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(sent).filter(([name, value]) => !isDeepStrictEqual(value, current[name])),
+  ) as Partial<T>
 
 /** @throws RuleViolated */
 function requireCurrentPassword(currentPassword: string | undefined): string {

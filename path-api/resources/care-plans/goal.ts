@@ -67,6 +67,8 @@ export const goalOperations = [
         body: GoalForms.replacement,
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
+        readCurrent: async ({ params }, { caller, carePlans }) =>
+          answerWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
         handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
           if (id !== undefined) requireSameId('id', id, params.goalId)
           return answerWithGoal(

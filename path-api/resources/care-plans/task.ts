@@ -85,6 +85,10 @@ export const taskOperations = mountAtEhrAndMed(
       body: TaskForms.replacement,
       reply: [200, TaskForms.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
+      readCurrent: async ({ params }, { caller, carePlans }) => {
+        const task = await carePlans.tasks.get(caller, taskKeyOf(params))
+        return replyWith(toTaskResource(task), { version: task.version })
+      },
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         if (id !== undefined) requireSameId('id', id, params.taskId)
         const task = await carePlans.tasks.replace(caller, taskKeyOf(params), body, { expected: ifMatch })

@@ -48,7 +48,7 @@ export const profileOperations = [
     reply: [200, Person, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles, ifMatch }) => {
-      const { id, picture: _, ...input } = body
+      const { id, ...input } = body
       if (id !== undefined) requireSameId('id', id, mvUid)
       const person = await profiles.persons.save(caller, mvUid, input, ifMatch)
       return replyWith(toPerson(person), { version: person.version })

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { TObject } from '@sinclair/typebox'
+import { exampleOf } from '../../path-api/documentation/example.ts'
+import type { Operation } from '../../path-api/operation/operation.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { RawBody } from '../../path-api/reply/body-media.ts'
+import { findReadOnlyProperties } from '../../path-api/request/read-only-properties.ts'
+import { classKindOf, isClassName } from '../../records/kinds.ts'
+import { byClass, createByClass, type Json, KIND_NAMES, newPlace, type Place } from '../family-kinds.ts'
+import type { Patient } from '../harness/care/patients.ts'
+import { exampleBody, fillPath } from '../harness/care/samples/examples.ts'
+import { isSampled } from '../harness/care/samples/kinds-of-each-shape.ts'
+import { type Answer, assertProblemPlaces, assertStatus } from '../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
+import { createPerson, createRoleHolder, type Person } from '../harness/people/people.ts'
+
+const shapeOf = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
+const isList = ({ reply: [, body] }: Operation) =>
+  body !== undefined && !(body instanceof RawBody) && 'items' in (body.properties ?? {})
+const find = (method: string, path: string) =>
+  operationTable.find((one) => one.method === method && shapeOf(one.path) === shapeOf(path))
+
+/** The operations that replace what a GET on the same path shows, and those that read it themselves. */
+const replacements = operationTable.filter((operation) => {
+  const get = find('get', operation.path)
+  return (
+    operation.method === 'put' && ((get && !isList(get)) || operation.readCurrent) && isSampled(operation)
+  )
+})
+
+/** Another value of the same type. */
+const changedFrom = (value: unknown): unknown => {
+  if (typeof value === 'number') return value + 1
+  if (typeof value === 'boolean') return !value
+  return Array.isArray(value) ? [...value, 'changed'] : 'changed'
+}
+
+describe('what GET answers', () => {
+  let patient: Patient
+  let place: Place
+  let modeller: Person
+  let template: string
+  const ids: Record<string, string> = {}
+  before(async () => {
+    ;[{ patient, place }, modeller, template] = await Promise.all([
+      newPlace(),
+      createRoleHolder('modeller'),
+      getStoredTemplate(),
+    ])
+    const relation = await patient.call('POST', `/profile/${patient.mvUid}/relation`, {
+      name: { displayName: 'Bea' },
+    })
+    Object.assign(ids, { ...place, mvUid: patient.mvUid, ownerId: place.carePlanId })
+    ids.relationId = assertStatus(relation, 201).id
+    ids.name = `q-${randomUUID()}`
+  })
+
+  const callerOf = ({ access }: Operation) => (access === 'modeller' ? modeller : patient)
+
+  /** The body of an example, in the place of the test. */
+  async function bodyOf(operation: Operation): Promise<Json> {
+    const { kind, body, path } = operation
+    if (path.includes('/composition/')) return createPressureComposition(template, 120) as Json
+    const example = isClassName(kind) ? exampleBody(kind) : (exampleOf(body as TObject) as Json)
+    const named = isClassName(kind) && 'carePlanId' in classKindOf(kind).body.properties
+    return {
+      ...example,
+      ...(named && { carePlanId: place.carePlanId }),
+      ...('mvUid' in example && { mvUid: (await createPerson()).mvUid }),
+      ...(path.startsWith('/data/type') && { type: `t-${randomUUID()}` }),
+      ...(path.endsWith('/relation') && { id: undefined }),
+    }
+  }
+
+  /** Creates what a PUT replaces. @returns its path, and the response that shows it */
+  async function show(put: Operation): Promise<{ path: string; shown: Answer }> {
+    const { call } = callerOf(put)
+    const list = put.path.replace(/\/\{\w+\}(\/(json|xml))?$/, '')
+    const add = list === put.path ? undefined : (find('post', list) ?? find('post', `${list}/json`))
+    let path = fillPath(put.path, ids)
+    let shown: Answer | undefined
+    if (add?.reply[0] === 201) {
+      const posted = await call('POST', fillPath(add.path, ids), await bodyOf(add))
+      assertStatus(posted, 201)
+      const [, format = ''] = /(\/(?:json|xml))$/.exec(put.path) ?? []
+      path = posted.headers.get('location') + format
+      shown = posted
+    } else if (put.creates) {
+      const body = await bodyOf(put)
+      path = fillPath(put.path, { ...ids, ...body })
+      assertStatus(await call('PUT', path, body), 201)
+    }
+    if (find('get', put.path)) shown = await call('GET', path)
+    assert.ok(shown, put.id)
+    return { path, shown }
+  }
+
+  it('is known for every PUT that answers what a GET shows', () => {
+    assert.ok(replacements.length > 25)
+    const others = operationTable
+      .filter(({ method }) => method === 'put')
+      .filter((put) => !find('get', put.path))
+    const withoutReader = others.filter(({ readCurrent }) => readCurrent === undefined)
+    // A message is shown within its topic.
+    assert.deepEqual(
+      withoutReader.map(({ id }) => id),
+      ['updateMessage'],
+    )
+  })
+
+  for (const put of replacements) {
+    it(`is taken by ${put.id}, and a changed read-only property is named`, async () => {
+      const { call } = callerOf(put)
+      const { path, shown } = await show(put)
+      const type = shown.headers.get('content-type') ?? ''
+      const isXml = type.includes('xml')
+      const body = isXml ? Buffer.from(shown.body) : shown.body
+      const headers = { 'if-match': shown.etag, ...(isXml && { 'content-type': 'application/xml' }) }
+      const same = await call('PUT', path, body, headers)
+      assertStatus(same)
+      const readOnly = findReadOnlyProperties(put, operationTable)?.names ?? new Set<string>()
+      if (readOnly.size === 0) return
+      const names = [...readOnly].filter((name) => name in same.body)
+      const { etag } = same
+      const changed = Object.fromEntries(names.map((name) => [name, changedFrom(same.body[name])]))
+      const refused = await call('PUT', path, { ...same.body, ...changed }, { 'if-match': etag })
+      assert.deepEqual(
+        assertProblemPlaces(refused, 400, 'invalid-input').sort(),
+        names.map((name) => `body.${name}`).sort(),
+      )
+      const stale = await call('PUT', path, { ...same.body, ...changed }, { 'if-match': '"999"' })
+      assertProblemPlaces(stale, 412, 'precondition-failed')
+    })
+  }
+
+  for (const name of KIND_NAMES.filter((one) => one !== 'Ehr'))
+    it(`is taken by the class family: ${name}`, async () => {
+      const { get, put } = byClass(patient)
+      const id = String((await createByClass(patient, name, place)).objectId)
+      const { body } = await get(name, id).expect(200)
+      await put(name, id, body).expect(200)
+    })
+
+  it('is taken by the class family: the account', async () => {
+    const { get, put } = byClass(patient)
+    const { body } = await get('_User', patient.mvUid).expect(200)
+    const { status, body: answer } = await put('_User', patient.mvUid, body)
+    assert.equal(status, 200, JSON.stringify([answer, body]))
+  })
+})
