@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
-import { classKinds } from '../../../records/kinds.ts'
+import { CLASS_NAMES, classKinds } from '../../../records/kinds.ts'
 import { byClass, createByClass, KIND_NAMES, newPlace, type Place } from '../../family-kinds.ts'
 import type { Patient } from '../../harness/care/patients.ts'
 import { assertProblemPlaces } from '../../harness/clients/path-client.ts'
@@ -75,6 +75,21 @@ describe('the input that the OpenAPI document describes for the class family', (
     const { status, body: answer } = await request()[method](filled).set(headers).query(query).send(body)
     return { about: `${method} ${path}`, status, text: JSON.stringify(answer) }
   }
+
+  it('has every parameter of lists that the specification names, for each class', () => {
+    const lists = readOperations().filter(
+      ({ method, path }) => method === 'get' && /^\/1\/classes\/\w+$/.test(path),
+    )
+    assert.deepEqual(
+      lists.map(({ path }) => path.slice('/1/classes/'.length)).sort(),
+      [...CLASS_NAMES].sort(),
+    )
+    for (const { path, query } of lists) {
+      const names = query.map(({ name }) => name)
+      for (const name of ['where', 'order', 'limit', 'skip', 'distinct', 'count'])
+        assert.ok(names.includes(name), `${path}: ${name}`)
+    }
+  })
 
   it('has no further parameter', async () => {
     for (const operation of operations) {
