@@ -76,8 +76,8 @@ describe('for both families', () => {
           403,
           'forbidden',
         )
-        assertError(await byClass(nurse).put(name, id, change ?? { version: 1 }), 101)
-        assertError(await byClass(nurse).delete(name, id), 101)
+        assertError(await byClass(nurse).put(name, id, change ?? { version: 1 }), 119)
+        assertError(await byClass(nurse).delete(name, id), 119)
       })
     })
   }
