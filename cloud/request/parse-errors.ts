@@ -8,6 +8,7 @@ import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
 import { UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
+import { forbiddenWriteError } from '../parse-server/adapter/trigger-read-cache.ts'
 
 export const EMPTY_UPDATE_MESSAGE = 'The body must be a JSON object with the properties to change.'
 
@@ -19,9 +20,6 @@ export const emptyUpdateError = () => new Parse.Error(Parse.Error.INVALID_JSON, 
 
 /** Error for an object that the caller may read but not change. */
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
-
-/** Error for an object that the caller may read but not write. */
-export const forbiddenWriteError = () => forbiddenError('You can read this, but not write it.')
 
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>

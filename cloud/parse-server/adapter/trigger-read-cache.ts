@@ -1,9 +1,9 @@
 import type { Db } from 'mongodb'
+import Parse from 'parse/node'
 import { type BatchedLookup, createBatchedLookup } from '../../../records/store/batching/batched-lookup.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { isOutage, unavailableError } from '../../../records/store/documents/outage.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import { forbiddenWriteError } from '../../request/parse-errors.ts'
 
 type FoundObject = Record<string, unknown> & { objectId: string; _wperm?: string[] }
 type AdapterFind = (
@@ -16,6 +16,10 @@ type AdapterFind = (
 
 /** Parse Server's conversion of a document to an object; it removes the permissions from the document. */
 export type ToObject = (className: string, document: object, schema: unknown) => FoundObject
+
+/** Error for an object that the caller may read but not write. */
+export const forbiddenWriteError = () =>
+  new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, 'You can read this, but not write it.')
 
 /** Limit of cached reads, one per running update. Beyond it the oldest object is read again. */
 const MAX_CACHED_READS = 1000

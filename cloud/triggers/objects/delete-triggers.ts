@@ -4,8 +4,9 @@ import { canManageEhr } from '../../../records/ehrs/creation/account-ehr.ts'
 import { isPermitted } from '../../../records/store/documents/caller.ts'
 import { mayDelete } from '../../../records/store/write-decider.ts'
 import { withArticle } from '../../../schemas/common.ts'
+import { forbiddenWriteError } from '../../parse-server/adapter/trigger-read-cache.ts'
 import { loadCaller } from '../../request/caller.ts'
-import { forbiddenError, forbiddenWriteError, rejectForbiddenChange } from '../../request/parse-errors.ts'
+import { forbiddenError, rejectForbiddenChange } from '../../request/parse-errors.ts'
 import { permissionsOf, recordOf } from './object-fields.ts'
 
 /** Explains why a caller who reads an object cannot delete it. The write checks the permission again. */
