@@ -19,7 +19,7 @@ const STATUSES: Readonly<Record<number, number>> = { 101: 404, 119: 403 }
 /** What a family answers: a status of refusal, or `done`. */
 type Outcome = number | 'done'
 
-describe('where rights are missing, both families answer alike', () => {
+describe('both families without rights', () => {
   let patient: Patient
   let place: Place
   const callers: Record<string, Person> = {}
@@ -34,7 +34,7 @@ describe('where rights are missing, both families answer alike', () => {
 
   for (const name of KIND_NAMES) {
     const { change, shows, deletes, isNamed } = kinds[name]
-    it(`to every operation on ${name}`, async () => {
+    it(`refuse every operation on ${name} in the same way`, async () => {
       const id = String((await createByPath(patient, name, place)).id)
       for (const [who, caller] of Object.entries(callers)) {
         const body = expectedOf(name, id)
