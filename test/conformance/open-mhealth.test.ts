@@ -26,17 +26,8 @@ describe('the official schemas of Open mHealth', () => {
 })
 
 describe('measurements as data points', () => {
-  let patient: Patient
-  let carePlanId: string
-  before(async () => {
-    patient = await createPatient()
-    carePlanId = await createPlan(patient)
-  })
-
-  const pathOf = (kind: { name: string }) =>
-    `${findAddOperation(kind.name as never)?.path}`.replace('{ehrId}', patient.ehrId)
-  const pointsOf = async (kind: { name: string }, query = ''): Promise<DataPoint[]> =>
-    assertStatus(await patient.call('GET', `${pathOf(kind)}/omh${query}`))
+  const pathOf = (kind: { name: string }, { ehrId }: Patient) =>
+    `${findAddOperation(kind.name as never)?.path}`.replace('{ehrId}', ehrId)
 
   /** Asserts that a point is valid by both headers, both frames, and the schema that it names. */
   function assertOfficial(schemaOf: ReturnType<typeof omhSchemas>, point: DataPoint): void {
@@ -58,12 +49,14 @@ describe('measurements as data points', () => {
       const some = fc.array(arbitraryMeasurement(kind), { minLength: 50, maxLength: 50 })
       await fc.assert(
         fc.asyncProperty(some, async (measurements) => {
-          const before = (await pointsOf(kind, '?limit=1000')).length
+          const patient = await createPatient()
+          const carePlanId = await createPlan(patient)
           const items = measurements.map((one) => ({ carePlanId, ...one, kind: kind.path }))
           const answer = assertStatus(await patient.call('POST', 'procedure/batch', { items }))
           assert.equal(answer.refused, 0, JSON.stringify(answer.items))
-          const points = await pointsOf(kind, '?limit=1000')
-          assert.equal(points.length, before + answer.stored)
+          const list = await patient.call('GET', `${pathOf(kind, patient)}/omh?limit=1000`)
+          const points: DataPoint[] = assertStatus(list)
+          assert.equal(points.length, answer.stored)
           for (const point of points) assertOfficial(schemaOf, point)
         }),
         { numRuns: bySize(1, 20), endOnFailure: true },

@@ -5,6 +5,7 @@ import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import fc from 'fast-check'
 import { MongoClient } from 'mongodb'
 
 /** The variable with the URI of the shared database: MONGODB_URI, or the run's own engine. */
@@ -24,6 +25,9 @@ const ENOUGH_BYTES = 4e9
 
 /** The number of a worker process; undefined in the process that leads the run. */
 const worker = process.env.MOCHA_WORKER_ID
+
+// Otherwise the reason of a failure would only be in `cause`, which mocha does not print for all reporters.
+fc.configureGlobal({ includeErrorInReport: true })
 
 const closers: (() => Promise<void>)[] = []
 if (worker === undefined) closers.push(await startRun())
