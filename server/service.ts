@@ -13,6 +13,7 @@ import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start-parse.ts'
 import { createObjectWriters } from '../cloud/writes/object-writers.ts'
+import { etagOf, parseIfMatch } from '../path-api/reply/etag.ts'
 import { findMailbox } from '../records/accounts/user/user.ts'
 import { startEhrMaintenance } from '../records/ehrs/maintenance.ts'
 import { ChangeFeed } from '../records/live/change-feed.ts'
@@ -142,6 +143,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
       records,
       consume,
       accounts: (...all) => accountAnswers(...all),
+      entityTags: { etagOf, parseIfMatch },
     }),
   })
   if (!config.open) await startMaintenance(records, log, onStop)

@@ -1,15 +1,16 @@
 import type { RequestHandler, Response } from 'express'
 import { isPendingFor } from '../../records/ehrs/acceptance.ts'
-import { classKindOf, isClassName } from '../../records/kinds.ts'
+import { type ClassName, classKindOf, isClassName } from '../../records/kinds.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import {
   createRequestAdapter,
   createSchemaCache,
   type ObjectWriteRequest,
 } from '../parse-server/adapter/request-database.ts'
 import { loadCaller } from '../request/caller.ts'
-
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
 import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
@@ -42,7 +43,7 @@ import {
   readRequestParts,
 } from './request/request-parts.ts'
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
-import { respondToDatabaseError } from './response/normalized-response.ts'
+import { respondToDatabaseError, showVersion } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
 import { checkProperties } from './write/property-checks.ts'
@@ -54,6 +55,14 @@ interface MiddlewareDependencies {
   consume: RateLimiter
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
+  entityTags: EntityTags
+}
+
+/** Versions in headers, with the notation of the path family. */
+export interface EntityTags {
+  etagOf(version: number): string
+  /** @throws ServiceError for a header that cannot be read */
+  parseIfMatch(header: string | undefined, ids: readonly string[]): ExpectedVersions
 }
 
 /**
@@ -66,6 +75,7 @@ export function createClassFamilyMiddleware({
   records,
   consume,
   accounts,
+  entityTags,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
   const shareSchema = createSchemaCache<ParseSchema>()
@@ -82,9 +92,12 @@ export function createClassFamilyMiddleware({
         parts.some((part) => isList(part) || isRetrieval(part)),
       )
       if (!timeLeft) return
-      createRequestAdapter(req.config.database, timeLeft, writeRequestOf(req))
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
+      const write = writeRequestOf(req, res, entityTags, open ? undefined : readIfMatch(req, parts, entityTags))
+      createRequestAdapter(req.config.database, timeLeft, write)
+      // Parse hands it to the triggers.
+      Object.assign(req.info.context, { write })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -95,6 +108,7 @@ export function createClassFamilyMiddleware({
         await elevateForEhrDeletion(req, records)
         auditResponse(req, res, requests, records)
         if (isReadOnlyEndpoint(req)) narrowResponse(res, serves)
+        else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
       }
       if (queries[0]?.distinct !== undefined)
         res.json(await findDistinctValues(req, parts[0]?.className ?? '', queries[0]))
@@ -110,14 +124,51 @@ export function createClassFamilyMiddleware({
 }
 
 /** Reads the caller when it is needed: by then, the request may have further rights. */
-function writeRequestOf(req: ParseRequest): ObjectWriteRequest {
+function writeRequestOf(
+  req: ParseRequest,
+  res: Response,
+  { etagOf }: EntityTags,
+  expected: ExpectedVersions,
+): ObjectWriteRequest {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
   return {
+    expected,
+    tellVersion: (version) => void res.set('ETag', etagOf(version)),
     caller: () => loadCaller({ master: auth.isMaster, user: auth.user, config, headers }),
     async forgetRoles() {
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
+  }
+}
+
+/** The class of a request about health data; undefined for a batch. */
+const findNamedClass = (req: ParseRequest, [part]: readonly RequestPart[]): ClassName | undefined =>
+  !isBatch(req) && isClassName(part?.className) ? part.className : undefined
+
+/**
+ * Reads the versions that a PUT or DELETE may overwrite. Requests in a batch have no headers of their own.
+ * @throws Refusal for a condition that the request would ignore, or that cannot be read
+ */
+function readIfMatch(
+  req: ParseRequest,
+  parts: readonly RequestPart[],
+  { parseIfMatch }: EntityTags,
+): ExpectedVersions {
+  const header = req.get('if-match')
+  if (header === undefined || parts.every(isRead)) return undefined
+  if (!findNamedClass(req, parts) || !['PUT', 'DELETE'].includes(req.method))
+    throw new Refusal(
+      400,
+      parseErrorCode.invalidJson,
+      'If-Match is available for PUT and DELETE of one object. Leave it out of other requests and of batches.',
+    )
+  try {
+    return parseIfMatch(header, [parts[0]?.objectId ?? ''])
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const text = error.violations.map(({ message }) => message).join(' ') || error.message
+    throw new Refusal(error.status, parseErrorCode.invalidJson, text)
   }
 }
 

@@ -120,6 +120,7 @@ function identityOptions(config: ParseConfig, publicUrl: string) {
     serverURL: `http://${config.host}:${config.port}/1`,
     publicServerURL: `${publicUrl}/1`,
     allowOrigin: [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])],
+    allowHeaders: ['If-Match', 'If-None-Match'],
   }
 }
 

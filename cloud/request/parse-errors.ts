@@ -7,7 +7,8 @@ import {
 import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
-import { UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
+import { PRECONDITION_FAILED, UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
 import { forbiddenWriteError } from '../parse-server/adapter/trigger-read-cache.ts'
 
 export const EMPTY_UPDATE_MESSAGE = 'The body must be a JSON object with the properties to change.'
@@ -24,6 +25,10 @@ export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERA
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>
   new Parse.Error(Parse.Error.VALIDATION_ERROR, formatViolations(violations))
+
+/** Error for an object whose version `If-Match` does not name. */
+const preconditionFailedError = () =>
+  new Parse.Error(PRECONDITION_FAILED, 'The object has changed since it was read. Read it again and retry.')
 
 const missingPropertiesError = (names: readonly string[]) =>
   new Parse.Error(Parse.Error.SCRIPT_FAILED, `Missing required properties: ${names.join(', ')}`)
@@ -59,12 +64,19 @@ export function rejectForbiddenChange({ refuseChange }: ClassKind, values: Recor
  * Converts errors of the stores to Parse errors. An object that the caller cannot read gets the same error as a
  * missing one.
  */
-export async function translateServiceErrors<T>(work: () => Promise<T>): Promise<T> {
+export async function translateServiceErrors<T>(
+  work: () => Promise<T>,
+  tellVersion?: ObjectWriteRequest['tellVersion'],
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     if (error.error === 'RuleViolated') throw validationError(...error.violations)
+    if (error.error === 'PreconditionFailed') {
+      if (error.version !== undefined) tellVersion?.(Number(error.version))
+      throw preconditionFailedError()
+    }
     if (error.error === 'TooManyRequests')
       throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
     if (error.error === 'Conflict')

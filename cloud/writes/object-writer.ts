@@ -2,17 +2,24 @@ import type { ObjectUpdate } from '../../records/ehr-records/ehr-records.ts'
 import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
 import { applyUpdate } from './apply-update.ts'
 
 /** The objects of one class, as the path family writes them. */
 export interface ObjectRecords {
   createObject(caller: Caller, values: Values, id: string): Promise<ParseDocument>
-  updateObject(caller: Caller, id: string, update: ObjectUpdate): Promise<ParseDocument>
-  removeObject(caller: Caller, id: string): Promise<void>
+  updateObject(
+    caller: Caller,
+    id: string,
+    update: ObjectUpdate,
+    expected: ExpectedVersions,
+  ): Promise<ParseDocument>
+  removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void>
 }
 
 /** Creates the writer of a class: it converts class form to fields, and errors to those of Parse. */
@@ -22,22 +29,24 @@ export function createObjectWriter({ name, fields, place }: ClassKind, records: 
   const names = new Set([...Object.keys(place), ...Object.keys(fields)])
   const fieldsIn = (values: Record<string, unknown>): Record<string, unknown> =>
     Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name.split('.')[0] ?? '')))
-  const translate = <T>(write: () => Promise<T>): Promise<T> => translateOutage(translateServiceErrors(write))
+  const translate = <T>({ tellVersion }: ObjectWriteRequest, write: () => Promise<T>): Promise<T> =>
+    translateOutage(translateServiceErrors(write, tellVersion))
   return {
     create: (request, object) =>
-      translate(async () => {
+      translate(request, async () => {
         const values = fromClassForm(fields, fieldsIn(object))
         const created = await records.createObject(await request.caller(), values, String(object.objectId))
         if (createsRoles) await request.forgetRoles()
         return created
       }),
     update: (request, id, update) =>
-      translate(async () => {
+      translate(request, async () => {
         const changes = fieldsIn(update)
         const closes = statusNames.some((name) => name in changes)
         const apply = (now: Values) => applyUpdate(fields, now, changes)
-        return records.updateObject(await request.caller(), id, { apply, closes })
+        return records.updateObject(await request.caller(), id, { apply, closes }, request.expected)
       }),
-    remove: (request, id) => translate(async () => records.removeObject(await request.caller(), id)),
+    remove: (request, id) =>
+      translate(request, async () => records.removeObject(await request.caller(), id, request.expected)),
   }
 }

@@ -244,7 +244,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     id: string,
     { apply, closes }: ObjectUpdate,
-    expected?: ExpectedVersions,
+    expected: ExpectedVersions,
   ): Promise<ParseDocument> {
     const kind = await this.#kindFor({ id })
     const next = (now: SavedRecord<Static<S>>) =>
@@ -276,7 +276,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /** Deletes an object of the class family. @throws as remove */
-  removeObject(caller: Caller, id: string, expected?: ExpectedVersions): Promise<void> {
+  removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     return this.#deleteWithContents(caller, id, async (tx) => {
       const removed = await this.store.writes.remove(caller, storeKeyOf({ id }), { expected, tx })
       return String((removed as RecordBody).ehrId)

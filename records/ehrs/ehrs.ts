@@ -129,13 +129,18 @@ export class Ehrs {
   }
 
   /** Adds a version: an EHR has no property that clients change. @throws NotFound; Forbidden */
-  async updateObject(caller: Caller, id: string): Promise<ParseDocument> {
-    return (await this.store.writes.replace(caller, { id }, (now) => now)).document
+  async updateObject(
+    caller: Caller,
+    id: string,
+    _update: unknown,
+    expected: ExpectedVersions,
+  ): Promise<ParseDocument> {
+    return (await this.store.writes.replace(caller, { id }, (now) => now, { expected })).document
   }
 
   /** Soft-deletes an object of the class family. @throws as remove */
-  removeObject(caller: Caller, id: string): Promise<void> {
-    return this.remove(caller, id, undefined)
+  removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
+    return this.remove(caller, id, expected)
   }
 
   #insert(

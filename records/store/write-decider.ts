@@ -172,9 +172,7 @@ export class WriteDecider<S extends TObject> {
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
     this.#resource.refuseChange?.(this.#format.fromStored(found))
-    const { version } = found
-    if (Array.isArray(expected) && !expected.includes(version))
-      throw new ServiceError('PreconditionFailed', { version })
+    requireExpectedVersion(expected, found.version)
     return found
   }
 
@@ -201,6 +199,12 @@ export class WriteDecider<S extends TObject> {
   ): HistoryEntry {
     return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
   }
+}
+
+/** @throws PreconditionFailed with the current version */
+export function requireExpectedVersion(expected: ExpectedVersions, version: number): void {
+  if (Array.isArray(expected) && !expected.includes(version))
+    throw new ServiceError('PreconditionFailed', { version })
 }
 
 /** Whether a document has the fields of a selector. */

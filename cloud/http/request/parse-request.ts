@@ -1,4 +1,5 @@
 import type { Request } from 'express'
+import { PRECONDITION_FAILED } from '../../parse-server/adapter/database-errors.ts'
 import type { RequestDatabase } from '../../parse-server/adapter/request-database.ts'
 
 /** A request with the properties that Parse has added before the middleware runs. */
@@ -63,4 +64,5 @@ export const parseErrorCode = {
   sessionMissing: 206,
   invalidSession: 209,
   unsupportedService: 252,
+  preconditionFailed: PRECONDITION_FAILED,
 } as const

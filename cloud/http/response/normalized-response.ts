@@ -23,6 +23,7 @@ interface ResponseState {
   /** True while the response waits for the held work. */
   isHeld: boolean
   before?: BeforeResponse
+  etagOf?: (version: number) => string
 }
 
 const RESPONSE_STATES = new WeakMap<Response, ResponseState>()
@@ -47,6 +48,12 @@ export function holdResponseFor(res: Response, work: BeforeResponse): void {
   responseStateOf(res).before = work
 }
 
+/** Adds the version of an object as ETag, if the response contains one. */
+export function showVersion(res: Response, etagOf: (version: number) => string): void {
+  responseStateOf(res).etagOf = etagOf
+  res.append('Access-Control-Expose-Headers', 'ETag')
+}
+
 function sendJson(this: Response, body: unknown): Response {
   const state = responseStateOf(this)
   if (isResponded(this)) return this
@@ -62,7 +69,8 @@ function sendJson(this: Response, body: unknown): Response {
 }
 
 function sendNormalized(res: Response, status: number, body: unknown): Response {
-  responseStateOf(res).isHeld = false
+  const state = responseStateOf(res)
+  state.isHeld = false
   // Parse responds according to `_method` in the body, but the client of a POST waits for a body.
   const { originalMethod } = res.req as { originalMethod?: string }
   if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
@@ -71,7 +79,11 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   const parts = Array.isArray(body) ? body.map(normalizeBatchPart) : []
   // No request of the batch was carried out, so a client can safely retry all of it.
   if (parts.length > 0 && parts.every(isUnavailable)) return sendNormalized(res, 503, {})
-  if (status < 400) return asJson(Array.isArray(body) ? parts : body)
+  if (status < 400) {
+    const etag = state.etagOf && findEtag(body, state.etagOf)
+    if (etag !== undefined) res.set('ETag', etag)
+    return asJson(Array.isArray(body) ? parts : body)
+  }
   const { status: errorStatus, ...fault } = toErrorBody(status, body)
   res.statusCode = errorStatus
   res.locals.refusal = `code ${fault.code}`
@@ -79,6 +91,13 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   if (errorStatus === 429 && !res.hasHeader('Retry-After'))
     res.set('Retry-After', String(RATE_LIMIT_RETRY_AFTER_S))
   return asJson(fault)
+}
+
+/** The response to a write contains the version only in its JSON form. */
+function findEtag(body: unknown, etagOf: (version: number) => string): string | undefined {
+  const object = (body ?? {}) as { toJSON?(): object }
+  const { version } = (object.toJSON?.() ?? object) as { version?: unknown }
+  return typeof version === 'number' ? etagOf(version) : undefined
 }
 
 const RATE_LIMIT_RETRY_AFTER_S = 300
@@ -136,6 +155,8 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
     return { status, code: parseErrorCode.forbidden, error: UNAUTHORIZED_MESSAGE }
   if (parseCode === parseErrorCode.invalidSession)
     return { status: 401, code: parseCode, error: text ?? 'Invalid session token' }
+  if (parseCode === parseErrorCode.preconditionFailed)
+    return { status: 412, code: parseCode, error: text ?? '' }
   if (parseCode === parseErrorCode.timeout)
     return { status: 408, code: parseCode, error: QUERY_TIMEOUT_MESSAGE }
   if (status === 503 || (parseCode === parseErrorCode.internal && text === UNAVAILABLE_MESSAGE))

@@ -7,6 +7,12 @@ export const UNAVAILABLE_MESSAGE = 'Temporarily unavailable'
 /** Message of Parse errors for a query that exceeded its deadline. */
 export const QUERY_TIMEOUT_MESSAGE = 'The query took too long. Narrow its conditions, or lower limit.'
 
+/**
+ * Code of Parse errors for an object whose version `If-Match` does not name. Parse knows no conditional writes and has
+ * no code for them; an SDK shows its users only the code.
+ */
+export const PRECONDITION_FAILED = 412
+
 type AdapterQuery = (this: unknown, ...args: never[]) => Promise<unknown>
 
 /** Queries of Parse Server's storage adapter. */

@@ -1,4 +1,5 @@
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { ExpectedVersions } from '../../../records/store/write-decider.ts'
 
 /** Object that Parse Server creates per request to call its storage adapter. */
 export interface RequestDatabase<Schema> {
@@ -25,6 +26,10 @@ export function createSchemaCache<Schema>(): (database: RequestDatabase<Schema>)
 /** What a write needs to know about its request. */
 export interface ObjectWriteRequest {
   caller(): Promise<Caller>
+  /** Versions from `If-Match`. */
+  expected: ExpectedVersions
+  /** Called with the current version when it is none of the expected ones. */
+  tellVersion(version: number): void
   /** Called after a write that changed the roles of the caller. */
   forgetRoles(): Promise<void>
 }

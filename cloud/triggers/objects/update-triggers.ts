@@ -2,7 +2,10 @@ import type Parse from 'parse/node'
 import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
 import { closedRecordViolations } from '../../../records/ehr-records/refusals/closed-records.ts'
 import { validateClassUpdate } from '../../../records/ehr-records/validation/record-validation.ts'
+import { requireExpectedVersion } from '../../../records/store/write-decider.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import type { ObjectWriteRequest } from '../../parse-server/adapter/request-database.ts'
 import { loadCaller } from '../../request/caller.ts'
 import {
   emptyUpdateError,
@@ -30,6 +33,12 @@ export async function beforeUpdate(
   const stored = original ? fieldsOf(plain, original) : {}
   if (object.dirtyKeys().length === 0) throw emptyUpdateError()
   rejectForbiddenChange(plain, stored)
+  // The body may repeat a former version of the whole object, with values that only the service changes.
+  const { write } = (request.context ?? {}) as { write?: ObjectWriteRequest }
+  await translateServiceErrors(
+    async () => requireExpectedVersion(write?.expected, Number(stored.version)),
+    write?.tellVersion,
+  )
   const aclViolations = takeOutAcl(object, original && permissionsOf(original))
   const changed = keepChangedFields(object, original)
   const values = fieldsOf(plain, object)
