@@ -94,7 +94,12 @@ export function createClassFamilyMiddleware({
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
-      const write = writeRequestOf(req, res, entityTags, open ? undefined : readIfMatch(req, parts, entityTags))
+      const write = writeRequestOf(
+        req,
+        res,
+        entityTags,
+        open ? undefined : readIfMatch(req, parts, entityTags),
+      )
       createRequestAdapter(req.config.database, timeLeft, write)
       // Parse hands it to the triggers.
       Object.assign(req.info.context, { write })

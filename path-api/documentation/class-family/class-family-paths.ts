@@ -207,7 +207,7 @@ const describeBatchPath = (operationObject: DescribeOperation): Record<string, J
       operationId: 'sendBatch',
       summary: 'Send up to 50 requests at once',
       description:
-        'Each request counts against the rate limits and succeeds or fails on its own; a batch is not a transaction. Account requests are not accepted in a batch.',
+        'Each request counts against the rate limits and succeeds or fails on its own; a batch is not a transaction. Its requests have no headers, so If-Match is not available. Account requests are not accepted in a batch.',
       source: 'batches of Parse SDKs',
       extra: true,
       takes: Batch,
@@ -282,6 +282,7 @@ const describeObject = (
     operationId: `get${name}Object`,
     summary: `Get ${withArticle(name)} object`,
     description: 'An object that the caller may not read gets the same error as one that does not exist.',
+    versions: 'IfNoneMatch',
     answers: [200, toParseSchema(stored)],
     parameters: describeObjectParameters(fieldsOf(stored)),
   }),
@@ -294,6 +295,7 @@ const describeObject = (
           'Omitted properties keep their values; `{"__op": "Delete"}` removes a property. Unchanged values may be sent back, also those that only the service sets.',
         takes: update,
         answers: [200, ObjectUpdated],
+        versions: 'IfMatch',
       }),
     }),
   ...(!readOnly && {
@@ -301,6 +303,7 @@ const describeObject = (
       operationId: `delete${name}Object`,
       summary: `Delete ${withArticle(name)} object`,
       description: 'Deletes the records that belong to it, too. The path family can restore it.',
+      versions: 'IfMatch',
       answers: [200, ObjectRemoved],
     }),
   }),

@@ -63,6 +63,23 @@ const ERROR_RESPONSES: Readonly<
   ],
 }
 
+/** Responses to a header that names versions. */
+const VERSION_RESPONSES = {
+  IfMatch: { 412: { $ref: '#/components/responses/ClassChanged' } },
+  IfNoneMatch: { 304: { description: 'The client already has this version' } },
+}
+
+const CHANGED_RESPONSE = [
+  'ClassChanged',
+  'The object has another version, shown by the ETag of the response',
+  412,
+  'The object has changed since it was read. Read it again and retry.',
+] as const
+
+const ETAG_HEADER = {
+  ETag: { description: 'Version in quotes, if the response contains it', schema: { type: 'string' } },
+}
+
 export interface ClassOperation {
   operationId: string
   summary: string
@@ -76,6 +93,8 @@ export interface ClassOperation {
   answers: readonly [status: number, schema: TSchema]
   parameters?: Json[]
   security?: Json[]
+  /** Header that names versions of the object; its responses carry the ETag. */
+  versions?: 'IfMatch' | 'IfNoneMatch'
 }
 
 export type DescribeOperation = (about: ClassOperation) => Json
@@ -100,31 +119,45 @@ export const createDescribeOperation =
     security = open ? API_KEY_SECURITY : SESSION_SECURITY,
     source,
     extra,
+    versions,
+    parameters = [],
     ...rest
-  }) => ({
-    ...rest,
-    'x-specification': specificationOf(source, extra),
-    tags: ['Class family'],
-    security,
-    ...(takes === undefined
-      ? {}
-      : { requestBody: { required: true, content: createJsonContent(takes, schemas) } }),
-    responses: {
-      [status]: { description: schema.description ?? 'Done', content: createJsonContent(schema, schemas) },
-      ...Object.fromEntries(
-        Object.entries(ERROR_RESPONSES).map(([refused, [name]]) => [
-          refused,
-          { $ref: `#/components/responses/${name}` },
-        ]),
-      ),
-      // Node refuses oversized headers before the family of the request is known.
-      431: { $ref: '#/components/responses/HeadersTooLarge' },
-    },
-  })
+  }) => {
+    // The classes of the open test environment have no versions.
+    const header = open ? undefined : versions
+    return {
+      ...rest,
+      ...(header || parameters.length > 0
+        ? { parameters: [...parameters, ...(header ? [{ $ref: `#/components/parameters/${header}` }] : [])] }
+        : {}),
+      'x-specification': specificationOf(source, extra),
+      tags: ['Class family'],
+      security,
+      ...(takes === undefined
+        ? {}
+        : { requestBody: { required: true, content: createJsonContent(takes, schemas) } }),
+      responses: {
+        [status]: {
+          description: schema.description ?? 'Done',
+          ...(header ? { headers: ETAG_HEADER } : {}),
+          content: createJsonContent(schema, schemas),
+        },
+        ...(header && VERSION_RESPONSES[header]),
+        ...Object.fromEntries(
+          Object.entries(ERROR_RESPONSES).map(([refused, [name]]) => [
+            refused,
+            { $ref: `#/components/responses/${name}` },
+          ]),
+        ),
+        // Node refuses oversized headers before the family of the request is known.
+        431: { $ref: '#/components/responses/HeadersTooLarge' },
+      },
+    }
+  }
 
 export const createErrorResponses = (schemas: SchemaCollector): Json =>
   Object.fromEntries(
-    Object.values(ERROR_RESPONSES).map(([name, description, code, error]) => [
+    [...Object.values(ERROR_RESPONSES), CHANGED_RESPONSE].map(([name, description, code, error]) => [
       name,
       {
         description,

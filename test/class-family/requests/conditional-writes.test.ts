@@ -20,7 +20,9 @@ describe('versions of objects in the class family', () => {
 
   it('are ETags in responses to POST, GET and PUT, as in the path family', async () => {
     const { post, get, put } = createClassClient(patient)
-    const created = await post('CarePlan', { ehrId: patient.ehrId, name: 'x' }).expect(201).expect('ETag', '"1"')
+    const created = await post('CarePlan', { ehrId: patient.ehrId, name: 'x' })
+      .expect(201)
+      .expect('ETag', '"1"')
     const { objectId } = created.body
     await put('CarePlan', objectId, { name: 'y' }).expect(200).expect('ETag', '"2"')
     await get('CarePlan', objectId).expect(200).expect('ETag', '"2"')
@@ -63,7 +65,9 @@ describe('versions of objects in the class family', () => {
   it('let one of several concurrent updates of a version succeed', async () => {
     const { put } = createClassClient(patient)
     const sent = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => put('CarePlan', plan, { name: `name ${i}` }).set('If-Match', '"1"')),
+      Array.from({ length: 10 }, (_, i) =>
+        put('CarePlan', plan, { name: `name ${i}` }).set('If-Match', '"1"'),
+      ),
     )
     assert.deepEqual(sent.map(({ status }) => status).sort(), [200, ...Array(9).fill(412)])
   })
