@@ -11,6 +11,7 @@ import {
   type RecordDerivation,
   writeDerivedRecords,
 } from './derived-records.ts'
+import { DocumentWrites } from './document-writes.ts'
 import { lockShared, type ReferencedRecord } from './ehr-locks.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from './transaction.ts'
 import type { WriteDecision } from './write-decision.ts'
@@ -80,7 +81,7 @@ export class BatchWriter {
     this.#batcher = createBatcher<PendingWrite>(
       MAX_BATCH_SIZE,
       async (group) => {
-        for (const batch of splitRepeatedRecords(group)) await this.#writeBatch(batch)
+        await this.#writeBatch(group)
       },
       { maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
     )
@@ -104,29 +105,21 @@ export class BatchWriter {
   }
 
   /**
-   * Tries all writes in one transaction. After a conflict or a failed write, each write runs in a transaction
-   * of its own.
+   * Tries all writes in one transaction. After a conflict or a failed write, the writes of each record continue in a
+   * transaction of their own, which is retried; and if one of them fails again, each by itself.
    */
-  async #writeBatch(batch: PendingWrite[]): Promise<void> {
+  async #writeBatch(batch: PendingWrite[], retry = false): Promise<void> {
     const writes = batch.map(({ write }) => write)
     try {
-      const outcomes = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, writes), {
-        retry: false,
-      })
+      const outcomes = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, writes), { retry })
       for (const [i, pending] of batch.entries()) settleWrite(pending, outcomes[i] as WriteOutcome<unknown>)
     } catch (error) {
-      if (isCommitInDoubt(error) || (isOutage(error) && !isWriteConflict(error)))
+      const isOver = isOutage(error) && (retry || !isWriteConflict(error))
+      if (isCommitInDoubt(error) || isOver || (retry && batch.length === 1))
         for (const { reject } of batch) reject(error)
-      else for (const pending of batch) void this.#writeSingly(pending)
-    }
-  }
-
-  async #writeSingly(pending: PendingWrite): Promise<void> {
-    try {
-      const [outcome] = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, [pending.write]))
-      settleWrite(pending, outcome as WriteOutcome<unknown>)
-    } catch (error) {
-      pending.reject(error)
+      else
+        for (const part of retry ? batch.map((one) => [one]) : splitByRecord(batch))
+          void this.#writeBatch(part, true)
     }
   }
 
@@ -138,17 +131,15 @@ export class BatchWriter {
     )
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
     for (const id of ids) tx.locks.contendFor(id)
-    const before = await findDocumentsById(this.#documents, ids, session)
-    const outcomes = writes.map((write) =>
-      decideWrite(
-        write,
-        before.get(write.id ?? '') ?? null,
-        parentDocuments.get(write.parent?.key._id ?? '') ?? null,
-      ),
-    )
+    const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
+    const outcomes = writes.map((write) => {
+      const parentDocument = parentDocuments.get(write.parent?.key._id ?? '') ?? null
+      const outcome = decideWrite(write, written.find(write.id ?? ''), parentDocument)
+      written.apply(outcome.decision?.operations ?? [])
+      return outcome
+    })
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
-    const operations = decisions.flatMap(({ operations }) => operations)
-    if (operations.length === 0) return outcomes
+    if (decisions.length === 0) return outcomes
     const parents = writes.flatMap(({ parent }, i) => (parent && outcomes[i]?.decision ? [parent] : []))
     const referencedRecords = parents.flatMap(({ referencedRecord }) => referencedRecord ?? [])
     await this.#requireReferencedRecords(tx, referencedRecords)
@@ -159,12 +150,7 @@ export class BatchWriter {
       referencedRecords,
     )
     await this.#updateParents(tx, parents)
-    const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
-    if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
-      throw new ServiceError('Conflict', {
-        detail: 'Another request changed the record at the same time. Read it again and retry.',
-      })
-    }
+    await written.save(this.#documents, session)
     for (const decision of decisions) {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
@@ -252,18 +238,12 @@ function settleWrite({ resolve, reject }: PendingWrite, { decision, error }: Wri
   else reject(error)
 }
 
-/**
- * Splits a group into batches that contain each record at most once: a write then sees the result of the one
- * before.
- */
-function splitRepeatedRecords(group: PendingWrite[]): PendingWrite[][] {
-  const batches: PendingWrite[][] = []
-  const seen = new Map<string, number>()
-  for (const pending of group) {
-    const { id } = pending.write
-    const batchNumber = id === null ? 0 : (seen.get(id) ?? 0)
-    if (id !== null) seen.set(id, batchNumber + 1)
-    batches[batchNumber] = [...(batches[batchNumber] ?? []), pending]
+/** The writes of each record, in their order; each new record by itself. */
+function splitByRecord(batch: readonly PendingWrite[]): PendingWrite[][] {
+  const parts = new Map<unknown, PendingWrite[]>()
+  for (const pending of batch) {
+    const record = pending.write.id ?? pending
+    parts.set(record, [...(parts.get(record) ?? []), pending])
   }
-  return batches
+  return [...parts.values()]
 }

@@ -1,8 +1,8 @@
 import type { ClientSession, Collection } from 'mongodb'
-import { ServiceError } from '../../../schemas/errors.ts'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
+import { DocumentWrites } from './document-writes.ts'
 import type { StoreContext, Transaction } from './transaction.ts'
 import type { DerivedWrite } from './write-decision.ts'
 
@@ -77,17 +77,13 @@ async function writeToCollection(
   at: Date,
 ): Promise<DerivedWrite[]> {
   const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
-  const found = await findDocumentsById(documents, there, tx.session)
-  const follows = writes.flatMap(
-    ({ id, parentId, decide }) => decide(found.get(id) ?? null, rules.get(parentId) ?? null, at) ?? [],
-  )
-  const operations = follows.flatMap((one) => one.operations)
-  if (operations.length === 0) return []
-  const done = await documents.bulkWrite(operations, { session: tx.session, ordered: false })
-  if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
-    throw new ServiceError('Conflict', {
-      detail: 'Another request changed the record at the same time. Read it again and retry.',
-    })
+  const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
+  const follows = writes.flatMap(({ id, parentId, decide }) => {
+    const decision = decide(written.find(id), rules.get(parentId) ?? null, at)
+    if (decision) written.apply(decision.operations)
+    return decision ?? []
+  })
+  await written.save(documents, tx.session)
   tx.changes.push(...follows.flatMap(({ changes }) => changes))
   tx.accesses.push(...follows.flatMap(({ accesses }) => accesses))
   return follows.flatMap(({ derivedWrites: following = [] }) => following)

@@ -1,12 +1,12 @@
-import type { AnyBulkWriteOperation } from 'mongodb'
 import type { AuditedAccess } from '../audit/audit-log.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
+import type { DocumentOperation } from './document-writes.ts'
 import type { HistoryEntry } from './history.ts'
 
 /** The effects of a write, computed once the records that it depends on are loaded. */
 export interface WriteDecision<R> {
   /** Each operation must affect one document; otherwise the transaction fails. */
-  operations: AnyBulkWriteOperation<ParseDocument>[]
+  operations: DocumentOperation[]
   changes: HistoryEntry[]
   accesses: AuditedAccess[]
   /** Derived records that the write may affect. */
