@@ -1,5 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import {
   hideContents,
@@ -320,7 +321,14 @@ export class EhrRecords<S extends TObject, L extends string> {
     onReturn?: (tx: Transaction) => Promise<void>,
   ): Promise<SavedRecord<Static<S>>> {
     const deleted = await this.store.findDeleted(caller, storeKeyOf(key))
-    if (deleted) return this.#returnDeleted(caller, deleted, version, onReturn)
+    if (deleted)
+      try {
+        return await this.#returnDeleted(caller, deleted, version, onReturn)
+      } catch (error) {
+        // A concurrent request may have returned it.
+        const isBack = isConflict(error) && (await this.store.find(caller, storeKeyOf(key)))
+        if (!isBack) throw error
+      }
     const kind = await this.#kindFor(key)
     const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, { ...(former as object), ...this.#unchangeableFields(now) }, kind)
@@ -369,6 +377,8 @@ export class EhrRecords<S extends TObject, L extends string> {
     return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
   }
 }
+
+const isConflict = (error: unknown): boolean => error instanceof ServiceError && error.error === 'Conflict'
 
 /** The types cannot express that each kind has the fields of its parents. */
 const storeKeyOf = (key: Partial<EhrRecordKey> & { id: string }) => key as never

@@ -21,6 +21,7 @@ export interface ServiceCall {
 
 export interface ServiceAnswer {
   status: number
+  etag: string
   // biome-ignore lint/suspicious/noExplicitAny: tests read any response
   body: any
 }
@@ -48,6 +49,7 @@ export async function createServiceStarter(
   mongodbUri: string,
   auditKey: string,
   onStart: (victim: Pick<CrashService, 'kill'>) => void,
+  more: NodeJS.ProcessEnv = {},
 ): Promise<() => Promise<CrashService>> {
   const keys = { APPLICATION_ID: newSecret(), REST_API_KEY: newSecret() }
   const env = {
@@ -63,6 +65,7 @@ export async function createServiceStarter(
     // No server listens there, so mails stay in the queue.
     SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
     ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000', LOGIN_ATTEMPTS: '1000000' },
+    ...more,
     NODE_OPTIONS: `--import ${new URL('./stops.js', import.meta.url)}`,
   }
   return async () => {
@@ -100,5 +103,9 @@ async function sendRequest(
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await answer.text()
-  return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+  return {
+    status: answer.status,
+    etag: answer.headers.get('etag') ?? '',
+    body: text === '' ? undefined : JSON.parse(text),
+  }
 }

@@ -137,7 +137,7 @@ export class TrialClinic {
   }
 }
 
-async function logIn(victim: CrashService, email: string) {
+export async function logIn(victim: CrashService, email: string) {
   const call = { method: 'POST', path: '/auth/login/password', body: { email, password } } as const
   const { mvUid, authToken, sessionToken } = await requireSuccess(victim, call)
   const classFamily = { ...victim.keys, 'x-parse-session-token': sessionToken }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import type { Document } from 'mongodb'
+import { auditEntryCollection } from '../../records/store/audit/audit-log.ts'
+import { bySize } from '../harness/test-size.ts'
+import { waitUntil } from '../harness/wait.ts'
+import { Clients, requestIdOf } from './sequences/clients.ts'
+import { Cluster } from './sequences/cluster.ts'
+import { findUnexplained, versionsOf } from './sequences/explanation.ts'
+import { anyOperation, CLASS_OF, type RecordName } from './sequences/model.ts'
+import { readDatabaseState } from './trials/database-state.ts'
+import { findFaults } from './trials/invariants.ts'
+
+const SEED = Number(process.env.SEED ?? 20_261_124)
+const OPERATION_COUNT = Number(process.env.OPERATIONS ?? bySize(300, 2_000))
+/** In each phase, one process is killed. */
+const PHASE_COUNT = Math.max(3, Math.ceil(OPERATION_COUNT / 250))
+
+describe(`${OPERATION_COUNT} random operations of both families, while processes are killed (SEED=${SEED})`, function suite() {
+  // The machine may be busy.
+  this.timeout(OPERATION_COUNT * 1_000 + 600_000)
+  let cluster: Cluster
+  let clients: Clients
+
+  before(async () => {
+    cluster = await Cluster.start()
+    clients = await Clients.start(cluster)
+    const operations = fc.sample(anyOperation, { numRuns: OPERATION_COUNT, seed: SEED })
+    const length = Math.ceil(OPERATION_COUNT / PHASE_COUNT)
+    for (let phase = 0; phase < PHASE_COUNT; phase++) {
+      const own = operations.slice(phase * length, (phase + 1) * length)
+      await Promise.all([clients.run(own, Math.floor(own.length / 2)), killDuring(phase)])
+      await clients.logIn()
+    }
+    await waitUntil(async () => (await cluster.db.collection('work.underway').countDocuments()) === 0)
+  })
+  after(() => cluster?.stop())
+
+  async function killDuring(phase: number): Promise<void> {
+    await sleep(50 + ((phase * 137) % 400))
+    if (phase % 3 === 2) await cluster.killEngine()
+    else await cluster.killService(phase % 3)
+  }
+
+  const changesOf = (record: RecordName): Promise<Document[]> => {
+    const start = `${clients.ehrId}/${CLASS_OF[record]}/${clients.ids.get(record)}/`
+    return cluster.db
+      .collection('history.changes')
+      .find({ _id: { $regex: `^${start}` } as never })
+      .toArray()
+  }
+
+  for (const record of Object.keys(CLASS_OF) as RecordName[])
+    it(`hold in an order that explains every response about ${record}`, async () => {
+      const current = await cluster.db
+        .collection(CLASS_OF[record])
+        .findOne({ _id: clients.ids.get(record) as never })
+      const sent = clients.sent.get(record) ?? []
+      assert.ok(sent.length > OPERATION_COUNT / 20)
+      assert.deepEqual(findUnexplained(versionsOf(record, await changesOf(record), current), sent), [])
+    })
+
+  it('leave one audit entry for each version, and no version missing or twice', async () => {
+    const state = await readDatabaseState(cluster.db)
+    assert.deepEqual(await findFaults(cluster.db, cluster.auditKey, state, new Map()), [])
+  })
+
+  it('leave an audit entry for each acknowledged write, and none for a refused one', async () => {
+    const entries = await auditEntryCollection(cluster.db)
+      .find({ action: { $in: ['create', 'update', 'delete'] }, outcome: { $exists: false } })
+      .toArray()
+    const written = new Map<string, string[]>()
+    for (const { requestId, ids } of entries)
+      written.set(String(requestId), [...(written.get(String(requestId)) ?? []), ...ids])
+    for (const [record, sent] of clients.sent)
+      for (const { number, operation, status } of sent) {
+        const id = String(clients.ids.get(record))
+        // A pressure has the id of its alert.
+        const own = new Set(written.get(requestIdOf(number)) ?? [])
+        if (status === 0) continue
+        const isWritten = operation.action !== 'read' && status < 300
+        assert.deepEqual(
+          [...own],
+          isWritten ? [id] : [],
+          `op ${number}: ${JSON.stringify(operation)} ${status}`,
+        )
+      }
+  })
+
+  it('leave every created goal, and none open in a closed plan', async () => {
+    const { creations, closedPlans } = clients
+    const goals = await cluster.db
+      .collection('Goal')
+      .find({ carePlanId: { $in: closedPlans } })
+      .toArray()
+    const byName = new Map<string, Document[]>()
+    for (const goal of goals) byName.set(goal.name, [...(byName.get(goal.name) ?? []), goal])
+    for (const { text, status, id, isClosing, planId } of creations) {
+      const own = byName.get(text) ?? []
+      if (status === 0) assert.ok(own.length <= 1, text)
+      else if (status < 300)
+        assert.deepEqual(
+          own.map(({ _id }) => _id),
+          [id],
+          `${text} in ${planId}`,
+        )
+      else assert.ok(isClosing && own.length === 0, `${text}: ${status}`)
+    }
+    assert.deepEqual(
+      goals.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name),
+      [],
+    )
+  })
+})

@@ -1,0 +1,148 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Document } from 'mongodb'
+import { CLASS_OF, type Fields, fieldsOf, nextFields, type Operation, type RecordName } from './model.ts'
+
+/** An operation with its response. */
+export interface SentOperation {
+  number: number
+  /** The text that it writes, which no other operation writes. */
+  text: string
+  operation: Operation
+  /** The version of If-Match. */
+  expected: number | undefined
+  start: number
+  end: number
+  /** 0: the response was lost, or it was a 503. */
+  status: number
+  /** The version that the response shows. */
+  version: number | undefined
+  fields: Fields | undefined
+  refusal: string
+}
+
+/** A version of a record; without fields it is a deletion. */
+export interface RecordVersion {
+  version: number
+  fields: Fields | undefined
+}
+
+/** The versions of a record, in their order, from its history and its current document. */
+export function versionsOf(
+  record: RecordName,
+  changes: readonly Document[],
+  current: Document | null,
+): RecordVersion[] {
+  const sorted = changes.toSorted((a, b) => a.version - b.version)
+  return sorted.map(({ version, action }, i) => {
+    const after = action === 'delete' ? null : i + 1 < sorted.length ? sorted[i + 1]?.before : current
+    return { version, fields: after ? fieldsOf(CLASS_OF[record], after) : undefined }
+  })
+}
+
+/** The versions that were current at some moment of an operation, as far as other responses tell. */
+interface PossibleVersions {
+  from: number
+  to: number
+}
+
+/**
+ * Finds responses and versions that no order of the operations explains. The history is the order; it must agree with
+ * the model, with each response, and with real time.
+ */
+export function findUnexplained(
+  versions: readonly RecordVersion[],
+  sent: readonly SentOperation[],
+): string[] {
+  const faults: string[] = []
+  const fault = ({ number, operation, status, version }: SentOperation, why: string) =>
+    faults.push(`op ${number} (${JSON.stringify(operation)}, ${status}, version ${version}): ${why}`)
+  const byVersion = new Map(versions.map((one) => [one.version, one]))
+  const last = versions.at(-1)?.version ?? 0
+  const first = byVersion.get(1)?.fields as Fields
+  for (const [i, { version }] of versions.entries())
+    if (version !== i + 1) faults.push(`version ${i + 1} is missing or there twice`)
+
+  const makers = new Map<number, SentOperation[]>()
+  for (const one of sent) {
+    const { operation, status, version = 0, expected, fields } = one
+    if (status === 0) continue
+    const possible = possibleVersions(sent, one, last)
+    const states = versions.filter(({ version: v }) => v >= possible.from && v <= possible.to)
+    if (status < 300 && operation.action === 'remove') {
+      const deleted = states.some(
+        ({ version: v, fields: now }) => !now && (expected === undefined || v === expected + 1),
+      )
+      if (!deleted) fault(one, 'was acknowledged, and there is no such deletion')
+    } else if (status < 300) {
+      const shown = byVersion.get(version)
+      if (!shown) fault(one, 'shows a version that there is not')
+      else if (fields && !isDeepStrictEqual(shown.fields, fields)) fault(one, 'shows other fields')
+      if (version < possible.from || version > possible.to)
+        fault(one, `contradicts real time: ${JSON.stringify(possible)}`)
+      if (operation.action === 'read') continue
+      makers.set(version, [...(makers.get(version) ?? []), one])
+      const before = byVersion.get(version - 1)
+      if (!before?.fields && operation.action !== 'restore') fault(one, 'changed a deleted record')
+      else if (expected !== undefined && expected !== version - 1)
+        fault(one, 'overwrote another version than expected')
+      const next = nextFields(operation, before?.fields ?? first, first, one.number, one.text)
+      if (shown && !isDeepStrictEqual(shown.fields, next)) fault(one, 'was not applied to the version before')
+    } else if (status === 404) {
+      if (states.every(({ fields: now }) => now)) fault(one, 'did not find a record that was there')
+    } else if (status === 412) {
+      if (states.every(({ version: v, fields: now }) => now && v === expected))
+        fault(one, 'expected the current version')
+    } else fault(one, `was refused: ${one.refusal}`)
+  }
+  for (const [version, several] of makers)
+    if (several.length > 1) faults.push(`version ${version} was acknowledged ${several.length} times`)
+  faults.push(...findUnaskedVersions(versions, sent, makers))
+  return faults
+}
+
+/** Every version comes from an acknowledged operation, or from one whose response was lost. */
+function findUnaskedVersions(
+  versions: readonly RecordVersion[],
+  sent: readonly SentOperation[],
+  makers: ReadonlyMap<number, SentOperation[]>,
+): string[] {
+  const lost = sent.filter(({ status }) => status === 0)
+  const lostTexts = new Set(lost.map(({ text }) => text))
+  const first = versions[0]?.fields
+  const unasked = versions.flatMap(({ version, fields }) => {
+    if (version === 1 || makers.has(version) || !fields) return []
+    const isRestored =
+      lost.some(({ operation }) => operation.action === 'restore') && isDeepStrictEqual(fields, first)
+    return isRestored || lostTexts.has(fields.text)
+      ? []
+      : [`nobody asked for version ${version}: ${JSON.stringify(fields)}`]
+  })
+  const deletions = versions.filter(({ fields }) => !fields).length
+  const removals = sent.filter(({ operation }) => operation.action === 'remove')
+  const done = removals.filter(({ status }) => status >= 200 && status < 300).length
+  const open = removals.filter(({ status }) => status === 0).length
+  return deletions < done || deletions > done + open
+    ? [...unasked, `${deletions} deletions, of which ${done} were acknowledged and ${open} lost`]
+    : unasked
+}
+
+/**
+ * Versions that were acknowledged before an operation started exist when it starts; those that were acknowledged to an
+ * operation that started after its end do not exist before.
+ */
+function possibleVersions(
+  sent: readonly SentOperation[],
+  { start, end, operation, status }: SentOperation,
+  last: number,
+): PossibleVersions {
+  const isWrite = operation.action !== 'read' && status < 300
+  let [from, to] = [1, last]
+  for (const { start: otherStart, end: otherEnd, version, ...other } of sent) {
+    if (version === undefined) continue
+    const isRead = other.operation.action === 'read' || other.status >= 300
+    if (otherEnd < start) from = Math.max(from, isWrite ? version + 1 : version)
+    // A later read or refusal may show the same version; a later write makes another one.
+    if (otherStart > end) to = Math.min(to, isRead ? version : version - 1)
+  }
+  return { from, to }
+}
