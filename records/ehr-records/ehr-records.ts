@@ -326,8 +326,8 @@ export class EhrRecords<S extends TObject, L extends string> {
         return await this.#returnDeleted(caller, deleted, version, onReturn)
       } catch (error) {
         // A concurrent request may have returned it.
-        const isBack = isConflict(error) && (await this.store.find(caller, storeKeyOf(key)))
-        if (!isBack) throw error
+        const isRefusal = error instanceof ServiceError
+        if (!isRefusal || !(await this.store.find(caller, storeKeyOf(key)))) throw error
       }
     const kind = await this.#kindFor(key)
     const rule = (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) =>
@@ -377,8 +377,6 @@ export class EhrRecords<S extends TObject, L extends string> {
     return Object.fromEntries(names.map((name) => [name, (now as RecordBody)[name]]))
   }
 }
-
-const isConflict = (error: unknown): boolean => error instanceof ServiceError && error.error === 'Conflict'
 
 /** The types cannot express that each kind has the fields of its parents. */
 const storeKeyOf = (key: Partial<EhrRecordKey> & { id: string }) => key as never

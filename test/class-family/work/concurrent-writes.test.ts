@@ -142,6 +142,25 @@ describe('concurrent writes of both families', function suite() {
     assert.ok(changes.length <= 10, `${changes.length} transactions`)
   })
 
+  it('return a deleted record once, and find it there if another request has returned it', async () => {
+    const { post, delete: remove } = createClassClient(patient)
+    const timestamp = parseDate('2026-01-02T03:04:05.000Z')
+    const weight = { carePlanId, timestamp, weight: 50, weightUnit: 'kg' }
+    for (let round = 0; round < bySize(3, 30); round++) {
+      const { objectId } = (await post('BodyWeight', weight).expect(201)).body
+      await remove('BodyWeight', objectId).expect(200)
+      const path = `procedure/bodyweight/${objectId}/restore`
+      const etags = await Promise.all(
+        Array.from({ length: 4 }, async () => {
+          const restored = await patient.call('POST', path, { version: 1 })
+          assertStatus(restored)
+          return restored.etag
+        }),
+      )
+      assert.deepEqual(etags.sort(), ['"3"', '"4"', '"5"', '"6"'])
+    }
+  })
+
   it('leave no open goal in a plan that is closed with its contents', async () => {
     const { post } = createClassClient(patient)
     for (let round = 0; round < bySize(5, 200); round++) {

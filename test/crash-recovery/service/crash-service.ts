@@ -65,6 +65,7 @@ export async function createServiceStarter(
     // No server listens there, so mails stay in the queue.
     SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
     ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000', LOGIN_ATTEMPTS: '1000000' },
+    ACCOUNT_LOGIN_ATTEMPTS: '1000000',
     ...more,
     NODE_OPTIONS: `--import ${new URL('./stops.js', import.meta.url)}`,
   }
