@@ -1,10 +1,9 @@
 import type { RequestHandler, Response } from 'express'
 import { isPendingFor } from '../../records/ehrs/acceptance.ts'
-import { type ClassName, classKindOf, isClassName } from '../../records/kinds.ts'
+import { classKindOf, isClassName } from '../../records/kinds.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
 import {
   createRequestAdapter,
   createSchemaCache,
@@ -46,6 +45,7 @@ import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './reque
 import { respondToDatabaseError, showVersion } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
+import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.ts'
 import { checkProperties } from './write/property-checks.ts'
 
 interface MiddlewareDependencies {
@@ -56,13 +56,6 @@ interface MiddlewareDependencies {
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
   entityTags: EntityTags
-}
-
-/** Versions in headers, with the notation of the path family. */
-export interface EntityTags {
-  etagOf(version: number): string
-  /** @throws ServiceError for a header that cannot be read */
-  parseIfMatch(header: string | undefined, ids: readonly string[]): ExpectedVersions
 }
 
 /**
@@ -94,15 +87,8 @@ export function createClassFamilyMiddleware({
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
-      const write = writeRequestOf(
-        req,
-        res,
-        entityTags,
-        open ? undefined : readIfMatch(req, parts, entityTags),
-      )
-      createRequestAdapter(req.config.database, timeLeft, write)
-      // Parse hands it to the triggers.
-      Object.assign(req.info.context, { write })
+      const expected = open ? undefined : readIfMatch(req, parts, entityTags)
+      openWrites(req, res, { timeLeft, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -128,53 +114,30 @@ export function createClassFamilyMiddleware({
   }
 }
 
-/** Reads the caller when it is needed: by then, the request may have further rights. */
-function writeRequestOf(
+/** Gives the request a storage adapter, and the triggers the facts about its writes. */
+function openWrites(
   req: ParseRequest,
   res: Response,
-  { etagOf }: EntityTags,
-  expected: ExpectedVersions,
-): ObjectWriteRequest {
+  { timeLeft, etagOf, expected }: Pick<EntityTags, 'etagOf'> & WriteTerms,
+): void {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
-  return {
+  const write: ObjectWriteRequest = {
     expected,
     tellVersion: (version) => void res.set('ETag', etagOf(version)),
+    // Reads the caller when it is needed: by then, the request may have further rights.
     caller: () => loadCaller({ master: auth.isMaster, user: auth.user, config, headers }),
     async forgetRoles() {
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
+  createRequestAdapter(config.database, timeLeft, write)
+  Object.assign(req.info.context, { write })
 }
 
-/** The class of a request about health data; undefined for a batch. */
-const findNamedClass = (req: ParseRequest, [part]: readonly RequestPart[]): ClassName | undefined =>
-  !isBatch(req) && isClassName(part?.className) ? part.className : undefined
-
-/**
- * Reads the versions that a PUT or DELETE may overwrite. Requests in a batch have no headers of their own.
- * @throws Refusal for a condition that the request would ignore, or that cannot be read
- */
-function readIfMatch(
-  req: ParseRequest,
-  parts: readonly RequestPart[],
-  { parseIfMatch }: EntityTags,
-): ExpectedVersions {
-  const header = req.get('if-match')
-  if (header === undefined || parts.every(isRead)) return undefined
-  if (!findNamedClass(req, parts) || !['PUT', 'DELETE'].includes(req.method))
-    throw new Refusal(
-      400,
-      parseErrorCode.invalidJson,
-      'If-Match is available for PUT and DELETE of one object. Leave it out of other requests and of batches.',
-    )
-  try {
-    return parseIfMatch(header, [parts[0]?.objectId ?? ''])
-  } catch (error) {
-    if (!(error instanceof ServiceError)) throw error
-    const text = error.violations.map(({ message }) => message).join(' ') || error.message
-    throw new Refusal(error.status, parseErrorCode.invalidJson, text)
-  }
+interface WriteTerms {
+  timeLeft(): number
+  expected: ExpectedVersions
 }
 
 /** Caller of requests for which Parse has loaded no session. */

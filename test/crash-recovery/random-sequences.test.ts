@@ -30,8 +30,8 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
     const length = Math.ceil(OPERATION_COUNT / PHASE_COUNT)
     for (let phase = 0; phase < PHASE_COUNT; phase++) {
       const own = operations.slice(phase * length, (phase + 1) * length)
-      await Promise.all([clients.run(own, Math.floor(own.length / 2)), killDuring(phase)])
-      await clients.logIn()
+      const plan = await clients.prepare()
+      await Promise.all([clients.run(own, plan, Math.floor(own.length / 2)), killDuring(phase)])
     }
     await waitUntil(async () => (await cluster.db.collection('work.underway').countDocuments()) === 0)
   })

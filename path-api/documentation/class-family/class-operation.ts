@@ -65,15 +65,26 @@ const ERROR_RESPONSES: Readonly<
 
 /** Responses to a header that names versions. */
 const VERSION_RESPONSES = {
-  IfMatch: { 412: { $ref: '#/components/responses/ClassChanged' } },
+  IfMatch: {
+    412: { $ref: '#/components/responses/ClassChanged' },
+    428: { $ref: '#/components/responses/ClassUnseen' },
+  },
   IfNoneMatch: { 304: { description: 'The client already has this version' } },
 }
 
-const CHANGED_RESPONSE = [
-  'ClassChanged',
-  'The object has another version, shown by the ETag of the response',
-  412,
-  'The object has changed since it was read. Read it again and retry.',
+const VERSION_REFUSALS = [
+  [
+    'ClassChanged',
+    'The object has another version, shown by the ETag of the response',
+    412,
+    'The object has changed since it was read. Read it again and retry.',
+  ],
+  [
+    'ClassUnseen',
+    'If-Match names no version',
+    107,
+    'If-Match: * names no version. Send the ETag of the version that you have read.',
+  ],
 ] as const
 
 const ETAG_HEADER = {
@@ -157,7 +168,7 @@ export const createDescribeOperation =
 
 export const createErrorResponses = (schemas: SchemaCollector): Json =>
   Object.fromEntries(
-    [...Object.values(ERROR_RESPONSES), CHANGED_RESPONSE].map(([name, description, code, error]) => [
+    [...Object.values(ERROR_RESPONSES), ...VERSION_REFUSALS].map(([name, description, code, error]) => [
       name,
       {
         description,

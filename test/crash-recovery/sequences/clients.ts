@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { waitFor } from '../../harness/wait.ts'
 import type { ServiceAnswer, ServiceCall } from '../service/crash-service.ts'
 import { logIn, TrialClinic } from '../trials/clinic.ts'
 import type { Cluster } from './cluster.ts'
@@ -77,8 +78,14 @@ export class Clients {
     return this.#ehrId
   }
 
+  /** A service may still look for its database. */
   async logIn(): Promise<void> {
-    this.#headers = (await logIn(this.#cluster.service(0), NURSE)).headers
+    this.#headers = await waitFor(() =>
+      logIn(this.#cluster.service(0), NURSE).then(
+        ({ headers }) => headers,
+        () => undefined,
+      ),
+    )
   }
 
   async #createRecords(): Promise<void> {
@@ -110,10 +117,20 @@ export class Clients {
     return (await this.#require({ method: 'POST', path: `/ehr/${this.#ehrId}/${path}`, body })).id
   }
 
-  /** Sends all operations; a plan for creations is closed after `closeAfter` of them. */
-  async run(operations: readonly (Operation | Creation)[], closeAfter: number): Promise<void> {
+  /** Logs in, and creates a plan for creations. All processes must run. */
+  async prepare(): Promise<ClosingPlan> {
+    await this.logIn()
     const plan = { id: await this.#create('careplan', { name: 'to close' }), isClosing: false }
     this.closedPlans.push(plan.id)
+    return plan
+  }
+
+  /** Sends all operations; the plan for creations is closed after `closeAfter` of them. */
+  async run(
+    operations: readonly (Operation | Creation)[],
+    plan: ClosingPlan,
+    closeAfter: number,
+  ): Promise<void> {
     const waiting = [...operations.entries()].reverse()
     const work = async (): Promise<void> => {
       const seen = new Map<RecordName, number>()
