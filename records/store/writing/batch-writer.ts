@@ -11,10 +11,9 @@ import {
   type RecordDerivation,
   writeDerivedRecords,
 } from './derived-records.ts'
-import { DocumentWrites } from './document-writes.ts'
 import { lockShared, type ReferencedRecord } from './ehr-locks.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from './transaction.ts'
-import type { WriteDecision } from './write-decision.ts'
+import { DocumentWrites, type WriteDecision } from './write-decision.ts'
 
 /** The parent of a new record. It is neither closed nor removed while the record is written. */
 export interface RecordParent {

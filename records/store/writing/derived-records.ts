@@ -2,9 +2,8 @@ import type { ClientSession, Collection } from 'mongodb'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { DocumentWrites } from './document-writes.ts'
 import type { StoreContext, Transaction } from './transaction.ts'
-import type { DerivedWrite } from './write-decision.ts'
+import { type DerivedWrite, DocumentWrites } from './write-decision.ts'
 
 /**
  * A change of a record, in the form of the API. `before` is null for a new record, `after` for a removed one.
