@@ -144,7 +144,7 @@ function toErrorBody(status: number, body: unknown): ErrorBody {
   } = (body ?? {}) as { code?: unknown; error?: unknown; message?: unknown }
   const text = [error, message].find((part) => typeof part === 'string' && part !== '') as string | undefined
   // Parse reports an exceeded rate limit as code 100, "connection failed".
-  if (status === 429 || parseCode === 100)
+  if (status === 429 || parseCode === 100 || parseCode === parseErrorCode.tooManyRequests)
     return {
       status: 429,
       code: parseErrorCode.tooManyRequests,

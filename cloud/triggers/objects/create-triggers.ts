@@ -20,8 +20,6 @@ export async function beforeCreate(
   plain: ClassKind,
   { object }: BeforeSaveRequest,
 ): Promise<void> {
-  // An update whose object did not exist when Parse read it: a concurrent request has restored it since.
-  if (object.id !== undefined) throw notFoundError()
   const aclViolations = takeOutAcl(object)
   const values = fieldsOf(plain, object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)

@@ -76,7 +76,9 @@ export function keepChangedFields(object: Parse.Object, original: Parse.Object |
     const root = name.split('.')[0] ?? name
     if (object.get(name) === null) object.unset(name)
     const repeats = name === root && isDeepStrictEqual(encodeValue(object.get(name)), stored[name])
-    if (repeats) object.revert(name)
+    // The removal of a property that another request may just have set is the client's wish.
+    if (repeats && object.get(name) !== undefined) object.revert(name)
+    else if (repeats) continue
     else if (!READ_ONLY_ATTRIBUTES.has(root)) changed.add(root)
   }
   return [...changed]

@@ -9,6 +9,7 @@ import type { ObjectWriteRequest } from '../../parse-server/adapter/request-data
 import { loadCaller } from '../../request/caller.ts'
 import {
   emptyUpdateError,
+  notFoundError,
   rejectFaults,
   rejectForbiddenChange,
   translateServiceErrors,
@@ -30,6 +31,8 @@ export async function beforeUpdate(
   const { object, original } = request
   // A body may name another object: `set` would take it for the written one.
   if (object.id !== original?.id) throw validationError(FIXED_ID_VIOLATION)
+  // It did not exist when Parse read it: a concurrent request has restored it since.
+  if (original?.createdAt === undefined) throw notFoundError()
   const stored = original ? fieldsOf(plain, original) : {}
   if (object.dirtyKeys().length === 0) throw emptyUpdateError()
   rejectForbiddenChange(plain, stored)

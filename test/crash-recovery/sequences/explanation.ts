@@ -92,7 +92,7 @@ export function findUnexplained(
     } else if (status === 412) {
       if (states.every(({ version: v, fields: now }) => now && v === expected))
         fault(one, 'expected the current version')
-    } else fault(one, `was refused: ${one.refusal}`)
+    } else if (status !== 429) fault(one, `was refused: ${one.refusal}`)
   }
   for (const [version, several] of makers)
     if (several.length > 1) faults.push(`version ${version} was acknowledged ${several.length} times`)
