@@ -1,8 +1,8 @@
 import { operationTable } from './operation-table.ts'
 
 /** Path templates of single records by class: from the PUT operation, or below the list. */
-const PATH_TEMPLATES = new Map(
-  operationTable.flatMap(({ kind, path, creates, reply: [status] }): [string, string][] => {
+const PATH_TEMPLATES = new Map([
+  ...operationTable.flatMap(({ kind, path, creates, reply: [status] }): [string, string][] => {
     if (kind === undefined || !(status === 201 || creates)) return []
     const one = operationTable.find((operation) => {
       const isBelow = operation.path.startsWith(path) && /^\/\{\w+\}$/.test(operation.path.slice(path.length))
@@ -11,7 +11,8 @@ const PATH_TEMPLATES = new Map(
     })
     return one ? [[kind, one.path]] : []
   }),
-)
+  ['Composition', '/med/ehr/{ehrId}/composition/{compositionId}'] as const,
+])
 
 /** Returns the path of a record; undefined if no operation shows it. */
 export function recordPathOf(className: string, record: object): string | undefined {

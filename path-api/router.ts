@@ -18,6 +18,7 @@ import {
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
 import { createProblemResponse, toServiceError } from './response/problem-document.ts'
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
+import { rootPathsInReply } from './response/rooted-paths.ts'
 
 /** Options of the path family. */
 export interface PathApiOptions extends Omit<HandlerDependencies, 'once' | 'operations'> {
@@ -51,7 +52,8 @@ interface PathApi {
 
 /** Creates the path family. Its router comes last in the app because it responds to every path. */
 export async function createPathApiRouter(options: PathApiOptions): Promise<PathApi> {
-  const { db, consume, log, corsOrigins, pathPrefix, version, operations = operationTable, open } = options
+  const { db, consume, log, corsOrigins, pathPrefix, version, open } = options
+  const operations = (options.operations ?? operationTable).map((one) => rootPathsInReply(one, pathPrefix))
   const frame: HandlerDependencies = { ...options, operations, once: await createRunOnce(db) }
   const served = [
     ...operations,

@@ -58,21 +58,23 @@ export const systemFields = {
 
 export const SYSTEM_FIELD_NAMES = Object.keys(systemFields) as (keyof typeof systemFields)[]
 
-const linkField = (description: string, example: string) => Type.String({ description, examples: [example] })
+/** A path of the service, see path-api/response/rooted-paths.ts. */
+export const pathField = (description: string, example: string) =>
+  Type.String({ format: 'uri-reference', description, examples: [example] })
 
-/** Links to related resources: paths of the same service. */
+/** Links to related resources. */
 export const RecordLinks = closedObject('Links', 'Links to related resources', {
-  self: linkField('Path of this record', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'),
-  collection: linkField(
+  self: pathField('Path of this record', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'),
+  collection: pathField(
     'Path of the list that contains the record',
     '/ehr/e5RtGb81Xz/procedure/bloodpressure',
   ),
-  history: linkField(
+  history: pathField(
     'Path of the history of the record',
     '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io/history',
   ),
   carePlan: Type.Optional(
-    linkField('Path of the care plan of the record', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw'),
+    pathField('Path of the care plan of the record', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw'),
   ),
 })
 

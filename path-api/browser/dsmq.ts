@@ -35,7 +35,7 @@ interface DsmqDefinition {
 interface DsmqOptions {
   ehrId: string
   carePlanId: string
-  /** Address of the service; default: the origin of the script. */
+  /** Address of the service; default: that of the script. */
   baseUrl?: string | undefined
   /** Two letters; default: the language of the page. */
   language?: string | undefined
@@ -318,6 +318,10 @@ interface DsmqOptions {
     #request(): Promise<Response> {
       const { ehrId, carePlanId, baseUrl = home, headers } = this.#options
       const { method, hrefTemplate, contentType } = this.#definition.submit
+      const target = new URL(
+        hrefTemplate.replace('{ehrId}', encodeURIComponent(ehrId)),
+        new URL(baseUrl, document.baseURI),
+      )
       const answers = this.#items
         .map(({ number }) => number)
         .sort((a, b) => a - b)
@@ -326,7 +330,7 @@ interface DsmqOptions {
       if (this.#attempt?.content !== content)
         this.#attempt = { content, key: keyOf(), timestamp: new Date().toISOString() }
       const { key, timestamp } = this.#attempt
-      return fetch(baseUrl + hrefTemplate.replace('{ehrId}', encodeURIComponent(ehrId)), {
+      return fetch(target, {
         method,
         headers: { 'content-type': contentType, 'idempotency-key': key, ...headers },
         body: JSON.stringify({ carePlanId, timestamp, answers }),

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { codingField } from '../coding.ts'
-import { closedObject } from '../common.ts'
+import { closedObject, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const chartText = (description: string, ...examples: string[]) =>
@@ -16,8 +16,8 @@ const requestedPeriodFields = {
   to: nullableTimeField('End of the requested period; null if unlimited'),
 }
 const recordLinkField = (description: string) =>
-  nullable(chartText(description, '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'))
-const chartLinksField = Type.Record(Type.String(), Type.String(), {
+  nullable(pathField(description, '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'))
+const chartLinksField = Type.Record(Type.String(), Type.String({ format: 'uri-reference' }), {
   description: 'Links to this resource and to related resources',
   examples: [{ self: '/ehr/e5RtGb81Xz/summary/timeline' }],
 })

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject, idField, longTextField, MULTI_LINE, shortTextField } from '../common.ts'
+import { closedObject, idField, longTextField, MULTI_LINE, pathField, shortTextField } from '../common.ts'
 import { dateTimeField, derivedField, fixedField, internalField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
 import { nullable } from '../forms/nullable.ts'
@@ -165,12 +165,7 @@ export const ChatMessageResource = closedObject('ChatMessageShown', 'A message',
     Type.Object(
       {
         ...attachmentField.properties,
-        href: nullable(
-          Type.String({
-            description: 'Path of the record',
-            examples: ['/ehr/e5RtGb81Xz/procedure/heartrate/m4RtYu78Io'],
-          }),
-        ),
+        href: nullable(pathField('Path of the record', '/ehr/e5RtGb81Xz/procedure/heartrate/m4RtYu78Io')),
       },
       { additionalProperties: false, description: 'Attached record' },
     ),

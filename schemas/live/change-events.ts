@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { changeActionField } from '../change.ts'
 import { ChatMessageResource } from '../chat/chat.ts'
-import { closedObject, idField } from '../common.ts'
+import { closedObject, idField, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const changeEventFields = {
@@ -21,10 +21,10 @@ export const RecordChangeEvent = closedObject('RecordChanged', 'A change of a re
   ...changeEventFields,
   carePlanId: nullable({ ...idField('the care plan in which the record is registered', 'p0LmNb72Qw') }),
   href: nullable(
-    Type.String({
-      description: 'Path of the record; null if it has none or was deleted',
-      examples: ['/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'],
-    }),
+    pathField(
+      'Path of the record; null if it has none or was deleted',
+      '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io',
+    ),
   ),
 })
 

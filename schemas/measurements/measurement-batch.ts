@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { closedObject } from '../common.ts'
+import { closedObject, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const violationField = (description: string) =>
@@ -46,12 +46,7 @@ const itemOutcomeField = Type.Object(
       description: 'Status. known: the same measurement (device, time, values) was stored before',
     }),
     id: nullable(Type.String({ description: 'Id of the record', examples: ['m4RtYu78Io'] })),
-    href: nullable(
-      Type.String({
-        description: 'Path of the record',
-        examples: ['/ehr/e5RtGb81Xz/procedure/heartrate/m4RtYu78Io'],
-      }),
-    ),
+    href: nullable(pathField('Path of the record', '/ehr/e5RtGb81Xz/procedure/heartrate/m4RtYu78Io')),
     warnings: Type.Array(violationField('An unusual value'), {
       description: 'Warnings about unusual values',
       examples: [[]],

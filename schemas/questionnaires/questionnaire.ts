@@ -175,6 +175,7 @@ export const QuestionnaireDefinition = closedObject(
       {
         method: Type.String({ description: 'HTTP method', examples: ['POST'] }),
         hrefTemplate: Type.String({
+          format: 'uri-template',
           description: 'URI template of the target',
           examples: ['/ehr/{ehrId}/procedure/dsmq'],
         }),

@@ -78,7 +78,7 @@ const PROXIES = [
 describe('a service whose PUBLIC_URL has a path', function suite() {
   this.timeout(60_000)
   let service: ServiceProcess
-  let session: { authToken: string; sessionToken: string; ehrId: string }
+  let session = { authToken: '', sessionToken: '', ehrId: '' }
 
   before(async () => {
     service = await startServiceProcess({ PUBLIC_URL, TRUST_PROXY: 'loopback' })
@@ -106,14 +106,17 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
   function createClient(base: string) {
     const headers = () => ({ authorization: `Bearer ${session.authToken}` })
     const keys = () => ({ ...apiKeysOf(service), 'X-Parse-Session-Token': session.sessionToken })
-    const post = (path: string, body: object, more: Record<string, string> = {}) =>
-      fetch(base + path, {
-        method: 'POST',
+    const send = (method: string, url: string | URL, body: object, more: Record<string, string>) =>
+      fetch(url, {
+        method,
         headers: { 'content-type': 'application/json', ...more },
         body: JSON.stringify(body),
       })
+    const post = (path: string, body: object, more: Record<string, string> = {}) =>
+      send('POST', base + path, body, more)
     return {
-      post,
+      post: (path: string, body: object) => post(path, body, headers()),
+      put: (path: string, body: object) => send('PUT', new URL(path, `${base}/`), body, headers()),
       get: (path: string) => fetch(base + path, { headers: headers() }),
       /** Resolves a path of an answer as clients do. */
       follow: (path: string) => fetch(new URL(path, `${base}/`), { headers: headers() }),
@@ -175,6 +178,7 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
     assert.ok(made.status === 201 && location.startsWith(`${PREFIX}/ehr/`), `${made.status} ${location}`)
     assert.equal((await client.follow(location)).status, 200)
     await client.create({ name: 'Eat less salt' })
+    await assertBodiesHaveRootedPaths(client, `/ehr/${session.ehrId}`, location)
     const first = await client.get(`/ehr/${session.ehrId}/careplan?limit=1`)
     const [, next = ''] = /<([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '') ?? []
     assert.ok(next.startsWith(`${PREFIX}/ehr/`), next)
@@ -196,6 +200,38 @@ describe('a service whose PUBLIC_URL has a path', function suite() {
       const [{ success }] = (await batch.json()) as [{ success?: { objectId: string } }]
       assert.match(success?.objectId ?? '', /^\w{10}$/)
     }
+  }
+
+  /** Follows every path that a body contains. */
+  async function assertBodiesHaveRootedPaths(client: Client, ehr: string, plan: string): Promise<void> {
+    const carePlanId = plan.split('/').at(-1)
+    const weight = { carePlanId, timestamp: '2026-03-01T08:30:00Z', weight: 70, weightUnit: 'kg' }
+    const added = await client.post(`${ehr}/procedure/bodyweight`, weight)
+    const { links } = await assertPathsLead(client, added)
+    assert.equal(links.carePlan, plan)
+    const { items } = await assertPathsLead(
+      client,
+      await client.post(`${ehr}/procedure/batch`, { items: [{ ...weight, kind: 'bodyweight' }] }),
+    )
+    assert.ok(items[0].href.startsWith(`${PREFIX}/ehr/`))
+    const { events } = await assertPathsLead(client, await client.get(`${ehr}/summary/timeline`))
+    assert.ok(events.length > 0)
+    await assertPathsLead(client, await client.get(`${ehr}/summary/medgraph`))
+    const wizard = await (await client.get('/ehr/procedure/dsmq/dsmq.wizard.json')).text()
+    assert.ok(wizard.includes(`"hrefTemplate":"${PREFIX}/ehr/{ehrId}/procedure/dsmq"`))
+    const changed = { ...JSON.parse(await (await client.follow(links.self)).text()), weight: 71 }
+    assert.equal((await client.put(links.self, changed)).status, 200)
+  }
+
+  /** Returns the body of an answer whose paths all lead somewhere. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of many operations
+  async function assertPathsLead(client: Client, answer: Response): Promise<any> {
+    const text = await answer.text()
+    assert.ok(answer.ok, text)
+    const paths = [...text.matchAll(/"(?:href|self|collection|history|carePlan|graph|timeline)":"([^"]*)"/g)]
+    assert.ok(paths.length > 0, text)
+    for (const [, path = ''] of paths) assert.equal((await client.follow(path)).status, 200, path)
+    return JSON.parse(text)
   }
 
   async function assertPageLogsIn(base: string): Promise<void> {

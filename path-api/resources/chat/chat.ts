@@ -65,10 +65,7 @@ export const toChatMessage = (
   const { id, version, text, createdBy, createdAt, editedAt = null, deleted, replyTo = null, ehrId } = stored
   const attachments = (stored.attachments ?? []).map(({ type, id }) => ({
     ...{ type, id },
-    href:
-      type === 'Composition'
-        ? `/med/ehr/${ehrId}/composition/${id}`
-        : (addressOf(type, { id, ehrId }) ?? null),
+    href: addressOf(type, { id, ehrId }) ?? null,
   }))
   return {
     ...{

@@ -5,6 +5,7 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import { RecordChangeEvent, TopicChangeEvent } from '../../../schemas/live/change-events.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
+import type { Services } from '../../operation/services.ts'
 import { EventStreamBody, EventStreamWriter } from '../../reply/event-stream.ts'
 import { replyWith } from '../../reply/reply.ts'
 import { subjectFromParams, toChatMessage, topicParams } from '../chat/chat.ts'
@@ -13,6 +14,14 @@ const changesSource = 'Operations of our own: changes as they happen'
 
 const describeStream = (what: string) =>
   `Sends Server-Sent Events: a \`change\` for each ${what}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
+
+/** Paths in events begin at the root of the host, as those in replies do (response/rooted-paths.ts). */
+const createRootedAddress =
+  ({ addressOf, pathPrefix }: Services): Services['addressOf'] =>
+  (className, record) => {
+    const path = addressOf(className, record)
+    return path && pathPrefix + path
+  }
 
 /** Subscribes to changes and sends an event for each. */
 async function streamChanges(
@@ -52,7 +61,8 @@ export const changeStreamOperations = [
     reply: [200, new EventStreamBody(RecordChangeEvent)],
     errors: ['TooManyRequests'],
     handle: async ({ params: { ehrId } }, context) => {
-      const { caller, ehrs, addressOf } = context
+      const { caller, ehrs } = context
+      const addressOf = createRootedAddress(context)
       await ehrs.get(caller, ehrId)
       const followed: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
@@ -72,7 +82,7 @@ export const changeStreamOperations = [
     method: 'get',
     path: '/chat/{type}/{id}/{topicId}/changes',
     params: topicParams,
-    summary: 'Follow what is written in a topic',
+    summary: 'Follow the messages of a topic',
     description: describeStream('message that is written, changed or deleted, and when the topic is closed'),
     source: changesSource,
     extra: true,
@@ -81,7 +91,8 @@ export const changeStreamOperations = [
     reply: [200, new EventStreamBody(TopicChangeEvent)],
     errors: ['TooManyRequests'],
     handle: async ({ params }, context) => {
-      const { caller, chats, addressOf } = context
+      const { caller, chats } = context
+      const addressOf = createRootedAddress(context)
       const { topicId } = params
       const place = subjectFromParams(params)
       const followed: SubscriptionTopic = await chats.subscriptionTopicOf(caller, place, topicId)
