@@ -34,15 +34,17 @@ const members = Object.entries(services).filter(([name]) => /^mongo\d$/.test(nam
 const megabytes = (limit = ''): number => Number.parseInt(limit, 10) * (limit.endsWith('g') ? 1024 : 1)
 const ours = Object.entries(services).filter(([, { build }]) => build === '.')
 
-/** Replaces `${NAME:?why}` by a value of the right form. */
+/** Replaces `${NAME:?why}` by a value of the right form, and `${NAME:-default}` by the default. */
 const filledIn = (given: string): string =>
-  given.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
-    name.endsWith('URL')
-      ? 'https://health.example.org'
-      : name === 'MAIL_FROM'
-        ? 'care@example.org'
-        : `${name}-of-our-own`,
-  )
+  given
+    .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
+    .replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
+      name.endsWith('URL')
+        ? 'https://health.example.org'
+        : name === 'MAIL_FROM'
+          ? 'care@example.org'
+          : `${name}-of-our-own`,
+    )
 
 describe('docker-compose.yml', () => {
   it('runs the service and the open test environment', () => {
