@@ -10,6 +10,7 @@ import {
   mailbox,
   mongodbAddress,
   origins,
+  publicAddress,
   type SettingKind,
   smtpAddress,
   trustedProxies,
@@ -44,7 +45,7 @@ export const SETTINGS = {
   },
   host: { kind: hostName, default: '127.0.0.1', about: 'Address to listen on; 0.0.0.0 for every network' },
   publicUrl: {
-    kind: webAddress,
+    kind: publicAddress,
     about: 'Address under which clients reach the service, used in mails; if unset, http://HOST:PORT',
   },
   dataDir: {
@@ -65,6 +66,10 @@ export const SETTINGS = {
     kind: mailbox,
     default: 'Health Record Service <no-reply@localhost>',
     about: 'Sender of the mails',
+  },
+  appUrl: {
+    kind: webAddress,
+    about: 'Address of the app in which people log in, given in mails; if unset, mails have no link to it',
   },
   contactEmail: {
     kind: mailAddress,

@@ -40,6 +40,17 @@ export const webAddress: SettingKind<string> = {
   },
 }
 
+/** Below these paths a request could mean two operations: `/med/ehr/{ehrId}`, and `/ehr/{ehrId}` below `/med`. */
+const AMBIGUOUS_PATHS = ['/med', '/chat']
+
+export const publicAddress: SettingKind<string> = {
+  mustBe: `${webAddress.mustBe}; its path is not ${AMBIGUOUS_PATHS.join(' or ')}`,
+  read: (text) => {
+    const address = webAddress.read(text)
+    return address && AMBIGUOUS_PATHS.includes(new URL(address).pathname) ? undefined : address
+  },
+}
+
 export const origins: SettingKind<string[]> = {
   mustBe: 'origins such as https://app.example.org, separated by commas',
   read: (text) => {

@@ -107,6 +107,15 @@ describe('configuration', () => {
     assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
   })
 
+  it('refuses a public address below which requests could mean two operations', () => {
+    for (const path of ['/med', '/chat/'])
+      assert.match(
+        faultsOf({ ...secrets, PUBLIC_URL: `https://example.org${path}` }).join(),
+        /^PUBLIC_URL must be .* not \/med or \/chat$/,
+      )
+    assert.deepEqual(faultsOf({ ...secrets, PUBLIC_URL: 'https://example.org/med/records' }), [])
+  })
+
   it("refuses a MongoDB address with weaker guarantees than the service's own", () => {
     const faultsWith = (options: string) =>
       faultsOf({ ...secrets, MONGODB_URI: `mongodb://a,b/records?${options}` })
