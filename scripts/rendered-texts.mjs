@@ -15,6 +15,7 @@ const MAIL_VALUES = {
   newEmail: ADDRESS,
   issuer: 'https://accounts.google.com',
   contact: ADDRESS,
+  appUrl: 'https://app.example.org',
 }
 
 const renderMails = () =>
@@ -39,6 +40,7 @@ const REFUSAL = new ServiceError('RuleViolated', {
 const createContext = (isValid, caller, submit = async () => {}) => ({
   ...{ language: LANGUAGE, caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
   terms: { version: '1', url: 'https://example.org/terms' },
+  appUrl: MAIL_VALUES.appUrl,
   registrations: {
     findLink: async () => ({ isValid, needsPassword: true }),
     activate: submit,

@@ -51,7 +51,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     database: await isResponding(database.db),
   })
   const { publicUrl } = parts
-  const own = { readiness, publicUrl, pathPrefix: pathPrefixOf(publicUrl) }
+  const own = { readiness, publicUrl, pathPrefix: pathPrefixOf(publicUrl), appUrl: config.appUrl }
   if (config.open) {
     const services = { ...own, open: true } as Partial<Services> as Services
     const operations = [...startPage, ...healthOperations]

@@ -219,8 +219,11 @@ const publicUrlOf = ({ publicUrl, host, port }: Config): string => publicUrl ?? 
 function createMailValues(config: Config) {
   const publicUrl = publicUrlOf(config)
   const { newPassword } = createMailLinks(publicUrl)
-  const contact = config.contactEmail ?? publicUrl
-  return (language: string | undefined) => ({ appName: APP_NAME, contact, link: newPassword(language) })
+  const { contactEmail: contact = publicUrl, appUrl = '' } = config
+  return (language: string | undefined) => ({
+    ...{ appName: APP_NAME, contact, appUrl },
+    link: newPassword(language),
+  })
 }
 
 /** The embedded engine detects dead processes; an external server may not. */

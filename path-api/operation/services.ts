@@ -78,6 +78,8 @@ export interface Services {
   publicUrl: string
   /** Path of the public address, without a slash at its end. */
   pathPrefix: string
+  /** Address of the app in which people log in. */
+  appUrl: string | undefined
   /** True in the open test environment. */
   open: boolean
   /** Readiness by dependency, such as the database. */

@@ -91,7 +91,7 @@ export const accountPages = [
     handle: async ({ body: { token, lang, terms, ...proof } }, context) => {
       const view = await createPageView(lang, context)
       const failed = await context.registrations.activate(token, proof).then(() => undefined, toShownError)
-      if (!failed) return renderNotice(view, 'activated', 'activatedHelp')
+      if (!failed) return renderLoginNotice(view, 'activated', 'activatedHelp')
       if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'activation')
       if (failed.error === 'Conflict') return renderNotice(view, 'taken', 'takenHelp')
       const { needsPassword } = await context.registrations.findLink(token)
@@ -130,7 +130,7 @@ export const accountPages = [
       const failed = await context.passwords
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, toShownError)
-      if (!failed) return renderNotice(view, 'chosen', 'chosenHelp')
+      if (!failed) return renderLoginNotice(view, 'chosen', 'chosenHelp')
       if (failed.error === 'LinkExpired') return renderExpiredPage(view, 'password')
       return renderPasswordPage(
         token,
@@ -175,7 +175,7 @@ export const accountPages = [
     id: 'showTerms',
     method: 'get',
     path: '/auth/terms',
-    summary: 'Show where the terms of service are, or that there are none yet',
+    summary: 'Show the address and the version of the terms of service',
     query: { lang: languageParameter },
     handle: async ({ query: { lang } }, context) => {
       const view = await createPageView(lang, context)
@@ -201,6 +201,13 @@ function toShownError(error: unknown): ServiceError {
 
 const renderNotice = (view: PageView, title: PageText, text: PageText) =>
   renderPage(view, title, markup`<p>${translate(view.language, text)}</p>`)
+
+/** A notice to somebody who can log in now. */
+const renderLoginNotice = (view: PageView, title: PageText, text: PageText) => {
+  const { language, appUrl } = view
+  const link = appUrl ? markup`<p><a href="${appUrl}">${translate(language, 'toApp')}</a></p>` : ''
+  return renderPage(view, title, markup`<p>${translate(language, text)}</p>${link}`)
+}
 
 const NEW_LINK_TEXTS: Record<LinkPurpose, [title: PageText, help: PageText]> = {
   activation: ['newActivation', 'newActivationHelp'],

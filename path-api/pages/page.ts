@@ -51,12 +51,13 @@ export type PageText = keyof (typeof texts)['en']
 /** Dutch if requested, otherwise English. */
 const pageLanguageOf = (tag: string): InterfaceLanguage => (/^nl\b/i.test(tag) ? 'nl' : 'en')
 
-/** Language, time zone and published terms for rendering a page. */
+/** Language, time zone and links for rendering a page. */
 export interface PageView {
   language: InterfaceLanguage
   /** Time zone of the user's profile; if undefined, the browser decides. */
   timeZone?: string | undefined
   terms: Terms | undefined
+  appUrl?: string | undefined
 }
 
 /** Chooses the language of the address, otherwise of the user, otherwise of the browser. */
@@ -65,13 +66,14 @@ export async function createPageView(
   {
     language,
     terms,
+    appUrl,
     caller,
     profiles,
-  }: Pick<Context<'optional'>, 'language' | 'terms' | 'caller' | 'profiles'>,
+  }: Pick<Context<'optional'>, 'language' | 'terms' | 'appUrl' | 'caller' | 'profiles'>,
 ): Promise<PageView> {
   const chosen = lang ?? (caller && (await profiles.persons.findLanguage(caller.userId)))
   const timeZone = caller && (await profiles.persons.findTimeZone(caller.userId))
-  return { terms, timeZone, language: chosen === undefined ? language : pageLanguageOf(chosen) }
+  return { terms, appUrl, timeZone, language: chosen === undefined ? language : pageLanguageOf(chosen) }
 }
 
 /** Returns a text in the language of the page; `{name}` is replaced by a value. */

@@ -19,8 +19,10 @@ export const APP_NAME = 'Health Record Service'
 export interface MailTemplate {
   subject: string
   before: string[]
-  /** Text of the link to `{{link}}`. */
+  /** Text of the link. */
   action?: string
+  /** Address of the link, by default `{{link}}`. Without a value the mail has no link. */
+  link?: string
   after: string[]
 }
 

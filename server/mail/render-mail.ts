@@ -18,18 +18,20 @@ export function renderMail(
 ): RenderedMail {
   const wanted = language?.toLowerCase().split('-')[0]
   const chosen = wanted === 'nl' ? 'nl' : 'en'
-  const { subject, before, action, after }: MailTemplate = mailTemplates[name][chosen]
+  const { subject, before, action, link = '{{link}}', after }: MailTemplate = mailTemplates[name][chosen]
   const plain = (line: string) => fillTemplate(line, data)
+  const address = action ? plain(link) : ''
   const paragraphs = (lines: string[]) =>
     lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeHtml(line)}</p>`]))
-  const link = action && `<p><a href="${escapeHtml(plain('{{link}}'))}">${escapeHtml(plain(action))}</a></p>`
+  const anchor =
+    action && address ? [`<p><a href="${escapeHtml(address)}">${escapeHtml(plain(action))}</a></p>`] : []
   return {
     subject: plain(subject),
-    text: [...before, ...(action ? ['{{link}}'] : []), ...after].map(plain).filter(Boolean).join('\n\n'),
+    text: [...before.map(plain), address, ...after.map(plain)].filter(Boolean).join('\n\n'),
     html: [
       `<!doctype html><html lang="${chosen}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
       ...paragraphs(before),
-      ...(link ? [link] : []),
+      ...anchor,
       ...paragraphs(after),
       '</body></html>',
     ].join('\n'),

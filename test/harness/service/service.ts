@@ -22,6 +22,7 @@ export const config = readConfig(
     PORT,
     TERMS_URL: `http://127.0.0.1:${PORT}/auth/terms`,
     CONTACT_EMAIL: 'contact@example.org',
+    APP_URL: 'https://app.example.org/',
     LOGIN_ATTEMPTS: unlimited,
     ACCOUNT_LOGIN_ATTEMPTS: unlimited,
     ADDRESS_RATE: unlimited,

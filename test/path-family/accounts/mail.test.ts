@@ -30,6 +30,7 @@ describe('mails of accounts', () => {
         newEmail: 'a@b.example',
         issuer: 'https://id.example',
         contact: 'contact@b.example',
+        appUrl: 'https://app.example',
       }
       for (const language of ['en', 'nl', 'nl-BE', 'de', undefined]) {
         const { subject, text, html } = renderMail(name as TemplateName, language, data)
@@ -41,6 +42,18 @@ describe('mails of accounts', () => {
       }
     })
   }
+
+  it('lead to the app in which their reader logs in, if its address is known', () => {
+    const appUrl = 'https://app.example/records'
+    for (const name of ['chat', 'participation', 'pending-ehr'] as const) {
+      const values = { appName: 'App', appUrl, link: 'https://wrong.example' }
+      const { text, html } = renderMail(name, 'en', values)
+      assert.ok(text.includes(`Log in to the app`) && text.includes(`\n\n${appUrl}\n\n`), text)
+      assert.ok(html.includes(`<a href="${appUrl}">Open the app</a>`), html)
+      const without = renderMail(name, 'nl', { ...values, appUrl: '' })
+      assert.doesNotMatch(without.text + without.html, /https:|<a |De app openen/)
+    }
+  })
 
   describe('with a mail server', function suite() {
     this.timeout(60_000)

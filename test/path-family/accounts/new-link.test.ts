@@ -30,7 +30,10 @@ describe('the page of a link that no longer works', () => {
     assert.match(await askForNewLink(ACTIVATION, email, 'nl'), /Kijk in uw e-mail/)
     const { link } = await waitForMailAfter(email, former)
     assert.match(await followLink(former.link), /no longer works/)
-    assert.match(await followLink(link), /is confirmed/)
+    assert.match(
+      await followLink(link),
+      /is confirmed[\s\S]*<a href="https:\/\/app\.example\.org">Open the app</,
+    )
     await logInAs(email)
   })
 
@@ -38,7 +41,8 @@ describe('the page of a link that no longer works', () => {
     const { email } = await createPerson()
     assert.match(await askForNewLink(CHOICE, email), /Check your mail/)
     const { link } = await waitForMailAbout(email, /new password/)
-    assert.match(await followLink(link, { newPassword: 'another long password' }), /is saved/)
+    const saved = await followLink(link, { newPassword: 'another long password' })
+    assert.match(saved, /is saved[\s\S]*<a href="https:\/\/app\.example\.org">/)
     await logInAs(email, 'another long password')
   })
 
