@@ -71,7 +71,7 @@ Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no v
   class family   ${url}/1${config.open ? '' : `\n  path family    ${url}`}
   documentation  ${url}/docs
   data           ${place}
-  mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}
+  mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}${describeTerms(config)}
 ${administrator}
 Sign up:
   curl -X POST ${url}/1/users -H "X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}" \\
@@ -80,6 +80,10 @@ Sign up:
 
 `
 }
+
+/** An operator who forgot TERMS_URL must notice, in production as well. */
+const describeTerms = ({ open, termsUrl }: Config): string =>
+  open ? '' : `\n  terms          ${termsUrl ?? 'none: nobody is asked to agree until TERMS_URL is set'}`
 
 main().catch((error: unknown) => {
   process.stderr.write(

@@ -106,8 +106,8 @@ export async function openRecords(
   const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
-  await addBuiltIns(types, openehr)
   const filling = await startBackfill(backfill, records, log, metrics)
+  await addBuiltIns(types, openehr)
   const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
@@ -116,7 +116,7 @@ export async function openRecords(
   return { records, services, recordsOf, close }
 }
 
-/** Adds missing built-in data. */
+/** Adds missing built-in data. The backfill has started, so it does not take them for older data. */
 async function addBuiltIns(
   types: ReturnType<typeof openTypes>,
   { templates }: ReturnType<typeof openOpenEhr>,

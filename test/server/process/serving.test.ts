@@ -26,6 +26,11 @@ describe('the output of the service process', () => {
     assert.equal(existsSync('logs'), false)
   })
 
+  it('says that nobody agrees to terms without TERMS_URL, and brings nothing up to date in a new database', () => {
+    assert.match(service.output(), /^ {2}terms +none: nobody is asked to agree until TERMS_URL is set$/m)
+    assert.doesNotMatch(service.output(), /Updating stored data/)
+  })
+
   it('shows all addresses at the start, with a curl line that works', async () => {
     const output = service.output()
     assert.ok(output.includes(`${service.url}/1`))
