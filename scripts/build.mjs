@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { lockBuilds } from './lock.mjs'
@@ -45,11 +45,18 @@ function moveCompiled(project) {
   rmSync(from, { recursive: true, force: true })
 }
 
+/** The source of an output; undefined for files of other tools, which lie directly in `dist`. */
+function sourceOf(output) {
+  const source = output.replace(/\.(js|js\.map|d\.ts)$/, '.ts')
+  const isCopy = output.endsWith('.json') && basename(output) !== output
+  return source !== output || isCopy ? source : undefined
+}
+
 /** Removes the outputs of deleted sources. All other files stay, for processes that run from them. */
 function removeStale(project) {
   for (const name of namesIn(join(project, 'dist'))) {
-    const source = name.replace(/\.(js|js\.map|d\.ts)$/, '.ts')
-    if (source !== name && !existsSync(join(project, source))) rmSync(join(project, 'dist', name))
+    const source = sourceOf(name)
+    if (source && !existsSync(join(project, source))) rmSync(join(project, 'dist', name))
   }
 }
 

@@ -73,10 +73,12 @@ describe('the scripts', function suite() {
     assert.equal(await build(project), '')
 
     rmSync(join(project, 'server/other.ts'))
+    writeFileSync(join(project, 'dist/server/moved.json'), '{}')
     write(project, 'main', 'console.log("it is 2")\n')
     assert.match(await build(project), /^building …\n/)
     assert.match(compiled(project), /it is 2/)
-    assert.equal(existsSync(join(project, 'dist/server/other.js')), false)
+    for (const name of ['other.js', 'moved.json'])
+      assert.equal(existsSync(join(project, 'dist/server', name)), false, name)
     assert.ok(existsSync(join(project, 'dist/openapi.json')))
 
     write(project, 'main', 'const text: string = 5\n')
