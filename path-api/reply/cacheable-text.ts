@@ -33,8 +33,12 @@ export class CompressedText {
 
   /** @param coding the coding that the client accepts; undefined: none */
   reply(coding: ContentCoding | undefined): Promise<TextReply> {
-    const reply = this.#replies.get(coding) ?? this.#createReply(coding)
+    const known = this.#replies.get(coding)
+    if (known) return known
+    const reply = this.#createReply(coding)
     this.#replies.set(coding, reply)
+    // A failure, as of memory, concerns only the requests that wait for it.
+    reply.catch(() => this.#replies.delete(coding))
     return reply
   }
 
