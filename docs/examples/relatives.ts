@@ -36,7 +36,7 @@ export const relatives = [
     method: 'post',
     path,
     summary: 'Add a relative of a person',
-    body: RelationCreate, // or form(Schema), or raw('image/png')
+    body: RelationCreate, // or formBody(Schema), or rawBody('image/png')
     limits: { bytes: 64 * 1024 }, // of the body; the default is 1 MB and 32 levels (`depth`)
     reply: [201, Relation, 'versioned'], // 'versioned': needs a version, sends an ETag
     errors: ['RuleViolated', 'Conflict'], // of schemas/errors.ts, beyond those implied by the shape
@@ -58,7 +58,7 @@ export const relatives = [
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
       const number = relationNumberOf(params.relationId)
-      if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
+      requireSameId('id', id && relationNumberOf(id), number)
       const { version, ...updated } = await profiles.relations.update(
         caller,
         params.mvUid,

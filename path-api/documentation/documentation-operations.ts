@@ -139,7 +139,7 @@ function createDocumentOperation(openApi: () => Json): Operation {
     ...DOCS_OPERATION,
     id: 'getOpenApi',
     path: '/openapi.json',
-    summary: 'The OpenAPI document',
+    summary: 'Get the OpenAPI document',
     query: {
       family: Type.Optional(
         Type.Unsafe<DocumentFamily>({
@@ -158,7 +158,7 @@ const createPageOperations = (pathPrefix: string): Operation[] => [
     ...DOCS_OPERATION,
     id: 'getDocumentation',
     path: '/docs',
-    summary: 'The documentation as a page',
+    summary: 'Show the documentation',
     reply: [200, rawBody('text/html')],
     handle: () => replyWithCacheableText(createDocsPage(pathPrefix), 'text/html; charset=utf-8'),
   }),
@@ -167,7 +167,7 @@ const createPageOperations = (pathPrefix: string): Operation[] => [
     id: 'getDocumentationAsset',
     path: '/docs/{asset}',
     params: { asset: Type.String() },
-    summary: 'An asset of the documentation page',
+    summary: 'Get an asset of the documentation page',
     reply: [200, rawBody('text/javascript', 'text/css', 'image/png')],
     handle: ({ params: { asset } }) => {
       const type = lookUp(ASSET_TYPES, asset)

@@ -26,9 +26,13 @@ export const pathParameters: Readonly<Record<string, TSchema>> = {
   guidelineId: createRecordIdSchema('Care-plan template id', 'hypertension'),
 }
 
-/** @throws IdMismatch when the id in the body differs from the id in the path */
-export function requireSameId(name: string, inBody: string | number, inPath: string | number): void {
-  if (inBody === inPath) return
+/** @throws IdMismatch when the body names another id than the path */
+export function requireSameId(
+  name: string,
+  inBody: string | number | undefined,
+  inPath: string | number,
+): void {
+  if (inBody === undefined || inBody === inPath) return
   throw new ServiceError('IdMismatch', {
     violations: [{ path: name, code: 'idMismatch', message: 'must be the one in the path' }],
   })

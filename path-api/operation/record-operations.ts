@@ -276,7 +276,7 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       handle: async ({ params, body }, context) => {
         const { id, ...rest } = body as Representation
         const key = await keyOf(params, context)
-        if (id !== undefined) requireSameId('id', String(id), key.id)
+        requireSameId('id', id as string | undefined, key.id)
         const { caller, ifMatch } = context
         return replyWithVersion(await records(context).replace(caller, key, rest, { expected: ifMatch }))
       },

@@ -88,7 +88,7 @@ export const carePlanOperations = mountAtEhrAndMed(
       errors: ['IdMismatch', 'RuleViolated'],
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         const { ehrId, careplanId } = params
-        if (id !== undefined) requireSameId('id', id, careplanId)
+        requireSameId('id', id, careplanId)
         return answerWithCarePlan(
           await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected: ifMatch }),
         )

@@ -70,7 +70,7 @@ export const goalOperations = [
         readCurrent: async ({ params }, { caller, carePlans }) =>
           answerWithGoal(await carePlans.goals.get(caller, goalKeyOf(params))),
         handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
-          if (id !== undefined) requireSameId('id', id, params.goalId)
+          requireSameId('id', id, params.goalId)
           return answerWithGoal(
             await carePlans.goals.replace(caller, goalKeyOf(params), body, { expected: ifMatch }),
           )

@@ -111,7 +111,7 @@ const updateParticipant = ({ path, of }: ParticipantPrefix) =>
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, ifMatch }) => {
       const key = participationKeyOf(params)
-      if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
+      requireSameId('participationId', participationId, key.id)
       return answerWithParticipation(
         await carePlans.participants.replace(caller, key, body, { expected: ifMatch }),
       )

@@ -90,7 +90,7 @@ export const taskOperations = mountAtEhrAndMed(
         return replyWith(toTaskResource(task), { version: task.version })
       },
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
-        if (id !== undefined) requireSameId('id', id, params.taskId)
+        requireSameId('id', id, params.taskId)
         const task = await carePlans.tasks.replace(caller, taskKeyOf(params), body, { expected: ifMatch })
         return replyWith(toTaskResource(task), { version: task.version })
       },

@@ -49,7 +49,7 @@ export const profileOperations = [
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles, ifMatch }) => {
       const { id, ...input } = body
-      if (id !== undefined) requireSameId('id', id, mvUid)
+      requireSameId('id', id, mvUid)
       const person = await profiles.persons.save(caller, mvUid, input, ifMatch)
       return replyWith(toPerson(person), { version: person.version })
     },

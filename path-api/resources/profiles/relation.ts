@@ -90,7 +90,7 @@ export const relationOperations = [
     errors: ['IdMismatch', 'RuleViolated'],
     handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
       const number = relationNumberOf(params.relationId)
-      if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
+      requireSameId('id', id && relationNumberOf(id), number)
       const updated = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
       return replyWith(toRelation(updated), { version: updated.version })
     },
