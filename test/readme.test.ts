@@ -17,7 +17,10 @@ function tour(language: string): string {
 }
 
 describe('the documents', () => {
-  const documents = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))]
+  const documents = [
+    ...['README.md', 'CONTRIBUTING.md', 'packages/embedded-mongo/README.md'],
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((name) => join('docs', name)),
+  ]
   const texts = documents
     .filter((path) => path.endsWith('.md'))
     .map((path) => ({ path, text: readFileSync(path, 'utf8') }))
@@ -41,6 +44,41 @@ describe('the documents', () => {
     assert.ok(links.length > 20)
     assert.deepEqual(
       links.filter((link) => !existsSync(link)),
+      [],
+    )
+  })
+
+  it('name files that exist', () => {
+    const rooms = readdirSync('.', { withFileTypes: true }).filter((entry) => entry.isDirectory())
+    const inRoom = new RegExp(`^(${rooms.map(({ name }) => name).join('|')})/[\\w./-]+\\.\\w+$`)
+    const named = texts.flatMap(({ path, text }) =>
+      [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => ({ path, name })),
+    )
+    const files = named.filter(({ name }) => inRoom.test(name) && !name.startsWith('data/'))
+    assert.ok(files.length > 50)
+    const isThere = (path: string, name: string) => [name, join(dirname(path), name)].some(existsSync)
+    assert.deepEqual(
+      files.filter(({ path, name }) => !isThere(path, name)),
+      [],
+    )
+  })
+
+  it('name functions that exist, in the recipes', () => {
+    const code = ['docs/examples', 'path-api', 'records', 'schemas']
+      .flatMap((room) =>
+        readdirSync(room, { recursive: true, encoding: 'utf8' }).map((path) => join(room, path)),
+      )
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => readFileSync(path, 'utf8'))
+      .join('\n')
+    const named = texts
+      .filter(({ path }) => path.startsWith('docs/adding-'))
+      .flatMap(({ path, text }) =>
+        [...text.matchAll(/\b([a-z]+[A-Z]\w*|raw|form)\(/g)].map(([, name = '']) => ({ path, name })),
+      )
+    assert.ok(named.length > 20)
+    assert.deepEqual(
+      named.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(code)),
       [],
     )
   })

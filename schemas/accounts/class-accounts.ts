@@ -32,7 +32,8 @@ export const ClassLogin = Type.Object(
   },
   {
     $id: 'ClassLogin',
-    description: 'User name or address, and password; other properties are ignored',
+    description:
+      'User name or address, and password; other properties are ignored, because clients also send the body of the sign-up',
     additionalProperties: true,
   },
 )
