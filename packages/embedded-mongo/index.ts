@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { isCrash } from './storage/disk/data-directory.ts'
+import { isCrashSignal } from './storage/disk/data-directory.ts'
 
 export { restoreBackup } from './storage/disk/backup.ts'
 export { addressOf } from './storage/disk/data-directory.ts'
@@ -58,7 +58,7 @@ export const startEmbeddedMongo = async ({
 const unexpectedEnd = (dataDir: string, code: number | null, signal: string | null): string => {
   const how = signal ?? `code ${code}`
   const sentence = `the embedded engine ended with ${how} before it was ready, on data directory ${dataDir}`
-  return isCrash(signal)
+  return isCrashSignal(signal)
     ? `${sentence}: its data.mdb is probably damaged. Restore a backup into an empty directory.`
     : sentence
 }

@@ -6,9 +6,9 @@ import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { spaceBounds } from './storage/collections/catalog.ts'
 import {
+  createDamageFault,
   type DataDirectory,
-  damagedDirectory,
-  isCrash,
+  isCrashSignal,
   openDataDirectory,
 } from './storage/disk/data-directory.ts'
 import { isSystemFault, StartFault } from './storage/disk/file-access.ts'
@@ -62,7 +62,7 @@ const openEngine = ({ file, doubt, confirm }: DataDirectory, data: string): Engi
   } catch (error) {
     const { message } = error as Error
     if (isSystemFault(error)) throw new StartFault(`cannot open data directory ${data}: ${message}`)
-    throw damagedDirectory(data, `${file} is inconsistent: ${message}`)
+    throw createDamageFault(data, `${file} is inconsistent: ${message}`)
   }
 }
 
@@ -75,7 +75,7 @@ const verifyApart = (file: string, doubt: string, data: string): void => {
   if (status === 0) return
   const ended = `reading it ended with ${signal ?? `code ${status}`}`
   const why = error?.message || (!signal && stderr.trim().split('\n', 1)[0]) || ended
-  if (status === 1 || isCrash(signal)) throw damagedDirectory(data, `${file} is inconsistent: ${why}`)
+  if (status === 1 || isCrashSignal(signal)) throw createDamageFault(data, `${file} is inconsistent: ${why}`)
   throw new StartFault(`cannot verify data directory ${data}: ${why}`)
 }
 
@@ -92,7 +92,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   const bound = await server.listen(port).catch((error: Error) => {
     throw new StartFault(`cannot listen on port ${port}: ${error.message}`)
   })
-  await engine.dropUnfinished()
+  await engine.dropUnfinishedIndexes()
   engine.purge()
   const stopTtlMonitor = startTtlMonitor(engine)
   let stopping = false

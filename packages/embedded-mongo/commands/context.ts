@@ -6,15 +6,15 @@ import type { Engine } from '../storage/engine.ts'
 import type { WriteId } from '../storage/last-writes.ts'
 import type { Batch } from '../storage/queries/cursors.ts'
 import { encode } from '../values/bson-values.ts'
-import { openedAt } from '../values/raw-documents.ts'
-import type { Pace } from '../values/steps.ts'
+import { withoutEnd } from '../values/raw-documents.ts'
+import type { CommandTimer } from '../values/steps.ts'
 
 export interface CommandContext {
   engine: Engine
   db: string
   command: Document
   /** Where to pause, and when maxTimeMS is over. */
-  pace: Pace
+  timer: CommandTimer
   /** The view for reads: the last commit, or the transaction's snapshot with its own changes. */
   view: View
   /**
@@ -45,7 +45,7 @@ export interface Command {
 }
 
 /** The collection that a command names in its first field, with its namespace. */
-export const target = (
+export const targetCollection = (
   { db, command, find }: CommandContext,
   name: string,
 ): { ns: string; collection: Collection | undefined } => {
@@ -54,8 +54,8 @@ export const target = (
 }
 
 export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
-  const reply = openedAt(encode({ ok: new Double(1) }), 3, 'cursor')
-  const cursor = openedAt(encode({ id, ns }), 4, field)
+  const reply = withoutEnd(encode({ ok: new Double(1) }), 3, 'cursor')
+  const cursor = withoutEnd(encode({ id, ns }), 4, field)
   // One buffer, without copying the batch again: it may have megabytes.
   const bytes = documents.within(Buffer.concat([reply, cursor]), 2)
   bytes.writeInt32LE(bytes.length)

@@ -5,7 +5,7 @@ import { MAX_DOCUMENT_BYTES, toNumber } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
 import type { Command, CommandContext } from './context.ts'
 
-export const VERSION = '7.0.0'
+export const MONGODB_VERSION = '7.0.0'
 
 /**
  * Presents a replica set of one, as its primary: drivers retry only writes that they send to a replica set.
@@ -47,7 +47,7 @@ const ping: Command = { run: () => ({ ok: 1 }) }
 
 const buildInfo: Command = {
   run: () => ({
-    version: VERSION,
+    version: MONGODB_VERSION,
     versionArray: [7, 0, 0, 0],
     modules: [],
     bits: 64,
@@ -58,7 +58,7 @@ const buildInfo: Command = {
 
 const serverStatus: Command = {
   run: ({ engine, connectionId }) => ({
-    version: VERSION,
+    version: MONGODB_VERSION,
     process: 'embedded-mongo',
     pid: process.pid,
     uptime: process.uptime(),

@@ -3,14 +3,14 @@ import type { Document } from 'bson'
 import type { Collection } from '../storage/collections/catalog.ts'
 import { buildIndex, type Index } from '../storage/collections/indexes.ts'
 import { fillIndexes } from '../storage/collections/records.ts'
-import { mayTally } from '../storage/collections/tallies.ts'
+import { canTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
-import { encode, isNullish, isObject, truthy } from '../values/bson-values.ts'
+import { encode, isNullish, isObject, isTruthy } from '../values/bson-values.ts'
 import { fail } from '../values/errors.ts'
-import { integer } from '../values/numbers.ts'
+import { readInteger } from '../values/numbers.ts'
 import { checkEach, checkKnown, flag, wrongType } from '../values/options/option-types.ts'
-import { type Command, type CommandContext, cursorReply, target } from './context.ts'
+import { type Command, type CommandContext, cursorReply, targetCollection } from './context.ts'
 
 const createIndexes: Command = {
   options: 'indexes commitQuorum',
@@ -23,20 +23,26 @@ const createIndexes: Command = {
           ? fail(40414, "BSON field 'createIndexes.indexes' is missing but a required field")
           : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
     if (specs.length === 0) fail(2, 'Must specify at least one index to create')
-    const { ns, collection: existing } = target(context, 'createIndexes')
+    const { ns, collection: existing } = targetCollection(context, 'createIndexes')
     await engine.ensure(db, command.createIndexes)
-    const [numIndexesBefore, numIndexesAfter] = await engine.building(ns, () => build(context, ns, specs))
+    const [numIndexesBefore, numIndexesAfter] = await engine.runIndexBuild(ns, () =>
+      buildIndexes(context, ns, specs),
+    )
     const note = numIndexesAfter === numIndexesBefore ? { note: 'all indexes already exist' } : {}
     return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !existing, ...note, ok: 1 }
   },
 }
 
 /** Registers the indexes, so that writers update them, and fills them in slices. */
-const build = async (context: CommandContext, ns: string, specs: Document[]): Promise<[number, number]> => {
-  const { engine, pace } = context
+const buildIndexes = async (
+  context: CommandContext,
+  ns: string,
+  specs: Document[],
+): Promise<[number, number]> => {
+  const { engine, timer } = context
   let [before, built, done]: [number, Index[], Buffer | undefined] = [0, [], undefined]
   const registered = await engine.changeDefinition(ns, (view, collection) => {
-    pace.begin()
+    timer.startSlice()
     before = collection.indexes.length
     const fresh = engine.catalog.newIndexes(collection, specs)
     if (fresh.length === 0) return collection
@@ -45,11 +51,11 @@ const build = async (context: CommandContext, ns: string, specs: Document[]): Pr
       const tallied = isFirstToTally(spec, [...collection.indexes, ...built])
       built.push({ ...engine.catalog.newIndex(view, spec, tallied), ready: false })
     }
-    done = fillIndexes(view, collection, built, undefined, pace)
+    done = fillIndexes(view, collection, built, undefined, timer)
     if (!done) for (const index of built) index.ready = true
     return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
   })
-  if (done) await finish(context, registered, built, done)
+  if (done) await fillInSlices(context, registered, built, done)
   return [before, registered.indexes.length]
 }
 
@@ -58,16 +64,16 @@ const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
   const index = buildIndex(spec, 0)
   const isAlike = ({ tallied, untallied, fields }: Index) =>
     tallied && !untallied && fields[0] === index.fields[0]
-  return mayTally(index) && !others.some(isAlike)
+  return canTally(index) && !others.some(isAlike)
 }
 
 /**
  * The number of slices queued at once. One commit writes them all, since a commit takes longer than a slice.
  */
-const TOGETHER = 6
+const SLICES_PER_COMMIT = 6
 
-const finish = async (
-  { engine, pace }: CommandContext,
+const fillInSlices = async (
+  { engine, timer }: CommandContext,
   { ns, uuid }: Collection,
   built: Index[],
   first: Buffer,
@@ -81,12 +87,12 @@ const finish = async (
   }
   let from: Buffer | undefined = first
   const fill = (view: WritableView): void => {
-    if (from) from = fillIndexes(view, current(), built, from, pace)
+    if (from) from = fillIndexes(view, current(), built, from, timer)
   }
   try {
     while (from) {
-      await pace.rest()
-      await Promise.all(Array.from({ length: TOGETHER }, () => engine.write(fill, pace)))
+      await timer.pause()
+      await Promise.all(Array.from({ length: SLICES_PER_COMMIT }, () => engine.write(fill, timer)))
     }
     await engine.write((view) => {
       const collection = current()
@@ -104,14 +110,14 @@ const finish = async (
 const listIndexes: Command = {
   options: 'cursor includeBuildUUIDs includeIndexBuildInfo',
   async run(context) {
-    const { engine, pace, command, owner } = context
-    const { ns } = target(context, 'listIndexes')
+    const { engine, timer, command, owner } = context
+    const { ns } = targetCollection(context, 'listIndexes')
     checkEach(command, 'listIndexes', { includeBuildUUIDs: flag, includeIndexBuildInfo: flag })
-    if (truthy(command.includeIndexBuildInfo))
+    if (isTruthy(command.includeIndexBuildInfo))
       fail(115, 'includeIndexBuildInfo is not supported by this engine')
     const size = batchSizeOf(command.cursor, 'listIndexes')
     const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
-    return cursorReply(await engine.cursors.start({ ns, documents, pace, owner }, size), 'firstBatch')
+    return cursorReply(await engine.cursors.start({ ns, documents, timer, owner }, size), 'firstBatch')
   },
 }
 
@@ -119,7 +125,7 @@ const dropIndexes: Command = {
   options: 'index',
   async run(context) {
     const { engine, command } = context
-    const { ns } = target(context, 'dropIndexes')
+    const { ns } = targetCollection(context, 'dropIndexes')
     if (command.index === undefined)
       fail(40414, "BSON field 'dropIndexes.index' is missing but a required field")
     const nIndexesWas = engine.catalog.get(ns).indexes.length
@@ -135,7 +141,7 @@ export const batchSizeOf = (cursor: unknown, name: string, otherwise = 1e6): num
   if (isNullish(cursor)) return otherwise
   if (!isObject(cursor)) return wrongType(`${name}.cursor`, 'object')
   checkKnown(cursor, `${name}.cursor`, ['batchSize'])
-  return integer(cursor.batchSize, `${name}.cursor.batchSize`, otherwise)
+  return readInteger(cursor.batchSize, `${name}.cursor.batchSize`, otherwise)
 }
 
 const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {

@@ -9,12 +9,12 @@ import { checkKnown, text, wrongType } from '../values/options/option-types.ts'
 import type { Command, CommandContext } from './context.ts'
 
 /** The allowed fields of a session id; drivers send the last four with some commands only. */
-const parts = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
+const SESSION_ID_FIELDS = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
 
 /** A session's id as text. @throws 14, 40414, 40415, 207 for an invalid id */
 export const sessionId = (given: unknown, name: string): string => {
   if (!isObject(given)) return wrongType(name, 'object')
-  checkKnown(given, name, parts)
+  checkKnown(given, name, SESSION_ID_FIELDS)
   const { id } = given
   if (isNullish(id)) return fail(40414, `BSON field '${name}.id' is missing but a required field`)
   if (bsonType(id) !== 'Binary' || (id as Binary).sub_type !== 4) return wrongType(`${name}.id`, 'binData')
@@ -74,7 +74,7 @@ const listOf = ({ command }: CommandContext, name: string): unknown[] => {
 }
 
 /** Ends sessions, with their transactions and cursors. */
-const ending = (name: string): Command => ({
+const defineEndCommand = (name: string): Command => ({
   run(context) {
     const { transactions, cursors } = context.engine
     for (const id of listOf(context, name).map((entry) => sessionId(entry, name))) {
@@ -113,8 +113,8 @@ export const sessions: Record<string, Command> = {
   commitTransaction,
   abortTransaction,
   startSession,
-  endSessions: ending('endSessions'),
-  killSessions: ending('killSessions'),
+  endSessions: defineEndCommand('endSessions'),
+  killSessions: defineEndCommand('killSessions'),
   killAllSessions,
   refreshSessions: {
     run(context) {

@@ -1,15 +1,15 @@
 /** The engine: its parts together, as commands use them. */
 
 import { fail } from '../values/errors.ts'
-import type { Pace } from '../values/steps.ts'
-import { Catalog, type Collection, checkNamespace, keepNoted } from './collections/catalog.ts'
+import type { CommandTimer } from '../values/steps.ts'
+import { Catalog, type Collection, checkNamespace, markFlagsStored } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
-import { markDiscarded, purgeSome, RecordIds } from './collections/records.ts'
+import { markDiscarded, purgeDiscarded, RecordIds } from './collections/records.ts'
 import type { WritableView } from './disk/overlay.ts'
 import { Storage } from './disk/storage.ts'
 import { LastWrites } from './last-writes.ts'
 import { Cursors } from './queries/cursors.ts'
-import { Blocked, Transactions } from './transactions.ts'
+import { BlockedByTransaction, Transactions } from './transactions.ts'
 
 export class Engine {
   readonly storage: Storage
@@ -47,20 +47,20 @@ export class Engine {
    * A write outside transactions. If a transaction has claimed something that it needs, it waits with nothing
    * changed.
    */
-  async write<T>(run: (view: WritableView) => T, pace?: Pace): Promise<T> {
+  async write<T>(run: (view: WritableView) => T, commandTimer?: CommandTimer): Promise<T> {
     for (;;) {
       try {
         let written: WritableView | undefined
         const result = await this.storage.write((view) => {
-          pace?.begin()
+          commandTimer?.startSlice()
           written = view
           return run(this.transactions.guard(view))
         })
-        if (written) keepNoted(written)
+        if (written) markFlagsStored(written)
         return result
       } catch (error) {
-        if (!(error instanceof Blocked)) throw error
-        await until(error.transaction.ended, pace)
+        if (!(error instanceof BlockedByTransaction)) throw error
+        await waitUntilEnded(error.transaction.ended, commandTimer)
       }
     }
   }
@@ -98,7 +98,7 @@ export class Engine {
   }
 
   /** Runs one index build at a time in a collection. A request for the same index waits until it exists. */
-  async building<T>(ns: string, run: () => Promise<T>): Promise<T> {
+  async runIndexBuild<T>(ns: string, run: () => Promise<T>): Promise<T> {
     const before = this.#builds.get(ns)
     const mine = (before ?? Promise.resolve()).catch(() => {}).then(run)
     this.#builds.set(ns, mine)
@@ -110,7 +110,7 @@ export class Engine {
   }
 
   /** Drops the indexes whose build was interrupted by the end of the process. */
-  async dropUnfinished(): Promise<void> {
+  async dropUnfinishedIndexes(): Promise<void> {
     for (const { ns, indexes } of this.catalog.list()) {
       const unfinished = indexes.filter(({ ready }) => !ready)
       if (unfinished.length > 0)
@@ -133,7 +133,7 @@ export class Engine {
 
   async #purge(): Promise<void> {
     try {
-      while (!this.#closing && (await this.storage.write(purgeSome))) await new Promise(setImmediate)
+      while (!this.#closing && (await this.storage.write(purgeDiscarded))) await new Promise(setImmediate)
     } finally {
       this.#purging = undefined
     }
@@ -147,8 +147,8 @@ export class Engine {
   }
 }
 
-const until = async (ended: Promise<void>, pace?: Pace): Promise<void> => {
-  if (!pace || pace.left === Number.POSITIVE_INFINITY) return ended
+const waitUntilEnded = async (ended: Promise<void>, commandTimer?: CommandTimer): Promise<void> => {
+  if (!commandTimer || commandTimer.remainingMs === Number.POSITIVE_INFINITY) return ended
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -157,7 +157,7 @@ const until = async (ended: Promise<void>, pace?: Pace): Promise<void> => {
       } catch (error) {
         reject(error)
       }
-    }, pace.left)
+    }, commandTimer.remainingMs)
   })
   try {
     await Promise.race([ended, late])

@@ -6,11 +6,11 @@ import { type Document, Long } from 'bson'
 import { decode, encode, toNumber } from '../values/bson-values.ts'
 import { CommandError } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
-import { inSpace } from './collections/catalog.ts'
+import { keyInSpace } from './collections/catalog.ts'
 import type { View, WritableView } from './disk/overlay.ts'
 
 /** The result of a statement. */
-export interface Changed {
+export interface StatementResult {
   matched: number
   modified: number
   before?: Document | undefined
@@ -32,7 +32,7 @@ interface Part {
   bytes: number
 }
 
-interface Last {
+interface LastWrite {
   number: bigint
   parts: Part[]
 }
@@ -41,17 +41,17 @@ interface Last {
 const MAX_SESSIONS = 1000
 const MAX_BYTES = 32 * 2 ** 20
 
-const keyOf = (name: string): Buffer => inSpace(0, Buffer.from(`w${name}`))
+const keyOf = (name: string): Buffer => keyInSpace(0, Buffer.from(`w${name}`))
 
 export class LastWrites {
-  readonly #sessions = new Map<string, Last>()
+  readonly #sessions = new Map<string, LastWrite>()
   #bytes = 0
 
   /** Loads the results from disk. */
   load(view: View): void {
     this.#sessions.clear()
     this.#bytes = 0
-    const found = [...view.range(keyOf(''), inSpace(0, Buffer.from('x')))].map(({ key, value }) => {
+    const found = [...view.range(keyOf(''), keyInSpace(0, Buffer.from('x')))].map(({ key, value }) => {
       const { session, number, at, from, statements } = decode(value)
       const part = { key, from: toNumber(from), statements: toNumber(statements), bytes: value.length }
       return { session, number: toBigInt(number), at: toNumber(at), part }
@@ -73,14 +73,14 @@ export class LastWrites {
   }
 
   /** The result of one statement; undefined if it was not carried out, or changed nothing. */
-  find(view: View, { session, number }: WriteId, statement: number): Changed | undefined {
+  find(view: View, { session, number }: WriteId, statement: number): StatementResult | undefined {
     const last = this.#sessions.get(session)
     if (last?.number !== number) return undefined
     for (const { key, from, statements } of last.parts) {
       if (statement < from || statement >= from + statements) continue
       let end = from
       for (const row of decode(view.get(key) as Buffer).done) {
-        const { times, ...changed } = unfolded(row)
+        const { times, ...changed } = parseResult(row)
         end += times
         if (statement < end && isDone(changed)) return changed
         if (statement < end) break
@@ -90,23 +90,30 @@ export class LastWrites {
   }
 
   /** Stores the results of consecutive statements, in the job that carried them out. */
-  note(view: WritableView, write: WriteId, from: number, done: readonly Changed[]): void {
-    if (done.some(isDone)) this.#note(view, write, from, done)
+  record(view: WritableView, write: WriteId, from: number, done: readonly StatementResult[]): void {
+    if (done.some(isDone)) this.#record(view, write, from, done)
   }
 
   /** Stores that a transaction has been committed. */
-  noteCommit(view: WritableView, write: WriteId): void {
-    this.#note(view, write, 0, [])
+  recordCommit(view: WritableView, write: WriteId): void {
+    this.#record(view, write, 0, [])
   }
 
-  #note(view: WritableView, write: WriteId, from: number, done: readonly Changed[]): void {
+  #record(view: WritableView, write: WriteId, from: number, done: readonly StatementResult[]): void {
     const { session, number } = write
     if (this.#sessions.get(session)?.number !== number) this.#forget(view, session)
     const parts = this.#sessions.get(session)?.parts.length ?? 0
     const key = keyOf(parts === 0 ? session : `${session}/${parts}`)
     const [at, statements] = [Date.now(), done.length]
-    const kept = { session, number: Long.fromBigInt(number), at, from, statements, done: folded(done) }
-    const value = encode(kept)
+    const stored = {
+      session,
+      number: Long.fromBigInt(number),
+      at,
+      from,
+      statements,
+      done: mergeEqualResults(done),
+    }
+    const value = encode(stored)
     view.put(key, value)
     this.#remember(write, { key, from, statements, bytes: value.length })
     while (this.#sessions.size > MAX_SESSIONS || (this.#bytes > MAX_BYTES && this.#sessions.size > 1))
@@ -131,8 +138,8 @@ export class LastWrites {
 }
 
 /** Merges equal results, such as those of inserts. */
-const folded = (done: readonly Changed[]): Document[] => {
-  const rows: (Changed & { times: number })[] = []
+const mergeEqualResults = (done: readonly StatementResult[]): Document[] => {
+  const rows: (StatementResult & { times: number })[] = []
   for (const changed of done) {
     const last = rows.at(-1)
     const same = last?.matched === changed.matched && last.modified === changed.modified
@@ -142,14 +149,14 @@ const folded = (done: readonly Changed[]): Document[] => {
   return rows
 }
 
-const isDone = ({ matched, upsertedId }: Changed): boolean => matched > 0 || upsertedId !== undefined
+const isDone = ({ matched, upsertedId }: StatementResult): boolean => matched > 0 || upsertedId !== undefined
 
 /** Whether the number of changed documents describes the whole result. */
-const isCount = ({ before, after, upsertedId }: Changed): boolean =>
+const isCount = ({ before, after, upsertedId }: StatementResult): boolean =>
   before === undefined && after === undefined && upsertedId === undefined
 
-const unfolded = (row: Document): Changed & { times: number } => ({
-  ...(row as Changed),
+const parseResult = (row: Document): StatementResult & { times: number } => ({
+  ...(row as StatementResult),
   matched: toNumber(row.matched),
   modified: toNumber(row.modified),
   times: toNumber(row.times),

@@ -4,7 +4,7 @@
  * storage.
  */
 
-import { CommandError, transient } from '../values/errors.ts'
+import { CommandError, createTransientError } from '../values/errors.ts'
 import type { Catalog, Collection } from './collections/catalog.ts'
 import { countDifference, isCountKey } from './collections/records.ts'
 import { Overlay, type View, type WritableView } from './disk/overlay.ts'
@@ -12,7 +12,7 @@ import type { Snapshot, Storage } from './disk/storage.ts'
 import type { LastWrites, WriteId } from './last-writes.ts'
 
 /** Thrown by a write outside transactions that meets a claim. It can retry when the transaction has ended. */
-export class Blocked extends Error {
+export class BlockedByTransaction extends Error {
   readonly transaction: EngineTransaction
   constructor(transaction: EngineTransaction) {
     super('blocked by a transaction')
@@ -74,17 +74,20 @@ export class Transactions {
   readonly #unclaimed: (space: number) => boolean
 
   /** @param catalog a transaction that has claimed a record need not claim the entries derived from it */
-  constructor(storage: Storage, lastWrites: LastWrites, catalog: Pick<Catalog, 'follows'>) {
+  constructor(storage: Storage, lastWrites: LastWrites, catalog: Pick<Catalog, 'isDerived'>) {
     this.#storage = storage
     this.#lastWrites = lastWrites
-    this.#unclaimed = (space) => space === 0 || catalog.follows(space)
+    this.#unclaimed = (space) => space === 0 || catalog.isDerived(space)
   }
 
   /** @throws 225 for a number that is not newer than the session's last one */
   start(id: string, number: bigint, catalogVersion: number): EngineTransaction {
     const last = this.#sessions.get(id)
     if (last && number < last.number)
-      throw transient(225, `Transaction ${number} is older than ${last.number}, which has started.`)
+      throw createTransientError(
+        225,
+        `Transaction ${number} is older than ${last.number}, which has started.`,
+      )
     if (last?.number === number)
       throw new CommandError(50911, `Transaction ${number} has already been started.`)
     if (last?.transaction?.state === 'active') this.abort(last.transaction)
@@ -111,14 +114,14 @@ export class Transactions {
   /** The session's transaction of that number, in any state. @throws 251 */
   find(id: string, number: bigint): EngineTransaction {
     const session = this.#sessions.get(id)
-    if (!session?.transaction || session.number !== number) throw noSuch(number)
+    if (!session?.transaction || session.number !== number) throw createMissingError(number)
     return session.transaction
   }
 
   /** @throws 251 if it has ended */
   active(id: string, number: bigint): EngineTransaction {
     const transaction = this.find(id, number)
-    if (transaction.state !== 'active') throw noSuch(number)
+    if (transaction.state !== 'active') throw createMissingError(number)
     return transaction
   }
 
@@ -140,7 +143,7 @@ export class Transactions {
     const check = (key: Buffer) => {
       if (this.#unclaimed(key.readUInt32BE(0))) return
       const owner = this.#claims.get(key.toString('latin1'))
-      if (owner) throw new Blocked(owner)
+      if (owner) throw new BlockedByTransaction(owner)
     }
     return {
       get: (key) => view.get(key),
@@ -163,7 +166,7 @@ export class Transactions {
   checkUntouched(collection: Collection): void {
     const spaces = [collection, ...collection.indexes].map(({ space }) => space)
     for (const transaction of new Set(this.#claims.values()))
-      if (spaces.some((space) => transaction.touched.has(space))) throw new Blocked(transaction)
+      if (spaces.some((space) => transaction.touched.has(space))) throw new BlockedByTransaction(transaction)
   }
 
   /**
@@ -174,8 +177,8 @@ export class Transactions {
     const statement = new Overlay(transaction.view)
     const value = run(statement)
     const claimed = this.#claim(transaction, statement)
-    if (!this.#storage.isStill(transaction.snapshot))
-      checkUnchanged(transaction.snapshot, this.#storage.decided, claimed)
+    if (!this.#storage.isCurrent(transaction.snapshot))
+      checkUnchanged(transaction.snapshot, this.#storage.latest, claimed)
     statement.applyTo(transaction.view)
     return value
   }
@@ -185,7 +188,7 @@ export class Transactions {
     for (const [name, { key }] of statement.changes(this.#unclaimed)) {
       const owner = this.#claims.get(name)
       if (owner === transaction) continue
-      if (owner) throw conflict()
+      if (owner) throw createConflictError()
       this.#claims.set(name, transaction)
       transaction.touched.add(key.readUInt32BE(0))
       transaction.claimed.push(name)
@@ -205,7 +208,7 @@ export class Transactions {
     transaction.state = 'committing'
     try {
       await this.#storage.write((latest) => {
-        for (const [, { key, value }] of view.changes(isOfData)) {
+        for (const [, { key, value }] of view.changes(isDataSpace)) {
           if (!value) latest.remove(key)
           else
             latest.put(
@@ -213,8 +216,8 @@ export class Transactions {
               isCountKey(key) ? countDifference(latest.get(key), value, snapshot.get(key)) : value,
             )
         }
-        view.applyTo(latest, isCatalog)
-        if (!view.empty) this.#lastWrites.noteCommit(latest, id)
+        view.applyTo(latest, isCatalogSpace)
+        if (!view.empty) this.#lastWrites.recordCommit(latest, id)
       })
       this.#release(transaction, 'committed')
     } catch (error) {
@@ -241,17 +244,19 @@ export class Transactions {
 }
 
 /** The catalogue's space, which also contains the counts. */
-const isCatalog = (space: number): boolean => space === 0
-const isOfData = (space: number): boolean => space !== 0
+const isCatalogSpace = (space: number): boolean => space === 0
+const isDataSpace = (space: number): boolean => space !== 0
 
-const noSuch = (number: bigint) =>
-  transient(251, `Given transaction number ${number} does not match any in-progress transactions.`)
+const createMissingError = (number: bigint) =>
+  createTransientError(251, `Given transaction number ${number} does not match any in-progress transactions.`)
 
-const conflict = () => transient(112, 'WriteConflict: another operation changed the same data. Please retry.')
+const createConflictError = () =>
+  createTransientError(112, 'WriteConflict: another operation changed the same data. Please retry.')
 
 const checkUnchanged = (snapshot: View, latest: View, keys: Buffer[]): void => {
   for (const key of keys) {
     const [before, now] = [snapshot.get(key), latest.get(key)]
-    if (before === undefined || now === undefined ? before !== now : !before.equals(now)) throw conflict()
+    if (before === undefined || now === undefined ? before !== now : !before.equals(now))
+      throw createConflictError()
   }
 }

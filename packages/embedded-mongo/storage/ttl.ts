@@ -6,7 +6,7 @@ import type { Collection } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
 import { removeAll } from './collections/records.ts'
 import type { Engine } from './engine.ts'
-import { find } from './queries/query.ts'
+import { findRecords } from './queries/query.ts'
 
 const MAX_DELETED_AT_ONCE = 200
 
@@ -36,7 +36,7 @@ const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise
   for (let removed = MAX_DELETED_AT_ONCE; removed === MAX_DELETED_AT_ONCE; )
     removed = await engine.write((view) => {
       const collection = engine.catalog.find(ns)
-      const found = collection ? find(view, collection, query) : []
+      const found = collection ? findRecords(view, collection, query) : []
       const expired = [...found].filter((match) => match !== PAUSE)
       return collection ? removeAll(view, collection, expired) : 0
     })

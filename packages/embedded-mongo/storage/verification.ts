@@ -1,6 +1,6 @@
 /** Checks that the catalogue, the counts, the records and the indexes of a data file match. */
 import { decode } from '../values/bson-values.ts'
-import { type Catalog, type Collection, inSpace, spaceBounds } from './collections/catalog.ts'
+import { type Catalog, type Collection, keyInSpace, spaceBounds } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
 import { countRecords, discardedSpaces, scanRecords, storedEntries } from './collections/records.ts'
 import { isTallied, TallyCheck } from './collections/tallies.ts'
@@ -32,7 +32,7 @@ const nameOf = (collection: Collection, owner: Collection | Index): string =>
   owner === collection ? collection.ns : `the index ${owner.name} of ${collection.ns}`
 
 const firstSpace = (view: View, from: number): number | undefined => {
-  for (const { key } of view.range(inSpace(from, nothing), inSpace(0xffffffff, nothing)))
+  for (const { key } of view.range(keyInSpace(from, nothing), keyInSpace(0xffffffff, nothing)))
     return key.readUInt32BE(0)
   return undefined
 }

@@ -77,19 +77,19 @@ export const isObject = (value: unknown): value is Document => {
 }
 
 /** The codec decodes a DBRef as a class. Returns the fields of its original document. */
-export const fields = (value: Document): Document =>
+export const documentFields = (value: Document): Document =>
   bsonType(value) === 'DBRef' ? (value as { toJSON(): Document }).toJSON() : value
 
 export const isNullish = (value: unknown): boolean => value === null || value === undefined
 
-export const get = (value: unknown, key: string): unknown => {
+export const getMember = (value: unknown, key: string): unknown => {
   if (!isObject(value)) return undefined
-  const document = fields(value)
+  const document = documentFields(value)
   return Object.hasOwn(document, key) ? document[key] : undefined
 }
 
 /** Sets a key as an own property, even `__proto__`. */
-export const put = (target: Document, key: string, value: unknown): void => {
+export const setMember = (target: Document, key: string, value: unknown): void => {
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
   else target[key] = value
@@ -100,7 +100,7 @@ export const put = (target: Document, key: string, value: unknown): void => {
  * path yields each of its documents and, for a numeric part, the element there. An array at the end stays
  * whole.
  */
-export const lookup = (
+export const valuesAtPath = (
   value: unknown,
   parts: readonly string[],
   at = 0,
@@ -112,9 +112,9 @@ export const lookup = (
   }
   const part = parts[at] as string
   if (Array.isArray(value)) {
-    if (isIndex(part) && Number(part) < value.length) lookup(value[Number(part)], parts, at + 1, found)
-    for (const element of value) if (isObject(element)) lookup(element, parts, at, found)
-  } else if (isObject(value)) lookup(get(value, part), parts, at + 1, found)
+    if (isIndex(part) && Number(part) < value.length) valuesAtPath(value[Number(part)], parts, at + 1, found)
+    for (const element of value) if (isObject(element)) valuesAtPath(element, parts, at, found)
+  } else if (isObject(value)) valuesAtPath(getMember(value, part), parts, at + 1, found)
   else found.push(undefined)
   return found
 }
@@ -125,12 +125,12 @@ export const clone = <T>(value: T): T => {
   if (Array.isArray(value)) return value.map(clone) as T
   if (!isObject(value)) return value
   const copy: Document = {}
-  const source = fields(value)
-  for (const key of Object.keys(source)) put(copy, key, clone(source[key]))
+  const source = documentFields(value)
+  for (const key of Object.keys(source)) setMember(copy, key, clone(source[key]))
   return copy as T
 }
 
-export const truthy = (value: unknown): boolean =>
+export const isTruthy = (value: unknown): boolean =>
   isNumeric(value) ? toNumber(value) !== 0 || isTiny(value) : Boolean(value)
 
 /** A decimal other than zero whose nearest double is zero. */
@@ -145,7 +145,7 @@ export const MAX_STORED_DEPTH = 180
  */
 export const isTooDeep = (value: unknown, emptyBelow: boolean, left = MAX_STORED_DEPTH): boolean => {
   if (!Array.isArray(value) && !isObject(value)) return false
-  const members: Document = Array.isArray(value) ? value : fields(value)
+  const members: Document = Array.isArray(value) ? value : documentFields(value)
   if (left === 0) return !emptyBelow || Object.keys(members).length > 0
   for (const name in members) if (isTooDeep(members[name], emptyBelow, left - 1)) return true
   return false

@@ -1,7 +1,7 @@
 /** The order of BSON values: by type first, numbers of all types by value. */
 import type { Binary, Code, Document, ObjectId, Timestamp } from 'bson'
-import { bsonType, fields, isNumeric } from './bson-values.ts'
-import { compareNumbers, furtherDigits, numberParts, order } from './numbers.ts'
+import { bsonType, documentFields, isNumeric } from './bson-values.ts'
+import { compareNumbers, compareValues, digitsBeyondParts, numberParts } from './numbers.ts'
 
 export interface Collation {
   /** Strings that fold to the same text are equal. */
@@ -9,7 +9,7 @@ export interface Collation {
   compare(a: string, b: string): number
 }
 
-const orders: Record<string, number> = {
+const TYPE_ORDERS: Record<string, number> = {
   MinKey: 1,
   Int32: 10,
   Double: 10,
@@ -45,26 +45,30 @@ export const typeOrder = (value: unknown): number => {
   if (Array.isArray(value)) return 25
   if (value instanceof Date) return 45
   if (value instanceof RegExp) return 50
-  return orders[bsonType(value) ?? ''] ?? 20
+  return TYPE_ORDERS[bsonType(value) ?? ''] ?? 20
 }
 
 // UTF-16 order differs from UTF-8 order only where surrogates are involved.
 export const compareStrings = (a: string, b: string): number =>
-  a === b ? 0 : /[\ud800-\uffff]/.test(a + b) ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : order(a, b)
+  a === b
+    ? 0
+    : /[\ud800-\uffff]/.test(a + b)
+      ? Buffer.compare(Buffer.from(a), Buffer.from(b))
+      : compareValues(a, b)
 
 const compareDocuments = (a: Document, b: Document, collation?: Collation): number => {
-  const left = Object.entries(fields(a))
-  const right = Object.entries(fields(b))
+  const left = Object.entries(documentFields(a))
+  const right = Object.entries(documentFields(b))
   for (let i = 0; i < left.length && i < right.length; i++) {
     const [keyA, valueA] = left[i] as [string, unknown]
     const [keyB, valueB] = right[i] as [string, unknown]
     const found =
-      order(typeOrder(valueA), typeOrder(valueB)) ||
+      compareValues(typeOrder(valueA), typeOrder(valueB)) ||
       compareStrings(keyA, keyB) ||
       compare(valueA, valueB, collation)
     if (found) return found
   }
-  return order(left.length, right.length)
+  return compareValues(left.length, right.length)
 }
 
 const compareArrays = (a: unknown[], b: unknown[], collation?: Collation): number => {
@@ -72,7 +76,7 @@ const compareArrays = (a: unknown[], b: unknown[], collation?: Collation): numbe
     const found = compare(a[i], b[i], collation)
     if (found) return found
   }
-  return order(a.length, b.length)
+  return compareValues(a.length, b.length)
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : String(value))
@@ -88,7 +92,7 @@ const regexText = (value: unknown): string => {
  */
 export const compare = (a: unknown, b: unknown, collation?: Collation): number => {
   const type = typeOrder(a)
-  const types = order(type, typeOrder(b))
+  const types = compareValues(type, typeOrder(b))
   if (types) return types
   switch (type) {
     case 10:
@@ -104,13 +108,13 @@ export const compare = (a: unknown, b: unknown, collation?: Collation): number =
     case 35:
       return Buffer.compare((a as ObjectId).id, (b as ObjectId).id)
     case 40:
-      return order(a as boolean, b as boolean)
+      return compareValues(a as boolean, b as boolean)
     case 45:
-      return order((a as Date).getTime(), (b as Date).getTime())
+      return compareValues((a as Date).getTime(), (b as Date).getTime())
     case 47:
-      return order((a as Timestamp).toBigInt(), (b as Timestamp).toBigInt())
+      return compareValues((a as Timestamp).toBigInt(), (b as Timestamp).toBigInt())
     case 50:
-      return order(regexText(a), regexText(b))
+      return compareValues(regexText(a), regexText(b))
     case 60:
       return compareCodes(a as Code, b as Code)
     default:
@@ -119,37 +123,39 @@ export const compare = (a: unknown, b: unknown, collation?: Collation): number =
 }
 
 const compareCodes = (a: Code, b: Code): number =>
-  order(a.scope !== null, b.scope !== null) ||
-  order(String(a.code), String(b.code)) ||
+  compareValues(a.scope !== null, b.scope !== null) ||
+  compareValues(String(a.code), String(b.code)) ||
   compare(a.scope ?? null, b.scope ?? null)
 
 /** Binary data of the old subtype 2 begins with a length, which counts, too. */
 export const lengthOf = (binary: Binary): number => binary.length() + (binary.sub_type === 2 ? 4 : 0)
 
 const compareBinary = (a: Binary, b: Binary): number =>
-  order(lengthOf(a), lengthOf(b)) || order(a.sub_type, b.sub_type) || Buffer.compare(a.value(), b.value())
+  compareValues(lengthOf(a), lengthOf(b)) ||
+  compareValues(a.sub_type, b.sub_type) ||
+  Buffer.compare(a.value(), b.value())
 
-export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
+export const isEqual = (a: unknown, b: unknown, collation?: Collation): boolean =>
   compare(a, b, collation) === 0
 
 /** Returns the same text for two values exactly if they are equal. */
-export const identity = (value: unknown, collation?: Collation): string => {
+export const identityOf = (value: unknown, collation?: Collation): string => {
   const type = typeOrder(value)
   switch (type) {
     case 10:
       return `n${numberParts(value)
         .map((part) => part + 0)
-        .join(':')}${furtherDigits(value)}`
+        .join(':')}${digitsBeyondParts(value)}`
     case 15:
       return JSON.stringify(collation ? collation.fold(text(value)) : text(value))
     case 20: {
-      const parts = Object.entries(fields(value as Document)).map(
-        ([key, inner]) => `${JSON.stringify(key)}:${identity(inner, collation)}`,
+      const parts = Object.entries(documentFields(value as Document)).map(
+        ([key, inner]) => `${JSON.stringify(key)}:${identityOf(inner, collation)}`,
       )
       return `{${parts.join()}}`
     }
     case 25:
-      return `[${(value as unknown[]).map((inner) => identity(inner, collation)).join()}]`
+      return `[${(value as unknown[]).map((inner) => identityOf(inner, collation)).join()}]`
     case 30:
       return `b${(value as Binary).sub_type}:${Buffer.from((value as Binary).value()).toString('base64')}`
     case 35:
@@ -161,7 +167,7 @@ export const identity = (value: unknown, collation?: Collation): string => {
     case 50:
       return `r${JSON.stringify(regexText(value))}`
     case 60:
-      return `c${JSON.stringify(String((value as Code).code))}${identity((value as Code).scope ?? null)}`
+      return `c${JSON.stringify(String((value as Code).code))}${identityOf((value as Code).scope ?? null)}`
     default:
       return `${type}${value}`
   }
@@ -178,19 +184,19 @@ export class ValueSet {
   }
 
   has(value: unknown): boolean {
-    return this.#values.has(identity(value, this.#collation))
+    return this.#values.has(identityOf(value, this.#collation))
   }
 
   /** Returns false if an equal value was there already. */
   add(value: unknown): boolean {
-    const name = identity(value, this.#collation)
+    const name = identityOf(value, this.#collation)
     if (this.#values.has(name)) return false
     this.#values.set(name, value)
     return true
   }
 
   delete(value: unknown): boolean {
-    return this.#values.delete(identity(value, this.#collation))
+    return this.#values.delete(identityOf(value, this.#collation))
   }
 
   get size(): number {

@@ -82,14 +82,14 @@ export const fail = (code: number, message: string, extra: Document = {}): never
 }
 
 /** Tells the client that it may retry the whole transaction. */
-export const transient = (code: number, message: string): CommandError =>
+export const createTransientError = (code: number, message: string): CommandError =>
   new CommandError(code, message, { errorLabels: ['TransientTransactionError'] })
 
 /**
  * Converts any thrown value to a CommandError. Errors that libraries throw about a caller's expression become
  * BadValue.
  */
-export const asCommandError = (error: unknown): CommandError => {
+export const toCommandError = (error: unknown): CommandError => {
   if (error instanceof CommandError) return error
   if (error instanceof RangeError && /call stack/.test(error.message))
     return new CommandError(15, 'the document is nested too deeply')

@@ -41,7 +41,7 @@ export const toBigInt = (value: unknown): bigint => {
 }
 
 /** An integer that fits into 64 bits; undefined for anything else. */
-export const wholeNumber = (value: unknown): bigint | undefined => {
+export const toWholeNumber = (value: unknown): bigint | undefined => {
   if (!isNumeric(value) || !Number.isFinite(toNumber(value))) return undefined
   const whole = toBigInt(value)
   return BigInt.asIntN(64, whole) === whole && equalNumbers(value, whole) ? whole : undefined
@@ -54,7 +54,7 @@ const equalNumbers = (value: unknown, whole: bigint): boolean => {
 }
 
 /** A number without its fraction. A decimal is rounded, half to even. */
-export const rounded = (value: unknown): number => {
+export const roundToWhole = (value: unknown): number => {
   const parts = bsonType(value) === 'Decimal128' ? digitsOf(value as Decimal128) : undefined
   const number = toNumber(value)
   if (!parts || parts.exponent >= 0) return Math.trunc(number)
@@ -68,14 +68,14 @@ export const rounded = (value: unknown): number => {
  * An integer option of a command. Absent, it has the default; other values than an integer in range are
  * refused.
  */
-export const integer = (value: unknown, name: string, fallback: number, min = 0): number => {
+export const readInteger = (value: unknown, name: string, fallback: number, min = 0): number => {
   if (isNullish(value)) return fallback
   if (!isNumeric(value)) return fail(14, `BSON field '${name}' is the wrong type, expected a number`)
   const number = toNumber(value)
   if (!Number.isFinite(number)) return fail(9, `${name} must be a finite number`)
   if (number < min)
     return fail(51024, `BSON field '${name}' value must be >= ${min}, actual value '${number}'`)
-  return rounded(value)
+  return roundToWhole(value)
 }
 
 /**
@@ -122,13 +122,13 @@ export const binaryFraction = (value: number): [bigint, number] => {
   return [BigInt(scaled), shift]
 }
 
-export const order = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
+export const compareValues = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
 
 export const compareNumbers = (a: unknown, b: unknown): number => {
   const [x, restX] = numberParts(a)
   const [y, restY] = numberParts(b)
   if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x))
-  return order(x, y) || order(restX, restY) || compareDecimals(a, b)
+  return compareValues(x, y) || compareValues(restX, restY) || compareDecimals(a, b)
 }
 
 /** The remainders of two numbers may have more digits than a double holds. */
@@ -139,7 +139,7 @@ const compareDecimals = (a: unknown, b: unknown): number => {
   const exponent = Math.min(x.exponent, y.exponent)
   const scaled = ({ digits, exponent: own }: Pick<Digits, 'digits' | 'exponent'>) =>
     digits * 10n ** BigInt(own - exponent)
-  return order(scaled(x), scaled(y))
+  return compareValues(scaled(x), scaled(y))
 }
 
 /** Without trailing zeros; undefined if it is not finite. */
@@ -151,7 +151,7 @@ const plainDecimal = (value: unknown): Pick<Digits, 'digits' | 'exponent'> | und
 }
 
 /** The digits of a decimal beyond those that its number parts contain. */
-export const furtherDigits = (value: unknown): string => {
+export const digitsBeyondParts = (value: unknown): string => {
   const plain = bsonType(value) === 'Decimal128' ? plainDecimal(value) : undefined
   return plain && String(plain.digits).length > 30 ? `:${plain.digits}E${plain.exponent}` : ''
 }

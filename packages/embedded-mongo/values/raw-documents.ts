@@ -2,7 +2,7 @@
 import { fail } from './errors.ts'
 
 /** A document up to the bytes of its last field's value, which the caller appends. */
-export const openedAt = (document: Buffer, type: 3 | 4, name: string): Buffer =>
+export const withoutEnd = (document: Buffer, type: 3 | 4, name: string): Buffer =>
   Buffer.concat([document.subarray(0, -1), Buffer.from(`${String.fromCharCode(type)}${name}\0`)])
 
 /** Encoded documents, one after the other; each begins with its length. */
@@ -20,13 +20,13 @@ export const headOf = (run: Run, most = run.length, bytes = run.length): { count
   return { count, end }
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 export const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, length)
 
 /** From this length on, a copy call is faster than a loop. */
-const LONG = 64
+const MIN_COPY_CALL_BYTES = 64
 const ZERO = 0x30
 const NINE = 0x39
 
@@ -34,9 +34,9 @@ const NINE = 0x39
 export class DocumentArray {
   count = 0
   readonly #capacity: number
-  #bytes: Buffer = NOTHING
-  #target = viewOf(NOTHING)
-  #to = FRONT + 4
+  #bytes: Buffer = NO_BYTES
+  #target = viewOf(NO_BYTES)
+  #to = FRONT_BYTES + 4
   readonly #digits = [ZERO]
 
   /** @param capacity the expected size in bytes */
@@ -75,7 +75,7 @@ export class DocumentArray {
   #put(run: Run, source: DataView, from: number, end: number): void {
     const [bytes, target] = [this.#bytes, this.#target]
     let [at, to] = [from, this.#to]
-    if (end - at > LONG) to += run.copy(bytes, to, at, end)
+    if (end - at > MIN_COPY_CALL_BYTES) to += run.copy(bytes, to, at, end)
     else {
       for (; at + 4 <= end; at += 4, to += 4) target.setInt32(to, source.getInt32(at))
       while (at < end) bytes[to++] = run[at++] as number
@@ -92,29 +92,30 @@ export class DocumentArray {
     this.#makeRoom(1 + behind)
     const [bytes, to] = [this.#bytes, this.#to]
     bytes.fill(0, to, to + 1 + behind)
-    bytes.writeInt32LE(to + 1 - FRONT, FRONT)
-    if (before.length > FRONT) return Buffer.concat([before, bytes.subarray(FRONT, to + 1 + behind)])
-    before.copy(bytes, FRONT - before.length)
-    return bytes.subarray(FRONT - before.length, to + 1 + behind)
+    bytes.writeInt32LE(to + 1 - FRONT_BYTES, FRONT_BYTES)
+    if (before.length > FRONT_BYTES)
+      return Buffer.concat([before, bytes.subarray(FRONT_BYTES, to + 1 + behind)])
+    before.copy(bytes, FRONT_BYTES - before.length)
+    return bytes.subarray(FRONT_BYTES - before.length, to + 1 + behind)
   }
 
   #makeRoom(size: number, expected = size): void {
     if (this.#bytes.length - this.#to >= size) return
     const larger = allocate(Math.max(this.#capacity, 2 * this.#to + Math.max(size, expected)))
     this.#bytes.copy(larger, 0, 0, this.#to)
-    reuse(this.#bytes)
+    releaseBuffer(this.#bytes)
     this.#bytes = larger
     this.#target = viewOf(larger)
   }
 }
 
 /** Usually enough for the bytes before an array. */
-const FRONT = 400
+const FRONT_BYTES = 400
 /** Bytes before each document in an array: its type, its number, and the number's end. */
 const MAX_HEAD_FIELDS = 12
 
 /** Collecting larger buffers costs more than filling them, so they are reused up to this size. */
-const LARGE = 2 ** 16
+const MAX_REUSED_BYTES = 2 ** 16
 const MAX_SPARE_BYTES = 2 ** 21
 const MAX_SPARES = 4
 /** The smallest first. */
@@ -122,13 +123,13 @@ const spares: Buffer[] = []
 
 const allocate = (size: number): Buffer => {
   const at = spares.findIndex(({ length }) => length >= size)
-  if (size < LARGE || at < 0) return Buffer.allocUnsafe(size)
+  if (size < MAX_REUSED_BYTES || at < 0) return Buffer.allocUnsafe(size)
   return spares.splice(at, 1)[0] as Buffer
 }
 
 /** Returns a buffer for reuse. Nobody may read it, or a part of it, any more. */
-export const reuse = ({ buffer }: Buffer): void => {
-  if (buffer.byteLength < LARGE || buffer.byteLength > MAX_SPARE_BYTES) return
+export const releaseBuffer = ({ buffer }: Buffer): void => {
+  if (buffer.byteLength < MAX_REUSED_BYTES || buffer.byteLength > MAX_SPARE_BYTES) return
   spares.push(Buffer.from(buffer))
   spares.sort((a, b) => a.length - b.length)
   if (spares.length > MAX_SPARES) spares.shift()

@@ -9,14 +9,14 @@ import { explain } from '../commands/reads/explain.ts'
 import { reads } from '../commands/reads/reads.ts'
 import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
 import { writes } from '../commands/writes/writes.ts'
-import { constantOf } from '../language/expressions/compile.ts'
+import { evaluateConstant } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { EngineTransaction } from '../storage/transactions.ts'
-import { encode, isNullish, isObject, truthy } from '../values/bson-values.ts'
-import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
-import { integer, toBigInt } from '../values/numbers.ts'
-import { Pace } from '../values/steps.ts'
+import { encode, isNullish, isObject, isTruthy } from '../values/bson-values.ts'
+import { CommandError, createTransientError, fail, toCommandError } from '../values/errors.ts'
+import { readInteger, toBigInt } from '../values/numbers.ts'
+import { CommandTimer } from '../values/steps.ts'
 import type { Request } from './messages.ts'
 import { checkApi, checkTransaction, checkTypes, underConcern } from './option-checks.ts'
 
@@ -68,7 +68,7 @@ export class Dispatcher {
         ? reply
         : encode({ ...underConcern(reply, request), ok: new Double(reply.ok) })
     } catch (error) {
-      const fault = asCommandError(error)
+      const fault = toCommandError(error)
       if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
       return encode(fault.reply())
     }
@@ -115,18 +115,18 @@ export class Dispatcher {
       typeof command.$db === 'string'
         ? command.$db
         : fail(40414, "BSON field '$db' is missing but a required field")
-    const maxTimeMs = integer(command.maxTimeMS, 'maxTimeMS', 0)
-    const pace = new Pace(maxTimeMs)
+    const maxTimeMs = readInteger(command.maxTimeMS, 'maxTimeMS', 0)
+    const timer = new CommandTimer(maxTimeMs)
     return {
       engine,
       db,
       command,
-      pace,
+      timer,
       connectionId,
       view: engine.storage,
       find: (name) => engine.catalog.find(`${db}.${name}`),
       ensure: (name) => engine.ensure(db, name),
-      write: (run) => engine.write(run, pace),
+      write: (run) => engine.write(run, timer),
       owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid, 'lsid'),
       inTransaction: false,
     }
@@ -158,12 +158,12 @@ export class Dispatcher {
     if (name in sessions) return command.run(context)
     if (name in writes && /^(admin|config|local)$/.test(db))
       fail(263, `Cannot write to the database ${db} in a transaction.`)
-    if (name === 'killCursors' && truthy(request.startTransaction))
+    if (name === 'killCursors' && isTruthy(request.startTransaction))
       fail(263, `Cannot run '${name}' as the first operation in a transaction.`)
     if (!isNullish(request.writeConcern))
       fail(72, 'writeConcern is only allowed for the commands that end a transaction')
     const [id, number] = [sessionId(request.lsid, 'lsid'), toBigInt(request.txnNumber)]
-    const transaction = truthy(request.startTransaction)
+    const transaction = isTruthy(request.startTransaction)
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)
     transaction.connectionId = context.connectionId
@@ -187,7 +187,7 @@ const constants = (variables: Document): Document => {
   const known: Document = {}
   for (const [name, value] of Object.entries(variables)) {
     if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a system variable`)
-    known[checkVariable(name)] = constantOf(value, known)
+    known[checkVariable(name)] = evaluateConstant(value, known)
   }
   return known
 }
@@ -195,13 +195,13 @@ const constants = (variables: Document): Document => {
 /** The context of a command inside a transaction. */
 const insideOf = (
   engine: Engine,
-  { db, ensure, pace }: CommandContext,
+  { db, ensure, timer }: CommandContext,
   transaction: EngineTransaction,
 ): Pick<CommandContext, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
   const find: CommandContext['find'] = (name) => {
     const collection = engine.catalog.find(`${db}.${name}`)
     if (collection && collection.version > transaction.catalogVersion)
-      throw transient(246, `The definition of ${collection.ns} is newer than the snapshot`)
+      throw createTransientError(246, `The definition of ${collection.ns} is newer than the snapshot`)
     return collection
   }
   return {
@@ -210,7 +210,7 @@ const insideOf = (
     ensure: async (name) => find(name) ?? ensure(name),
     inTransaction: true,
     write: async (run) => {
-      pace.begin()
+      timer.startSlice()
       return engine.transactions.write(transaction, run)
     },
   }

@@ -2,7 +2,7 @@
 import type { Document, Timestamp } from 'bson'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/bson-values.ts'
 import { codeName, fail } from '../values/errors.ts'
-import { rounded } from '../values/numbers.ts'
+import { roundToWhole } from '../values/numbers.ts'
 import {
   boolean,
   type Check,
@@ -163,7 +163,7 @@ const checkWriteConcern = (given: unknown): void => {
 /** Adapts an answer to the write concern: unacknowledged, or of more members than the one that exists. */
 export const underConcern = (reply: Document, { writeConcern }: Document): Document => {
   if (!isNumeric(writeConcern?.w)) return reply
-  const members = rounded(writeConcern.w)
+  const members = roundToWhole(writeConcern.w)
   const { writeErrors: _, ...unacknowledged } = reply
   if (members === 0) return unacknowledged
   const code = { code: 100, codeName: codeName(100) }
@@ -177,7 +177,7 @@ const checkW = (w: unknown): void => {
   if (typeof w === 'string' || w === null) {
     if (w !== 'majority') fail(2, `unknown write concern mode: ${w}`)
   } else if (isNumeric(w)) {
-    const members = rounded(w)
+    const members = roundToWhole(w)
     if (!(members >= 0 && members <= 50)) fail(9, 'w has to be a non-negative number and not greater than 50')
   } else if (!isObject(w) || Object.keys(w).length === 0 || !Object.values(w).every(isNumeric))
     fail(9, 'w has to be a number, string, or tags with their numbers')

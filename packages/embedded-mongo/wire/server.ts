@@ -1,7 +1,7 @@
 /** Connections: answers messages in order. Malformed bytes end their connection only. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
-import { reuse } from '../values/raw-documents.ts'
+import { releaseBuffer } from '../values/raw-documents.ts'
 import { Dispatcher } from './dispatch.ts'
 import { headOfReply, parseMessage, type Request, splitMessages } from './messages.ts'
 
@@ -98,6 +98,6 @@ function send(socket: Socket, head: Buffer, reply: Buffer): void {
   }
   socket.cork()
   socket.write(head)
-  socket.write(reply, () => reuse(reply))
+  socket.write(reply, () => releaseBuffer(reply))
   socket.uncork()
 }

@@ -2,14 +2,14 @@
 import { type Document, Long } from 'bson'
 import type { Index } from '../../storage/collections/indexes.ts'
 import { findIndex } from '../../storage/queries/planner.ts'
-import { isNullish, truthy } from '../../values/bson-values.ts'
+import { isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { rounded } from '../../values/numbers.ts'
+import { roundToWhole } from '../../values/numbers.ts'
 import { checkEach, checkKnown, flag, number, object, text } from '../../values/options/option-types.ts'
-import { type Command, target } from '../context.ts'
+import { type Command, targetCollection } from '../context.ts'
 import { checkCollectionOptions, refusedOptions, validationOptions } from './collection-options.ts'
 
-const parts = {
+const INDEX_OPTIONS = {
   ...{ name: text, keyPattern: object, expireAfterSeconds: number },
   ...{ hidden: flag, unique: flag, prepareUnique: flag },
 }
@@ -19,22 +19,25 @@ export const collMod: Command = {
   async run(context) {
     const { engine, command } = context
     checkCollectionOptions(command, 'collMod')
-    const { ns } = target(context, 'collMod')
+    const { ns } = targetCollection(context, 'collMod')
     engine.catalog.get(ns)
     if (isNullish(command.index)) return { ok: 1 }
     object(command.index, 'collMod.index')
-    const asked: Document = command.index
-    checkIndexOptions(asked)
+    const requestedChange: Document = command.index
+    checkIndexOptions(requestedChange)
     let answer: Document = {}
     await engine.changeDefinition(ns, (view, collection) => {
       const index =
-        findIndex(collection, asked.name ?? asked.keyPattern) ??
-        fail(27, `cannot find index ${asked.name ?? JSON.stringify(asked.keyPattern)} for ns ${ns}`)
-      const expiry = expiryOf(index, asked)
-      const hiding = hidingOf(index, asked)
-      answer = { ...expiry.answer, ...hiding.answer }
-      const { hidden: _, ...kept } = index.spec
-      const changed = { ...index, spec: { ...kept, ...expiry.spec, ...hiding.spec } }
+        findIndex(collection, requestedChange.name ?? requestedChange.keyPattern) ??
+        fail(
+          27,
+          `cannot find index ${requestedChange.name ?? JSON.stringify(requestedChange.keyPattern)} for ns ${ns}`,
+        )
+      const expiryChange = expiryChangeOf(index, requestedChange)
+      const hiddenChange = hiddenChangeOf(index, requestedChange)
+      answer = { ...expiryChange.answer, ...hiddenChange.answer }
+      const { hidden: _, ...otherOptions } = index.spec
+      const changed = { ...index, spec: { ...otherOptions, ...expiryChange.spec, ...hiddenChange.spec } }
       engine.catalog.setIndexes(
         view,
         collection,
@@ -46,8 +49,8 @@ export const collMod: Command = {
 }
 
 const checkIndexOptions = (index: Document): void => {
-  checkKnown(index, 'collMod.index', Object.keys(parts))
-  checkEach(index, 'collMod.index', parts)
+  checkKnown(index, 'collMod.index', Object.keys(INDEX_OPTIONS))
+  checkEach(index, 'collMod.index', INDEX_OPTIONS)
   const { name, keyPattern, ...changes } = index
   if (isNullish(name) === isNullish(keyPattern)) fail(72, 'collMod.index needs a name or a keyPattern')
   if (Object.values(changes).every(isNullish)) fail(72, 'collMod.index names no property to change')
@@ -56,31 +59,31 @@ const checkIndexOptions = (index: Document): void => {
 }
 
 /** The changed part of a specification, and its part of the answer. */
-interface Change {
+interface OptionChange {
   spec: Document
   answer: Document
 }
 
 const MAX_EXPIRY_S = 2 ** 31 - 1
 
-const expiryOf = ({ name, spec }: Index, { expireAfterSeconds }: Document): Change => {
+const expiryChangeOf = ({ name, spec }: Index, { expireAfterSeconds }: Document): OptionChange => {
   if (isNullish(expireAfterSeconds)) return { spec: {}, answer: {} }
-  const seconds = Math.min(rounded(expireAfterSeconds) || 0, MAX_EXPIRY_S)
+  const seconds = Math.min(roundToWhole(expireAfterSeconds) || 0, MAX_EXPIRY_S)
   if (seconds < 0) fail(72, 'expireAfterSeconds cannot be negative')
   if (name === '_id_' || Object.keys(spec.key).length > 1)
     fail(72, 'expireAfterSeconds needs an index of one field other than _id')
   const before = isNullish(spec.expireAfterSeconds)
     ? {}
-    : { expireAfterSeconds_old: Long.fromNumber(rounded(spec.expireAfterSeconds)) }
+    : { expireAfterSeconds_old: Long.fromNumber(roundToWhole(spec.expireAfterSeconds)) }
   return {
     spec: { expireAfterSeconds: seconds },
     answer: { ...before, expireAfterSeconds_new: Long.fromNumber(seconds) },
   }
 }
 
-const hidingOf = ({ name, spec }: Index, { hidden }: Document): Change => {
-  const before = truthy(spec.hidden)
-  const after = isNullish(hidden) ? before : truthy(hidden)
+const hiddenChangeOf = ({ name, spec }: Index, { hidden }: Document): OptionChange => {
+  const before = isTruthy(spec.hidden)
+  const after = isNullish(hidden) ? before : isTruthy(hidden)
   if (name === '_id_' && after) fail(2, "can't hide _id index")
   return {
     // MongoDB does not store options that equal their default.

@@ -1,7 +1,7 @@
 /** Checks the options of create and collMod. */
 import type { Document } from 'bson'
 import { checkIdIndex as checkIdSpec, checkName, checkVersion } from '../../storage/collections/indexes.ts'
-import { isNullish, truthy } from '../../values/bson-values.ts'
+import { isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { checkEach, object, oneOf } from '../../values/options/option-types.ts'
@@ -19,9 +19,9 @@ export const refusedOptions =
   'changeStreamPreAndPostImages storageEngine indexOptionDefaults cappedSize cappedMax'
 
 /** Whether an unsupported option has a value that changes nothing. */
-const saysNothing = (option: string, value: unknown): boolean =>
+const hasNoEffect = (option: string, value: unknown): boolean =>
   (value === null && option !== 'clusteredIndex') ||
-  (option === 'capped' && !truthy(value)) ||
+  (option === 'capped' && !isTruthy(value)) ||
   (/^(storageEngine|indexOptionDefaults)$/.test(option) && Object.keys(value as object).length === 0)
 
 /** @throws 2, 14, 115 */
@@ -32,7 +32,7 @@ export const checkCollectionOptions = (command: Document, name: string): void =>
     ...{ storageEngine: object, indexOptionDefaults: object },
   })
   for (const option of refusedOptions.split(' '))
-    if (command[option] !== undefined && !saysNothing(option, command[option]))
+    if (command[option] !== undefined && !hasNoEffect(option, command[option]))
       fail(115, `option ${option} is not supported by this engine`)
 }
 

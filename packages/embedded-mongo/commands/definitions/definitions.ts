@@ -1,13 +1,13 @@
 /** Databases and collections: creates, lists, renames and drops them. */
 import { Binary, Long } from 'bson'
 import { compileFilter } from '../../language/filters/matcher.ts'
-import { checkNamespace, describe } from '../../storage/collections/catalog.ts'
-import { bsonType, encode, isNullish, truthy } from '../../values/bson-values.ts'
+import { checkNamespace, describeCollection } from '../../storage/collections/catalog.ts'
+import { bsonType, encode, isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { rounded } from '../../values/numbers.ts'
+import { roundToWhole } from '../../values/numbers.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, checkEach, flag, number, wrongType } from '../../values/options/option-types.ts'
-import { type Command, cursorReply, target } from '../context.ts'
+import { type Command, cursorReply, targetCollection } from '../context.ts'
 import { batchSizeOf } from '../index-commands.ts'
 import { collMod } from './coll-mod.ts'
 import {
@@ -33,7 +33,7 @@ const drop: Command = {
   options: '',
   async run(context) {
     const { engine } = context
-    const { ns, collection } = target(context, 'drop')
+    const { ns, collection } = targetCollection(context, 'drop')
     // Parse Server recognises this error by its message.
     const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
     await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
@@ -47,8 +47,9 @@ const dropDatabase: Command = {
     if (isNullish(command.dropDatabase))
       fail(40414, "BSON field 'dropDatabase.dropDatabase' is missing but a required field")
     number(command.dropDatabase, 'dropDatabase.dropDatabase')
-    if (rounded(command.dropDatabase) !== 1) fail(5255100, 'dropDatabase must be 1')
-    if (ofEveryServer.includes(db) && db !== 'config') fail(20, `Dropping the database ${db} is prohibited`)
+    if (roundToWhole(command.dropDatabase) !== 1) fail(5255100, 'dropDatabase must be 1')
+    if (BUILT_IN_DATABASES.includes(db) && db !== 'config')
+      fail(20, `Dropping the database ${db} is prohibited`)
     for (const { ns } of engine.catalog.list(db))
       await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
     return { ok: 1 }
@@ -69,7 +70,7 @@ const renameCollection: Command = {
     checkNamespace(db, name)
     engine.catalog.get(from)
     const existing = engine.catalog.find(to)
-    if (existing && !truthy(dropTarget)) fail(48, 'target namespace exists')
+    if (existing && !isTruthy(dropTarget)) fail(48, 'target namespace exists')
     await engine.changeDefinition(from, (view, collection) => {
       const target = engine.catalog.find(to)
       if (target) {
@@ -98,17 +99,17 @@ const splitNamespace = (ns: string): [db: string, name: string] => {
 
 const listCollections: Command = {
   options: 'filter nameOnly authorizedCollections cursor',
-  async run({ engine, db, command, pace, owner }) {
+  async run({ engine, db, command, timer, owner }) {
     checkEach(command, 'listCollections', { nameOnly: boolean, authorizedCollections: boolean })
     const test = compileFilter(command.filter ?? {})
-    const described = engine.catalog.list(db).map(describe)
+    const described = engine.catalog.list(db).map(describeCollection)
     const listed = (
       command.nameOnly ? described.map(({ name, type }) => ({ name, type })) : described
     ).filter(test)
     const size = batchSizeOf(command.cursor, 'listCollections')
     return cursorReply(
       await engine.cursors.start(
-        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace, owner },
+        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), timer, owner },
         // Asking for one more than exist tells the cursor that none are left.
         size === listed.length ? size + 1 : size,
       ),
@@ -118,15 +119,15 @@ const listCollections: Command = {
 }
 
 /** Every MongoDB server has these databases, even if they are empty. */
-const ofEveryServer = ['admin', 'config', 'local']
+const BUILT_IN_DATABASES = ['admin', 'config', 'local']
 
 const listDatabases: Command = {
   options: 'filter nameOnly authorizedDatabases',
   run({ engine, command }) {
     checkEach(command, 'listDatabases', { nameOnly: flag, authorizedDatabases: boolean })
-    const names = [...new Set([...ofEveryServer, ...engine.catalog.list().map(({ db }) => db)])].sort()
+    const names = [...new Set([...BUILT_IN_DATABASES, ...engine.catalog.list().map(({ db }) => db)])].sort()
     const test = compileFilter(command.filter ?? {})
-    if (truthy(command.nameOnly)) return { databases: names.map((name) => ({ name })).filter(test), ok: 1 }
+    if (isTruthy(command.nameOnly)) return { databases: names.map((name) => ({ name })).filter(test), ok: 1 }
     // The engine does not keep sizes.
     const databases = names.map((name) => ({ name, sizeOnDisk: Long.ZERO, empty: false })).filter(test)
     return { databases, totalSize: Long.ZERO, totalSizeMb: Long.ZERO, ok: 1 }

@@ -1,11 +1,11 @@
 /** aggregate: the planner runs the head of a pipeline; the other stages follow one by one. */
 import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
-import type { Documents, Environment, Foreign } from '../../language/aggregation/stage.ts'
+import type { Documents, ForeignCollection, StageEnvironment } from '../../language/aggregation/stage.ts'
 import { type Collection, checkNamespace } from '../../storage/collections/catalog.ts'
-import type { Match } from '../../storage/collections/records.ts'
-import { find, prepare, type Query } from '../../storage/queries/query.ts'
-import { checkSize, encode, isNumeric, isObject, toNumber, truthy } from '../../values/bson-values.ts'
+import type { MatchedRecord } from '../../storage/collections/records.ts'
+import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
+import { checkSize, encode, isNumeric, isObject, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
@@ -13,23 +13,23 @@ import { type Command, type CommandContext, cursorReply } from '../context.ts'
 import { batchSizeOf } from '../index-commands.ts'
 import { explainCommand } from './explain.ts'
 import { splitPipeline } from './pipeline-head.ts'
-import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
+import { countMatches, createDropCheck, DEFAULT_BATCH_SIZE, encodeMatches } from './reads.ts'
 
 /** Results may exceed the limit of stored documents by this size. */
-const OWN_BYTES = 16 * 1024
+const MAX_EXTRA_RESULT_BYTES = 16 * 1024
 
 export const aggregate: Command = {
   transactional: true,
   options: 'pipeline explain allowDiskUse cursor hint collation let bypassDocumentValidation',
   async run(context) {
-    const { command, engine, db, owner, pace } = context
-    const pipeline = checkPipeline(withOperations(context, command.pipeline))
+    const { command, engine, db, owner, timer } = context
+    const pipeline = checkPipeline(replaceCurrentOp(context, command.pipeline))
     if (context.inTransaction) checkInTransaction(command.pipeline)
     if (isNumeric(command.aggregate) && toNumber(command.aggregate) !== 1)
       fail(2, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
     if (command.explain !== undefined && typeof command.explain !== 'boolean')
       fail(14, "BSON field 'aggregate.explain' is the wrong type, expected type 'bool'")
-    const size = batchSizeOf(command.cursor, 'aggregate', FIRST_BATCH)
+    const size = batchSizeOf(command.cursor, 'aggregate', DEFAULT_BATCH_SIZE)
     if (typeof command.aggregate === 'string' && pipeline[0]?.$documents !== undefined)
       fail(73, "'$documents' is only valid with {aggregate: 1}")
     if (isNumeric(command.aggregate) && pipeline[0]?.$documents === undefined)
@@ -37,17 +37,20 @@ export const aggregate: Command = {
         73,
         `{aggregate: 1} is not valid for '${Object.keys(pipeline[0] ?? {})[0] ?? 'an empty pipeline'}'; a collection is required.`,
       )
-    if (truthy(command.explain)) {
+    if (isTruthy(command.explain)) {
       compilePipeline(splitPipeline(pipeline).rest, environmentOf(context))
       return explainCommand(context, command, 'aggregate', 'queryPlanner')
     }
     if (!isObject(command.cursor))
       fail(9, "The 'cursor' option is required, except for aggregate with the explain argument")
     const name = isNumeric(command.aggregate) ? '$cmd.aggregate' : checkNamespace(db, command.aggregate)
-    const gone = goneCheck(context, context.find(name))
-    const documents = await results(context, pipeline)
+    const isDropped = createDropCheck(context, context.find(name))
+    const documentsOf = await runAggregation(context, pipeline)
     return cursorReply(
-      await engine.cursors.start({ ns: `${db}.${name}`, documents, pace, owner, gone }, size),
+      await engine.cursors.start(
+        { ns: `${db}.${name}`, documents: documentsOf, timer, owner, isDropped: isDropped },
+        size,
+      ),
       'firstBatch',
     )
   },
@@ -62,7 +65,7 @@ const checkInTransaction = (pipeline: Document[]): void => {
 }
 
 /** Replaces `$currentOp` by the only operations it shows: transactions that wait for their clients. */
-const withOperations = ({ engine, db, command }: CommandContext, pipeline: unknown): unknown => {
+const replaceCurrentOp = ({ engine, db, command }: CommandContext, pipeline: unknown): unknown => {
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
   const { level = 'local' } = command.readConcern ?? {}
   if (level !== 'local') fail(72, `$currentOp does not support read concern ${level}`)
@@ -89,57 +92,64 @@ const countField = (rest: Document[]): [id: unknown, field: string] | undefined 
   return plain && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1 ? [id[1], sum[0]] : undefined
 }
 
-const results = async (context: CommandContext, pipeline: Document[]): Promise<Iterable<Step<Buffer>>> => {
-  const { command, pace, view } = context
+const runAggregation = async (
+  context: CommandContext,
+  pipeline: Document[],
+): Promise<Iterable<Step<Buffer>>> => {
+  const { command, timer, view } = context
   const { query: head, rest } = splitPipeline(pipeline)
   const { collation, hint, let: variables } = command
   const frugal = command.allowDiskUse === false
-  const query: Query = { ...head, collation, hint, variables, pace, frugal }
+  const query: Query = { ...head, collation, hint, variables, timer, limitsSortMemory: frugal }
   const counted = countField(rest)
   const collection = collectionOf(context)
   if (counted) {
     const n = await countMatches(context, command.aggregate, query)
     return n > 0 ? [encode({ _id: counted[0], [counted[1]]: n })] : []
   }
-  const found = find(view, collection, query)
-  if (rest.length === 0) return encoded(found)
-  return encodedDocuments(compilePipeline(rest, environmentOf(context))(documents(found)))
+  const found = findRecords(view, collection, query)
+  if (rest.length === 0) return encodeMatches(found)
+  return encodeResults(compilePipeline(rest, environmentOf(context))(documents(found)))
 }
 
 const collectionOf = ({ command, find }: CommandContext): Collection | undefined =>
   typeof command.aggregate === 'string' ? find(command.aggregate) : undefined
 
-const environmentOf = (context: CommandContext): Environment => {
-  const { command, pace } = context
+const environmentOf = (context: CommandContext): StageEnvironment => {
+  const { command, timer } = context
   return {
     collation: collationOf(command.collation ?? collectionOf(context)?.options.collation),
     variables: command.let,
-    pace,
-    foreign: (name) => foreign(context, name),
+    timer,
+    foreign: (name) => openForeignCollection(context, name),
   }
 }
 
-function* documents(matches: Iterable<Step<Match>>): Documents {
+function* documents(matches: Iterable<Step<MatchedRecord>>): Documents {
   for (const match of matches) yield match === PAUSE ? PAUSE : match.document
 }
 
-function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
-  for (const document of found) yield document === PAUSE ? PAUSE : checkSize(encode(document), OWN_BYTES)
+function* encodeResults(found: Documents): Iterable<Step<Buffer>> {
+  for (const document of found)
+    yield document === PAUSE ? PAUSE : checkSize(encode(document), MAX_EXTRA_RESULT_BYTES)
 }
 
 /** Access to another collection of the same database. */
-const foreign = (context: CommandContext, name: string): Foreign => {
-  const { view, pace, command } = context
+const openForeignCollection = (context: CommandContext, name: string): ForeignCollection => {
+  const { view, timer, command } = context
   const collection = context.find(name)
   const { collation } = command
   return {
-    find: (filter) => documents(find(view, collection, { filter, collation, pace })),
+    find: (filter) => documents(findRecords(view, collection, { filter, collation, timer })),
     begin(pipeline, variables) {
       const { query, rest } = splitPipeline(pipeline)
-      return { found: documents(find(view, collection, { ...query, collation, variables, pace })), rest }
+      return {
+        found: documents(findRecords(view, collection, { ...query, collation, variables, timer })),
+        rest,
+      }
     },
     indexed: (field) =>
       collection !== undefined &&
-      prepare(collection, { filter: { [field]: '' }, collation }).plan.index !== undefined,
+      prepareQuery(collection, { filter: { [field]: '' }, collation }).plan.index !== undefined,
   }
 }

@@ -4,23 +4,23 @@ import type { Document } from 'bson'
 import { typeName } from '../../language/expressions/operators/operands.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import type { Index } from '../../storage/collections/indexes.ts'
-import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
+import { createCoveringReader, readCoveredRows } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
-import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
-import { isObject, truthy } from '../../values/bson-values.ts'
+import { type ExaminedCounts, findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
+import { isObject, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { integer } from '../../values/numbers.ts'
+import { readInteger } from '../../values/numbers.ts'
 import { headOf, type Run } from '../../values/raw-documents.ts'
-import { eachItem, type Step } from '../../values/steps.ts'
-import { type Command, type CommandContext, target } from '../context.ts'
-import { VERSION } from '../diagnostics.ts'
+import { forEachItem, type Step } from '../../values/steps.ts'
+import { type Command, type CommandContext, targetCollection } from '../context.ts'
+import { MONGODB_VERSION } from '../diagnostics.ts'
 import { splitPipeline } from './pipeline-head.ts'
-import { asksForAll, countedPlan, countMatches, rowsOf } from './reads.ts'
+import { countMatches, createRowReader, planKeyCount, selectsAll } from './reads.ts'
 
 const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
 /** The part of a command that is planned. */
-const explained = (command: Document, name: string): Query => {
+const plannedQueryOf = (command: Document, name: string): Query => {
   const { hint, collation } = command
   if (name === 'aggregate') return { ...splitPipeline(command.pipeline).query, collation, hint }
   const { filter, query, q, sort, skip, limit } = (command.updates ?? command.deletes)?.[0] ?? command
@@ -29,8 +29,8 @@ const explained = (command: Document, name: string): Query => {
     sort,
     collation,
     hint,
-    skip: integer(skip, 'skip', 0),
-    limit: integer(limit, 'limit', 0),
+    skip: readInteger(skip, 'skip', 0),
+    limit: readInteger(limit, 'limit', 0),
   }
 }
 
@@ -57,8 +57,8 @@ const describeIndex = ({ name: indexName, multikey: isMultiKey, spec }: Index): 
   keyPattern: spec.key,
   indexName,
   isMultiKey,
-  isUnique: truthy(spec.unique),
-  isSparse: truthy(spec.sparse),
+  isUnique: isTruthy(spec.unique),
+  isSparse: isTruthy(spec.sparse),
   isPartial: spec.partialFilterExpression !== undefined,
 })
 
@@ -68,8 +68,8 @@ const countScan = (
   collection: Collection,
   query: Query,
 ): { stage: Document; keys: number } | undefined => {
-  if (asksForAll(query)) return { stage: { stage: 'RECORD_STORE_FAST_COUNT' }, keys: 0 }
-  const plan = countedPlan(view, collection, query)
+  if (selectsAll(query)) return { stage: { stage: 'RECORD_STORE_FAST_COUNT' }, keys: 0 }
+  const plan = planKeyCount(view, collection, query)
   if (!plan) return undefined
   const { index, bounds } = plan
   if (!index) return { stage: { stage: 'EOF' }, keys: 0 }
@@ -85,13 +85,17 @@ const shapeOf = (value: unknown): unknown => {
 }
 
 /** The fields of every explanation besides the plan. */
-const about = ({ engine: { address }, db }: CommandContext, command: Document, query: Document): Document => {
+const describeRequest = (
+  { engine: { address }, db }: CommandContext,
+  command: Document,
+  query: Document,
+): Document => {
   const [host, port] = address.split(':')
   const { lsid: _lsid, let: _let, ...shown } = command
   return {
     explainVersion: '1',
     command: { ...shown, $db: db },
-    serverInfo: { host, port: Number(port), version: VERSION },
+    serverInfo: { host, port: Number(port), version: MONGODB_VERSION },
     serverParameters: {},
     queryShapeHash: createHash('sha256')
       .update(JSON.stringify(shapeOf(query)))
@@ -110,39 +114,42 @@ export const explainCommand = async (
   name: string,
   verbosity: unknown,
 ): Promise<Document> => {
-  const { ns, collection } = target({ ...context, command: inner }, name)
-  const of = explained(inner, name)
-  const description = about(context, inner, { filter: of.filter, sort: of.sort })
+  const { ns, collection } = targetCollection({ ...context, command: inner }, name)
+  const plannedQuery = plannedQueryOf(inner, name)
+  const description = describeRequest(context, inner, {
+    filter: plannedQuery.filter,
+    sort: plannedQuery.sort,
+  })
   if (!collection)
     return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ...description, ok: 1 }
-  const query = { ...of, pace: context.pace }
-  const counting = name === 'count' ? countScan(context, collection, query) : undefined
-  if (counting) {
-    const winningPlan = { stage: 'COUNT', inputStage: counting.stage }
+  const query = { ...plannedQuery, timer: context.timer }
+  const keyCount = name === 'count' ? countScan(context, collection, query) : undefined
+  if (keyCount) {
+    const winningPlan = { stage: 'COUNT', inputStage: keyCount.stage }
     const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
     if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
     const nCounted = await countMatches(context, inner.count, query)
     const executionStats = {
-      ...{ nReturned: 0, totalKeysExamined: counting.keys, totalDocsExamined: 0 },
+      ...{ nReturned: 0, totalKeysExamined: keyCount.keys, totalDocsExamined: 0 },
       executionStages: { stage: 'COUNT', nCounted },
     }
     return { queryPlanner, executionStats, ...description, ok: 1 }
   }
-  const prepared = prepare(collection, query)
-  const reader = name === 'find' ? coverOf(prepared.plan, inner.projection) : undefined
+  const prepared = prepareQuery(collection, query)
+  const reader = name === 'find' ? createCoveringReader(prepared.plan, inner.projection) : undefined
   const scan = scanStage(prepared.plan, reader !== undefined)
   const winningPlan = prepared.plan.ordered
     ? scan
     : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
   const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
   if (verbosity === 'queryPlanner') return { queryPlanner, ...description, ok: 1 }
-  const examined: Examined = { keys: 0, documents: 0 }
+  const examined: ExaminedCounts = { keys: 0, documents: 0 }
   let nReturned = 0
-  const rowOf = rowsOf(prepared, undefined)
+  const rowOf = createRowReader(prepared, undefined)
   const found: Iterable<Step<unknown>> = reader
-    ? coveredRows(context.view, collection, query, { ...prepared, reader, rowOf }, examined)
-    : find(context.view, collection, query, prepared, examined)
-  await eachItem(found, context.pace, (one) => {
+    ? readCoveredRows(context.view, collection, query, { ...prepared, reader, rowOf }, examined)
+    : findRecords(context.view, collection, query, prepared, examined)
+  await forEachItem(found, context.timer, (one) => {
     nReturned += reader ? headOf(one as Run).count : 1
   })
   const executionStats = {

@@ -1,6 +1,6 @@
 /** The head of a pipeline: the stages that a find can run. */
 import type { Document } from 'bson'
-import { checkSort, limitOf, skipOf } from '../../language/aggregation/stages.ts'
+import { checkSort, readLimit, readSkip } from '../../language/aggregation/stages.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { isObject } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
@@ -26,8 +26,8 @@ export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Docume
   const sort = next('$sort')
   if (sort !== undefined) query.sort = checkSort(sort)
   const skip = next('$skip')
-  if (skip !== undefined) query.skip = skipOf(skip)
+  if (skip !== undefined) query.skip = readSkip(skip)
   const limit = next('$limit')
-  if (limit !== undefined) query.limit = limitOf(limit)
+  if (limit !== undefined) query.limit = readLimit(limit)
   return { query, rest: pipeline.slice(at) }
 }

@@ -2,30 +2,36 @@
 import type { Document, Long } from 'bson'
 import { compileProjection, type ProjectionOptions, wholeFields } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
-import { countRecords, type Match } from '../../storage/collections/records.ts'
+import { countRecords, type MatchedRecord } from '../../storage/collections/records.ts'
 import type { View } from '../../storage/disk/overlay.ts'
-import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
+import { createCoveringReader, readCoveredRows } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
-import { countKeys, find, type Prepared, prepare, type Query } from '../../storage/queries/query.ts'
+import {
+  countKeys,
+  findRecords,
+  type PreparedQuery,
+  prepareQuery,
+  type Query,
+} from '../../storage/queries/query.ts'
 import {
   bsonType,
   encode,
   isNullish,
   isNumeric,
   isObject,
-  lookup,
+  isTruthy,
   toNumber,
-  truthy,
+  valuesAtPath,
 } from '../../values/bson-values.ts'
 import { compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { integer, wholeNumber } from '../../values/numbers.ts'
+import { readInteger, toWholeNumber } from '../../values/numbers.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { keepFields } from '../../values/raw-documents.ts'
-import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
-import { type Command, type CommandContext, cursorReply, target } from '../context.ts'
+import { forEachItem, PAUSE, type Step } from '../../values/steps.ts'
+import { type Command, type CommandContext, cursorReply, targetCollection } from '../context.ts'
 
-export const FIRST_BATCH = 101
+export const DEFAULT_BATCH_SIZE = 101
 
 const filterOf = (filter: unknown): Document =>
   isNullish(filter)
@@ -35,20 +41,21 @@ const filterOf = (filter: unknown): Document =>
       : fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
 
 /** The part of a command that selects documents; count and distinct have no variables. */
-const queryOf = ({ command, pace }: CommandContext, filter: unknown): Query => ({
+const queryOf = ({ command, timer }: CommandContext, filter: unknown): Query => ({
   filter: filterOf(filter),
   sort: command.sort,
-  skip: integer(command.skip, 'skip', 0),
-  limit: integer(command.limit, 'limit', 0),
+  skip: readInteger(command.skip, 'skip', 0),
+  limit: readInteger(command.limit, 'limit', 0),
   collation: command.collation,
   hint: command.hint,
   variables: command.let,
-  frugal: command.allowDiskUse === false,
-  pace,
+  limitsSortMemory: command.allowDiskUse === false,
+  timer,
 })
 
 const refuseTailable = ({ tailable, awaitData }: Document): void => {
-  if (truthy(tailable) || truthy(awaitData)) fail(115, 'tailable cursors are not supported by this engine')
+  if (isTruthy(tailable) || isTruthy(awaitData))
+    fail(115, 'tailable cursors are not supported by this engine')
 }
 
 const findCommand: Command = {
@@ -56,57 +63,59 @@ const findCommand: Command = {
   options:
     'filter sort projection hint skip limit batchSize singleBatch allowDiskUse max min returnKey showRecordId tailable awaitData oplogReplay noCursorTimeout allowPartialResults collation let',
   async run(context) {
-    const { engine, command, view, owner, pace } = context
+    const { engine, command, view, owner, timer } = context
     refuseTailable(command)
     if (command.filter === null)
       fail(14, "BSON field 'find.filter' is the wrong type, expected type 'object'")
     for (const name of ['min', 'max', 'returnKey', 'showRecordId'])
-      if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
-    const { ns, collection } = target(context, 'find')
+      if (isTruthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
+    const { ns, collection } = targetCollection(context, 'find')
     const query = queryOf(context, command.filter)
     const options = projectionOptions(context, collection, query)
-    const project = projection(command.projection, options)
+    const project = compileRowEncoder(command.projection, options)
     const batchSize =
-      command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
-    const prepared = collection && prepare(collection, query)
-    const reader = prepared && coverOf(prepared.plan, command.projection)
+      command.batchSize === undefined
+        ? DEFAULT_BATCH_SIZE
+        : readInteger(command.batchSize, 'batchSize', DEFAULT_BATCH_SIZE)
+    const prepared = collection && prepareQuery(collection, query)
+    const reader = prepared && createCoveringReader(prepared.plan, command.projection)
     const documents = reader
-      ? coveredRows(view, collection as Collection, query, {
+      ? readCoveredRows(view, collection as Collection, query, {
           ...prepared,
           reader,
-          rowOf: rowsOf(prepared, project),
+          rowOf: createRowReader(prepared, project),
         })
-      : encoded(find(view, collection, query, prepared), project)
-    const source = { ns, documents, pace, owner, gone: goneCheck(context, collection) }
+      : encodeMatches(findRecords(view, collection, query, prepared), project)
+    const source = { ns, documents, timer, owner, isDropped: createDropCheck(context, collection) }
     // A batch that can hold the whole limit asks for one more document. So it learns that none are left, and
     // opens no cursor.
     const { limit = 0 } = query
     const size = limit > 0 && batchSize >= limit ? limit + 1 : batchSize
-    return cursorReply(await engine.cursors.start(source, size, truthy(command.singleBatch)), 'firstBatch')
+    return cursorReply(await engine.cursors.start(source, size, isTruthy(command.singleBatch)), 'firstBatch')
   },
 }
 
 /** The row of a document whose key is ambiguous. */
-export const rowsOf =
-  ({ test }: Prepared, project: Projecting = ({ bytes }) => bytes) =>
-  (match: Match): Buffer | undefined =>
+export const createRowReader =
+  ({ test }: PreparedQuery, project: EncodeRow = ({ bytes }) => bytes) =>
+  (match: MatchedRecord): Buffer | undefined =>
     test(match.document) ? project(match) : undefined
 
-type Projecting = (match: Match) => Buffer
+type EncodeRow = (match: MatchedRecord) => Buffer
 
 /** Encodes a row: copies the document's fields, unless the projection computes something. */
-const projection = (spec: unknown, options: ProjectionOptions): Projecting | undefined => {
+const compileRowEncoder = (spec: unknown, options: ProjectionOptions): EncodeRow | undefined => {
   const project = compileProjection(spec, options)
   if (!project) return undefined
-  const kept = wholeFields(spec)
-  if (!kept) return ({ document }) => encode(project(document))
-  const names = kept.names.map((name) => Buffer.from(name))
-  return ({ bytes }) => keepFields(bytes, names, kept.dropped)
+  const wholeFieldProjection = wholeFields(spec)
+  if (!wholeFieldProjection) return ({ document }) => encode(project(document))
+  const names = wholeFieldProjection.names.map((name) => Buffer.from(name))
+  return ({ bytes }) => keepFields(bytes, names, wholeFieldProjection.dropped)
 }
 
-export function* encoded(
-  matches: Iterable<Step<Match>>,
-  project: Projecting = ({ bytes }) => bytes,
+export function* encodeMatches(
+  matches: Iterable<Step<MatchedRecord>>,
+  project: EncodeRow = ({ bytes }) => bytes,
 ): Iterable<Step<Buffer>> {
   for (const match of matches) yield match === PAUSE ? PAUSE : project(match)
 }
@@ -123,7 +132,7 @@ export const projectionOptions = (
 })
 
 /** Returns a check whether a collection that existed at the start has been dropped. */
-export const goneCheck = ({ engine }: CommandContext, collection: Collection | undefined) =>
+export const createDropCheck = ({ engine }: CommandContext, collection: Collection | undefined) =>
   collection && (() => engine.catalog.find(collection.ns)?.uuid !== collection.uuid)
 
 const getMore: Command = {
@@ -134,7 +143,7 @@ const getMore: Command = {
       fail(14, "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
     if (command.maxTimeMS !== undefined)
       fail(2, 'cannot set maxTimeMS on getMore command for a non-awaitData cursor')
-    const size = integer(command.batchSize, 'batchSize', 0)
+    const size = readInteger(command.batchSize, 'batchSize', 0)
     const batch = await engine.cursors.next(
       command.getMore as Long,
       `${db}.${command.collection}`,
@@ -150,12 +159,12 @@ const killCursors: Command = {
   options: 'cursors',
   run({ engine, command }) {
     if (typeof command.killCursors !== 'string') fail(73, 'collection name has invalid type')
-    const given: unknown[] = Array.isArray(command.cursors)
+    const cursorIds: unknown[] = Array.isArray(command.cursors)
       ? command.cursors.filter((id) => id !== null)
       : fail(14, "BSON field 'cursors' must be an array")
-    if (!given.every((id) => bsonType(id) === 'Long'))
+    if (!cursorIds.every((id) => bsonType(id) === 'Long'))
       fail(14, "BSON field 'killCursors.cursors' must contain longs only")
-    const ids = given as Long[]
+    const ids = cursorIds as Long[]
     const cursorsKilled = ids.filter((id) => engine.cursors.kill(id))
     const cursorsNotFound = ids.filter((id) => !cursorsKilled.includes(id))
     return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
@@ -163,32 +172,32 @@ const killCursors: Command = {
 }
 
 /** The plan of a count that needs only the number of keys; undefined: documents must be read. */
-export const countedPlan = (view: View, collection: Collection, query: Query): Plan | undefined => {
-  const { plan } = prepare(collection, query)
-  const doubtful = plan.doubtful?.some(({ low, high }) => view.count(low, high) > 0)
-  return plan.covered && !doubtful ? plan : undefined
+export const planKeyCount = (view: View, collection: Collection, query: Query): Plan | undefined => {
+  const { plan } = prepareQuery(collection, query)
+  const isAmbiguous = plan.ambiguous?.some(({ low, high }) => view.count(low, high) > 0)
+  return plan.covered && !isAmbiguous ? plan : undefined
 }
 
 /** Whether a query asks for all documents, whose number is stored. */
-export const asksForAll = ({ filter, hint }: Query): boolean =>
+export const selectsAll = ({ filter, hint }: Query): boolean =>
   Object.keys(filter).length === 0 && isNullish(hint)
 
 /** How many documents a query finds; the stored count if it asks for all. */
 export const countMatches = async (context: CommandContext, name: string, query: Query): Promise<number> => {
-  const { view, pace } = context
+  const { view, timer } = context
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query
-  const all = collection && asksForAll(query)
-  const plan = collection && !all ? countedPlan(view, collection, query) : undefined
+  const all = collection && selectsAll(query)
+  const plan = collection && !all ? planKeyCount(view, collection, query) : undefined
   if (!all && !plan) {
     let found = 0
-    await eachItem(find(view, collection, query), pace, () => {
+    await forEachItem(findRecords(view, collection, query), timer, () => {
       found++
     })
     return found
   }
   const counted = plan
-    ? await countKeys(view, collection as Collection, plan, pace)
+    ? await countKeys(view, collection as Collection, plan, timer)
     : countRecords(view, collection as Collection)
   const rest = Math.max(0, counted - skip)
   return limit ? Math.min(rest, limit) : rest
@@ -199,7 +208,7 @@ const countLimit = (value: unknown): unknown => {
   if (value === undefined) return 0
   if (value === null) return fail(2, 'the limit of count must be a number')
   if (!isNumeric(value)) return fail(14, "BSON field 'count.limit' is the wrong type, expected a number")
-  if (wholeNumber(value) === undefined) return fail(9, 'the limit of count must be a whole number')
+  if (toWholeNumber(value) === undefined) return fail(9, 'the limit of count must be a whole number')
   return toNumber(value) > -(2 ** 63) ? value : fail(2, 'the limit of count is out of range')
 }
 
@@ -207,7 +216,7 @@ const count: Command = {
   options: 'query limit skip hint collation fields',
   async run(context) {
     const { command } = context
-    target(context, 'count')
+    targetCollection(context, 'count')
     const limit = Math.abs(toNumber(countLimit(command.limit)))
     const query = {
       ...queryOf({ ...context, command: { ...command, limit, let: undefined } }, command.query),
@@ -221,8 +230,8 @@ const distinct: Command = {
   transactional: true,
   options: 'key query collation hint',
   async run(context) {
-    const { command, view, pace } = context
-    const { collection } = target(context, 'distinct')
+    const { command, view, timer } = context
+    const { collection } = targetCollection(context, 'distinct')
     if (typeof command.key !== 'string')
       return fail(14, "BSON field 'distinct.key' is the wrong type, expected type 'string'")
     if (command.key.includes('\0')) fail(31032, 'the key of distinct may not contain a null byte')
@@ -232,11 +241,12 @@ const distinct: Command = {
     const given = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
     // An index of another collation would change which of several equal values comes first, so the hint is
     // ignored.
-    const hinted = collection && !isNullish(given.hint) ? prepare(collection, given).plan.index : undefined
+    const hinted =
+      collection && !isNullish(given.hint) ? prepareQuery(collection, given).plan.index : undefined
     const query = hinted && hinted.collation !== collation ? { ...given, hint: { $natural: 1 } } : given
-    const matches = find(view, collection, query)
-    await eachItem(matches, pace, ({ document }) => {
-      for (const value of lookup(document, parts).flat(1)) if (value !== undefined) values.add(value)
+    const matches = findRecords(view, collection, query)
+    await forEachItem(matches, timer, ({ document }) => {
+      for (const value of valuesAtPath(document, parts).flat(1)) if (value !== undefined) values.add(value)
     })
     return { values: values.values.sort((a, b) => compare(a, b, collation)), ok: 1 }
   },

@@ -1,13 +1,13 @@
 /** findAndModify: finds one document, changes or removes it, and returns it. */
 import type { Document } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
-import type { Changed } from '../../storage/last-writes.ts'
+import type { StatementResult } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
-import { isNullish, truthy } from '../../values/bson-values.ts'
+import { isNullish, isTruthy } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { type Command, type CommandContext, target } from '../context.ts'
+import { type Command, type CommandContext, targetCollection } from '../context.ts'
 import { projectionOptions } from '../reads/reads.ts'
-import { doneBefore, noteDone, runAtOnce, runInSlices, type Statement } from './statement.ts'
+import { findEarlierResult, recordResults, runInOneSlice, runInSlices, type Statement } from './statement.ts'
 import { checkUpdate, removeStatement, updateStatement } from './update-statements.ts'
 
 type Show = (document: Document) => Document
@@ -17,23 +17,23 @@ export const findAndModify: Command = {
   options:
     'query sort remove update new fields upsert bypassDocumentValidation collation arrayFilters hint let',
   async run(context) {
-    const { command, pace } = context
+    const { command, timer } = context
     const name = command.findAndModify === undefined ? 'findandmodify' : 'findAndModify'
-    const { collection } = target(context, name)
-    const [remove, upsert] = [truthy(command.remove), truthy(command.upsert)]
+    const { collection } = targetCollection(context, name)
+    const [remove, upsert] = [isTruthy(command.remove), isTruthy(command.upsert)]
     if (remove === !isNullish(command.update))
       fail(9, 'Either an update or remove=true must be specified, not both')
-    if (remove && (upsert || truthy(command.new)))
+    if (remove && (upsert || isTruthy(command.new)))
       fail(9, "Cannot specify both 'new' or 'upsert' and 'remove'")
     if (!collection && upsert) await context.ensure(command[name])
     const { sort, collation, hint, let: variables } = command
-    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace, limit: 1 }
+    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, timer, limit: 1 }
     const show: Show =
       compileProjection(command.fields, projectionOptions(context, collection, query)) ??
       ((document) => document)
-    const shows = remove || !truthy(command.new) ? 'before' : 'after'
+    const shows = remove || !isTruthy(command.new) ? 'before' : 'after'
     const statement = remove ? removeStatement(command[name], query, true) : update(context, name, query)
-    const changed = await run(context, { ...statement, shows })
+    const changed = await runStatement(context, { ...statement, shows })
     const returned = changed[shows]
     const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
     const n = changed.matched + Object.keys(upserted).length
@@ -54,18 +54,18 @@ const update = (context: CommandContext, name: string, query: Query): Statement 
     update,
     arrayFilters,
     multi: false,
-    upsert: truthy(upsert),
+    upsert: isTruthy(upsert),
   }
   if (!context.find(change.name)) checkUpdate(change)
   return updateStatement(context, change)
 }
 
-const run = async (context: CommandContext, statement: Statement): Promise<Changed> => {
+const runStatement = async (context: CommandContext, statement: Statement): Promise<StatementResult> => {
   const changed = await context.write((view) => {
-    const done = doneBefore(context, view, 0)
+    const done = findEarlierResult(context, view, 0)
     if (done) return done
-    const changed = runAtOnce(context, view, statement)
-    noteDone(context, view, statement, [changed])
+    const changed = runInOneSlice(context, view, statement)
+    recordResults(context, view, statement, [changed])
     return changed
   })
   return changed ?? runInSlices(context, statement)

@@ -3,21 +3,21 @@
  * runs.
  */
 import type { Collection } from '../../storage/collections/catalog.ts'
-import { type Match, readRecord } from '../../storage/collections/records.ts'
+import { type MatchedRecord, readRecord } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
-import type { Changed } from '../../storage/last-writes.ts'
-import { find, prepare, type Query } from '../../storage/queries/query.ts'
-import { Blocked } from '../../storage/transactions.ts'
+import type { StatementResult } from '../../storage/last-writes.ts'
+import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
+import { BlockedByTransaction } from '../../storage/transactions.ts'
 import { decode } from '../../values/bson-values.ts'
-import { asCommandError, type CommandError, fail } from '../../values/errors.ts'
-import { atOnce, eachItem } from '../../values/steps.ts'
+import { type CommandError, fail, toCommandError } from '../../values/errors.ts'
+import { collectInOneSlice, forEachItem } from '../../values/steps.ts'
 import type { CommandContext } from '../context.ts'
 
 /** The effect of a statement on the documents that it finds. */
-interface Change {
-  each(view: WritableView, match: Match, changed: Changed): void
+interface StatementEffect {
+  apply(view: WritableView, match: MatchedRecord, changed: StatementResult): void
   /** Called if it finds no document. */
-  none?(view: WritableView, changed: Changed): void
+  onNoMatch?(view: WritableView, changed: StatementResult): void
 }
 
 export interface Statement {
@@ -30,49 +30,52 @@ export interface Statement {
   position?: number
   /** Which version of the document the answer shows. */
   shows?: 'before' | 'after' | undefined
-  change(collection: Collection): Change
+  change(collection: Collection): StatementEffect
 }
 
 /** A statement that changes more documents runs in slices, even if it found them quickly. */
-const MAX_AT_ONCE = 500
+const MAX_DOCUMENTS_AT_ONCE = 500
 const MAX_ATTEMPTS = 100
 
-const nothing = (): Changed => ({ matched: 0, modified: 0 })
+const emptyResult = (): StatementResult => ({ matched: 0, modified: 0 })
 
 /** Runs a whole statement. Returns undefined, with nothing changed, if it takes longer than a time slice. */
-export const runAtOnce = (
+export const runInOneSlice = (
   context: CommandContext,
   view: WritableView,
   statement: Statement,
-): Changed | undefined => {
+): StatementResult | undefined => {
   const collection = context.find(statement.name)
-  if (!collection) return nothing()
+  if (!collection) return emptyResult()
   const change = statement.change(collection)
-  const changed = nothing()
-  const matches = atOnce(find(view, collection, statement.query))
-  if (!matches || matches.length > MAX_AT_ONCE) return undefined
-  for (const match of matches) change.each(view, match, changed)
-  if (matches.length === 0) change.none?.(view, changed)
+  const changed = emptyResult()
+  const matches = collectInOneSlice(findRecords(view, collection, statement.query))
+  if (!matches || matches.length > MAX_DOCUMENTS_AT_ONCE) return undefined
+  for (const match of matches) change.apply(view, match, changed)
+  if (matches.length === 0) change.onNoMatch?.(view, changed)
   return changed
 }
 
 /** First finds all ids. Then it changes the documents that still match, one slice at a time. */
-export const runInSlices = async (context: CommandContext, statement: Statement): Promise<Changed> => {
+export const runInSlices = async (
+  context: CommandContext,
+  statement: Statement,
+): Promise<StatementResult> => {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const ids = await findIds(context, statement)
-    const changed = await changeAll(context, statement, ids)
+    const changed = await changeInSlices(context, statement, ids)
     if (changed.matched > 0 || ids.length === 0 || !statement.single) return changed
   }
   return fail(112, 'WriteConflict: other operations kept changing the matching documents')
 }
 
 const findIds = async (
-  { view, find: collectionOf, pace }: CommandContext,
+  { view, find: collectionOf, timer }: CommandContext,
   statement: Statement,
 ): Promise<Buffer[]> => {
   const collection = collectionOf(statement.name)
   const ids: Buffer[] = []
-  await eachItem(find(view, collection, statement.query), pace, ({ id }) => {
+  await forEachItem(findRecords(view, collection, statement.query), timer, ({ id }) => {
     // A copy, because the id would keep the whole record in memory.
     ids.push(Buffer.from(id))
   })
@@ -82,15 +85,19 @@ const findIds = async (
 interface Slice {
   /** The position of the next id. */
   at: number
-  changed: Changed
+  changed: StatementResult
   error?: unknown
 }
 
-const changeAll = async (context: CommandContext, statement: Statement, ids: Buffer[]): Promise<Changed> => {
-  let changed = nothing()
+const changeInSlices = async (
+  context: CommandContext,
+  statement: Statement,
+  ids: Buffer[],
+): Promise<StatementResult> => {
+  let changed = emptyResult()
   let at = 0
   do {
-    const slice = await context.write((view) => changeSome(context, view, statement, ids, at))
+    const slice = await context.write((view) => changeOneSlice(context, view, statement, ids, at))
     // Changes before the error stay, as in MongoDB.
     if (slice.error) throw slice.error
     at = slice.at
@@ -101,12 +108,12 @@ const changeAll = async (context: CommandContext, statement: Statement, ids: Buf
       matched: changed.matched + matched,
       modified: changed.modified + modified,
     }
-    await context.pace.rest()
+    await context.timer.pause()
   } while (at < ids.length)
   return changed
 }
 
-const changeSome = (
+const changeOneSlice = (
   context: CommandContext,
   view: WritableView,
   statement: Statement,
@@ -114,44 +121,44 @@ const changeSome = (
   from: number,
 ): Slice => {
   const collection = context.find(statement.name)
-  const slice: Slice = { at: ids.length, changed: nothing() }
+  const slice: Slice = { at: ids.length, changed: emptyResult() }
   if (!collection) return slice
-  const { test } = prepare(collection, statement.query)
+  const { test } = prepareQuery(collection, statement.query)
   const change = statement.change(collection)
   try {
-    if (ids.length === 0) change.none?.(view, slice.changed)
+    if (ids.length === 0) change.onNoMatch?.(view, slice.changed)
     for (let at = from; at < ids.length; at++) {
-      if (at > from && context.pace.due()) return { ...slice, at }
+      if (at > from && context.timer.isSliceOver()) return { ...slice, at }
       const id = ids[at] as Buffer
       const bytes = readRecord(view, collection, id)
       const document = bytes && decode(bytes)
-      if (document && test(document)) change.each(view, { id, bytes, document }, slice.changed)
+      if (document && test(document)) change.apply(view, { id, bytes, document }, slice.changed)
     }
   } catch (error) {
-    if (error instanceof Blocked) throw error
+    if (error instanceof BlockedByTransaction) throw error
     slice.error = error
   }
-  if (statement.single) noteDone(context, view, statement, [slice.changed])
+  if (statement.single) recordResults(context, view, statement, [slice.changed])
   return slice
 }
 
 /** The result of a statement that an earlier attempt of the same command has carried out. */
-export const doneBefore = (
+export const findEarlierResult = (
   { engine, retryable }: CommandContext,
   view: WritableView,
   position: number,
-): Changed | undefined =>
+): StatementResult | undefined =>
   retryable?.isRetry ? engine.lastWrites.find(view, retryable.write, position) : undefined
 
 /** Stores the results of statements for retries. Call it last in the job that carried them out. */
-export const noteDone = (
+export const recordResults = (
   { engine, retryable }: CommandContext,
   view: WritableView,
   { position = 0, shows }: Pick<Statement, 'position' | 'shows'>,
-  done: readonly (Changed | undefined)[],
+  done: readonly (StatementResult | undefined)[],
 ): void => {
   if (!retryable) return
-  const kept = done.map((changed = nothing()): Changed => {
+  const kept = done.map((changed = emptyResult()): StatementResult => {
     const { matched, modified, upsertedId } = changed
     return {
       ...{ matched, modified },
@@ -159,19 +166,19 @@ export const noteDone = (
       ...(shows && { [shows]: changed[shows] }),
     }
   })
-  engine.lastWrites.note(view, retryable.write, position, kept)
+  engine.lastWrites.record(view, retryable.write, position, kept)
 }
 
 export interface Outcome {
   index: number
-  changed?: Changed
+  changed?: StatementResult
   /** An earlier attempt has carried it out. */
   isRepeat?: true
   error?: CommandError
 }
 
 /** Runs one statement in a job; returns undefined if it needs slices. */
-type RunOne = (view: WritableView, index: number) => Changed | undefined
+type RunStatement = (view: WritableView, index: number) => StatementResult | undefined
 
 /**
  * Runs the statements of a batch, as many in one job as fit into a time slice. The first error ends an
@@ -180,35 +187,37 @@ type RunOne = (view: WritableView, index: number) => Changed | undefined
 export const runBatch = async (
   context: CommandContext,
   count: number,
-  runOne: RunOne,
-  longer: (index: number) => Promise<Changed>,
+  runOne: RunStatement,
+  runSlowly: (index: number) => Promise<StatementResult>,
 ): Promise<Outcome[]> => {
   const ordered = context.command.ordered !== false
   const outcomes: Outcome[] = []
   const failed = () => ordered && outcomes.some(({ error }) => error)
   while (outcomes.length < count && !failed()) {
     const from = outcomes.length
-    const some = await context.write((view) => runSome(context, view, from, count, runOne, ordered))
-    if (some.length === 0) some.push(await settle(context, from, () => longer(from)))
-    outcomes.push(...some)
-    if (outcomes.length < count) await context.pace.rest()
+    const newOutcomes = await context.write((view) =>
+      runInOneJob(context, view, from, count, runOne, ordered),
+    )
+    if (newOutcomes.length === 0) newOutcomes.push(await toOutcome(context, from, () => runSlowly(from)))
+    outcomes.push(...newOutcomes)
+    if (outcomes.length < count) await context.timer.pause()
   }
   return outcomes
 }
 
-const runSome = (
+const runInOneJob = (
   context: CommandContext,
   view: WritableView,
   from: number,
   count: number,
-  runOne: RunOne,
+  runOne: RunStatement,
   ordered: boolean,
 ): Outcome[] => {
   const outcomes: Outcome[] = []
   for (let index = from; index < count; index++) {
-    if (index > from && context.pace.due()) break
+    if (index > from && context.timer.isSliceOver()) break
     try {
-      const before = doneBefore(context, view, index)
+      const before = findEarlierResult(context, view, index)
       const changed = before ?? runOne(view, index)
       if (!changed) break
       outcomes.push({ index, changed, ...(before && { isRepeat: true }) })
@@ -218,14 +227,14 @@ const runSome = (
     }
   }
   const done = outcomes.map(({ changed, isRepeat }) => (isRepeat ? undefined : changed))
-  noteDone(context, view, { position: from }, done)
+  recordResults(context, view, { position: from }, done)
   return outcomes
 }
 
-const settle = async (
+const toOutcome = async (
   context: CommandContext,
   index: number,
-  run: () => Promise<Changed>,
+  run: () => Promise<StatementResult>,
 ): Promise<Outcome> => {
   try {
     return { index, changed: await run() }
@@ -239,8 +248,8 @@ const settle = async (
  * expired time limit. Returns any other error, which concerns only the statement.
  */
 const statementFault = (context: CommandContext, error: unknown): CommandError => {
-  if (context.inTransaction || error instanceof Blocked) throw error
-  const fault = asCommandError(error)
+  if (context.inTransaction || error instanceof BlockedByTransaction) throw error
+  const fault = toCommandError(error)
   if (fault.code === 50) throw fault
   return fault
 }

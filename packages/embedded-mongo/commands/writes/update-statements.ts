@@ -1,12 +1,12 @@
 /** Changes of documents, which insert, update, delete and findAndModify share. */
 import { type Document, ObjectId, Timestamp } from 'bson'
-import { type Update as CompiledUpdate, compileUpdate, isModifiers } from '../../language/updates/updater.ts'
+import { type Update as CompiledUpdate, compileUpdate, hasModifiers } from '../../language/updates/updater.ts'
 import { upsertBase } from '../../language/updates/upsert-base.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import {
   changeCount,
   insertRecord,
-  type Match,
+  type MatchedRecord,
   removeAll,
   replaceRecord,
 } from '../../storage/collections/records.ts'
@@ -46,7 +46,7 @@ const checkDocument = (document: Document, bytes: Buffer, updated: boolean): voi
 }
 
 /** Stores a new document with its `_id` first; creates a missing `_id`. */
-export const store = (
+export const storeDocument = (
   context: CommandContext,
   view: WritableView,
   collection: Collection,
@@ -98,18 +98,18 @@ interface Update {
 
 /** @throws 9 for options that this form of update does not allow */
 const checkForm = ({ update, multi, arrayFilters }: Update): void => {
-  if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
+  if (multi && !hasModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
   if (Array.isArray(update) && !isNullish(arrayFilters))
     fail(9, 'arrayFilters may not be specified for pipeline-style updates')
 }
 
-const compiled = ({ update, query, arrayFilters }: Update, collation?: Collation): CompiledUpdate =>
+const compileStatement = ({ update, query, arrayFilters }: Update, collation?: Collation): CompiledUpdate =>
   compileUpdate(update, { filter: query.filter, arrayFilters, collation, variables: query.variables })
 
 /** Checks an update whose collection does not exist. */
 export const checkUpdate = (change: Update): void => {
   checkForm(change)
-  compiled(change)
+  compileStatement(change)
 }
 
 export const updateStatement = (context: CommandContext, change: Update): Statement => ({
@@ -119,24 +119,29 @@ export const updateStatement = (context: CommandContext, change: Update): Statem
   change(collection) {
     checkForm(change)
     const { query, upsert } = change
-    const update = compiled(change, collationOf(query.collation ?? collection.options.collation))
-    const replacing = !isModifiers(change.update)
-    const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
+    const update = compileStatement(change, collationOf(query.collation ?? collection.options.collation))
+    const replacing = !hasModifiers(change.update)
+    const apply: ReturnType<Statement['change']>['apply'] = (view, match, changed) => {
       changed.matched++
       changed.before = match.document
       // The copy has plain documents where the decoder creates DBRefs.
       changed.after = update(clone(match.document), false)
       if (replacing) stampTimes(changed.after)
       // A replacement counts as a modification even if it changes nothing.
-      if (replace(view, collection, match, changed.after) || replacing) changed.modified++
+      if (replaceDocument(view, collection, match, changed.after) || replacing) changed.modified++
     }
-    if (!upsert) return { each }
-    const none: ReturnType<Statement['change']>['none'] = (view, changed) => {
-      changed.after = store(context, view, collection, update(upsertBase(query.filter, replacing), true))
+    if (!upsert) return { apply }
+    const onNoMatch: ReturnType<Statement['change']>['onNoMatch'] = (view, changed) => {
+      changed.after = storeDocument(
+        context,
+        view,
+        collection,
+        update(upsertBase(query.filter, replacing), true),
+      )
       changed.upsertedId = changed.after._id
       changeCount(view, collection, 1)
     }
-    return { each, none }
+    return { apply, onNoMatch }
   },
 })
 
@@ -145,7 +150,7 @@ export const removeStatement = (name: string, query: Query, single: boolean): St
   query,
   single,
   change: (collection) => ({
-    each(view, match, changed) {
+    apply(view, match, changed) {
       changed.matched++
       changed.before = match.document
       removeAll(view, collection, [match])
@@ -153,7 +158,12 @@ export const removeStatement = (name: string, query: Query, single: boolean): St
   }),
 })
 
-const replace = (view: WritableView, collection: Collection, match: Match, document: Document): boolean => {
+const replaceDocument = (
+  view: WritableView,
+  collection: Collection,
+  match: MatchedRecord,
+  document: Document,
+): boolean => {
   const bytes = encode(document)
   if (bytes.equals(match.bytes)) return false
   checkDocument(document, bytes, true)

@@ -2,15 +2,15 @@
 import type { Document } from 'bson'
 import { changeCount } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
-import type { Changed } from '../../storage/last-writes.ts'
+import type { StatementResult } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
-import { decode, isNullish, toNumber, truthy } from '../../values/bson-values.ts'
+import { decode, isNullish, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
-import { type Command, type CommandContext, target } from '../context.ts'
+import { type Command, type CommandContext, targetCollection } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
-import { type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
-import { checkUpdate, removeStatement, store, updateStatement } from './update-statements.ts'
+import { type Outcome, runBatch, runInOneSlice, runInSlices, type Statement } from './statement.ts'
+import { checkUpdate, removeStatement, storeDocument, updateStatement } from './update-statements.ts'
 
 const MAX_BATCH_SIZE = 100_000
 
@@ -35,12 +35,12 @@ const insert: Command = {
   async run(context) {
     const { command } = context
     const documents = statementsOf(command, 'documents') as unknown as Uint8Array[]
-    const { ns } = target(context, 'insert')
+    const { ns } = targetCollection(context, 'insert')
     await context.ensure(command.insert)
-    const insertOne = (view: WritableView, index: number): Changed => {
+    const insertOne = (view: WritableView, index: number): StatementResult => {
       const collection = context.find(command.insert) ?? fail(26, `ns does not exist: ${ns}`)
       const bytes = documents[index] as Uint8Array
-      store(context, view, collection, decode(bytes), Buffer.from(bytes))
+      storeDocument(context, view, collection, decode(bytes), Buffer.from(bytes))
       changeCount(view, collection, 1)
       return { matched: 1, modified: 0 }
     }
@@ -65,12 +65,12 @@ const runStatements = (
   return runBatch(
     context,
     statements.length,
-    (view, index) => runAtOnce(context, view, at(index)),
+    (view, index) => runInOneSlice(context, view, at(index)),
     (index) => runInSlices(context, at(index)),
   )
 }
 
-const statementQuery = ({ command, pace }: CommandContext, statement: Document, single: boolean): Query => {
+const statementQuery = ({ command, timer }: CommandContext, statement: Document, single: boolean): Query => {
   object(statement.q, 'q')
   return {
     filter: statement.q,
@@ -78,7 +78,7 @@ const statementQuery = ({ command, pace }: CommandContext, statement: Document, 
     hint: statement.hint,
     variables: isNullish(statement.c) ? command.let : { ...command.let, ...statement.c },
     limit: single ? 1 : 0,
-    pace,
+    timer,
   }
 }
 
@@ -91,19 +91,19 @@ const update: Command = {
     const { command } = context
     const updates = statementsOf(command, 'updates')
     checkStatements(updates, updateOptions, 'update.updates')
-    const { collection: existing } = target(context, 'update')
-    if (!existing && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
+    const { collection: existing } = targetCollection(context, 'update')
+    if (!existing && updates.some(({ upsert }) => isTruthy(upsert))) await context.ensure(command.update)
     const outcomes = await runStatements(context, updates, (statement) => {
       if (!isNullish(statement.c) && !Array.isArray(statement.u))
         fail(51198, 'Constant values may only be specified for pipeline updates')
-      const multi = truthy(statement.multi)
+      const multi = isTruthy(statement.multi)
       const change = {
         name: command.update,
         query: statementQuery(context, statement, !multi),
         update: statement.u,
         arrayFilters: statement.arrayFilters,
         multi,
-        upsert: truthy(statement.upsert),
+        upsert: isTruthy(statement.upsert),
       }
       if (!context.find(command.update)) checkUpdate(change)
       return updateStatement(context, change)
@@ -139,7 +139,7 @@ const deleteCommand: Command = {
   async run(context) {
     const deletes = statementsOf(context.command, 'deletes')
     checkStatements(deletes, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
-    target(context, 'delete')
+    targetCollection(context, 'delete')
     const outcomes = await runStatements(context, deletes, (statement) => {
       const limit = toNumber(statement.limit)
       if (limit !== 0 && limit !== 1)

@@ -1,15 +1,23 @@
 /** $group: groups documents by the value of an expression. */
 import type { Code, Document } from 'bson'
 import { Int32 } from 'bson'
-import { bsonType, fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/bson-values.ts'
-import { type Collation, compare, identity } from '../../values/compare.ts'
+import {
+  bsonType,
+  documentFields,
+  isNullish,
+  isNumeric,
+  isObject,
+  setMember,
+  toNumber,
+} from '../../values/bson-values.ts'
+import { type Collation, compare, identityOf } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
-import { type Compiled, compilerFor } from '../expressions/compile.ts'
+import { type Accumulator, accumulators, createKeepingAccumulator } from '../expressions/accumulators.ts'
+import { type CompiledExpression, createCompiler } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'
-import { createSorter, sortParts } from '../results/sort.ts'
-import type { Environment, Stage } from './stage.ts'
+import { createSorter, parseSort } from '../results/sort.ts'
+import type { Stage, StageEnvironment } from './stage.ts'
 
 /** An output field: the value that each document adds, and the accumulator of each group. */
 interface Field {
@@ -20,18 +28,18 @@ interface Field {
   begin(): Accumulator
 }
 
-type Compile = (expression: unknown) => Compiled
+type Compile = (expression: unknown) => CompiledExpression
 
-export const group = (body: unknown, environment: Environment): Stage => {
+export const group = (body: unknown, environment: StageEnvironment): Stage => {
   if (!isObject(body)) return fail(15947, "a group's fields must be specified in an object")
   if (!('_id' in body)) fail(15955, 'a group specification must include an _id')
-  const { collation, pace } = environment
-  const compile = compilerFor(environment)
+  const { collation, timer } = environment
+  const compile = createCompiler(environment)
   checkId(body._id)
   const id = compile(body._id)
   // A constant _id is returned unchanged.
   const isConstant = bsonType(body._id) !== undefined
-  const outputs = Object.entries(fields(body)).filter(([name]) => name !== '_id')
+  const outputs = Object.entries(documentFields(body)).filter(([name]) => name !== '_id')
   const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
   return function* (input) {
     const groups = new Map<string, { id: unknown; kept: Accumulator[] }>()
@@ -41,13 +49,13 @@ export const group = (body: unknown, environment: Environment): Stage => {
         continue
       }
       const key = id(document) ?? null
-      const name = identity(key, collation)
+      const name = identityOf(key, collation)
       const found = groups.get(name) ?? { id: key, kept: gathered.map(({ begin }) => begin()) }
       groups.set(name, found)
       for (const [i, { of }] of gathered.entries()) found.kept[i]?.add(of(document))
     }
     for (const { id, kept } of groups.values()) {
-      if (pace.due()) yield PAUSE
+      if (timer.isSliceOver()) yield PAUSE
       yield groupDocument(isConstant ? id : shownId(id), gathered, kept)
     }
   }
@@ -56,7 +64,7 @@ export const group = (body: unknown, environment: Environment): Stage => {
 /** In an _id document, a number or a boolean would mean inclusion. */
 const checkId = (id: unknown): void => {
   if (!isObject(id) || Object.keys(id).some((key) => key.startsWith('$'))) return
-  for (const value of Object.values(fields(id)))
+  for (const value of Object.values(documentFields(id)))
     if (typeof value === 'boolean' || isNumeric(value))
       fail(17390, '$group does not support inclusion-style expressions')
 }
@@ -65,7 +73,7 @@ const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Ste
   const document: Document = { _id: id }
   for (const [i, { name, wraps }] of gathered.entries()) {
     const value = kept[i]?.value
-    put(document, name, !wraps ? value : Array.isArray(value) ? value.map(shown) : shown(value))
+    setMember(document, name, !wraps ? value : Array.isArray(value) ? value.map(shown) : shown(value))
   }
   return document
 }
@@ -152,7 +160,8 @@ const keepingSeveral = (
   if (sorting) return topField(name, operand, n, end, single === true, compile, collation)
   const order = (a: unknown, b: unknown) => sign * compare(a, b, collation)
   const value = compile(operand.input)
-  const begin = () => skippingNulls(keeping(n, end, sign === 0 ? undefined : order), sign !== 0)
+  const begin = () =>
+    skippingNulls(createKeepingAccumulator(n, end, sign === 0 ? undefined : order), sign !== 0)
   return { name, of: sign === 0 ? (document) => value(document) ?? null : value, begin }
 }
 
@@ -186,13 +195,13 @@ const topField = (
   compile: Compile,
   collation?: Collation,
 ): Field => {
-  const order = createSorter(sortParts(operand.sortBy), collation)
+  const order = createSorter(parseSort(operand.sortBy), collation)
   const output = compile(operand.output)
   return {
     name,
     of: (document): Row => ({ by: order.values(document), output: output(document) ?? null }),
     begin: () => {
-      const kept = keeping(n, end, (a, b) => order.compare((a as Row).by, (b as Row).by))
+      const kept = createKeepingAccumulator(n, end, (a, b) => order.compare((a as Row).by, (b as Row).by))
       const outputs = () => (kept.value as Row[]).map((row) => row.output)
       return {
         add: kept.add,

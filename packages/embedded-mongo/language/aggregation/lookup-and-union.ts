@@ -1,25 +1,31 @@
 /** $lookup and $unionWith: join documents of other collections. */
 import type { Document } from 'bson'
-import { isNullish, isObject, lookup as valuesAt } from '../../values/bson-values.ts'
-import { identity } from '../../values/compare.ts'
+import { isNullish, isObject, valuesAtPath as valuesAt } from '../../values/bson-values.ts'
+import { identityOf } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { checkKnown } from '../../values/options/option-types.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { compilerFor } from '../expressions/compile.ts'
-import { checkPath, checkVariable } from '../expressions/expression.ts'
+import { createCompiler } from '../expressions/compile.ts'
+import { checkVariable, splitFieldPath } from '../expressions/expression.ts'
 import { isRegex } from '../expressions/regex.ts'
-import { type Documents, type Environment, type Foreign, gather, type Stage } from './stage.ts'
-import { withValue } from './stages.ts'
+import {
+  collectDocuments,
+  type Documents,
+  type ForeignCollection,
+  type Stage,
+  type StageEnvironment,
+} from './stage.ts'
+import { setComputedField } from './stages.ts'
 
-type RunPipeline = (pipeline: unknown, environment: Environment, nested: string) => Stage
+type RunPipeline = (pipeline: unknown, environment: StageEnvironment, nested: string) => Stage
 
-const none: Foreign = {
+const none: ForeignCollection = {
   find: () => [],
   begin: (rest) => ({ found: [], rest }),
   indexed: () => false,
 }
 
-const foreignOf = (name: unknown, { foreign }: Environment, stage: string): Foreign => {
+const foreignOf = (name: unknown, { foreign }: StageEnvironment, stage: string): ForeignCollection => {
   if (typeof name !== 'string') return fail(9, `${stage} needs the name of a collection of the same database`)
   return foreign?.(name) ?? none
 }
@@ -45,7 +51,11 @@ const lookupOptions = (body: unknown): Document => {
 }
 
 /** The source of the foreign documents: a collection, or the first stage of the pipeline. */
-const othersOf = (given: Document, environment: Environment, run: RunPipeline): [Foreign, Document] => {
+const othersOf = (
+  given: Document,
+  environment: StageEnvironment,
+  run: RunPipeline,
+): [ForeignCollection, Document] => {
   const [first, ...rest] = Array.isArray(given.pipeline) ? given.pipeline : []
   if (!isObject(first) || !('$documents' in first)) {
     if (given.from !== undefined) checkFrom(given.from)
@@ -69,12 +79,12 @@ const checkFrom = (from: unknown): void => {
     fail(73, `Invalid namespace specified '${from}'`)
 }
 
-export const lookupStage = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+export const lookupStage = (body: unknown, environment: StageEnvironment, run: RunPipeline): Stage => {
   const [others, given] = othersOf(lookupOptions(body), environment, run)
-  const as = checkPath(given.as)
+  const targetField = splitFieldPath(given.as)
   const partners =
     'localField' in given
-      ? byField(checkPath(given.localField), checkPath(given.foreignField), others, environment)
+      ? byField(splitFieldPath(given.localField), splitFieldPath(given.foreignField), others, environment)
       : () => others.find({})
   const refine = 'pipeline' in given ? byPipeline(given, environment, run) : undefined
   return function* (input) {
@@ -84,17 +94,21 @@ export const lookupStage = (body: unknown, environment: Environment, run: RunPip
         continue
       }
       const found = partners(document)
-      yield withValue(document, as, yield* gather(refine ? refine(document, found) : found))
+      yield setComputedField(
+        document,
+        targetField,
+        yield* collectDocuments(refine ? refine(document, found) : found),
+      )
     }
   }
 }
 
-const byPipeline = (body: Document, environment: Environment, run: RunPipeline) => {
-  const compile = compilerFor(environment)
+const byPipeline = (body: Document, environment: StageEnvironment, run: RunPipeline) => {
+  const compile = createCompiler(environment)
   const variables = Object.entries((body.let ?? {}) as Document).map(
     ([name, value]): [string, ReturnType<typeof compile>] => [checkVariable(name), compile(value)],
   )
-  const inside = (values: Document): Environment => ({
+  const inside = (values: Document): StageEnvironment => ({
     ...environment,
     variables: { ...environment.variables, ...values },
   })
@@ -120,7 +134,12 @@ const localValues = (document: Document, path: string[]): unknown[] => {
  * Joins by equality: arrays by their elements, a missing value as null. Uses an index, or a hash table built
  * once.
  */
-const byField = (local: string[], foreign: string[], others: Foreign, { collation, pace }: Environment) => {
+const byField = (
+  local: string[],
+  foreign: string[],
+  others: ForeignCollection,
+  { collation, timer }: StageEnvironment,
+) => {
   const field = foreign.join('.')
   const all: Document[] = []
   let table: Map<string, number[]> | undefined
@@ -128,7 +147,7 @@ const byField = (local: string[], foreign: string[], others: Foreign, { collatio
     const values = valuesAt(document, foreign).flatMap((value) =>
       Array.isArray(value) ? [value, ...value] : [value],
     )
-    for (const name of new Set(values.map((value) => identity(value ?? null, collation)))) {
+    for (const name of new Set(values.map((value) => identityOf(value ?? null, collation)))) {
       const row = table?.get(name)
       if (row) row.push(all.length)
       else table?.set(name, [all.length])
@@ -144,18 +163,18 @@ const byField = (local: string[], foreign: string[], others: Foreign, { collatio
     if (!table) {
       table = new Map()
       for (const other of others.find({})) {
-        if (other === PAUSE || pace.due()) yield PAUSE
+        if (other === PAUSE || timer.isSliceOver()) yield PAUSE
         if (other !== PAUSE) add(other)
       }
     }
-    const names = new Set(wanted.map((value) => identity(value, collation)))
+    const names = new Set(wanted.map((value) => identityOf(value, collation)))
     const positions = new Set([...names].flatMap((name) => table?.get(name) ?? []))
     // In the order of the foreign documents, not of the values.
     for (const position of [...positions].sort((a, b) => a - b)) yield all[position] as Document
   }
 }
 
-export const unionWithStage = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+export const unionWithStage = (body: unknown, environment: StageEnvironment, run: RunPipeline): Stage => {
   const given: Document =
     typeof body === 'string'
       ? { coll: body }

@@ -1,10 +1,10 @@
 /** Aggregation pipelines: each stage feeds the next one; they pause and respect the time limit. */
 import type { Document } from 'bson'
-import { isObject, put } from '../../values/bson-values.ts'
+import { isObject, setMember } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE } from '../../values/steps.ts'
 import { lookupStage, unionWithStage } from './lookup-and-union.ts'
-import { type Documents, type Environment, gather, type Stage } from './stage.ts'
+import { collectDocuments, type Documents, type Stage, type StageEnvironment } from './stage.ts'
 import { stages } from './stages.ts'
 
 export const stageNames: readonly string[] = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
@@ -43,7 +43,7 @@ const checkName = (name: string): void => {
 const MAX_NESTING = 20
 
 /** Reports all errors of the pipeline before the first document arrives. */
-export const compilePipeline = (pipeline: unknown, environment: Environment): Stage => {
+export const compilePipeline = (pipeline: unknown, environment: StageEnvironment): Stage => {
   const compiled = checkPipeline(pipeline).map((stage) => {
     const [name, body] = Object.entries(stage)[0] as [string, unknown]
     return compileStage(name, body, environment)
@@ -51,21 +51,21 @@ export const compilePipeline = (pipeline: unknown, environment: Environment): St
   return (input) => compiled.reduce((documents, stage) => stage(documents), input)
 }
 
-const compileStage = (name: string, body: unknown, environment: Environment): Stage => {
+const compileStage = (name: string, body: unknown, environment: StageEnvironment): Stage => {
   if (name === '$facet') return facet(body, environment)
   if (name === '$lookup') return lookupStage(body, environment, compileNested)
   if (name === '$unionWith') return unionWithStage(body, environment, compileNested)
   return stages[name]?.(body, environment) as Stage
 }
 
-const compileNested = (pipeline: unknown, environment: Environment): Stage => {
+const compileNested = (pipeline: unknown, environment: StageEnvironment): Stage => {
   const depth = (environment.depth ?? 0) + 1
   if (depth > MAX_NESTING)
     fail(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${MAX_NESTING}`)
   return compilePipeline(pipeline, { ...environment, depth })
 }
 
-const facet = (body: unknown, environment: Environment): Stage => {
+const facet = (body: unknown, environment: StageEnvironment): Stage => {
   if (!isObject(body) || Object.keys(body).length === 0)
     return fail(40169, 'the $facet specification must be a non-empty object')
   const facets = Object.entries(body).map(([name, pipeline]): [string, Stage] => {
@@ -80,9 +80,9 @@ const facet = (body: unknown, environment: Environment): Stage => {
     return [name, compilePipeline(pipeline, environment)]
   })
   return function* (input: Documents) {
-    const all = yield* gather(input)
+    const all = yield* collectDocuments(input)
     const result: Document = {}
-    for (const [name, stage] of facets) put(result, name, yield* gather(stage(all)))
+    for (const [name, stage] of facets) setMember(result, name, yield* collectDocuments(stage(all)))
     yield result
   }
 }

@@ -1,6 +1,6 @@
 /** Stages of a pipeline, and the environment that they may use. */
 import type { Document } from 'bson'
-import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
+import { type CommandTimer, PAUSE, type Step } from '../../values/steps.ts'
 import type { ExpressionOptions } from '../expressions/compile.ts'
 
 export type Documents = Iterable<Step<Document>>
@@ -8,7 +8,7 @@ export type Documents = Iterable<Step<Document>>
 export type Stage = (input: Documents) => Documents
 
 /** Another collection, as $lookup and $unionWith read it. */
-export interface Foreign {
+export interface ForeignCollection {
   /** The documents that match a filter, by an index if there is one. */
   find(filter: Document): Documents
   /** Runs the first stages of a valid pipeline as a query; returns its results and the remaining stages. */
@@ -17,15 +17,15 @@ export interface Foreign {
   indexed(field: string): boolean
 }
 
-export interface Environment extends ExpressionOptions {
-  pace: Pace
-  foreign?: (name: string) => Foreign
+export interface StageEnvironment extends ExpressionOptions {
+  timer: CommandTimer
+  foreign?: (name: string) => ForeignCollection
   /** The number of enclosing pipelines. */
   depth?: number
 }
 
 /** A stage that maps each document to one document or none. */
-export const each = (change: (document: Document) => Document | undefined): Stage =>
+export const mapDocuments = (change: (document: Document) => Document | undefined): Stage =>
   function* (input) {
     for (const document of input) {
       const result = document === PAUSE ? PAUSE : change(document)
@@ -34,7 +34,7 @@ export const each = (change: (document: Document) => Document | undefined): Stag
   }
 
 /** Collects all documents; passes pauses on to the consumer. */
-export function* gather(input: Documents): Generator<typeof PAUSE, Document[]> {
+export function* collectDocuments(input: Documents): Generator<typeof PAUSE, Document[]> {
   const all: Document[] = []
   for (const document of input) {
     if (document === PAUSE) yield PAUSE

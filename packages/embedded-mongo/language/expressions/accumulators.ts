@@ -3,7 +3,14 @@
  */
 import type { Document } from 'bson'
 import { Decimal128, Double, Int32 } from 'bson'
-import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/bson-values.ts'
+import {
+  documentFields,
+  isNullish,
+  isNumeric,
+  isObject,
+  setMember,
+  toNumber,
+} from '../../values/bson-values.ts'
 import { type Collation, compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { calculate, divideDecimals, isDecimal } from './arithmetic.ts'
@@ -122,16 +129,17 @@ const mergeObjects = (): Accumulator => {
       if (isNullish(value)) return
       if (!isObject(value))
         fail(5911200, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`)
-      for (const [key, inner] of Object.entries(fields(value as Document))) put(merged, key, inner)
+      for (const [key, inner] of Object.entries(documentFields(value as Document)))
+        setMember(merged, key, inner)
     },
     value: merged,
   }
 }
 
-type Make = (collation?: Collation) => Accumulator
+type CreateAccumulator = (collation?: Collation) => Accumulator
 
 /** Accumulators that take one value of each document. */
-export const accumulators: Record<string, Make> = {
+export const accumulators: Record<string, CreateAccumulator> = {
   $sum: sum,
   $avg: avg,
   $min: extreme(-1),
@@ -146,7 +154,7 @@ export const accumulators: Record<string, Make> = {
 }
 
 /** Accumulators that keep n values, optionally ordered by a sort value. */
-export const keeping = (
+export const createKeepingAccumulator = (
   n: number,
   end: 'first' | 'last',
   order?: (a: unknown, b: unknown) => number,

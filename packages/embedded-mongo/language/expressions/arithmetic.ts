@@ -23,7 +23,7 @@ export const calculate = (
     if (onOverflow === 'double') return new Double(Number(result))
     fail(2, 'the result of the operation does not fit into a 64-bit integer')
   }
-  return fitting(result, types.includes('Long'))
+  return toSmallestInteger(result, types.includes('Long'))
 }
 
 const doubles = {
@@ -42,7 +42,7 @@ export const isDouble = (value: unknown): boolean => typeof value === 'number' |
 export const isDecimal = (value: unknown): value is Decimal128 => bsonType(value) === 'Decimal128'
 
 /** An Int32 if the value fits and `long` is false; otherwise a Long. */
-export const fitting = (value: bigint, long: boolean): Int32 | Long =>
+export const toSmallestInteger = (value: bigint, long: boolean): Int32 | Long =>
   !long && BigInt.asIntN(32, value) === value ? new Int32(Number(value)) : Long.fromBigInt(value)
 
 export const toWhole = (value: unknown): bigint =>
@@ -63,7 +63,7 @@ export const toDecimal128 = (value: unknown): Decimal128 => {
 export const exactDecimal = (value: number): Decimal128 => {
   if (!Number.isFinite(value)) return Decimal128.fromString(String(value))
   const [numerator, shift] = binaryFraction(value)
-  return trimmed(numerator * 5n ** BigInt(shift), -shift, 0, Object.is(value, -0))
+  return trimDecimal(numerator * 5n ** BigInt(shift), -shift, 0, Object.is(value, -0))
 }
 
 /** An infinity or NaN is itself; any other number counts only as its sign. */
@@ -76,12 +76,12 @@ const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   if (none) return none as Decimal128
   if (!x || !y) return Decimal128.fromString(String(doubles[how](sign(a, x), sign(b, y))))
   if (how === 'multiply')
-    return build(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
+    return buildDecimal(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
   const exponent = Math.min(x.exponent, y.exponent)
   const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
   const result = integers[how](scaled(x), scaled(y))
   const yNegative = how === 'subtract' ? !y.negative : y.negative
-  return build(result, exponent, x.negative && yNegative)
+  return buildDecimal(result, exponent, x.negative && yNegative)
 }
 
 const MAX_DIGITS = 34
@@ -89,7 +89,7 @@ const MAX_EXPONENT = 6111
 const SMALLEST_EXPONENT = -6176
 
 /** Rounds to 34 digits, half to even. Larger values become infinite, smaller ones zero. */
-const build = (digits: bigint, exponent: number, negativeZero: boolean): Decimal128 => {
+const buildDecimal = (digits: bigint, exponent: number, negativeZero: boolean): Decimal128 => {
   const negative = digits < 0n
   const text = String(negative ? -digits : digits)
   const tooMany = Math.max(text.length - MAX_DIGITS, SMALLEST_EXPONENT - exponent, 0)
@@ -126,18 +126,18 @@ export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined =
   const dividend = x.digits * 10n ** BigInt(extra)
   const [quotient, rest] = [dividend / y.digits, dividend % y.digits]
   const ideal = x.exponent - y.exponent
-  if (rest === 0n) return trimmed(quotient, ideal - extra, ideal, x.negative !== y.negative)
+  if (rest === 0n) return trimDecimal(quotient, ideal - extra, ideal, x.negative !== y.negative)
   // An extra last digit represents the remainder, so that ties round correctly.
-  return build(quotient * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
+  return buildDecimal(quotient * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
 }
 
-const trimmed = (digits: bigint, exponent: number, ideal: number, negative: boolean): Decimal128 => {
+const trimDecimal = (digits: bigint, exponent: number, ideal: number, negative: boolean): Decimal128 => {
   let [rest, power] = [digits, exponent]
   while (power < ideal && rest !== 0n && rest % 10n === 0n) {
     rest /= 10n
     power++
   }
-  return build(rest, rest === 0n ? ideal : power, negative)
+  return buildDecimal(rest, rest === 0n ? ideal : power, negative)
 }
 
 /** @returns undefined if the divisor is zero */
@@ -148,29 +148,29 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   if (!y) return toDecimal128(a)
   const exponent = Math.min(x.exponent, y.exponent)
   const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
-  return build(scaled(x) % scaled(y), exponent, x.negative)
+  return buildDecimal(scaled(x) % scaled(y), exponent, x.negative)
 }
 
 /** Parses digits, rounded to the precision of a decimal; undefined for an invalid text. */
-export const decimalOfText = (text: string): Decimal128 | undefined => {
+export const parseDecimal = (text: string): Decimal128 | undefined => {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const [before, all] = [whole.replace(/^0+/, ''), `${whole}${fraction}`.replace(/^0+/, '')]
   if (before !== '' && before.length < MAX_DIGITS && all.length > MAX_DIGITS)
-    return roundedByLast(all, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
+    return roundByLastDigit(all, Number(exponent) + before.length - MAX_DIGITS, sign === '-')
   const digits = BigInt(all || '0')
-  return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
+  return buildDecimal(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
 }
 
 /** For digits after a point, MongoDB rounds by the last digit that it keeps. */
-const roundedByLast = (digits: string, exponent: number, negative: boolean): Decimal128 => {
+const roundByLastDigit = (digits: string, exponent: number, negative: boolean): Decimal128 => {
   const kept = BigInt(digits.slice(0, MAX_DIGITS)) + (Number(digits[MAX_DIGITS - 1]) > 4 ? 1n : 0n)
-  return build(negative ? -kept : kept, exponent, negative)
+  return buildDecimal(negative ? -kept : kept, exponent, negative)
 }
 
 /** Appends zeros up to the decimal place, or as many as a decimal can have. */
-const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
+const padDecimal = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
   const text = String(digits < 0n ? -digits : digits)
   if (digits === 0n) return Decimal128.fromString(`${negative ? '-' : ''}0E${-place}`)
   const zeros = Math.min(exponent + place, MAX_DIGITS - text.length)
@@ -190,7 +190,7 @@ export const roundDecimal = (
   const digits = String(parts.digits).length + parts.exponent
   if ((how === 'up' || how === 'down') && parts.digits !== 0n && digits > MAX_DIGITS && parts.exponent > 0)
     return Decimal128.fromString('NaN')
-  if (parts.exponent >= -place) return padded(value, parts, place)
+  if (parts.exponent >= -place) return padDecimal(value, parts, place)
   const places = -place - parts.exponent
   const magnitude = parts.digits < 0n ? -parts.digits : parts.digits
   const unit = places > 7000 ? 0n : 10n ** BigInt(places)
@@ -198,7 +198,7 @@ export const roundDecimal = (
   const away = rest !== 0n && ((how === 'up' && !parts.negative) || (how === 'down' && parts.negative))
   const rounded =
     how === 'even' ? (unit === 0n ? 0n : roundHalfEven(magnitude, places)) : away ? whole + 1n : whole
-  return build(parts.negative ? -rounded : rounded, -place, parts.negative)
+  return buildDecimal(parts.negative ? -rounded : rounded, -place, parts.negative)
 }
 
 export const negateDecimal = (value: Decimal128): Decimal128 => {
@@ -207,7 +207,7 @@ export const negateDecimal = (value: Decimal128): Decimal128 => {
 }
 
 /** The square root to 34 digits. */
-export const rootOfDecimal = (value: Decimal128): Decimal128 => {
+export const squareRootOfDecimal = (value: Decimal128): Decimal128 => {
   const parts = digitsOf(value)
   if (!parts || parts.digits === 0n) return value
   const shift = 70 + ((parts.exponent + 70) % 2 === 0 ? 0 : 1)
@@ -215,8 +215,8 @@ export const rootOfDecimal = (value: Decimal128): Decimal128 => {
   const exponent = (parts.exponent - shift) / 2
   const exact = root * root === parts.digits * 10n ** BigInt(shift)
   return exact
-    ? trimmed(root, exponent, Math.floor(parts.exponent / 2), false)
-    : build(root * 10n + 1n, exponent - 1, false)
+    ? trimDecimal(root, exponent, Math.floor(parts.exponent / 2), false)
+    : buildDecimal(root * 10n + 1n, exponent - 1, false)
 }
 
 const wholeRoot = (value: bigint): bigint => {

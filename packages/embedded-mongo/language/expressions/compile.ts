@@ -1,10 +1,10 @@
 /** Aggregation expressions compiled to functions of a document and its variables. */
 import type { Document } from 'bson'
-import { fields, get, isObject, put } from '../../values/bson-values.ts'
+import { documentFields, getMember, isObject, setMember } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { type Compiler, checkPath, type Expression } from './expression.ts'
-import { beginDocument, checkText } from './operators/operands.ts'
+import { type Compiler, type Expression, splitFieldPath } from './expression.ts'
+import { checkText, startEvaluationTime } from './operators/operands.ts'
 import { operators } from './operators/operator-table.ts'
 
 export interface ExpressionOptions {
@@ -12,18 +12,18 @@ export interface ExpressionOptions {
   /** `let` variables of the command, with their values. */
   variables?: Document | undefined
   /** Evaluates constant parts with each document, and so not at all without documents. */
-  late?: boolean | undefined
+  hasLateConstants?: boolean | undefined
 }
 
 /** The state that the parts of a command's expressions share. */
-class Shared {
+class SharedState {
   /** No document is available. */
   readonly constant: boolean
   readonly late: boolean
   /** The number of parts that depend on the document, a variable or randomness. */
-  varying = 0
+  varyingParts = 0
   /** Evaluations of the constant parts. */
-  folds: (() => void)[] = []
+  constantEvaluations: (() => void)[] = []
 
   constructor({ constant = false, late = false } = {}) {
     this.constant = constant
@@ -34,9 +34,9 @@ class Shared {
 class Compilation implements Compiler {
   readonly collation: Collation | undefined
   readonly #names: ReadonlySet<string>
-  readonly #shared: Shared
+  readonly #shared: SharedState
 
-  constructor(names: Iterable<string>, collation: Collation | undefined, shared = new Shared()) {
+  constructor(names: Iterable<string>, collation: Collation | undefined, shared = new SharedState()) {
     this.#names = new Set(names)
     this.collation = collation
     this.#shared = shared
@@ -48,12 +48,12 @@ class Compilation implements Compiler {
 
   /**
    * Compiles a whole expression. As in MongoDB, its constant parts are evaluated first, needed or not, unless
-   * `late`.
+   * `hasLateConstants`.
    */
   compileWhole(expression: unknown): Expression {
     const compiled = this.compile(expression)
-    beginDocument()
-    for (const fold of this.#shared.folds.splice(0)) fold()
+    startEvaluationTime()
+    for (const fold of this.#shared.constantEvaluations.splice(0)) fold()
     return compiled
   }
 
@@ -67,7 +67,7 @@ class Compilation implements Compiler {
       const elements = expression.map((element) => this.compile(element))
       return (scope) => elements.map((element) => element(scope) ?? null)
     }
-    return isObject(expression) ? this.#object(fields(expression)) : () => expression
+    return isObject(expression) ? this.#object(documentFields(expression)) : () => expression
   }
 
   #object(expression: Document): Expression {
@@ -82,7 +82,7 @@ class Compilation implements Compiler {
       const result: Document = {}
       for (const [key, value] of parts) {
         const found = value(scope)
-        if (found !== undefined) put(result, key, found)
+        if (found !== undefined) setMember(result, key, found)
       }
       return result
     }
@@ -91,29 +91,29 @@ class Compilation implements Compiler {
   #operator(name: string, operand: unknown): Expression {
     const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
     if (operator) {
-      if (name === '$rand') this.#shared.varying++
-      const before = this.#shared.varying
+      if (name === '$rand') this.#shared.varyingParts++
+      const before = this.#shared.varyingParts
       const compiled = operator(operand, this, name)
-      return this.#shared.varying > before || this.#shared.late ? compiled : this.#folded(compiled)
+      return this.#shared.varyingParts > before || this.#shared.late ? compiled : this.#folded(compiled)
     }
-    if (refused.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
+    if (REFUSED_OPERATORS.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
     return fail(168, `Unrecognized expression '${name}'`)
   }
 
   #folded(expression: Expression): Expression {
     let folded: { value: unknown } | undefined
-    this.#shared.folds.push(() => {
+    this.#shared.constantEvaluations.push(() => {
       folded = { value: expression({ root: undefined, variables: {} }) }
     })
     return (scope) => (folded ?? { value: expression(scope) }).value
   }
 
   #path(path: string): Expression {
-    this.#shared.varying++
+    this.#shared.varyingParts++
     if (path === '$') return fail(16872, "'$' by itself is not a valid FieldPath")
-    if (!path.startsWith('$$')) return fieldPath(this.#current(), checkPath(path.slice(1)))
+    if (!path.startsWith('$$')) return fieldPath(this.#current(), splitFieldPath(path.slice(1)))
     if (path === '$$') return fail(9, 'empty variable names are not allowed')
-    const [name = '', ...parts] = checkPath(path.slice(2))
+    const [name = '', ...parts] = splitFieldPath(path.slice(2))
     return fieldPath(this.#variable(name), parts)
   }
 
@@ -149,7 +149,7 @@ class Compilation implements Compiler {
 }
 
 /** MongoDB's operators that this engine does not have. */
-const refused = new Set(
+const REFUSED_OPERATORS = new Set(
   '$function $accumulator $meta $sigmoid $toHashedIndexKey $median $percentile $encStrContains $encStrStartsWith $createObjectId $hash $serializeEJSON $deserializeEJSON'.split(
     ' ',
   ),
@@ -167,46 +167,46 @@ const checkKey = (key: string): string => {
 }
 
 const fieldPath = (start: Expression, parts: string[]): Expression =>
-  parts.length === 0 ? start : (scope) => follow(start(scope), parts, 0)
+  parts.length === 0 ? start : (scope) => followPath(start(scope), parts, 0)
 
 /** An array along the path yields the array of its documents' values. */
-const follow = (value: unknown, parts: string[], at: number): unknown => {
+const followPath = (value: unknown, parts: string[], at: number): unknown => {
   if (at === parts.length) return value
   if (Array.isArray(value))
     return value.flatMap((element) => {
-      const found = isObject(element) ? follow(element, parts, at) : undefined
+      const found = isObject(element) ? followPath(element, parts, at) : undefined
       return found === undefined ? [] : [found]
     })
-  const next = get(value, parts[at] as string)
-  return next === undefined ? undefined : follow(next, parts, at + 1)
+  const next = getMember(value, parts[at] as string)
+  return next === undefined ? undefined : followPath(next, parts, at + 1)
 }
 
-export type Compiled = (document: unknown, further?: Record<string, unknown>) => unknown
+export type CompiledExpression = (document: unknown, further?: Record<string, unknown>) => unknown
 
 /** The expressions of one command share a compiler: its collation, its variables and its current time. */
-export const compilerFor = ({
+export const createCompiler = ({
   collation,
   variables = {},
-  late,
-}: ExpressionOptions): ((expression: unknown, ...names: string[]) => Compiled) => {
-  const compilation = new Compilation(Object.keys(variables), collation, new Shared({ late }))
+  hasLateConstants: late,
+}: ExpressionOptions): ((expression: unknown, ...names: string[]) => CompiledExpression) => {
+  const compilation = new Compilation(Object.keys(variables), collation, new SharedState({ late }))
   return (expression, ...names) => {
     const run = compilation.with(...names).compileWhole(expression)
     return (root, further) => {
-      beginDocument()
+      startEvaluationTime()
       return run({ root, variables: further ? { ...variables, ...further } : variables })
     }
   }
 }
 
-export const compileExpression = (expression: unknown, options: ExpressionOptions = {}): Compiled =>
-  compilerFor(options)(expression)
+export const compileExpression = (expression: unknown, options: ExpressionOptions = {}): CompiledExpression =>
+  createCompiler(options)(expression)
 
 /** Evaluates an expression without a document, from variables only. */
-export const constantOf = (expression: unknown, variables: Document): unknown =>
-  new Compilation(Object.keys(variables), undefined, new Shared({ constant: true })).compileWhole(expression)(
-    {
-      root: undefined,
-      variables,
-    },
-  )
+export const evaluateConstant = (expression: unknown, variables: Document): unknown =>
+  new Compilation(Object.keys(variables), undefined, new SharedState({ constant: true })).compileWhole(
+    expression,
+  )({
+    root: undefined,
+    variables,
+  })

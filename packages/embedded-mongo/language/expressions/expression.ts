@@ -21,7 +21,7 @@ export interface Compiler {
 export type ExpressionOperator = (operand: unknown, compiler: Compiler, name: string) => Expression
 
 /** The parts of a path. @throws for an invalid path */
-export const checkPath = (path: string): string[] => {
+export const splitFieldPath = (path: string): string[] => {
   if (path === '') fail(40352, 'FieldPath cannot be constructed with empty string')
   if (path.endsWith('.')) fail(40353, "FieldPath must not end with a '.'.")
   if (path.includes('\0')) fail(16411, 'FieldPath field names may not contain null bytes')

@@ -47,7 +47,7 @@ const members: Record<string, string> = {
 
 const quote = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|-]/g, '\\$&')
 
-const invalid = (why: string): never => fail(51091, `Regular expression is invalid: ${why}`)
+const failInvalid = (why: string): never => fail(51091, `Regular expression is invalid: ${why}`)
 
 /**
  * Syntax that differs in Perl: quotations, escapes, classes, comments, groups. `$` also matches before a last
@@ -81,7 +81,7 @@ const translate = (pattern: string, flags: string): string => {
   const end = (rest: string): string =>
     rest === '' || /^[)|]/.test(rest)
       ? `(?P<${ending}${endings++}>\\n)?\\z`
-      : invalid('$ or \\Z inside the pattern is not supported')
+      : failInvalid('$ or \\Z inside the pattern is not supported')
   const replace = (...[whole, quoted, letters, first, inside, name, at]: [string, ...string[]]): string => {
     const rest = pattern.slice(Number(at) + whole.length)
     if (quoted !== undefined) return quote(quoted)
@@ -94,7 +94,7 @@ const translate = (pattern: string, flags: string): string => {
   return pattern.replace(flags.includes('x') ? extendedTokens : tokens, replace as never)
 }
 
-export interface Found {
+export interface RegexMatch {
   match: string
   /** The start, in UTF-16 units. */
   at: number
@@ -106,10 +106,10 @@ export interface RegularExpression {
   /** The most steps of a match on a text of this many characters. */
   steps(characters: number): number
   test(text: string): boolean
-  find(text: string, from: number): Found | undefined
+  find(text: string, from: number): RegexMatch | undefined
 }
 
-const found = (matcher: Matcher, captures: number[], endings: string[]): Found => {
+const found = (matcher: Matcher, captures: number[], endings: string[]): RegexMatch => {
   const group = (of: number | string) => matcher.group(of as never) as string | null
   const whole = group(0) as string
   const match = endings.some((name) => group(name) !== null) ? whole.slice(0, -1) : whole
@@ -123,23 +123,23 @@ const found = (matcher: Matcher, captures: number[], endings: string[]): Found =
 export const compileRegex = (pattern: string, options = ''): RegularExpression => {
   if (`${pattern}${options}`.includes('\0'))
     fail(2, 'Regular expression cannot contain an embedded null byte')
-  if (pattern.length > MAX_PATTERN_LENGTH) invalid('pattern is too large')
+  if (pattern.length > MAX_PATTERN_LENGTH) failInvalid('pattern is too large')
   const unknown = /[^imsxu]/.exec(options)
   if (unknown) fail(51108, `invalid flag in regex options: ${unknown[0]}`)
   const inline = /^(?:\(\*UTF8?\))?(?:\(\?([imsx]+)\))?/.exec(pattern)
   const flags = options + (inline?.[1] ?? '')
   const body = pattern.slice(inline?.[0].length)
-  if (countRepetitions(body) > MAX_PROGRAM_SIZE) invalid(TOO_MANY_REPETITIONS)
-  if (!flags.includes('m') && /\(\?\w*m/.test(body)) invalid('(?m) is supported at the beginning only')
+  if (countRepetitions(body) > MAX_PROGRAM_SIZE) failInvalid(TOO_MANY_REPETITIONS)
+  if (!flags.includes('m') && /\(\?\w*m/.test(body)) failInvalid('(?m) is supported at the beginning only')
   const given = [...new Set(flags.replace(/[xu]/g, ''))].join('')
   const source = `${given && `(?${given})`}${translate(body, flags)}`
   let compiled: Compiled
   try {
     compiled = engine().compile(source)
   } catch (error) {
-    return invalid(`${(error as Error).message} (backreferences and lookaround are not supported)`)
+    return failInvalid(`${(error as Error).message} (backreferences and lookaround are not supported)`)
   }
-  if (compiled.programSize() > MAX_PROGRAM_SIZE) invalid(TOO_MANY_REPETITIONS)
+  if (compiled.programSize() > MAX_PROGRAM_SIZE) failInvalid(TOO_MANY_REPETITIONS)
   return expression(compiled)
 }
 

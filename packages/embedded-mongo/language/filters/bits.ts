@@ -2,12 +2,12 @@
 import type { Binary } from 'bson'
 import { bsonType, isNumeric, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
-import { wholeNumber } from '../../values/numbers.ts'
+import { toWholeNumber } from '../../values/numbers.ts'
 
 type IsSet = (position: number) => boolean
 
 /** A test of the bits at the positions that an operand selects. */
-export const bits = (operand: unknown, accept: (positions: number[], isSet: IsSet) => boolean) => {
+export const createBitTest = (operand: unknown, accept: (positions: number[], isSet: IsSet) => boolean) => {
   const positions = positionsOf(operand)
   return (value: unknown): boolean => {
     const isSet = bitsOf(value)
@@ -34,7 +34,7 @@ const positionOf = (value: unknown): number => {
 
 const mask = (operand: unknown): unknown => {
   if (!isNumeric(operand)) fail(2, 'bit operators need an array, a number, or binary data')
-  if (wholeNumber(operand) === undefined || toNumber(operand) < 0)
+  if (toWholeNumber(operand) === undefined || toNumber(operand) < 0)
     fail(9, 'a bit mask must be a non-negative whole number that fits into 64 bits')
   return operand
 }
@@ -53,7 +53,7 @@ const bytesOf = (value: unknown): Uint8Array | undefined => {
 const bitsOf = (value: unknown): IsSet | undefined => {
   const bytes = bytesOf(value)
   if (bytes) return (position) => ((bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0
-  const whole = wholeNumber(value)
+  const whole = toWholeNumber(value)
   if (whole === undefined) return undefined
   return (position) => ((whole >> BigInt(Math.min(position, 63))) & 1n) !== 0n
 }

@@ -1,13 +1,20 @@
 /** Compiles a filter to a predicate over documents. */
 import type { Document } from 'bson'
-import { fields, isNullish, isNumeric, isObject, lookup, toNumber } from '../../values/bson-values.ts'
+import {
+  documentFields,
+  isNullish,
+  isNumeric,
+  isObject,
+  toNumber,
+  valuesAtPath,
+} from '../../values/bson-values.ts'
 import { type Collation, compare, typeOrder, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { toBigInt } from '../../values/numbers.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'
-import { bits } from './bits.ts'
+import { createBitTest } from './bits.ts'
 import { typePredicate } from './bson-types.ts'
 
 export type DocumentTest = (value: unknown) => boolean
@@ -18,20 +25,20 @@ export interface MatchOptions {
   variables?: Document | undefined
 }
 
-const refused =
+const REFUSED_OPERATORS =
   '$where $function $text $near $nearSphere $geoWithin $geoIntersects $within $jsonSchema $accumulator'.split(
     ' ',
   )
 
 const unknownOperator = (name: string): never =>
-  refused.includes(name)
+  REFUSED_OPERATORS.includes(name)
     ? fail(115, `${name} is not supported by this engine`)
     : fail(2, `unknown operator: ${name}`)
 
 /** @throws 2 for an invalid filter, 115 for an operator that this engine refuses */
 export const compileFilter = (filter: unknown, options: MatchOptions = {}): DocumentTest => {
   if (!isObject(filter)) return fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
-  const tests = Object.entries(fields(filter)).map(([key, value]) => clause(key, value, options))
+  const tests = Object.entries(documentFields(filter)).map(([key, value]) => clause(key, value, options))
   return tests.length === 1 ? (tests[0] as DocumentTest) : (document) => tests.every((test) => test(document))
 }
 
@@ -59,17 +66,20 @@ export const documentOperators: Readonly<Record<string, DocumentOperator>> = {
     return (document) => isTrue(expression(document))
   },
   $comment: () => () => true,
-  $id: (operand, options) => fieldTest(['$id'], { $eq: operand }, options),
-  $ref: (operand, options) => fieldTest(['$ref'], { $eq: operand }, { ...options, collation: undefined }),
-  $db: (operand, options) => fieldTest(['$db'], { $eq: operand }, { ...options, collation: undefined }),
+  $id: (operand, options) => createFieldTest(['$id'], { $eq: operand }, options),
+  $ref: (operand, options) =>
+    createFieldTest(['$ref'], { $eq: operand }, { ...options, collation: undefined }),
+  $db: (operand, options) => createFieldTest(['$db'], { $eq: operand }, { ...options, collation: undefined }),
 }
 
 const clause = (key: string, value: unknown, options: MatchOptions): DocumentTest => {
   const operator = Object.hasOwn(documentOperators, key) ? documentOperators[key] : undefined
   if (operator) return operator(value, options)
   if (key.startsWith('$'))
-    return refused.includes(key) ? unknownOperator(key) : fail(2, `unknown top level operator: ${key}`)
-  return fieldTest(key.split('.'), value, options)
+    return REFUSED_OPERATORS.includes(key)
+      ? unknownOperator(key)
+      : fail(2, `unknown top level operator: ${key}`)
+  return createFieldTest(key.split('.'), value, options)
 }
 
 /** `{$in: ['$field', […]]}`: MongoDB turns it into a query that ignores the collation. */
@@ -97,33 +107,33 @@ export const isOperators = (value: unknown): value is Document => {
 /** A test of the values at the end of a path. */
 type FieldPredicate = (values: unknown[]) => boolean
 
-const fieldTest = (parts: string[], value: unknown, options: MatchOptions): DocumentTest => {
-  const test = valueTest(value, { ...options, reach: any })
-  return (document) => test(lookup(document, parts))
+const createFieldTest = (parts: string[], value: unknown, options: MatchOptions): DocumentTest => {
+  const test = createValueTest(value, { ...options, reach: liftToElements })
+  return (document) => test(valuesAtPath(document, parts))
 }
 
-const valueTest = (value: unknown, options: Scope): FieldPredicate => {
+const createValueTest = (value: unknown, options: Scope): FieldPredicate => {
   const { reach, collation } = options
-  if (isRegex(value)) return reach(regexTest(value))
+  if (isRegex(value)) return reach(createRegexTest(value))
   if (!isOperators(value)) return reach(equality(value, collation))
   const tests = Object.entries(value)
     .filter(([name]) => name !== '$options' && name !== '$comment')
-    .map(([name, operand]) => operatorTest(name, operand, value, options))
+    .map(([name, operand]) => createOperatorTest(name, operand, value, options))
   return (values) => tests.every((test) => test(values))
 }
 
 /** Lifts a test of one value to a test of all values at the end of a path. */
-type Reach = (test: DocumentTest) => FieldPredicate
+type LiftTest = (test: DocumentTest) => FieldPredicate
 
 interface Scope extends MatchOptions {
-  reach: Reach
+  reach: LiftTest
 }
 
 /** Passes if a value passes, or an element of a value that is an array. */
-const any: Reach = (test) => (values) =>
+const liftToElements: LiftTest = (test) => (values) =>
   values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
 
-const anyValue: Reach = (test) => (values) => values.some(test)
+const liftToValues: LiftTest = (test) => (values) => values.some(test)
 
 const not =
   (test: FieldPredicate): FieldPredicate =>
@@ -154,7 +164,7 @@ const comparison = (
   }
 }
 
-const regexTest = (operand: { pattern: string; options: string }): DocumentTest => {
+const createRegexTest = (operand: { pattern: string; options: string }): DocumentTest => {
   const expression = compileRegex(operand.pattern, operand.options)
   return (value) =>
     typeof value === 'string'
@@ -192,33 +202,38 @@ export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
       fail(first ? 51074 : 51075, 'options set in both $regex and $options')
     }
     if (options.includes('\0')) fail(51108, 'invalid flag in regex options: a null byte')
-    return reach(regexTest({ pattern, options }))
+    return reach(createRegexTest({ pattern, options }))
   },
   $not: (operand, options) => {
-    if (isRegex(operand)) return not(options.reach(regexTest(operand)))
+    if (isRegex(operand)) return not(options.reach(createRegexTest(operand)))
     if (!isOperators(operand)) return fail(2, '$not needs a regex or a document')
-    return not(valueTest(operand, options))
+    return not(createValueTest(operand, options))
   },
   $all: (operand, options) => {
     if (!Array.isArray(operand)) return fail(2, '$all needs an array')
     if (operand.some(isElemMatch) && !operand.every(isElemMatch))
       fail(2, '$all with $elemMatch allows nothing else')
-    if (operand.length > FEW && !operand.some((value) => isRegex(value) || isElemMatch(value)))
+    if (
+      operand.length > MAX_COMPARED_VALUES &&
+      !operand.some((value) => isRegex(value) || isElemMatch(value))
+    )
       return containsAll(operand, options.collation)
-    const tests = operand.map((value) => valueTest(isElemMatch(value) ? value : literal(value), options))
+    const tests = operand.map((value) =>
+      createValueTest(isElemMatch(value) ? value : literal(value), options),
+    )
     return (values) => tests.length > 0 && tests.every((test) => test(values))
   },
   $elemMatch: (operand, options) => {
     if (!isObject(operand)) return fail(2, '$elemMatch needs an Object')
-    const test = elementTest(operand, options)
-    return anyValue((value) => Array.isArray(value) && value.some(test))
+    const test = createElementTest(operand, options)
+    return liftToValues((value) => Array.isArray(value) && value.some(test))
   },
   $size: (operand) => {
     const size = toNumber(operand)
     if (!isNumeric(operand) || !Number.isInteger(size)) fail(2, '$size must be a whole number')
     if (size < 0) fail(2, '$size may not be negative')
     if (size >= 2 ** 31) fail(2, '$size must fit into 32 bits')
-    return anyValue((value) => Array.isArray(value) && value.length === size)
+    return liftToValues((value) => Array.isArray(value) && value.length === size)
   },
   $mod: (operand, { reach }) => {
     if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
@@ -229,14 +244,18 @@ export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
     if (divisor === 0n) fail(2, 'divisor cannot be 0')
     return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
   },
-  $bitsAllSet: (operand, { reach }) => reach(bits(operand, (positions, isSet) => positions.every(isSet))),
-  $bitsAnySet: (operand, { reach }) => reach(bits(operand, (positions, isSet) => positions.some(isSet))),
-  $bitsAllClear: (operand, { reach }) => reach(bits(operand, (positions, isSet) => !positions.some(isSet))),
-  $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (positions, isSet) => !positions.every(isSet))),
+  $bitsAllSet: (operand, { reach }) =>
+    reach(createBitTest(operand, (positions, isSet) => positions.every(isSet))),
+  $bitsAnySet: (operand, { reach }) =>
+    reach(createBitTest(operand, (positions, isSet) => positions.some(isSet))),
+  $bitsAllClear: (operand, { reach }) =>
+    reach(createBitTest(operand, (positions, isSet) => !positions.some(isSet))),
+  $bitsAnyClear: (operand, { reach }) =>
+    reach(createBitTest(operand, (positions, isSet) => !positions.every(isSet))),
 }
 
 /** Longer lists are looked up instead of compared one by one. */
-const FEW = 8
+const MAX_COMPARED_VALUES = 8
 
 const containsAll =
   (wanted: unknown[], collation?: Collation): FieldPredicate =>
@@ -249,7 +268,12 @@ const containsAll =
 
 const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))
 
-const operatorTest = (name: string, operand: unknown, siblings: Document, options: Scope): FieldPredicate => {
+const createOperatorTest = (
+  name: string,
+  operand: unknown,
+  siblings: Document,
+  options: Scope,
+): FieldPredicate => {
   const operator = Object.hasOwn(fieldOperators, name) ? fieldOperators[name] : undefined
   return operator ? operator(operand, options, siblings) : unknownOperator(name)
 }
@@ -261,7 +285,7 @@ const isElemMatch = (value: unknown): boolean => isOperators(value) && '$elemMat
 const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): DocumentTest => {
   if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
-  const expressions = operand.filter(isRegex).map(regexTest)
+  const expressions = operand.filter(isRegex).map(createRegexTest)
   // Most values are strings, which need no comparison by type.
   const isText = (value: unknown): value is string => typeof value === 'string' && collation === undefined
   const texts = new Set(operand.filter(isText))
@@ -291,10 +315,10 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
  * array counts as a document with the fields 0, 1, …. So `{'0.a': 1}` tests its first element, and `{a: 1}`
  * finds no field a.
  */
-export const elementTest = (criteria: Document, options: MatchOptions): DocumentTest => {
+export const createElementTest = (criteria: Document, options: MatchOptions): DocumentTest => {
   if ('$expr' in criteria) fail(2, '$expr can only be applied to the top-level document')
   if (isOperators(criteria) && !/^\$(and|or|nor)$/.test(Object.keys(criteria)[0] as string)) {
-    const test = valueTest(criteria, { ...options, reach: anyValue })
+    const test = createValueTest(criteria, { ...options, reach: liftToValues })
     return (element) => test([element])
   }
   const test = compileFilter(criteria, options)

@@ -1,9 +1,9 @@
 /** The array element that a filter matched, which `$` means in projections and updates. */
 import type { Document } from 'bson'
-import { fields, get, isIndex, isObject } from '../../values/bson-values.ts'
+import { documentFields, getMember, isIndex, isObject } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { isRegex } from '../expressions/regex.ts'
-import { compileFilter, elementTest, isOperators } from '../filters/matcher.ts'
+import { compileFilter, createElementTest, isOperators } from '../filters/matcher.ts'
 
 interface Condition {
   path: string
@@ -18,8 +18,8 @@ const rank = ({ operator }: Condition): number =>
   (order.indexOf(operator) + order.length + 1) % (order.length + 1)
 
 /** Conditions that no element fulfils, and conditions on the array as a whole. */
-const pointless = new Set(['$ne', '$nin', '$not', '$options', '$comment'])
-const ofTheArray = new Set(['$exists', '$size'])
+const OPERATORS_WITHOUT_ELEMENT = new Set(['$ne', '$nin', '$not', '$options', '$comment'])
+const OPERATORS_OF_ARRAYS = new Set(['$exists', '$size'])
 
 /**
  * The position of the element, in any array, that fulfilled the last of the filter's conditions in MongoDB's
@@ -32,7 +32,7 @@ export const matchedPosition = (document: Document, filter: Document, collation?
     .findLast((position) => position >= 0) ?? -1
 
 const conditions = (filter: Document): Condition[] =>
-  Object.entries(fields(filter)).flatMap(([key, value]) => {
+  Object.entries(documentFields(filter)).flatMap(([key, value]) => {
     if (key === '$and' && Array.isArray(value)) return value.flatMap(conditions)
     if (key === '$or' && Array.isArray(value)) return alternatives(value.map(conditions))
     return key.startsWith('$') ? [] : conditionsOn(key, value)
@@ -55,7 +55,7 @@ const conditionsOn = (path: string, value: unknown): Condition[] => {
   if (isRegex(value)) return [condition('$regex', { $regex: value })]
   if (!isOperators(value)) return [condition('$eq', { $eq: value })]
   return Object.entries(value).flatMap(([operator, operand]) => {
-    if (pointless.has(operator)) return []
+    if (OPERATORS_WITHOUT_ELEMENT.has(operator)) return []
     if (operator === '$all' && Array.isArray(operand))
       return operand.flatMap((one) =>
         conditionsOn(path, isOperators(one) || isRegex(one) ? one : { $eq: one }),
@@ -77,13 +77,13 @@ const positionOf = (
     if (Array.isArray(value) && !isIndex(parts[0] ?? '')) break
     const part = parts.shift()
     if (part === undefined) return -1
-    value = Array.isArray(value) ? value[Number(part)] : get(value, part)
+    value = Array.isArray(value) ? value[Number(part)] : getMember(value, part)
   }
   const options = { collation }
   if (parts.length > 0) {
     const below = compileFilter({ [parts.join('.')]: test }, options)
     return value.findIndex((element) => isObject(element) && below(element))
   }
-  if (ofTheArray.has(operator)) return -1
-  return value.findIndex(elementTest(operator === '$elemMatch' ? test.$elemMatch : test, options))
+  if (OPERATORS_OF_ARRAYS.has(operator)) return -1
+  return value.findIndex(createElementTest(operator === '$elemMatch' ? test.$elemMatch : test, options))
 }

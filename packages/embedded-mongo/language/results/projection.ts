@@ -1,11 +1,18 @@
 /** Selects and computes fields: find's projection, $project, $addFields, $unset. */
 import type { Document } from 'bson'
-import { fields, isNumeric, isObject, put, toNumber, truthy } from '../../values/bson-values.ts'
+import {
+  documentFields,
+  isNumeric,
+  isObject,
+  isTruthy,
+  setMember,
+  toNumber,
+} from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
-import { type Compiled, compilerFor, type ExpressionOptions } from '../expressions/compile.ts'
-import { checkPath } from '../expressions/expression.ts'
-import { elementTest } from '../filters/matcher.ts'
+import { type CompiledExpression, createCompiler, type ExpressionOptions } from '../expressions/compile.ts'
+import { splitFieldPath } from '../expressions/expression.ts'
+import { createElementTest } from '../filters/matcher.ts'
 import { matchedPosition } from './positions.ts'
 
 type Project = (document: Document) => Document
@@ -22,7 +29,7 @@ type Leaf =
       /** In an inclusive projection it follows the other fields. */
       last?: true
     }
-  | { compute: Compiled }
+  | { compute: CompiledExpression }
 type Node = Branch | Leaf
 
 const isBranch = (node: Node): node is Branch => 'children' in node
@@ -36,7 +43,7 @@ export interface ProjectionOptions extends ExpressionOptions {
   filter?: Document | undefined
 }
 
-type Compile = (expression: unknown) => Compiled
+type CompileExpression = (expression: unknown) => CompiledExpression
 
 interface Tree {
   root: Branch
@@ -45,7 +52,7 @@ interface Tree {
   elemMatch?: true
   positional?: true
   options: ProjectionOptions
-  compile: Compile
+  compile: CompileExpression
 }
 
 /**
@@ -61,7 +68,7 @@ export const compileProjection = (spec: unknown, options: ProjectionOptions = {}
     inclusive: undefined,
     id: undefined,
     options,
-    compile: compilerFor(options),
+    compile: createCompiler(options),
   }
   for (const [path, value] of Object.entries(spec)) addPath(tree, path, value)
   const inclusive = tree.inclusive ?? (tree.id === true || tree.elemMatch === true)
@@ -79,7 +86,7 @@ const moveToEnd = (document: Document, key: string): void => {
   if (!Object.hasOwn(document, key)) return
   const value = document[key]
   delete document[key]
-  put(document, key, value)
+  setMember(document, key, value)
 }
 
 /** A projection that only keeps or only drops whole top-level fields. */
@@ -93,13 +100,13 @@ export const wholeFields = (spec: unknown): WholeFields | undefined => {
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
   const named = Object.entries(others)
-  const dropped = named.length > 0 ? !truthy(named[0]?.[1]) : !truthy(id)
+  const dropped = named.length > 0 ? !isTruthy(named[0]?.[1]) : !isTruthy(id)
   const isPlain = (value: unknown) => typeof value === 'boolean' || isNumeric(value)
   const isWhole = ([name, value]: [string, unknown]) =>
-    isPlain(value) && truthy(value) !== dropped && !name.includes('.')
+    isPlain(value) && isTruthy(value) !== dropped && !name.includes('.')
   if (!named.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
   if (named.length === 0 && id === undefined) return undefined
-  const namesId = dropped ? id !== undefined && !truthy(id) : id === undefined || truthy(id)
+  const namesId = dropped ? id !== undefined && !isTruthy(id) : id === undefined || isTruthy(id)
   return { names: [...(namesId ? ['_id'] : []), ...named.map(([name]) => name)], dropped }
 }
 
@@ -112,7 +119,7 @@ export const plainFields = (spec: unknown): { name: string; from: string }[] | u
   const requested = Object.entries(others)
   const isRenamed = ([name, from]: [string, unknown]) =>
     !name.includes('.') && typeof from === 'string' && /^\$[^$]/.test(from)
-  const isWithoutId = (typeof id === 'boolean' || isNumeric(id)) && !truthy(id)
+  const isWithoutId = (typeof id === 'boolean' || isNumeric(id)) && !isTruthy(id)
   if (!isWithoutId || !requested.every(isRenamed)) return undefined
   return requested.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
 }
@@ -120,16 +127,16 @@ export const plainFields = (spec: unknown): { name: string; from: string }[] | u
 /** Computes fields and leaves the others unchanged. */
 export const compileAddition = (spec: Document, options: ExpressionOptions): Project => {
   const root = branch()
-  const compile = compilerFor(options)
+  const compile = createCompiler(options)
   addComputed(root, [], spec, compile)
-  return (document) => compute({ ...fields(document) }, root, document)
+  return (document) => compute({ ...documentFields(document) }, root, document)
 }
 
-const addComputed = (root: Branch, path: string[], spec: Document, compile: Compile): void => {
+const addComputed = (root: Branch, path: string[], spec: Document, compile: CompileExpression): void => {
   for (const [key, value] of Object.entries(spec)) {
     if (path.length > 0 && key.includes('.'))
       fail(40183, `FieldPath field names may not contain '.' in an embedded document: '${key}'`)
-    const parts = [...path, ...checkPath(key)]
+    const parts = [...path, ...splitFieldPath(key)]
     if (isPlainObject(value) && Object.keys(value).length > 0) addComputed(root, parts, value, compile)
     else insert(root, parts, { compute: compile(value) })
   }
@@ -141,7 +148,7 @@ const isPlainObject = (value: unknown): value is Document =>
 const addPath = (tree: Tree, path: string, value: unknown): void => {
   const plain = typeof value === 'boolean' || isNumeric(value)
   if (path === '_id' && plain) {
-    tree.id = truthy(value)
+    tree.id = isTruthy(value)
     return
   }
   if (path.endsWith('.$')) {
@@ -150,10 +157,10 @@ const addPath = (tree: Tree, path: string, value: unknown): void => {
   }
   if (tree.options.filter && path.includes('.$.'))
     fail(31394, 'positional projection may only be at the end of a path')
-  const parts = checkPath(path)
+  const parts = splitFieldPath(path)
   if (plain) {
-    setMode(tree, truthy(value), path)
-    insert(tree.root, parts, truthy(value) ? keep : drop)
+    setMode(tree, isTruthy(value), path)
+    insert(tree.root, parts, isTruthy(value) ? keep : drop)
   } else if (isPlainObject(value)) {
     if (Object.keys(value).length === 0)
       fail(51270, `An empty sub-projection is not a valid value. Found empty object at path ${path}`)
@@ -166,12 +173,12 @@ const addPositional = (tree: Tree, path: string, value: unknown): void => {
   if (isObject(value)) fail(31271, 'positional projection cannot be used with an expression or sub object')
   if (typeof value !== 'boolean' && !isNumeric(value))
     fail(31308, 'positional projection cannot be used with a literal')
-  if (!truthy(value)) fail(31395, 'positional projection cannot be used with exclusion')
+  if (!isTruthy(value)) fail(31395, 'positional projection cannot be used with exclusion')
   if (tree.positional) fail(31276, 'Cannot specify more than one positional projection per query.')
   if (tree.elemMatch) fail(31256, 'Cannot specify positional operator and $elemMatch.')
   if (usesExpr(filter)) fail(224, 'positional projection cannot be used with $expr')
   setMode(tree, true, path)
-  const parts = checkPath(path.slice(0, -2))
+  const parts = splitFieldPath(path.slice(0, -2))
   const [first] = parts
   if (tree.root.children.has(first as string) && parts.length === 1) fail(31250, `Path collision at ${path}`)
   tree.positional = true
@@ -225,7 +232,7 @@ const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
       if (path.includes('.')) fail(31275, 'Cannot use $elemMatch projection on a nested field')
       if (!isObject(value.$elemMatch)) fail(31274, 'elemMatch: Invalid argument, object required')
       tree.elemMatch = true
-      const test = elementTest(value.$elemMatch, tree.options)
+      const test = createElementTest(value.$elemMatch, tree.options)
       return { apply: (found) => firstElement(found, test), last: true }
     }
     if ('$meta' in value) return fail(115, '$meta is not supported by this engine')
@@ -286,7 +293,7 @@ const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document):
   }
   // A computed field below a value turns even a number into a document.
   if (!isObject(value)) return inclusive && !node.computed ? undefined : value
-  const source = fields(value)
+  const source = documentFields(value)
   const result: Document = {}
   for (const key of Object.keys(source)) {
     const child = node.children.get(key)
@@ -295,7 +302,7 @@ const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document):
       : inclusive
         ? undefined
         : source[key]
-    if (projected !== undefined) put(result, key, projected)
+    if (projected !== undefined) setMember(result, key, projected)
   }
   return result
 }
@@ -310,18 +317,18 @@ const compute = (target: Document, node: Branch, root: Document): Document => {
   if (!node.computed) return target
   for (const [key, child] of node.children) {
     if (isBranch(child)) {
-      if (child.computed) put(target, key, into(target[key], child, root))
+      if (child.computed) setMember(target, key, applyToElements(target[key], child, root))
     } else if ('compute' in child) {
       const value = child.compute(root)
       if (value === undefined) delete target[key]
-      else put(target, key, value)
+      else setMember(target, key, value)
     }
   }
   return target
 }
 
 /** Applies to each element of an array; values that are not documents become documents. */
-const into = (value: unknown, node: Branch, root: Document): unknown => {
-  if (Array.isArray(value)) return value.map((element) => into(element, node, root))
-  return compute(isObject(value) ? { ...fields(value) } : {}, node, root)
+const applyToElements = (value: unknown, node: Branch, root: Document): unknown => {
+  if (Array.isArray(value)) return value.map((element) => applyToElements(element, node, root))
+  return compute(isObject(value) ? { ...documentFields(value) } : {}, node, root)
 }

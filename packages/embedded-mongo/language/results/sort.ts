@@ -3,7 +3,7 @@
  * descending.
  */
 import type { Document } from 'bson'
-import { get, isNumeric, isObject, lookup, toNumber } from '../../values/bson-values.ts'
+import { getMember, isNumeric, isObject, toNumber, valuesAtPath } from '../../values/bson-values.ts'
 import { type Collation, compare } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 
@@ -13,7 +13,7 @@ export interface SortPart {
 }
 
 /** @throws 2 for a direction other than 1 and -1 */
-export const sortParts = (spec: unknown): SortPart[] => {
+export const parseSort = (spec: unknown): SortPart[] => {
   if (spec === undefined || spec === null) return []
   if (!isObject(spec)) return fail(14, "BSON field 'sort' is the wrong type, expected type 'object'")
   return Object.entries(spec).map(([field, direction]) => {
@@ -42,7 +42,7 @@ const sortValue = (
     if (better) best = value
     any = true
   }
-  for (const value of lookup(document, parts)) {
+  for (const value of valuesAtPath(document, parts)) {
     if (!Array.isArray(value)) offer(value ?? null)
     else if (value.length === 0) offer(undefined)
     else value.forEach(offer)
@@ -61,7 +61,7 @@ const checkParallel = (document: Document, paths: string[][]): void => {
 const firstArray = (document: Document, path: string[]): unknown => {
   let value: unknown = document
   for (const part of path) {
-    value = get(value, part)
+    value = getMember(value, part)
     if (Array.isArray(value)) return value
   }
   return undefined
@@ -92,8 +92,8 @@ export const createSorter = (parts: SortPart[], collation?: Collation): Sorter =
   }
 }
 
-export const sorted = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
-  const order = createSorter(sortParts(spec), collation)
+export const sortDocuments = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
+  const order = createSorter(parseSort(spec), collation)
   const rows = documents.map((document) => ({ document, values: order.values(document) }))
   return rows.sort((a, b) => order.compare(a.values, b.values)).map(({ document }) => document)
 }

@@ -1,11 +1,11 @@
 /** The update operators that change arrays. */
 import type { Document } from 'bson'
 import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/bson-values.ts'
-import { type Collation, compare, equal, ValueSet } from '../../values/compare.ts'
+import { type Collation, compare, isEqual, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { isRegex } from '../expressions/regex.ts'
 import { compileFilter, type DocumentTest, isOperators } from '../filters/matcher.ts'
-import { sorted } from '../results/sort.ts'
+import { sortDocuments } from '../results/sort.ts'
 
 /**
  * Returns the changed array; undefined: no change.
@@ -25,7 +25,7 @@ const arrayAt = (value: unknown, path: string): unknown[] => {
 
 /**
  * The elements that an operand adds, and its other clauses.
- * @throws for a clause that is not among `known`
+ * @throws for a clause that is not among the known ones
  */
 const addition = (operand: unknown, name: string, known: string[], wrongEach: number) => {
   if (!isObject(operand) || !('$each' in operand)) return { added: [operand], clauses: undefined }
@@ -40,12 +40,12 @@ export const push: ArrayUpdate = (operand, collation) => {
   const { added, clauses = {} } = addition(operand, '$push', ['$slice', '$sort', '$position'], 2)
   const position = clauses.$position === undefined ? undefined : integerOf(clauses.$position, '$position')
   const slice = clauses.$slice === undefined ? undefined : integerOf(clauses.$slice, '$slice')
-  const order = clauses.$sort === undefined ? undefined : sorting(clauses.$sort, collation)
+  const order = clauses.$sort === undefined ? undefined : compileArraySort(clauses.$sort, collation)
   return (current, path) => {
     const array = [...arrayAt(current, path)]
     array.splice(position ?? array.length, 0, ...added.map(clone))
     const ordered = order ? order(array) : array
-    return slice === undefined ? ordered : sliced(ordered, slice)
+    return slice === undefined ? ordered : sliceArray(ordered, slice)
   }
 }
 
@@ -54,7 +54,7 @@ const integerOf = (value: unknown, name: string): number =>
     ? toNumber(value)
     : fail(2, `The value for ${name} must be an integer value`)
 
-const sliced = (array: unknown[], count: number): unknown[] =>
+const sliceArray = (array: unknown[], count: number): unknown[] =>
   count < 0 ? array.slice(count) : array.slice(0, count)
 
 const direction = (value: unknown): number =>
@@ -62,7 +62,7 @@ const direction = (value: unknown): number =>
     ? toNumber(value)
     : fail(2, 'The $sort element value must be either 1 or -1')
 
-const sorting = (spec: unknown, collation?: Collation): ((array: unknown[]) => unknown[]) => {
+const compileArraySort = (spec: unknown, collation?: Collation): ((array: unknown[]) => unknown[]) => {
   if (isNumeric(spec)) {
     const sign = direction(spec)
     return (array) => array.sort((a, b) => compare(a, b, collation) * sign)
@@ -76,7 +76,7 @@ const sorting = (spec: unknown, collation?: Collation): ((array: unknown[]) => u
     direction(value)
     if (field.split('.').includes('')) fail(2, `The $sort field '${field}' contains an empty field name`)
   }
-  return (array) => sorted(array as Document[], spec, collation)
+  return (array) => sortDocuments(array as Document[], spec, collation)
 }
 
 export const addToSet: ArrayUpdate = (operand, collation) => {
@@ -100,7 +100,7 @@ export const pop: ArrayUpdate = (operand) => {
   }
 }
 
-const without =
+const defineRemoval =
   (name: string, test: DocumentTest): ReturnType<ArrayUpdate> =>
   (current, path) => {
     if (current === undefined) return undefined
@@ -108,7 +108,7 @@ const without =
     return current.filter((element) => !test(element))
   }
 
-export const pull: ArrayUpdate = (operand, collation) => without('$pull', pullTest(operand, collation))
+export const pull: ArrayUpdate = (operand, collation) => defineRemoval('$pull', pullTest(operand, collation))
 
 /** Tests each element like a field: for an element that is an array, also its own elements. */
 const pullTest = (operand: unknown, collation?: Collation): DocumentTest => {
@@ -116,7 +116,7 @@ const pullTest = (operand: unknown, collation?: Collation): DocumentTest => {
     const test = compileFilter({ element: operand }, { collation })
     return (element) => test({ element })
   }
-  if (!isObject(operand)) return (element) => equal(element, operand, collation)
+  if (!isObject(operand)) return (element) => isEqual(element, operand, collation)
   const test = compileFilter(operand, { collation })
   return (element) => isObject(element) && test(element)
 }
@@ -127,5 +127,5 @@ export const pullAll: ArrayUpdate = (operand, collation) => {
   if (!Array.isArray(operand))
     return fail(2, `$pullAll requires an array argument but was given a ${typeName(operand)}`)
   const pulled = new ValueSet(operand, collation)
-  return without('$pullAll', (element) => pulled.has(element))
+  return defineRemoval('$pullAll', (element) => pulled.has(element))
 }

@@ -4,7 +4,7 @@ import { isObject } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { compileFilter, type DocumentTest } from '../filters/matcher.ts'
-import { read } from './update-paths.ts'
+import { readPath } from './update-paths.ts'
 
 /** A test of array elements for each identifier. */
 type ArrayFilters = Map<string, DocumentTest>
@@ -84,7 +84,7 @@ const positions = (
   filters: ArrayFilters,
   position: number,
 ): number[] => {
-  const array = read(document, parts)
+  const array = readPath(document, parts)
   const path = parts.join('.')
   if (part === '$')
     return position >= 0

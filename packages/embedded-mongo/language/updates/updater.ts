@@ -4,15 +4,15 @@
 import type { Document } from 'bson'
 import { Int32, Long, Timestamp } from 'bson'
 import { bsonType, clone, isNumeric, isObject } from '../../values/bson-values.ts'
-import { type Collation, compare, equal } from '../../values/compare.ts'
+import { type Collation, compare, isEqual } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { Pace } from '../../values/steps.ts'
+import { CommandTimer } from '../../values/steps.ts'
 import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
 import { calculate, toWhole } from '../expressions/arithmetic.ts'
 import { matchedPosition } from '../results/positions.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths, isPositional } from './positional-paths.ts'
-import { byPath, checkWay, erase, read, write } from './update-paths.ts'
+import { checkPathIsWritable, comparePaths, erasePath, readPath, writePath } from './update-paths.ts'
 
 export interface UpdateOptions {
   /** The filter that found the document; it determines `$` in paths. */
@@ -31,23 +31,23 @@ export type Update = (document: Document, inserting: boolean) => Document
 export const compileUpdate = (update: unknown, options: UpdateOptions): Update => {
   if (Array.isArray(update)) {
     const change = pipelineUpdate(update, options)
-    return (document, inserting) => keepingId(document, change, inserting)
+    return (document, inserting) => keepId(document, change, inserting)
   }
   if (!isObject(update)) return fail(9, 'Update argument must be either an object or an array')
-  const change = isModifiers(update) ? modifierUpdate(update, options) : replacement(update)
-  return (document, inserting) => keepingId(document, change, inserting)
+  const change = hasModifiers(update) ? modifierUpdate(update, options) : replacement(update)
+  return (document, inserting) => keepId(document, change, inserting)
 }
 
-export const isModifiers = (update: unknown): boolean =>
+export const hasModifiers = (update: unknown): boolean =>
   Array.isArray(update) || (isObject(update) && Object.keys(update)[0]?.startsWith('$') === true)
 
 const withId = (document: Document, id: unknown): Document =>
   document._id === undefined && id !== undefined ? { _id: id, ...document } : document
 
-const keepingId = (document: Document, change: Update, inserting: boolean): Document => {
+const keepId = (document: Document, change: Update, inserting: boolean): Document => {
   const id = clone(document._id)
   const result = change(document, inserting)
-  if (id !== undefined && !equal(result._id, id))
+  if (id !== undefined && !isEqual(result._id, id))
     fail(66, "Performing an update on the path '_id' would modify the immutable field '_id'")
   return result
 }
@@ -67,7 +67,12 @@ const pipelineUpdate = (update: unknown[], { variables, collation }: UpdateOptio
     const [name] = Object.keys(stage) as [string]
     if (!updateStages.has(name)) fail(72, `${name} is not allowed to be used within an update`)
   }
-  const stage = compilePipeline(pipeline, { variables, collation, late: true, pace: new Pace() })
+  const stage = compilePipeline(pipeline, {
+    variables,
+    collation,
+    hasLateConstants: true,
+    timer: new CommandTimer(),
+  })
   return (document) => {
     const [result] = runPipeline(stage, [document]) as [Document]
     return withId(result, document._id)
@@ -86,7 +91,7 @@ const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
   const changes = Object.entries(update)
     .flatMap(([name, body]) => modifierChanges(name, body, options.collation))
     .map((change) => ({ change, path: change.path.split('.') }))
-    .sort(byAddedPath)
+    .sort(compareAddedPaths)
     .map(({ change }) => change)
   checkConflicts(changes)
   checkArrayFilters(
@@ -103,7 +108,7 @@ const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
       .flatMap((change) =>
         concretePaths(document, change.path, filters, position).map((path) => ({ change, path })),
       )
-    if (dynamic) steps.sort(byAddedPath)
+    if (dynamic) steps.sort(compareAddedPaths)
     for (const { change, path } of steps) {
       change.apply(document, path)
       if (!inserting) checkTopLevel(document, change)
@@ -118,7 +123,7 @@ interface Step {
 }
 
 /** As in MongoDB, new fields are added in the order of their names, whichever operator adds them. */
-const byAddedPath = (a: Step, b: Step): number => byPath(addedPath(a), addedPath(b))
+const compareAddedPaths = (a: Step, b: Step): number => comparePaths(addedPath(a), addedPath(b))
 
 const addedPath = ({ change: { name, operand }, path }: Step): string[] =>
   name === '$rename' ? String(operand).split('.') : path
@@ -137,21 +142,22 @@ type Modifier = (
   collation?: Collation,
 ) => (document: Document, path: string[]) => void
 
-const set: Modifier = (operand) => (document, path) => write(document, path, clone(operand))
+const set: Modifier = (operand) => (document, path) => writePath(document, path, clone(operand))
 
 const arithmetic =
   (name: string, how: 'add' | 'multiply'): Modifier =>
   (operand, field) => {
     if (!isNumeric(operand)) fail(14, `Cannot apply ${name} with a non-numeric argument at '${field}'`)
     return (document, path) => {
-      const current = read(document, path)
+      const current = readPath(document, path)
       if (current === undefined)
-        return write(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
+        return writePath(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
       if (!isNumeric(current))
         fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
       const result = calculate(how, current, operand)
       // An equal value stays as it is: -0, or the digits of a decimal.
-      if (bsonType(result) !== bsonType(current) || !equal(result, current)) write(document, path, result)
+      if (bsonType(result) !== bsonType(current) || !isEqual(result, current))
+        writePath(document, path, result)
     }
   }
 
@@ -159,9 +165,9 @@ const extreme =
   (sign: number): Modifier =>
   (operand, _, collation) =>
   (document, path) => {
-    const current = read(document, path)
+    const current = readPath(document, path)
     if (current === undefined || compare(operand, current, collation) * sign > 0)
-      write(document, path, operand)
+      writePath(document, path, operand)
   }
 
 const arrayChange =
@@ -169,8 +175,8 @@ const arrayChange =
   (operand, _, collation) => {
     const change = compile(operand, collation)
     return (document, path) => {
-      const result = change(read(document, path), path.join('.'))
-      if (result !== undefined) write(document, path, result)
+      const result = change(readPath(document, path), path.join('.'))
+      if (result !== undefined) writePath(document, path, result)
     }
   }
 
@@ -178,7 +184,7 @@ const arrayChange =
 const popChange: Modifier = (operand, field, collation) => {
   const change = arrayChange(pop)(operand, field, collation)
   return (document, path) => {
-    checkWay(document, path)
+    checkPathIsWritable(document, path)
     change(document, path)
   }
 }
@@ -189,7 +195,7 @@ const currentDate: Modifier = (operand) => {
     fail(2, "$currentDate needs a boolean, { $type: 'date' } or { $type: 'timestamp' }")
   for (const name of Object.keys(others)) fail(2, `Unrecognized $currentDate option: ${name}`)
   return (document, path) =>
-    write(
+    writePath(
       document,
       path,
       $type === 'date' ? new Date() : new Timestamp({ t: Math.floor(Date.now() / 1000), i: 1 }),
@@ -202,15 +208,15 @@ const rename: Modifier = (operand, field) => {
   return (document, path) => {
     for (const parts of [path, to])
       for (let length = 1; length < parts.length; length++)
-        if (Array.isArray(read(document, parts.slice(0, length))))
+        if (Array.isArray(readPath(document, parts.slice(0, length))))
           fail(2, '$rename cannot have an array in its path')
-    checkWay(document, path)
-    const value = read(document, path)
+    checkPathIsWritable(document, path)
+    const value = readPath(document, path)
     if (value === undefined) return
     if (to[0] === '_id')
       fail(66, "Performing an update on the path '_id' would modify the immutable field '_id'")
-    erase(document, path)
-    write(document, to, value)
+    erasePath(document, path)
+    writePath(document, to, value)
   }
 }
 
@@ -225,7 +231,7 @@ const bit: Modifier = (operand, field) => {
     if (!isWhole(mask)) fail(2, 'The $bit modifier field must be an Integer(32/64 bit)')
   }
   return (document, path) => {
-    const found = read(document, path)
+    const found = readPath(document, path)
     const current = found === undefined ? new Int32(0) : found
     if (!isWhole(current)) fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
     let result = toWhole(current)
@@ -236,14 +242,14 @@ const bit: Modifier = (operand, field) => {
       else result ^= mask
     }
     const long = [current, ...masks.map(([, mask]) => mask)].some((value) => bsonType(value) === 'Long')
-    write(document, path, long ? Long.fromBigInt(result) : new Int32(Number(result)))
+    writePath(document, path, long ? Long.fromBigInt(result) : new Int32(Number(result)))
   }
 }
 
 export const modifiers: Readonly<Record<string, Modifier>> = {
   $set: set,
   $setOnInsert: set,
-  $unset: () => erase,
+  $unset: () => erasePath,
   $inc: arithmetic('$inc', 'add'),
   $mul: arithmetic('$mul', 'multiply'),
   $min: extreme(-1),

@@ -1,10 +1,10 @@
 /** The document with which an upsert starts. */
 import type { Document } from 'bson'
-import { clone, fields } from '../../values/bson-values.ts'
+import { clone, documentFields } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { isRegex } from '../expressions/regex.ts'
 import { isOperators } from '../filters/matcher.ts'
-import { byPath, write } from './update-paths.ts'
+import { comparePaths, writePath } from './update-paths.ts'
 
 /** A path that must equal a value according to the filter. */
 interface Equality {
@@ -24,19 +24,19 @@ export const upsertBase = (filter: Document, replacing: boolean): Document => {
     fail(111, `field at '_id' must be exactly specified, field at sub-path '${partial.path.join('.')}' found`)
   checkDistinct(equalities)
   const base: Document = {}
-  for (const { path, value } of equalities) write(base, path, clone(value))
+  for (const { path, value } of equalities) writePath(base, path, clone(value))
   return base
 }
 
 const equalitiesOf = (filter: Document): Equality[] =>
-  Object.entries(fields(filter)).flatMap(([key, value]) => {
+  Object.entries(documentFields(filter)).flatMap(([key, value]) => {
     if (key === '$and' && Array.isArray(value)) return value.flatMap(equalitiesOf)
     if (key === '$or' && Array.isArray(value) && value.length === 1) return equalitiesOf(value[0])
     if (key.startsWith('$')) return []
-    return demandedValues(value).map((demanded) => ({ path: key.split('.'), value: demanded }))
+    return requiredValues(value).map((demanded) => ({ path: key.split('.'), value: demanded }))
   })
 
-const demandedValues = (condition: unknown): unknown[] => {
+const requiredValues = (condition: unknown): unknown[] => {
   if (isRegex(condition)) return []
   if (!isOperators(condition)) return [condition]
   const { $eq, $in, $all } = condition
@@ -48,7 +48,7 @@ const demandedValues = (condition: unknown): unknown[] => {
 
 const checkDistinct = (equalities: readonly Equality[]): void => {
   // In this order, paths within a path follow it directly.
-  const paths = equalities.map(({ path }) => path).sort(byPath)
+  const paths = equalities.map(({ path }) => path).sort(comparePaths)
   for (const [at, path] of paths.entries()) {
     const before = at > 0 ? (paths[at - 1] as string[]) : undefined
     if (!before?.every((part, level) => part === path[level])) continue

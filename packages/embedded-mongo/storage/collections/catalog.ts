@@ -29,7 +29,7 @@ const spaceKey = (space: number, rest: string | Buffer = ''): Buffer => {
 /** The bounds of all keys in a space. */
 export const spaceBounds = (space: number): [Buffer, Buffer] => [spaceKey(space), spaceKey(space + 1)]
 
-export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, rest)
+export const keyInSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, rest)
 
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
@@ -42,35 +42,36 @@ const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${in
  * Records a property of an index. It applies in memory at once: if the write is undone, plans are only more
  * careful than necessary.
  */
-export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut' | 'untallied'): void => {
+export const setFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut' | 'untallied'): void => {
   index[flag] = true
-  note(view, index, flag)
+  storeFlag(view, index, flag)
 }
 
 /** Remembers that the flags of a view are on disk, so that later writes need not look for them again. */
-export const keepNoted = ({ noted }: Pick<WritableView, 'noted'>): void => {
-  for (const [index, flags] of noted ?? []) for (const flag of flags) (index as Index).noted.add(flag)
+export const markFlagsStored = ({ newFlags }: Pick<WritableView, 'newFlags'>): void => {
+  for (const [index, flags] of newFlags ?? [])
+    for (const flag of flags) (index as Index).storedFlags.add(flag)
 }
 
 /** Records that a document has an array in this component. */
-export const noteArray = (view: WritableView, index: Index, component: number): void => {
+export const recordArray = (view: WritableView, index: Index, component: number): void => {
   index.arrays?.add(component)
-  note(view, index, `array${component}`)
+  storeFlag(view, index, `array${component}`)
 }
 
 /** Records that a key does not give back the value of this component. */
-export const noteLoss = (view: WritableView, index: Index, component: number): void => {
+export const recordLoss = (view: WritableView, index: Index, component: number): void => {
   index.losses?.add(component)
-  note(view, index, `loss${component}`)
+  storeFlag(view, index, `loss${component}`)
 }
 
-const note = (view: WritableView, index: Index, flag: Flag): void => {
-  if (index.noted.has(flag)) return
+const storeFlag = (view: WritableView, index: Index, flag: Flag): void => {
+  if (index.storedFlags.has(flag)) return
   // A statement has many documents. Most of them raise no new flag.
-  view.noted ??= new Map()
-  const noted = view.noted.get(index) ?? new Set()
-  if (noted.has(flag)) return
-  view.noted.set(index, noted.add(flag))
+  view.newFlags ??= new Map()
+  const flags = view.newFlags.get(index) ?? new Set()
+  if (flags.has(flag)) return
+  view.newFlags.set(index, flags.add(flag))
   const key = flagKey(index, flag)
   if (!view.get(key)) view.put(key, Buffer.of(1))
 }
@@ -112,7 +113,7 @@ export class Catalog {
   }
 
   /** Whether the content of a space is derived from records: it changes only together with one of them. */
-  follows(space: number): boolean {
+  isDerived(space: number): boolean {
     return this.#entrySpaces.has(space)
   }
 
@@ -172,15 +173,15 @@ export class Catalog {
 
   /** Returns the `specs` that do not exist yet. @throws 85, 86, 67, 197 */
   newIndexes(collection: Collection, specs: Document[]): Document[] {
-    const known = [...collection.indexes]
+    const existing = [...collection.indexes]
     const { collation } = collection.options
     const checked = specs.map((spec) => checkIndexSpec(spec, collation))
     const fresh = checked.filter((spec) => {
-      if (alreadyExists(known, spec)) return false
-      known.push(buildIndex(spec, 0))
+      if (alreadyExists(existing, spec)) return false
+      existing.push(buildIndex(spec, 0))
       return true
     })
-    if (known.length > MAX_INDEXES) fail(67, `add index fails, too many indexes for ${collection.ns}`)
+    if (existing.length > MAX_INDEXES) fail(67, `add index fails, too many indexes for ${collection.ns}`)
     return fresh
   }
 
@@ -235,21 +236,21 @@ const fromStored = (view: View, stored: Document): Collection => ({
     const tracks = { tracksArrays, tracksLosses, tallied: kept.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
-    const isNoted = (flag: Flag): boolean => {
-      if (view.get(flagKey(index, flag))) index.noted.add(flag)
-      return index.noted.has(flag)
+    const isFlagSet = (flag: Flag): boolean => {
+      if (view.get(flagKey(index, flag))) index.storedFlags.add(flag)
+      return index.storedFlags.has(flag)
     }
-    for (const flag of ['multikey', 'cut', 'untallied'] as const) index[flag] = isNoted(flag)
+    for (const flag of ['multikey', 'cut', 'untallied'] as const) index[flag] = isFlagSet(flag)
     for (const component of index.fields.keys()) {
-      if (isNoted(`array${component}`)) index.arrays?.add(component)
-      if (isNoted(`loss${component}`)) index.losses?.add(component)
+      if (isFlagSet(`array${component}`)) index.arrays?.add(component)
+      if (isFlagSet(`loss${component}`)) index.losses?.add(component)
     }
     return index
   }),
 })
 
 /** A collection as listCollections shows it. */
-export const describe = (collection: Collection): Document => ({
+export const describeCollection = (collection: Collection): Document => ({
   name: collection.name,
   type: 'collection',
   options: collection.options,

@@ -2,13 +2,21 @@
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, type DocumentTest, isOperators } from '../../language/filters/matcher.ts'
-import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/bson-values.ts'
-import { type Collation, equal } from '../../values/compare.ts'
+import {
+  getMember,
+  isIndex,
+  isNullish,
+  isNumeric,
+  isObject,
+  isTruthy,
+  toNumber,
+} from '../../values/bson-values.ts'
+import { type Collation, isEqual } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, type Check, flag, object } from '../../values/options/option-types.ts'
 import { encodeEntries, encodeEntry } from './key-encoding.ts'
-import { isKept } from './key-reader.ts'
+import { isLosslessInKey } from './key-reader.ts'
 
 export interface Index {
   /** As listIndexes shows it. */
@@ -37,16 +45,16 @@ export interface Index {
   readonly tallied: boolean
   untallied: boolean
   /** The flags that are known to be on disk. */
-  readonly noted: Set<string>
+  readonly storedFlags: Set<string>
 }
 
-const options =
+const SUPPORTED_OPTIONS =
   'v key name unique sparse partialFilterExpression expireAfterSeconds collation background dropDups hidden ns'.split(
     ' ',
   )
 
 /** Options of text, geo, wildcard and other unsupported indexes. */
-const unsupported =
+const UNSUPPORTED_OPTIONS =
   'weights default_language language_override textIndexVersion 2dsphereIndexVersion bits min max bucketSize wildcardProjection storageEngine'.split(
     ' ',
   )
@@ -67,23 +75,24 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
     fail(13103, `too many components in an index key, the most is ${MAX_COMPONENTS}`)
   for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
   for (const option of Object.keys(spec)) {
-    if (unsupported.includes(option)) fail(67, `index option ${option} is not supported by this engine`)
-    if (!options.includes(option))
+    if (UNSUPPORTED_OPTIONS.includes(option))
+      fail(67, `index option ${option} is not supported by this engine`)
+    if (!SUPPORTED_OPTIONS.includes(option))
       fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
   }
   checkName(spec)
   checkVersion(spec)
   if (spec.sparse && spec.partialFilterExpression)
     fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')
-  for (const [option, check] of Object.entries(types))
+  for (const [option, check] of Object.entries(OPTION_TYPES))
     if (option in spec) check(spec[option], `createIndexes.indexes.${option}`)
   if (spec.partialFilterExpression) checkPartial(spec.partialFilterExpression)
   if (spec.collation && Object.keys(spec.collation).length === 0)
     fail(2, 'the collation of an index must not be empty')
-  const ofIndex = collationOf(spec.collation)
+  const indexCollation = collationOf(spec.collation)
   if (isIdKey(key)) {
     checkIdIndex(spec)
-    if (ofIndex !== collationOf(collation))
+    if (indexCollation !== collationOf(collation))
       fail(67, 'The _id index must have the collation of its collection')
     return { v: 2, key, name: '_id_' }
   }
@@ -99,7 +108,7 @@ export const checkIndexSpec = (given: Document, collation: Document | undefined)
 
 const MAX_COMPONENTS = 32
 
-const types: Readonly<Record<string, Check>> = {
+const OPTION_TYPES: Readonly<Record<string, Check>> = {
   ...{ partialFilterExpression: object, collation: object },
   ...{ unique: flag, sparse: flag, background: flag, hidden: boolean },
 }
@@ -123,19 +132,19 @@ export const checkVersion = ({ v }: Document): void => {
 
 /** Only 1 and -1 make an index the id index; any other number makes an ordinary one. */
 const isIdKey = (key: Document): boolean =>
-  equal(Object.keys(key), ['_id']) && isNumeric(key._id) && Math.abs(Math.trunc(toNumber(key._id))) === 1
+  isEqual(Object.keys(key), ['_id']) && isNumeric(key._id) && Math.abs(Math.trunc(toNumber(key._id))) === 1
 
-const idOptions = ['v', 'key', 'name', 'ns', 'collation']
+const ID_INDEX_OPTIONS = ['v', 'key', 'name', 'ns', 'collation']
 
 /** A specification of the id index must equal the built-in one. @throws 2, 197 */
 export const checkIdIndex = (spec: Document): void => {
   for (const option of Object.keys(spec))
-    if (!idOptions.includes(option))
+    if (!ID_INDEX_OPTIONS.includes(option))
       fail(197, `The field '${option}' is not valid for an _id index specification`)
   if (!isIdKey(spec.key) || toNumber(spec.key._id) !== 1) fail(2, 'The _id index must have the key {_id: 1}')
 }
 
-const partialOperators = [
+const PARTIAL_FILTER_OPERATORS = [
   '$eq',
   '$exists',
   '$gt',
@@ -155,12 +164,13 @@ const checkPartial = (filter: unknown): void => {
   for (const [key, value] of Object.entries(filter)) {
     if (key === '$expr') fail(224, '$expr is not allowed in a partial index')
     if (key.startsWith('$')) {
-      if (!partialOperators.includes(key)) fail(67, `Expression not supported in partial index: ${key}`)
+      if (!PARTIAL_FILTER_OPERATORS.includes(key))
+        fail(67, `Expression not supported in partial index: ${key}`)
       if (Array.isArray(value)) value.forEach(checkPartial)
     } else if (isRegex(value)) fail(67, 'Expression not supported in partial index: $regex')
     else if (isOperators(value)) {
       for (const [operator, operand] of Object.entries(value))
-        if (!partialOperators.includes(operator) || (operator === '$exists' && !truthy(operand)))
+        if (!PARTIAL_FILTER_OPERATORS.includes(operator) || (operator === '$exists' && !isTruthy(operand)))
           fail(67, `Expression not supported in partial index: ${operator}`)
     }
   }
@@ -195,8 +205,8 @@ export const buildIndex = (
   fields: Object.keys(spec.key),
   dotted: Object.keys(spec.key).some((field) => field.includes('.')),
   descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
-  unique: truthy(spec.unique) || spec.name === '_id_',
-  sparse: truthy(spec.sparse),
+  unique: isTruthy(spec.unique) || spec.name === '_id_',
+  sparse: isTruthy(spec.sparse),
   filter: isNullish(spec.partialFilterExpression)
     ? undefined
     : compileFilter(spec.partialFilterExpression, { collation: collationOf(spec.collation) }),
@@ -209,7 +219,7 @@ export const buildIndex = (
   cut: false,
   tallied,
   untallied: false,
-  noted: new Set(),
+  storedFlags: new Set(),
 })
 
 /** Whether a document may have several keys because of this component. */
@@ -217,7 +227,7 @@ export const mayHoldArrays = ({ multikey, arrays }: Index, component: number): b
   multikey && (arrays?.has(component) ?? true)
 
 /** Whether the keys contain the values of this component. Null is ambiguous: the field may be missing. */
-export const tellsValues = (index: Index, component: number): boolean =>
+export const containsValues = (index: Index, component: number): boolean =>
   !index.cut && index.losses?.has(component) === false && !mayHoldArrays(index, component)
 
 const sameKey = (a: Document, b: Document): boolean =>
@@ -226,9 +236,9 @@ const sameKey = (a: Document, b: Document): boolean =>
 
 /** The options that distinguish two indexes on the same key. */
 const sameScope = (a: Document, b: Document): boolean =>
-  truthy(a.unique) === truthy(b.unique) &&
-  truthy(a.sparse) === truthy(b.sparse) &&
-  equal(a.partialFilterExpression, b.partialFilterExpression) &&
+  isTruthy(a.unique) === isTruthy(b.unique) &&
+  isTruthy(a.sparse) === isTruthy(b.sparse) &&
+  isEqual(a.partialFilterExpression, b.partialFilterExpression) &&
   collationOf(a.collation) === collationOf(b.collation)
 
 /**
@@ -241,8 +251,8 @@ export const alreadyExists = (indexes: readonly Index[], spec: Document): boolea
     if (existing.name === spec.name) {
       if (existing.name === '_id_' && sameKey(existing, spec)) return true
       if (!same) fail(86, `An existing index has the same name as the requested index: ${spec.name}`)
-      const alike = truthy(existing.hidden) === truthy(spec.hidden)
-      if (alike && equal(existing.expireAfterSeconds, spec.expireAfterSeconds)) return true
+      const alike = isTruthy(existing.hidden) === isTruthy(spec.hidden)
+      if (alike && isEqual(existing.expireAfterSeconds, spec.expireAfterSeconds)) return true
       fail(85, `Index ${spec.name} already exists with different options`)
     }
     if (same) fail(85, `Index already exists with a different name: ${existing.name}`)
@@ -250,7 +260,7 @@ export const alreadyExists = (indexes: readonly Index[], spec: Document): boolea
   return false
 }
 
-interface Walk {
+interface PathPosition {
   value: unknown
   rest: readonly string[]
 }
@@ -261,7 +271,7 @@ export interface IndexEntries {
   /** The components that contain arrays. */
   readonly arrays: ReadonlySet<number>
   /** Whether each key gives the value of a component back. */
-  isKept(component: number): boolean
+  isLossless(component: number): boolean
   /** The values that the keys were made of, in the order of the keys. */
   values(): readonly unknown[][]
 }
@@ -271,20 +281,20 @@ export interface IndexEntries {
  * @param id the id of its record, with which the keys end
  */
 export const indexEntries = (index: Index, id: Uint8Array, document: Document): IndexEntries => {
-  if (index.filter && !index.filter(document)) return NONE
-  const end = index.unique ? NOTHING : id
+  if (index.filter && !index.filter(document)) return NO_ENTRIES
+  const end = index.unique ? NO_BYTES : id
   return index.dotted ? deepEntries(index, document, end) : plainEntries(index, document, end)
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const NO_ARRAYS: ReadonlySet<number> = new Set()
-const NONE: IndexEntries = { keys: [], arrays: NO_ARRAYS, isKept: () => true, values: () => [] }
+const NO_ENTRIES: IndexEntries = { keys: [], arrays: NO_ARRAYS, isLossless: () => true, values: () => [] }
 
 const deepEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
   const state = { arrays: new Set<number>(), present: false }
   const walks = index.fields.map((field) => ({ value: document, rest: field.split('.') }))
   const rows = expand(walks, state)
-  if (index.sparse && !state.present) return NONE
+  if (index.sparse && !state.present) return NO_ENTRIES
   return { ...distinct(index, rows, end), arrays: state.arrays }
 }
 
@@ -298,7 +308,7 @@ const distinct = (index: Index, rows: unknown[][], end: Uint8Array): Omit<IndexE
   const found = [...unique.values()]
   return {
     keys: found.map(({ key }) => key),
-    isKept: (component) => found.every(({ row }) => isKept(row[component], index.collation)),
+    isLossless: (component) => found.every(({ row }) => isLosslessInKey(row[component], index.collation)),
     values: () => found.map(({ row }) => row),
   }
 }
@@ -309,7 +319,7 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
   let present = false
   let at = -1
   for (const field of index.fields) {
-    const value = get(document, field)
+    const value = getMember(document, field)
     if (Array.isArray(value)) {
       if (at >= 0) fail(171, 'cannot index parallel arrays')
       at = row.length
@@ -317,17 +327,18 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
     row.push(value ?? null)
   }
   if (at < 0) {
-    if (index.sparse && !present) return NONE
+    if (index.sparse && !present) return NO_ENTRIES
     return {
       keys: [encodeEntry(index, row, end)],
       arrays: NO_ARRAYS,
-      isKept: (component) => isKept(row[component], index.collation),
+      isLossless: (component) => isLosslessInKey(row[component], index.collation),
       values: () => [row],
     }
   }
   const array = row[at] as unknown[]
   const isEmpty = array.length === 0
-  if (index.sparse && !present && !isEmpty && array.every((element) => element === undefined)) return NONE
+  if (index.sparse && !present && !isEmpty && array.every((element) => element === undefined))
+    return NO_ENTRIES
   const arrays = new Set([at])
   // An empty array sorts before null.
   const elements = isEmpty ? [undefined] : [...new Set(array)].map((element) => element ?? null)
@@ -337,7 +348,7 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
   return {
     keys: encodeEntries(index, row, at, elements, end),
     arrays,
-    isKept: (component) => component === at || isKept(row[component], index.collation),
+    isLossless: (component) => component === at || isLosslessInKey(row[component], index.collation),
     values,
   }
 }
@@ -346,7 +357,7 @@ const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexE
  * Follows each component to its end or to an array. Components that meet the same array go through it
  * together.
  */
-const expand = (walks: Walk[], state: { arrays: Set<number>; present: boolean }): unknown[][] => {
+const expand = (walks: PathPosition[], state: { arrays: Set<number>; present: boolean }): unknown[][] => {
   const ends = walks.map(advance)
   let array: unknown[] | undefined
   for (const { value } of ends) {
@@ -375,28 +386,28 @@ class Leaf {
   }
 }
 
-const advance = ({ value, rest }: Walk): Walk => {
+const advance = ({ value, rest }: PathPosition): PathPosition => {
   let at = 0
   let current = value
   while (at < rest.length && !Array.isArray(current) && !(current instanceof Leaf))
-    current = get(current, rest[at++] as string)
+    current = getMember(current, rest[at++] as string)
   return { value: current, rest: rest.slice(at) }
 }
 
-const finish = ({ value }: Walk, state: { present: boolean }): unknown => {
+const finish = ({ value }: PathPosition, state: { present: boolean }): unknown => {
   const found = value instanceof Leaf ? value.value : value
   if (found !== undefined) state.present = true
   return found ?? null
 }
 
 /** An empty array sorts before null; paths into it find nothing. */
-const emptyArray = ({ rest }: Walk, state: { present: boolean }): unknown => {
+const emptyArray = ({ rest }: PathPosition, state: { present: boolean }): unknown => {
   if (rest.length > 0) return null
   state.present = true
   return undefined
 }
 
-const intoElement = (end: Walk, array: unknown[], element: unknown): Walk => {
+const intoElement = (end: PathPosition, array: unknown[], element: unknown): PathPosition => {
   if (end.value !== array) return end
   const [part, ...below] = end.rest
   if (part === undefined) return { value: new Leaf(element), rest: [] }

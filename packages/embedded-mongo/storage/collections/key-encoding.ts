@@ -1,13 +1,13 @@
 /** Index keys: bytes that sort like BSON values. Besides this file, only key-reader.ts knows their format. */
 import { createHash } from 'node:crypto'
 import type { Binary, Document, ObjectId, Timestamp } from 'bson'
-import { fields } from '../../values/bson-values.ts'
+import { documentFields } from '../../values/bson-values.ts'
 import { type Collation, lengthOf, typeOrder } from '../../values/compare.ts'
 import { numberParts } from '../../values/numbers.ts'
 
 /** lmdb allows 1978 bytes for a key. The space, a record id and the hash of a long key need the rest. */
 const MAX_KEY_BYTES = 1900
-const KEPT = MAX_KEY_BYTES - 20
+const KEPT_BYTES = MAX_KEY_BYTES - 20
 
 /** The bytes of the space number at the start of each key. */
 export const SPACE_BYTES = 4
@@ -29,7 +29,7 @@ export const encodeEntry = (
 ): Buffer => {
   length = SPACE_BYTES
   putComponents(values, descending, collation)
-  return entryEnded(space, end)
+  return finishEntry(space, end)
 }
 
 /** Encodes one entry for each element in one component. The parts that the entries share are encoded once. */
@@ -49,26 +49,26 @@ export const encodeEntries = (
     append(element, collation)
     if (descending[at]) invert(scratch, before, length)
     putBytes(behind)
-    return entryEnded(space, end)
+    return finishEntry(space, end)
   })
 }
 
 /**
- * The scratch bytes as the key of an entry. Beyond LONGEST they are hashed, so that equal keys stay equal.
+ * The scratch bytes as the key of an entry. Beyond MAX_KEY_BYTES they are hashed, so that equal keys stay equal.
  */
-const entryEnded = (space: number, end: Uint8Array): Buffer => {
+const finishEntry = (space: number, end: Uint8Array): Buffer => {
   scratch.writeUInt32BE(space)
   if (length - SPACE_BYTES > MAX_KEY_BYTES) {
     // The scratch bytes stay: the next entry may begin with the same ones.
     const hash = createHash('sha1').update(scratch.subarray(SPACE_BYTES, length)).digest()
-    return Buffer.concat([scratch.subarray(0, SPACE_BYTES + KEPT), hash, end])
+    return Buffer.concat([scratch.subarray(0, SPACE_BYTES + KEPT_BYTES), hash, end])
   }
   putBytes(end)
   return copyOfScratch()
 }
 
 /** Whether a key may have been cut, which loses its order. @param end the suffix of the key */
-export const mayBeCut = (key: Uint8Array, end: Uint8Array): boolean =>
+export const isPossiblyCut = (key: Uint8Array, end: Uint8Array): boolean =>
   key.length - SPACE_BYTES - end.length >= MAX_KEY_BYTES
 
 /** Keys are written here before they are copied: they are short, and there are many. */
@@ -129,13 +129,13 @@ const invert = (bytes: Buffer, from: number, to: number): void => {
  * One end of a range of keys. A bound longer than a key can be is cut, and then covers all keys that share
  * the cut.
  */
-export const encodeStart = (
+export const encodeBound = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
 ): Buffer => {
   length = SPACE_BYTES
   putComponents(values, descending, collation)
-  length = Math.min(length, SPACE_BYTES + KEPT)
+  length = Math.min(length, SPACE_BYTES + KEPT_BYTES)
   scratch.writeUInt32BE(space)
   return copyOfScratch()
 }
@@ -143,11 +143,11 @@ export const encodeStart = (
 /** The bytes with which every text starts that begins with `prefix`. */
 export const textPrefix = (prefix: string, descending: boolean): Buffer => {
   const key = components([prefix], [descending])
-  return key.subarray(0, Math.min(key.length - 2, KEPT))
+  return key.subarray(0, Math.min(key.length - 2, KEPT_BYTES))
 }
 
 /** The smallest bytes above all keys that start with `prefix`. */
-export const after = (prefix: Buffer): Buffer => {
+export const endOfPrefix = (prefix: Buffer): Buffer => {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
   const bytes = Buffer.allocUnsafe(end)
@@ -156,7 +156,7 @@ export const after = (prefix: Buffer): Buffer => {
   return bytes
 }
 
-/** The first byte of every key of a value's type. All of these keys lie between it and `after` it. */
+/** The first byte of every key of a value's type. All of these keys lie between it and its `endOfPrefix`. */
 export const typePrefix = (value: unknown, descending: boolean): Buffer => {
   const type = typeOrder(value)
   return Buffer.of(descending ? ~type : type)
@@ -188,7 +188,7 @@ const append = (value: unknown, collation?: Collation): void => {
 
 const appendDocument = (value: Document, collation?: Collation): void => {
   putByte(20)
-  for (const [name, inner] of Object.entries(fields(value))) {
+  for (const [name, inner] of Object.entries(documentFields(value))) {
     putByte(typeOrder(inner))
     putText(name)
     append(inner, collation)

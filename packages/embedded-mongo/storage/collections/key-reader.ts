@@ -15,7 +15,7 @@ const DATE = 45
  * Whether a key gives the value back. A key does not know a number's type, so it assumes the one that drivers
  * choose.
  */
-export const isKept = (value: unknown, collation?: Collation): boolean => {
+export const isLosslessInKey = (value: unknown, collation?: Collation): boolean => {
   switch (typeOrder(value)) {
     case NUMBER:
       return isPlainNumber(value)
@@ -42,7 +42,7 @@ const isPlainNumber = (value: unknown): boolean => {
 const isInt32 = (number: number): boolean => (number | 0) === number
 
 /** A component of a key and the field that it becomes; undefined: the component is skipped. */
-export interface Part {
+export interface KeyPart {
   name: string | undefined
   descending: boolean
 }
@@ -56,7 +56,7 @@ const MAX_KEY_BYTES = 2000
 export class KeyReader {
   /** Each part with the mask that its bytes are XORed with: no bits, or all. */
   readonly #parts: { head: Head | undefined; mask: 0 | -1 }[]
-  readonly #most: number
+  readonly #maxDocumentBytes: number
   /** The first part to read in each key, and its offset. */
   #first = 0
   #offset = SPACE_BYTES
@@ -68,12 +68,15 @@ export class KeyReader {
   #last = 0
   #to = 0
 
-  constructor(parts: readonly Part[]) {
+  constructor(parts: readonly KeyPart[]) {
     this.#parts = parts.map(({ name, descending }) => ({
       head: name === undefined ? undefined : headOf(name),
       mask: descending ? -1 : 0,
     }))
-    this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MAX_KEY_BYTES)
+    this.#maxDocumentBytes = this.#parts.reduce(
+      (sum, { head }) => sum + (head?.length ?? 0) + 8,
+      MAX_KEY_BYTES,
+    )
   }
 
   /**
@@ -84,7 +87,7 @@ export class KeyReader {
     for (const { head, mask } of this.#parts) {
       const from = this.#offset
       const end =
-        head || from >= shared.length ? -1 : pastComponent(shared, from, typeAt(shared, from, mask), mask)
+        head || from >= shared.length ? -1 : endOfComponent(shared, from, typeAt(shared, from, mask), mask)
       if (end < 0) return
       this.#offset = end
       this.#first++
@@ -107,7 +110,7 @@ export class KeyReader {
    * @returns false where the key is ambiguous: null may also stand for a missing value
    */
   append(key: Uint8Array, first: number): boolean {
-    if (this.#slab.length - this.#to < this.#most) this.#makeRoom()
+    if (this.#slab.length - this.#to < this.#maxDocumentBytes) this.#makeRoom()
     if (this.#key !== key) this.#source = viewOf(key)
     this.#key = key
     const [source, target, parts] = [this.#source, this.#target, this.#parts]
@@ -122,7 +125,7 @@ export class KeyReader {
         to = putValue(target, to, to + head.length, key, source, from, type, mask)
         if (to < 0) return false
       }
-      from = pastComponent(key, from, type, mask)
+      from = endOfComponent(key, from, type, mask)
       if (from < 0) return false
     }
     target.setUint8(to++, 0)
@@ -133,7 +136,7 @@ export class KeyReader {
   }
 
   #makeRoom(): void {
-    const larger = Buffer.allocUnsafe(2 * (this.#slab.length + this.#most))
+    const larger = Buffer.allocUnsafe(2 * (this.#slab.length + this.#maxDocumentBytes))
     this.#slab.copy(larger, 0, 0, this.#to)
     this.#slab = larger
     this.#target = viewOf(larger)
@@ -254,7 +257,7 @@ const isEnd = (key: Uint8Array, at: number, mask: number): boolean =>
   key[at] === (mask & 0xff) && key[at + 1] === (mask & 0xff)
 
 /** The start of the next component; -1: unknown. */
-const pastComponent = (key: Uint8Array, from: number, type: number, mask: number): number => {
+const endOfComponent = (key: Uint8Array, from: number, type: number, mask: number): number => {
   switch (type) {
     case NUMBER:
       return from + ((((key[from + 9] as number) ^ mask) & 0xff) === 2 ? 10 : 18)

@@ -3,19 +3,19 @@
  * with them.
  */
 import { type Document, ObjectId } from 'bson'
-import { bsonType, decode, get } from '../../values/bson-values.ts'
-import { equal } from '../../values/compare.ts'
+import { bsonType, decode, getMember } from '../../values/bson-values.ts'
+import { isEqual } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
 import { keepFields } from '../../values/raw-documents.ts'
-import type { Pace } from '../../values/steps.ts'
+import type { CommandTimer } from '../../values/steps.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
-import { type Collection, inSpace, noteArray, noteLoss, raiseFlag, spaceBounds } from './catalog.ts'
+import { type Collection, keyInSpace, recordArray, recordLoss, setFlag, spaceBounds } from './catalog.ts'
 import { ID_BYTES } from './id-set.ts'
 import { type Index, type IndexEntries, indexEntries } from './indexes.ts'
-import { after, mayBeCut } from './key-encoding.ts'
-import { tally, tallyBounds, tallyFilled } from './tallies.ts'
+import { endOfPrefix, isPossiblyCut } from './key-encoding.ts'
+import { tallyBounds, tallyExistingDocument, updateTallies } from './tallies.ts'
 
-const nothing = Buffer.alloc(0)
+const NO_VALUE = Buffer.alloc(0)
 
 export interface StoredRecord {
   id: Buffer
@@ -23,11 +23,11 @@ export interface StoredRecord {
 }
 
 /** A record with its decoded document. */
-export interface Match extends StoredRecord {
+export interface MatchedRecord extends StoredRecord {
   document: Document
 }
 
-const recordKey = (collection: Collection, id: Buffer): Buffer => inSpace(collection.space, id)
+const recordKey = (collection: Collection, id: Buffer): Buffer => keyInSpace(collection.space, id)
 
 export const readRecord = (view: View, collection: Collection, id: Buffer): Buffer | undefined =>
   view.get(recordKey(collection, id))
@@ -48,15 +48,15 @@ export function* scanIndex(
   expected?: number,
 ): Iterable<Entry> {
   if (unique) yield* view.range(low, high, reverse, expected)
-  else for (const key of view.keys(low, high, reverse, expected)) yield { key, value: nothing }
+  else for (const key of view.keys(low, high, reverse, expected)) yield { key, value: NO_VALUE }
 }
 
 /** The record of an index entry. A multikey index may return the same record more than once. */
 export const recordIdOf = ({ unique }: Pick<Index, 'unique'>, { key, value }: Entry): Buffer =>
-  unique ? value : idIn(key)
+  unique ? value : idAtEnd(key)
 
 /** The record id at the end of a key, for an index that is not unique. */
-export const idIn = (key: Buffer): Buffer => key.subarray(key.length - ID_BYTES)
+export const idAtEnd = (key: Buffer): Buffer => key.subarray(key.length - ID_BYTES)
 
 /** Ids only grow while the process lives, so that natural order is the order of insertion. */
 export class RecordIds {
@@ -84,17 +84,23 @@ interface Entries extends IndexEntries {
   index: Index
 }
 
-const entriesIn = (indexes: readonly Index[], { id, document }: Pick<Match, 'id' | 'document'>): Entries[] =>
-  indexes.map((index) => ({ index, ...indexEntries(index, id, document) }))
+const entriesIn = (
+  indexes: readonly Index[],
+  { id, document }: Pick<MatchedRecord, 'id' | 'document'>,
+): Entries[] => indexes.map((index) => ({ index, ...indexEntries(index, id, document) }))
 
 /** Raises the flags of an index before its new keys exist. */
-const noteEntries = (view: WritableView, { index, keys, arrays, isKept }: Entries, id: Buffer): void => {
+const setFlagsOf = (
+  view: WritableView,
+  { index, keys, arrays, isLossless: isKept }: Entries,
+  id: Buffer,
+): void => {
   if (keys.length === 0) return
-  for (const component of arrays) noteArray(view, index, component)
-  if (arrays.size > 0) raiseFlag(view, index, 'multikey')
-  if (keys.some((key) => mayBeCut(key, index.unique ? nothing : id))) raiseFlag(view, index, 'cut')
+  for (const component of arrays) recordArray(view, index, component)
+  if (arrays.size > 0) setFlag(view, index, 'multikey')
+  if (keys.some((key) => isPossiblyCut(key, index.unique ? NO_VALUE : id))) setFlag(view, index, 'cut')
   for (let component = 0; component < index.fields.length; component++)
-    if (!isKept(component)) noteLoss(view, index, component)
+    if (!isKept(component)) recordLoss(view, index, component)
 }
 
 /** The entries of a document as they are stored. */
@@ -104,11 +110,11 @@ export const storedEntries = (
   document: Document,
 ): { index: Index; key: Buffer; value: Buffer }[] =>
   entriesIn(indexes, { id, document }).flatMap(({ index, keys }) =>
-    keys.map((key) => ({ index, key, value: index.unique ? id : nothing })),
+    keys.map((key) => ({ index, key, value: index.unique ? id : NO_VALUE })),
   )
 
 const putEntry = (view: WritableView, { unique }: Index, key: Buffer, id: Buffer): void => {
-  view.put(key, unique ? id : nothing)
+  view.put(key, unique ? id : NO_VALUE)
 }
 
 const removeEntry = (view: WritableView, index: Index, key: Buffer, id: Buffer): void => {
@@ -143,12 +149,12 @@ const addEntries = (
   view: WritableView,
   collection: Collection,
   indexes: readonly Index[],
-  { id, document }: Pick<Match, 'id' | 'document'>,
+  { id, document }: Pick<MatchedRecord, 'id' | 'document'>,
 ): void => {
   const added = entriesIn(indexes, { id, document })
   checkUnique(view, collection, added, id)
   for (const entries of added) {
-    noteEntries(view, entries, id)
+    setFlagsOf(view, entries, id)
     for (const key of entries.keys) putEntry(view, entries.index, key, id)
   }
 }
@@ -162,13 +168,13 @@ export const insertRecord = (
 ): void => {
   addEntries(view, collection, collection.indexes, { id, document })
   view.put(recordKey(collection, id), bytes)
-  tally(view, collection.indexes, undefined, document)
+  updateTallies(view, collection.indexes, undefined, document)
 }
 
 export const replaceRecord = (
   view: WritableView,
   collection: Collection,
-  { id, document: before }: Match,
+  { id, document: before }: MatchedRecord,
   document: Document,
   bytes: Buffer,
 ): void => {
@@ -177,14 +183,14 @@ export const replaceRecord = (
   const now = entriesIn(indexes, { id, document })
   checkUnique(view, collection, now, id, old)
   for (const [i, entries] of now.entries()) {
-    noteEntries(view, entries, id)
+    setFlagsOf(view, entries, id)
     const { index, keys } = entries
     const left = new Set(keys.map(nameOf))
     for (const key of old[i]?.keys ?? []) if (!left.delete(nameOf(key))) removeEntry(view, index, key, id)
     for (const key of keys) if (left.has(nameOf(key))) putEntry(view, index, key, id)
   }
   view.put(recordKey(collection, id), bytes)
-  tally(view, collection.indexes, before, document)
+  updateTallies(view, collection.indexes, before, document)
 }
 
 const nameOf = (key: Buffer): string => key.toString('latin1')
@@ -194,18 +200,18 @@ const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
   index.filter !== undefined ||
   index.fields.some((field) => {
     const root = field.split('.', 1)[0] as string
-    return !equal(get(before, root), get(after, root))
+    return !isEqual(getMember(before, root), getMember(after, root))
   })
 
-const removeRecord = (view: WritableView, collection: Collection, match: Match): void => {
+const removeRecord = (view: WritableView, collection: Collection, match: MatchedRecord): void => {
   for (const { index, keys } of entriesIn(collection.indexes, match))
     for (const key of keys) removeEntry(view, index, key, match.id)
   view.remove(recordKey(collection, match.id))
-  tally(view, collection.indexes, match.document, undefined)
+  updateTallies(view, collection.indexes, match.document, undefined)
 }
 
 /** The fields that indexes use: most documents have many more. */
-const rootsOf = (indexes: readonly Index[]): Buffer[] => {
+const indexedRootFields = (indexes: readonly Index[]): Buffer[] => {
   const roots = indexes.flatMap(({ fields }) => fields.map((field) => field.split('.', 1)[0] as string))
   return [...new Set(roots)].map((root) => Buffer.from(root))
 }
@@ -219,21 +225,21 @@ export const fillIndexes = (
   collection: Collection,
   indexes: readonly Index[],
   from: Buffer | undefined,
-  pace: Pace,
+  timer: CommandTimer,
 ): Buffer | undefined => {
   const [low, high] = spaceBounds(collection.space)
-  const names = indexes.some(({ filter }) => filter) ? undefined : rootsOf(indexes)
-  for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
+  const names = indexes.some(({ filter }) => filter) ? undefined : indexedRootFields(indexes)
+  for (const { key, value } of view.range(from ? endOfPrefix(recordKey(collection, from)) : low, high)) {
     const id = key.subarray(4)
     const document = decode(names ? keepFields(value, names) : value)
     addEntries(view, collection, indexes, { id, document })
-    tallyFilled(view, indexes, document)
-    if (pace.due()) return id
+    tallyExistingDocument(view, indexes, document)
+    if (timer.isSliceOver()) return id
   }
   return undefined
 }
 
-const countKey = ({ space }: { space: number }): Buffer => inSpace(0, Buffer.from(`#${space}`))
+const countKey = ({ space }: { space: number }): Buffer => keyInSpace(0, Buffer.from(`#${space}`))
 
 export const isCountKey = (key: Buffer): boolean => key.readUInt32BE(0) === 0 && key[4] === 0x23
 
@@ -251,28 +257,29 @@ export const countDifference = (now: Buffer | undefined, own: Buffer, before: Bu
   Buffer.from(String(Number(now ?? 0) + Number(own) - Number(before ?? 0)))
 
 /** Removes the matches and updates the count. */
-export const removeAll = (view: WritableView, collection: Collection, matches: Match[]): number => {
+export const removeAll = (view: WritableView, collection: Collection, matches: MatchedRecord[]): number => {
   for (const match of matches) removeRecord(view, collection, match)
   changeCount(view, collection, -matches.length)
   return matches.length
 }
 
-const discardedKey = (space: number): Buffer => inSpace(0, Buffer.from(`d${String(space).padStart(10, '0')}`))
-const PURGED_AT_ONCE = 2000
+const discardedKey = (space: number): Buffer =>
+  keyInSpace(0, Buffer.from(`d${String(space).padStart(10, '0')}`))
+const MAX_PURGED_AT_ONCE = 2000
 
 /** Marks a space, and the count stored under its number, for removal. */
 export const markDiscarded = (view: WritableView, space: number): void =>
   view.put(discardedKey(space), Buffer.from(String(space)))
 
 export const discardedSpaces = (view: View): number[] =>
-  [...view.range(discardedKey(0), inSpace(0, Buffer.from('e')))].map(({ value }) => Number(value))
+  [...view.range(discardedKey(0), keyInSpace(0, Buffer.from('e')))].map(({ value }) => Number(value))
 
 /** Removes some bytes of a discarded space. Returns false when nothing is left to remove. */
-export const purgeSome = (view: WritableView): boolean => {
-  const [next] = view.range(discardedKey(0), inSpace(0, Buffer.from('e')))
+export const purgeDiscarded = (view: WritableView): boolean => {
+  const [next] = view.range(discardedKey(0), keyInSpace(0, Buffer.from('e')))
   if (!next) return false
   const space = Number(next.value)
-  let left = PURGED_AT_ONCE
+  let left = MAX_PURGED_AT_ONCE
   for (const bounds of [spaceBounds(space), ...tallyBounds(space)])
     for (const key of view.keys(...bounds)) {
       view.remove(key)
@@ -285,8 +292,8 @@ export const purgeSome = (view: WritableView): boolean => {
 
 const duplicateKey = (collection: Collection, index: Index, values: unknown[]): CommandError => {
   const keyValue = Object.fromEntries(index.fields.map((field, i) => [field, values[i] ?? null]))
-  const entries = Object.entries(keyValue).map(([field, value]) => `${field}: ${show(value)}`)
-  const collation = index.collation ? ` collation: ${show(index.spec.collation)}` : ''
+  const entries = Object.entries(keyValue).map(([field, value]) => `${field}: ${formatValue(value)}`)
+  const collation = index.collation ? ` collation: ${formatValue(index.spec.collation)}` : ''
   return new CommandError(
     11000,
     `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${entries.join(', ')} }`,
@@ -295,13 +302,13 @@ const duplicateKey = (collection: Collection, index: Index, values: unknown[]): 
 }
 
 /** A value as MongoDB's messages write it. */
-const show = (value: unknown): string => {
+const formatValue = (value: unknown): string => {
   if (value === null || value === undefined) return 'null'
   if (value instanceof Date) return `new Date(${value.getTime()})`
   if (value instanceof ObjectId) return `ObjectId('${value.toHexString()}')`
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[ ${value.map(show).join(', ')} ]`
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[ ${value.map(formatValue).join(', ')} ]`
   if (typeof value === 'string') return JSON.stringify(value)
   if (bsonType(value) || typeof value !== 'object') return String(value)
-  const entries = Object.entries(value).map(([field, inner]) => `${field}: ${show(inner)}`)
+  const entries = Object.entries(value).map(([field, inner]) => `${field}: ${formatValue(inner)}`)
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
 }

@@ -5,68 +5,68 @@
  */
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
-import { get } from '../../values/bson-values.ts'
+import { getMember } from '../../values/bson-values.ts'
 import type { View, Visitor, WritableView } from '../disk/overlay.ts'
-import { inSpace, raiseFlag } from './catalog.ts'
+import { keyInSpace, setFlag } from './catalog.ts'
 import type { Index } from './indexes.ts'
-import { after, encodeStart, SPACE_BYTES } from './key-encoding.ts'
+import { encodeBound, endOfPrefix, SPACE_BYTES } from './key-encoding.ts'
 
 /** Two documents rarely share an array that is longer. */
 const MAX_ELEMENTS = 64
 const HASH_BYTES = 20
 
 /** Whether an index can be tallied. The documents must also have arrays there, which only writes show. */
-export const mayTally = ({ fields, descending, unique, sparse, filter, collation }: Index): boolean =>
+export const canTally = ({ fields, descending, unique, sparse, filter, collation }: Index): boolean =>
   fields.length > 1 &&
   !fields[0]?.includes('.') &&
   descending[0] === false &&
   !(unique || sparse || filter || collation)
 
 /** Elements are identified by the bytes with which their keys begin, after the index's space. */
-interface Tallied {
+interface TalliedArray {
   elements: Buffer[]
   hash: Buffer
 }
 
 /** A cache for arrays of texts, by these texts. */
-const known = new Map<string, Tallied>()
+const arraysByText = new Map<string, TalliedArray>()
 const MAX_TALLIES = 1000
 
-const talliedIn = (index: Index, document: Document): Tallied | undefined => {
-  const array = get(document, index.fields[0] as string)
+const talliedArrayIn = (index: Index, document: Document): TalliedArray | undefined => {
+  const array = getMember(document, index.fields[0] as string)
   if (!Array.isArray(array) || array.length > MAX_ELEMENTS) return undefined
   const name = array.every((element) => typeof element === 'string') ? JSON.stringify(array) : undefined
-  const found = name === undefined ? undefined : known.get(name)
+  const found = name === undefined ? undefined : arraysByText.get(name)
   if (found) return found
   const texts = array.map((element) => beginningOf(index, element).toString('latin1'))
   const elements = [...new Set(texts)].sort().map((text) => Buffer.from(text, 'latin1'))
   const hash = createHash('sha1')
   for (const element of elements) hash.update(element)
   const tallied = { elements, hash: hash.digest() }
-  if (known.size === MAX_TALLIES) known.clear()
-  if (name !== undefined) known.set(name, tallied)
+  if (arraysByText.size === MAX_TALLIES) arraysByText.clear()
+  if (name !== undefined) arraysByText.set(name, tallied)
   return tallied
 }
 
 const beginningOf = (index: Index, element: unknown): Buffer =>
-  encodeStart(index, [element ?? null]).subarray(SPACE_BYTES)
+  encodeBound(index, [element ?? null]).subarray(SPACE_BYTES)
 
 /**
  * The key of one array's count. It has the form of a collection's count, so transactions merge both in the
  * same way.
  */
 const tallyKey = ({ space }: Index, hash: Buffer): Buffer =>
-  inSpace(0, Buffer.concat([Buffer.from(`#${space} `), hash]))
+  keyInSpace(0, Buffer.concat([Buffer.from(`#${space} `), hash]))
 
 /** The keys of all arrays that contain an element. */
 const elementKey = ({ space }: Index, element: Buffer): Buffer =>
-  inSpace(0, Buffer.concat([Buffer.from(`t${String(space).padStart(10, '0')}`), element]))
+  keyInSpace(0, Buffer.concat([Buffer.from(`t${String(space).padStart(10, '0')}`), element]))
 
 /**
  * Updates the tallies for a change from `before` to `now`; undefined: the document did not exist, or no
  * longer does.
  */
-export const tally = (
+export const updateTallies = (
   view: WritableView,
   indexes: readonly Index[],
   before: Document | undefined,
@@ -76,30 +76,39 @@ export const tally = (
     if (!index.tallied) continue
     if (!index.ready) {
       // The build of the index may have counted this document already, or not. A transaction cannot know.
-      raiseFlag(view, index, 'untallied')
+      setFlag(view, index, 'untallied')
       continue
     }
-    const [old, fresh] = [before && talliedIn(index, before), now && talliedIn(index, now)]
+    const [old, fresh] = [before && talliedArrayIn(index, before), now && talliedArrayIn(index, now)]
     // An array that cannot be tallied sets the flag. The other arrays stay counted, because this write may be
     // undone.
-    if (now && !fresh) raiseFlag(view, index, 'untallied')
+    if (now && !fresh) setFlag(view, index, 'untallied')
     if (old && fresh?.hash.equals(old.hash)) continue
-    if (old) change(view, index, old, -1)
-    if (fresh) change(view, index, fresh, 1)
+    if (old) changeTally(view, index, old, -1)
+    if (fresh) changeTally(view, index, fresh, 1)
   }
 }
 
 /** Counts a document that is older than the index. */
-export const tallyFilled = (view: WritableView, indexes: readonly Index[], document: Document): void => {
+export const tallyExistingDocument = (
+  view: WritableView,
+  indexes: readonly Index[],
+  document: Document,
+): void => {
   for (const index of indexes) {
     if (!index.tallied) continue
-    const found = talliedIn(index, document)
-    if (found) change(view, index, found, 1)
-    else raiseFlag(view, index, 'untallied')
+    const found = talliedArrayIn(index, document)
+    if (found) changeTally(view, index, found, 1)
+    else setFlag(view, index, 'untallied')
   }
 }
 
-const change = (view: WritableView, index: Index, { elements, hash }: Tallied, difference: number): void => {
+const changeTally = (
+  view: WritableView,
+  index: Index,
+  { elements, hash }: TalliedArray,
+  difference: number,
+): void => {
   const key = tallyKey(index, hash)
   const count = view.get(key)
   if (!count)
@@ -115,8 +124,8 @@ export const isTallied = ({ ready, tallied, untallied }: Index): boolean => read
 /** The bounds of all tallies of an index. */
 export const tallyBounds = (space: number): [Buffer, Buffer][] =>
   [`#${space} `, `t${String(space).padStart(10, '0')}`].map((prefix) => {
-    const low = inSpace(0, Buffer.from(prefix))
-    return [low, after(low)]
+    const low = keyInSpace(0, Buffer.from(prefix))
+    return [low, endOfPrefix(low)]
   })
 
 /** Recounts documents and compares the result with the stored tallies. */
@@ -129,7 +138,7 @@ export class TallyCheck {
   }
 
   add(document: Document): void {
-    const hash = talliedIn(this.#index, document)?.hash.toString('latin1') ?? ''
+    const hash = talliedArrayIn(this.#index, document)?.hash.toString('latin1') ?? ''
     this.#counts.set(hash, (this.#counts.get(hash) ?? 0) + 1)
   }
 
@@ -159,7 +168,7 @@ export const countTallied = (view: View, index: Index, starts: readonly Buffer[]
   }
   for (const start of starts) {
     const low = elementKey(index, start.subarray(SPACE_BYTES))
-    view.visit(low, after(low), false, Number.POSITIVE_INFINITY, visitor)
+    view.visit(low, endOfPrefix(low), false, Number.POSITIVE_INFINITY, visitor)
   }
   let count = 0
   for (const hash of hashes) count += Number(view.get(tallyKey(index, Buffer.from(hash, 'latin1'))) ?? 0)

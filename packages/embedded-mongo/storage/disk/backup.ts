@@ -12,7 +12,7 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { DATA, FORMAT, MARKER, replaceFile } from './data-directory.ts'
+import { DATA_FILE, FORMAT_VERSION, MARKER_FILE, replaceFile } from './data-directory.ts'
 
 /** Describes the backup. A backup without this file was not finished. */
 const RECEIPT = 'backup.json'
@@ -42,10 +42,10 @@ export const writeBackup = async (
   copy: (file: string) => Promise<void>,
 ): Promise<Receipt> => {
   makeEmpty(directory)
-  const file = join(directory, DATA)
+  const file = join(directory, DATA_FILE)
   await copy(file)
   const receipt = {
-    format: FORMAT,
+    format: FORMAT_VERSION,
     bytes: statSync(file).size,
     sha256: await checksum(file),
     at: new Date().toISOString(),
@@ -59,18 +59,18 @@ export const writeBackup = async (
  * @throws if the backup is inconsistent
  */
 export const restoreBackup = async (from: string, to: string): Promise<void> => {
-  const [receiptFile, file] = [join(from, RECEIPT), join(from, DATA)]
+  const [receiptFile, file] = [join(from, RECEIPT), join(from, DATA_FILE)]
   // Unlike existsSync, statSync distinguishes a missing file from one that may not be read.
   const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size
   if (sizeOf(receiptFile) === undefined)
     throw new Error(`${from} contains no finished backup: ${RECEIPT} is missing`)
   const receipt: Receipt = JSON.parse(readFileSync(receiptFile, 'utf8'))
-  if (receipt.format !== FORMAT)
-    throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT}`)
+  if (receipt.format !== FORMAT_VERSION)
+    throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT_VERSION}`)
   if (sizeOf(file) !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
-    throw new Error(`${from} is damaged: ${DATA} does not match its checksum`)
+    throw new Error(`${from} is damaged: ${DATA_FILE} does not match its checksum`)
   makeEmpty(to)
-  copyFileSync(file, join(to, DATA))
-  chmodSync(join(to, DATA), 0o600)
-  replaceFile(join(to, MARKER), { format: FORMAT })
+  copyFileSync(file, join(to, DATA_FILE))
+  chmodSync(join(to, DATA_FILE), 0o600)
+  replaceFile(join(to, MARKER_FILE), { format: FORMAT_VERSION })
 }

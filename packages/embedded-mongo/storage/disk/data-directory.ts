@@ -16,28 +16,28 @@ import {
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { checkAccess, StartFault, whyNoAccess } from './file-access.ts'
+import { checkAccess, explainNoAccess, StartFault } from './file-access.ts'
 import { checkPages, DamagedFile, readHead } from './pages.ts'
 
-export const FORMAT = 1
-export const MARKER = 'embedded-mongo.json'
-export const DATA = 'data.mdb'
-const READERS = 'data.mdb-lock'
+export const FORMAT_VERSION = 1
+export const MARKER_FILE = 'embedded-mongo.json'
+export const DATA_FILE = 'data.mdb'
+const READERS_FILE = 'data.mdb-lock'
 const READERS_BYTES = 700_000
-const STATE = 'data.mdb.state'
-const LOCK = 'lock.sock'
+const STATE_FILE = 'data.mdb.state'
+const LOCK_SOCKET = 'lock.sock'
 const ANNOUNCED = 'announced'
 /** This file exists until the data file has been verified. */
-const UNVERIFIED = 'data.mdb.unverified'
+const UNVERIFIED_FILE = 'data.mdb.unverified'
 
-export const damagedDirectory = (directory: string, what: string): StartFault =>
+export const createDamageFault = (directory: string, what: string): StartFault =>
   new StartFault(`data directory ${directory} is damaged: ${what}. Restore a backup into an empty directory.`)
 
 /**
  * Whether the process ended by a signal of a crash, as lmdb causes on unexpected pages. Other signals come
  * from outside.
  */
-export const isCrash = (signal: string | null): boolean =>
+export const isCrashSignal = (signal: string | null): boolean =>
   ['SIGABRT', 'SIGSEGV', 'SIGBUS', 'SIGFPE', 'SIGILL'].includes(String(signal))
 
 export interface DataDirectory {
@@ -61,24 +61,24 @@ export interface DataDirectory {
  * @throws StartFault
  */
 export const openDataDirectory = async (directory: string, below: Buffer): Promise<DataDirectory> => {
-  enter(directory)
+  enterDirectory(directory)
   const lock = await takeLock(directory)
   try {
     const confirmed = checkFormat(directory)
-    const present = existsSync(DATA)
-    if (confirmed && !present) throw damagedDirectory(directory, `${DATA} is missing`)
+    const present = existsSync(DATA_FILE)
+    if (confirmed && !present) throw createDamageFault(directory, `${DATA_FILE} is missing`)
     const cut = present && checkDataFile(directory, below)
     const doubt = present ? (cut ? 'copied' : doubtOf(confirmed)) : undefined
-    reserve()
+    reserveReaderTable()
     const release = () => {
-      withRoom(() => writeState(false))
+      ignoreFullDisk(() => writeState(false))
       lock.close()
     }
     const publishAddress = (address: string) => lock.emit(ANNOUNCED, address)
     return {
-      file: join(process.cwd(), DATA),
+      file: join(process.cwd(), DATA_FILE),
       doubt,
-      confirm: () => confirm(confirmed),
+      confirm: () => confirmDataFile(confirmed),
       publishAddress,
       release,
     }
@@ -88,20 +88,28 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
   }
 }
 
-const enter = (directory: string): void => {
+const enterDirectory = (directory: string): void => {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     process.chdir(directory)
-    checkAccess(directory, ['.', DATA, READERS, STATE, UNVERIFIED, MARKER, LOCK])
-    for (const name of [DATA, READERS]) denyOthers(name)
+    checkAccess(directory, [
+      '.',
+      DATA_FILE,
+      READERS_FILE,
+      STATE_FILE,
+      UNVERIFIED_FILE,
+      MARKER_FILE,
+      LOCK_SOCKET,
+    ])
+    for (const name of [DATA_FILE, READERS_FILE]) restrictToOwner(name)
   } catch (error) {
     if (error instanceof StartFault) throw error
-    throw new StartFault(`cannot use data directory ${directory}: ${whyNoAccess(directory, error)}`)
+    throw new StartFault(`cannot use data directory ${directory}: ${explainNoAccess(directory, error)}`)
   }
 }
 
 /** Earlier versions created files that others may read. A file of another user stays as it is. */
-const denyOthers = (path: string): void => {
+const restrictToOwner = (path: string): void => {
   try {
     chmodSync(path, statSync(path).mode & 0o700)
   } catch {}
@@ -115,7 +123,7 @@ const takeLock = async (directory: string): Promise<Server> => {
   for (let attempt = 0; attempt < 3; attempt++) {
     const lock = await listen()
     if (lock) return lock
-    const owner = await askOwner(LOCK)
+    const owner = await askOwner(LOCK_SOCKET)
     if (owner !== undefined) throw new StartFault(`data directory ${directory} is in use by ${nameOf(owner)}`)
     clearStale()
   }
@@ -156,7 +164,7 @@ const listen = (): Promise<Server | undefined> =>
         ? resolve(undefined)
         : reject(new StartFault(`cannot lock: ${error.message}`)),
     )
-    server.listen(LOCK, () => {
+    server.listen(LOCK_SOCKET, () => {
       server.unref()
       resolve(server)
     })
@@ -174,11 +182,11 @@ const askOwner = (path: string): Promise<LockOwner | undefined> =>
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (['ECONNREFUSED', 'ENOENT'].includes(error.code ?? '')) resolve(undefined)
     })
-    socket.on('close', () => resolve(holderIn(answer)))
+    socket.on('close', () => resolve(parseLockOwner(answer)))
   })
 
 /** A busy engine may not answer, and still holds the lock. */
-function holderIn(answer: string): LockOwner {
+function parseLockOwner(answer: string): LockOwner {
   try {
     return JSON.parse(answer)
   } catch {
@@ -192,16 +200,16 @@ export const addressOf = async (directory: string): Promise<string | undefined> 
   if (!existsSync(directory)) return undefined
   // Socket paths must be short. The relative path is resolved before the call returns.
   process.chdir(directory)
-  const question = askOwner(LOCK)
+  const question = askOwner(LOCK_SOCKET)
   process.chdir(here)
   return (await question)?.address
 }
 
 /** Renames the dead lock before removing it: if two processes find it, only one gets it. */
 const clearStale = (): void => {
-  const away = `${LOCK}.${process.pid}`
+  const away = `${LOCK_SOCKET}.${process.pid}`
   try {
-    renameSync(LOCK, away)
+    renameSync(LOCK_SOCKET, away)
   } catch {
     return
   }
@@ -210,25 +218,25 @@ const clearStale = (): void => {
 
 /** Returns true if the directory contains a database of this format. */
 const checkFormat = (directory: string): boolean => {
-  if (!existsSync(MARKER)) return false
-  const text = readFileSync(MARKER, 'utf8')
+  if (!existsSync(MARKER_FILE)) return false
+  const text = readFileSync(MARKER_FILE, 'utf8')
   let format: unknown
   try {
     format = JSON.parse(text).format
   } catch {
-    throw damagedDirectory(directory, `${MARKER} cannot be read`)
+    throw createDamageFault(directory, `${MARKER_FILE} cannot be read`)
   }
-  if (format !== FORMAT)
+  if (format !== FORMAT_VERSION)
     throw new StartFault(
-      `data directory ${directory} has format ${format}; this version reads format ${FORMAT}`,
+      `data directory ${directory} has format ${format}; this version reads format ${FORMAT_VERSION}`,
     )
   return true
 }
 
-const confirm = (confirmed: boolean): void => {
-  if (!confirmed) replaceFile(MARKER, { format: FORMAT })
-  rmSync(UNVERIFIED, { force: true })
-  withRoom(() => writeState(true))
+const confirmDataFile = (confirmed: boolean): void => {
+  if (!confirmed) replaceFile(MARKER_FILE, { format: FORMAT_VERSION })
+  rmSync(UNVERIFIED_FILE, { force: true })
+  ignoreFullDisk(() => writeState(true))
 }
 
 export const replaceFile = (name: string, content: object): void => {
@@ -240,7 +248,7 @@ export const replaceFile = (name: string, content: object): void => {
 }
 
 /** Ignores a full disk, which must not prevent reads. */
-const withRoom = (run: () => void): void => {
+const ignoreFullDisk = (run: () => void): void => {
   try {
     run()
   } catch (error) {
@@ -260,23 +268,23 @@ interface FileState {
  * file reveals an older head later. That of a file in use could be lost with the disk's cache.
  */
 const writeState = (open: boolean): void => {
-  const { ino, mtimeMs } = statSync(DATA)
+  const { ino, mtimeMs } = statSync(DATA_FILE)
   const transaction = open ? undefined : syncedTransaction()
   const state: FileState = { open, file: ino, changed: mtimeMs, transaction }
-  replaceFile(STATE, state)
+  replaceFile(STATE_FILE, state)
 }
 
 const syncedTransaction = (): number => {
-  const file = openSync(DATA, 'r+')
+  const file = openSync(DATA_FILE, 'r+')
   fsyncSync(file)
   closeSync(file)
-  return readHead(DATA).transaction
+  return readHead(DATA_FILE).transaction
 }
 
 /** The stored state; undefined if it is damaged. */
 const readState = (): FileState | undefined => {
   try {
-    const state = JSON.parse(readFileSync(STATE, 'utf8'))
+    const state = JSON.parse(readFileSync(STATE_FILE, 'utf8'))
     return state instanceof Object ? state : undefined
   } catch {
     return undefined
@@ -286,9 +294,9 @@ const readState = (): FileState | undefined => {
 const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
   if (!confirmed) return 'copied'
   // Data files of earlier versions have no state file.
-  if (!existsSync(STATE)) return 'unclean'
+  if (!existsSync(STATE_FILE)) return 'unclean'
   const state = readState()
-  const { ino, mtimeMs } = statSync(DATA)
+  const { ino, mtimeMs } = statSync(DATA_FILE)
   if (!state || state.file !== ino || (!state.open && state.changed !== mtimeMs)) return 'copied'
   return state.open ? 'unclean' : undefined
 }
@@ -297,9 +305,9 @@ const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
  * lmdb maps its reader table into memory, and crashes if the disk has no room for one of its pages. Reserve
  * the room first.
  */
-const reserve = (): void => {
-  const size = existsSync(READERS) ? statSync(READERS).blocks * 512 : 0
-  if (size < READERS_BYTES) withRoom(() => writeFileSync(READERS, Buffer.alloc(READERS_BYTES)))
+const reserveReaderTable = (): void => {
+  const size = existsSync(READERS_FILE) ? statSync(READERS_FILE).blocks * 512 : 0
+  if (size < READERS_BYTES) ignoreFullDisk(() => writeFileSync(READERS_FILE, Buffer.alloc(READERS_BYTES)))
 }
 
 /**
@@ -312,15 +320,15 @@ const reserve = (): void => {
  */
 const checkDataFile = (directory: string, below: Buffer): boolean => {
   try {
-    const { bytes, transaction } = checkPages(DATA, below)
+    const { bytes, transaction } = checkPages(DATA_FILE, below)
     if (transaction < Number(readState()?.transaction ?? 0))
       throw new DamagedFile('has a head of an older state')
-    if (statSync(DATA).size < bytes) {
-      closeSync(openSync(UNVERIFIED, 'w'))
-      truncateSync(DATA, bytes)
+    if (statSync(DATA_FILE).size < bytes) {
+      closeSync(openSync(UNVERIFIED_FILE, 'w'))
+      truncateSync(DATA_FILE, bytes)
     }
-    return existsSync(UNVERIFIED)
+    return existsSync(UNVERIFIED_FILE)
   } catch (error) {
-    throw error instanceof DamagedFile ? damagedDirectory(directory, `${DATA} ${error.message}`) : error
+    throw error instanceof DamagedFile ? createDamageFault(directory, `${DATA_FILE} ${error.message}`) : error
   }
 }

@@ -18,17 +18,17 @@ export const checkAccess = (directory: string, names: readonly string[]): void =
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') continue
       const path = join(directory, name)
-      throw new StartFault(`cannot use data directory ${directory}: ${whyNoAccess(path, error)}`)
+      throw new StartFault(`cannot use data directory ${directory}: ${explainNoAccess(path, error)}`)
     }
 }
 
 /** Explains why a file or directory cannot be used, and the remedy. */
-export const whyNoAccess = (path: string, error: unknown): string => {
+export const explainNoAccess = (path: string, error: unknown): string => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'EROFS') return `${path} is on a read-only disk`
   if (code !== 'EACCES' && code !== 'EPERM') return message
   const user = process.getuid?.()
-  const { found, owner } = nearest(path)
+  const { found, owner } = nearestVisiblePath(path)
   if (user === undefined || owner === undefined) return `this user has no access to ${path} (${message})`
   return owner === user
     ? `its owner, this user (uid ${user}), cannot read and write ${found}. Allow it with chmod u+rwX.`
@@ -36,7 +36,7 @@ export const whyNoAccess = (path: string, error: unknown): string => {
 }
 
 /** The path and its owner. If the path is hidden or missing: the nearest visible directory above it. */
-const nearest = (path: string): { found: string; owner: number | undefined } => {
+const nearestVisiblePath = (path: string): { found: string; owner: number | undefined } => {
   for (let found = path; ; found = dirname(found))
     try {
       return { found, owner: statSync(found).uid }

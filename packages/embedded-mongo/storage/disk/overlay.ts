@@ -33,7 +33,7 @@ export type Visitor = (bytes: Uint8Array, start: number, end: number) => boolean
 
 export interface WritableView extends View {
   /** The flags raised in this view, by index. */
-  noted?: Map<object, Set<string>>
+  newFlags?: Map<object, Set<string>>
   put(key: Buffer, value: Buffer): void
   remove(key: Buffer): void
 }
@@ -60,7 +60,7 @@ class Space {
   }
 
   /** The changes in the order of arrival. Of several changes of one key the last one counts. */
-  *inOrder(): Iterable<Change> {
+  *changesInOrder(): Iterable<Change> {
     yield* this.#named.values()
     yield* this.#fresh
   }
@@ -86,17 +86,17 @@ class Space {
 
 /** In-memory changes on top of another view, which stays unchanged until someone applies them. */
 export class Overlay implements WritableView {
-  #below: View
-  noted?: Map<object, Set<string>>
+  #base: View
+  newFlags?: Map<object, Set<string>>
   readonly #spaces = new Map<number, Space>()
 
   constructor(below: View) {
-    this.#below = below
+    this.#base = below
   }
 
   /** Replaces the view below after the changes have been written to it. */
-  restOn(below: View): void {
-    this.#below = below
+  rebase(below: View): void {
+    this.#base = below
   }
 
   get(key: Buffer): Buffer | undefined {
@@ -106,7 +106,7 @@ export class Overlay implements WritableView {
   #get(key: Buffer, name: string): Buffer | undefined {
     const change = this.#spaces.get(key.readUInt32BE(0))?.named.get(name)
     if (change) return change.value
-    return this.#below instanceof Overlay ? this.#below.#get(key, name) : this.#below.get(key)
+    return this.#base instanceof Overlay ? this.#base.#get(key, name) : this.#base.get(key)
   }
 
   put(key: Buffer, value: Buffer): void {
@@ -130,8 +130,8 @@ export class Overlay implements WritableView {
   }
 
   /** All changes in the order of arrival. Of several changes of one key the last one counts. */
-  *inOrder(): Iterable<Change> {
-    for (const space of this.#spaces.values()) yield* space.inOrder()
+  *changesInOrder(): Iterable<Change> {
+    for (const space of this.#spaces.values()) yield* space.changesInOrder()
   }
 
   get empty(): boolean {
@@ -147,23 +147,23 @@ export class Overlay implements WritableView {
       if (without(number)) continue
       const space = target.#spaces.get(number)
       if (!space) target.#spaces.set(number, own)
-      else for (const change of own.inOrder()) space.add(change)
+      else for (const change of own.changesInOrder()) space.add(change)
     }
   }
 
   range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
     const own = this.#own(low, high)
-    const below = this.#below.range(low, high, reverse, expected)
+    const below = this.#base.range(low, high, reverse, expected)
     return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
   }
 
   keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
-    if (this.#own(low, high).length === 0) return this.#below.keys(low, high, reverse, expected)
+    if (this.#own(low, high).length === 0) return this.#base.keys(low, high, reverse, expected)
     return keysOf(this.range(low, high, reverse, expected))
   }
 
   visit(low: Buffer, high: Buffer, reverse: boolean, most: number, visitor: Visitor): Buffer | undefined {
-    if (this.#own(low, high).length === 0) return this.#below.visit(low, high, reverse, most, visitor)
+    if (this.#own(low, high).length === 0) return this.#base.visit(low, high, reverse, most, visitor)
     let left = most
     for (const { key } of this.range(low, high, reverse, most))
       if (!visitor(key, 0, key.length) || --left === 0) return key
@@ -171,9 +171,9 @@ export class Overlay implements WritableView {
   }
 
   count(low: Buffer, high: Buffer): number {
-    let found = this.#below.count(low, high)
+    let found = this.#base.count(low, high)
     for (const { key, value } of this.#own(low, high))
-      found += (value ? 1 : 0) - (this.#below.get(key) ? 1 : 0)
+      found += (value ? 1 : 0) - (this.#base.get(key) ? 1 : 0)
     return found
   }
 

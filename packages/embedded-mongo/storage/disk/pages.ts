@@ -177,7 +177,7 @@ class Pages {
   }
 
   #readPage(page: number, kind: number): Buffer {
-    this.#note(page, 1)
+    this.#markPages(page, 1)
     const bytes = this.#read(page * this.#pageSize, kind === OVERFLOW ? HEADER : this.#pageSize)
     const fits = numberAt(bytes, PAGE.number) === page && (bytes.readUInt16LE(PAGE.flags) & KINDS) === kind
     if (!fits) throw new DamagedFile(`has wrong content on page ${page}`)
@@ -194,7 +194,7 @@ class Pages {
     const bytes = head.readUInt32LE(PAGE.pages) * this.#pageSize
     if (head.readUInt32LE(PAGE.pages) !== pages || HEADER + length > bytes)
       throw new DamagedFile(`has a value of the wrong length on page ${page}`)
-    this.#note(first + 1, pages - 1)
+    this.#markPages(first + 1, pages - 1)
     if ((first + pages) * this.#pageSize > this.#size) throw tooShort()
     tree.see?.(this.#read(first * this.#pageSize + HEADER, length))
   }
@@ -211,12 +211,12 @@ class Pages {
       const entry = Number(list.readBigInt64LE(at))
       if (entry < 0) at += 8
       if (at > 8 * count) throw damaged()
-      if (entry !== 0) this.#note(numberAt(list, at), entry < 0 ? -entry : 1)
+      if (entry !== 0) this.#markPages(numberAt(list, at), entry < 0 ? -entry : 1)
     }
   }
 
   /** Marks pages as in use or free. */
-  #note(from: number, count: number): void {
+  #markPages(from: number, count: number): void {
     if (count === 0) return
     if (!(from > 1 && from + count - 1 <= this.#lastPage))
       throw new DamagedFile(`uses page ${from}, which does not exist`)

@@ -7,10 +7,10 @@ import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
 import { type Entry, Overlay, type View, type Visitor } from './overlay.ts'
 
-const CHUNK = 512
+const MAX_ENTRIES_PER_READ = 512
 /** Keys are small. */
-const KEY_CHUNK = 4096
-const FIRST_CHUNK = 32
+const MAX_KEYS_PER_READ = 4096
+const FIRST_READ_SIZE = 32
 
 /**
  * The limit of open snapshots. Each session can have a transaction with a snapshot; short reads need some,
@@ -38,7 +38,7 @@ interface Job<T> {
   reject(error: unknown): void
 }
 
-interface Done {
+interface FinishedJob {
   job: Job<unknown>
   /** Resolves or rejects the caller's promise. */
   answer(): void
@@ -47,18 +47,19 @@ interface Done {
 /** Jobs whose changes become durable together. */
 interface Group {
   changes: Overlay
-  done: Done[]
+  done: FinishedJob[]
   /** Resolves when the changes are on disk, with an error if the write failed. */
   written?: Promise<CommandError | undefined>
 }
 
 /** If a commit fails with less free space than this, the disk is full. */
-const NEARLY_FULL = 2 ** 20
+const MIN_FREE_BYTES = 2 ** 20
 
-const noSpace = () => new CommandError(14031, 'no space left on the disk of the data; nothing was written')
+const createFullDiskError = () =>
+  new CommandError(14031, 'no space left on the disk of the data; nothing was written')
 
 /** An exhausted quota or file-size limit has many names, such as "Input/output error" for a short write. */
-const notWritten = (cause: unknown) =>
+const createWriteError = (cause: unknown) =>
   new CommandError(14031, `the disk of the data accepts no writes; nothing was written: ${cause}`)
 
 /** How long jobs run before other work gets a turn, and how long a group accepts more of them. */
@@ -72,8 +73,8 @@ const boundsOf = (low: Buffer, high: Buffer, reverse: boolean): RangeOptions =>
     : { start: low, end: high }
 
 /** Reads in chunks. Each starts after the last key, so that a suspended reader keeps nothing open. */
-function* inChunks<T>(
-  { low, high, reverse, expected = FIRST_CHUNK }: Range,
+function* readInChunks<T>(
+  { low, high, reverse, expected = FIRST_READ_SIZE }: Range,
   read: (bounds: RangeOptions) => Iterable<T>,
   keyOf: (item: T) => Buffer,
   chunk: number,
@@ -96,10 +97,10 @@ function* inChunks<T>(
   }
 }
 
-const unchanging = (): number => 0
+const constantCommits = (): number => 0
 
 /** Runs a job. If it fails, only its own changes are undone. @returns a function that answers its caller */
-const runOver = (group: Overlay, { run, resolve, reject }: Job<unknown>): (() => void) => {
+const runJob = (group: Overlay, { run, resolve, reject }: Job<unknown>): (() => void) => {
   const changes = new Overlay(group)
   try {
     const value = run(changes)
@@ -184,23 +185,23 @@ export class Storage implements View {
   }
 
   /** A view that includes changes not on disk yet. Compare with them; never return them to clients. */
-  get decided(): View {
+  get latest(): View {
     return this.#group ?? this
   }
 
   /** Whether no write has run since the snapshot. */
-  isStill({ commits }: Snapshot): boolean {
+  isCurrent({ commits }: Snapshot): boolean {
     return !this.#group && commits === this.#commits
   }
 
   #range(range: Range, options: () => object, commits = () => this.#commits): Iterable<Entry> {
     const read = (bounds: RangeOptions) => this.#db.getRange({ ...bounds, ...options() })
-    return inChunks(range, read, ({ key }) => key, CHUNK, commits)
+    return readInChunks(range, read, ({ key }) => key, MAX_ENTRIES_PER_READ, commits)
   }
 
   #keys(range: Range, options: () => object, commits = () => this.#commits): Iterable<Buffer> {
     const read = (bounds: RangeOptions) => this.#db.getKeys({ ...bounds, ...options() })
-    return inChunks(range, read, (key) => key, KEY_CHUNK, commits)
+    return readInChunks(range, read, (key) => key, MAX_KEYS_PER_READ, commits)
   }
 
   snapshot(): Snapshot {
@@ -215,9 +216,9 @@ export class Storage implements View {
       commits: this.#commits,
       get: (key) => this.#db.get(key, readOptions()),
       range: (low, high, reverse = false, expected) =>
-        this.#range({ low, high, reverse, expected }, readOptions, unchanging),
+        this.#range({ low, high, reverse, expected }, readOptions, constantCommits),
       keys: (low, high, reverse = false, expected) =>
-        this.#keys({ low, high, reverse, expected }, readOptions, unchanging),
+        this.#keys({ low, high, reverse, expected }, readOptions, constantCommits),
       visit: (low, high, reverse, most, visitor) =>
         this.#visit({ ...boundsOf(low, high, reverse), ...readOptions() }, most, visitor),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...readOptions() }),
@@ -254,7 +255,7 @@ export class Storage implements View {
         this.onFailedCommit()
         for (const { job } of [...(before?.done ?? []), ...group.done]) job.reject(fault)
       } else if (group.done.length > 0) {
-        group.changes.restOn(this)
+        group.changes.rebase(this)
         group.written = this.#commit(group)
       }
       before = group.written && group
@@ -288,7 +289,7 @@ export class Storage implements View {
         continue
       }
       const begun = performance.now()
-      group.done.push({ job, answer: runOver(group.changes, job) })
+      group.done.push({ job, answer: runJob(group.changes, job) })
       const took = performance.now() - begun
       worked += took
       slice += took
@@ -299,7 +300,7 @@ export class Storage implements View {
     try {
       if (!changes.empty) await this.#apply(changes)
     } catch (error) {
-      return this.#isFull() ? noSpace() : notWritten(error)
+      return this.#isFull() ? createFullDiskError() : createWriteError(error)
     }
     for (const { answer } of done) answer()
     return undefined
@@ -307,12 +308,12 @@ export class Storage implements View {
 
   #isFull(): boolean {
     const { bavail, bsize } = statfsSync(this.#file)
-    return bavail * bsize < NEARLY_FULL
+    return bavail * bsize < MIN_FREE_BYTES
   }
 
   async #apply(group: Overlay): Promise<void> {
     const committed = this.#db.batch(() => {
-      for (const { key, value } of group.inOrder()) {
+      for (const { key, value } of group.changesInOrder()) {
         if (value) this.#db.put(key, value)
         else this.#db.remove(key)
       }

@@ -1,7 +1,7 @@
 /** The ranges of index keys that a query reads. */
 import type { Index } from '../collections/indexes.ts'
-import { after, encodeStart, textPrefix, typePrefix } from '../collections/key-encoding.ts'
-import type { Demand } from './demands.ts'
+import { encodeBound, endOfPrefix, textPrefix, typePrefix } from '../collections/key-encoding.ts'
+import type { IndexCondition } from './index-conditions.ts'
 
 /** Keys from `low` up to, not including, `high`; all begin with the same `shared` bytes. */
 export interface KeyBounds {
@@ -12,13 +12,13 @@ export interface KeyBounds {
 
 /** The condition on the component after the points. */
 export interface Range {
-  lower?: Demand
-  upper?: Demand
+  lower?: IndexCondition
+  upper?: IndexCondition
   prefix?: string
 }
 
 /** Keys shorter than this are never cut. */
-export const CERTAINLY_UNCUT = 1000
+export const MAX_UNCUT_BYTES = 1000
 
 export const boundsOf = (
   index: Index,
@@ -26,8 +26,8 @@ export const boundsOf = (
 ): KeyBounds[] => {
   const unique = new Map<string, KeyBounds>()
   for (const row of points) {
-    const start = encodeStart(index, row)
-    const [low, high] = range ? rangeBounds(index, row, start, range) : [start, after(start)]
+    const start = encodeBound(index, row)
+    const [low, high] = range ? rangeBounds(index, row, start, range) : [start, endOfPrefix(start)]
     unique.set(low.toString('latin1'), { low, high, shared: start.length })
   }
   // As latin1 texts they sort like the keys, and compare in a fraction of the time.
@@ -35,8 +35,8 @@ export const boundsOf = (
 }
 
 /** Excludes keys equal to the bound, unless the bound was cut and represents more than its value. */
-const isStrict = (demand: Demand | undefined, bound: Buffer): boolean =>
-  !demand?.operator.endsWith('e') && bound.length < CERTAINLY_UNCUT
+const isStrict = (condition: IndexCondition | undefined, bound: Buffer): boolean =>
+  !condition?.operator.endsWith('e') && bound.length < MAX_UNCUT_BYTES
 
 const rangeBounds = (
   index: Index,
@@ -47,14 +47,14 @@ const rangeBounds = (
   const descending = index.descending[row.length] === true
   if (text !== undefined) {
     const low = Buffer.concat([start, textPrefix(text, descending)])
-    return [low, after(low)]
+    return [low, endOfPrefix(low)]
   }
   const type = Buffer.concat([start, typePrefix((lower ?? upper)?.operand, descending)])
-  const at = (demand: Demand) => encodeStart(index, [...row, demand.operand])
+  const at = (condition: IndexCondition) => encodeBound(index, [...row, condition.operand])
   const [first, last] = descending ? [upper, lower] : [lower, upper]
   const [low, high] = [first && at(first), last && at(last)]
   return [
-    low ? (isStrict(first, low) ? after(low) : low) : type,
-    high ? (isStrict(last, high) ? high : after(high)) : after(type),
+    low ? (isStrict(first, low) ? endOfPrefix(low) : low) : type,
+    high ? (isStrict(last, high) ? high : endOfPrefix(high)) : endOfPrefix(type),
   ]
 }

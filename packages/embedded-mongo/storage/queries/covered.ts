@@ -2,24 +2,24 @@
 import { plainFields } from '../../language/results/projection.ts'
 import { decode } from '../../values/bson-values.ts'
 import type { Run } from '../../values/raw-documents.ts'
-import { PAUSE, Pace, type Step } from '../../values/steps.ts'
+import { CommandTimer, PAUSE, type Step } from '../../values/steps.ts'
 import type { Collection } from '../collections/catalog.ts'
-import { type Index, tellsValues } from '../collections/indexes.ts'
+import { containsValues, type Index } from '../collections/indexes.ts'
 import { KeyReader } from '../collections/key-reader.ts'
-import { idIn, type Match, readRecord } from '../collections/records.ts'
+import { idAtEnd, type MatchedRecord, readRecord } from '../collections/records.ts'
 import type { View, Visitor } from '../disk/overlay.ts'
-import { CERTAINLY_UNCUT } from './bounds.ts'
+import { MAX_UNCUT_BYTES } from './bounds.ts'
 import type { Plan } from './planner.ts'
-import { type Examined, eachKey, onlyOnce, type Query } from './query.ts'
+import { createDuplicateCheck, type ExaminedCounts, type Query, visitKeys } from './query.ts'
 
 /** Builds a reader that makes documents from a plan's keys; undefined: the keys do not suffice. */
-export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined => {
-  const { index, covered, ordered, doubtful = [] } = plan
+export const createCoveringReader = (plan: Plan, projection: unknown): KeyReader | undefined => {
+  const { index, covered, ordered, ambiguous = [] } = plan
   // A unique index stores its record ids beside the keys.
-  if (!index || index.unique || !covered || !ordered || doubtful.length > 0) return undefined
+  if (!index || index.unique || !covered || !ordered || ambiguous.length > 0) return undefined
   const fields = plainFields(projection)
   const places = fields?.map(({ from }) => index.fields.indexOf(from)) ?? []
-  if (!fields || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
+  if (!fields || !places.every((at) => at >= 0 && containsValues(index, at))) return undefined
   // Renamed fields appear in the order of the projection.
   const inOrder = places.every((at, i) => i === 0 || at > (places[i - 1] as number))
   if (!inOrder && fields.some(({ name, from }) => name !== from)) return undefined
@@ -36,46 +36,50 @@ export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined 
  * The rows of a covered find.
  * @param rowOf the row of a document whose key is ambiguous; undefined: no row
  */
-export function* coveredRows(
+export function* readCoveredRows(
   view: View,
   collection: Collection,
-  { skip = 0, limit = 0, pace = new Pace() }: Query,
-  { plan, reader, rowOf }: { plan: Plan; reader: KeyReader; rowOf(record: Match): Buffer | undefined },
-  examined: Examined = { keys: 0, documents: 0 },
+  { skip = 0, limit = 0, timer = new CommandTimer() }: Query,
+  {
+    plan,
+    reader,
+    rowOf,
+  }: { plan: Plan; reader: KeyReader; rowOf(record: MatchedRecord): Buffer | undefined },
+  examined: ExaminedCounts = { keys: 0, documents: 0 },
 ): Iterable<Step<Run>> {
   const index = plan.index as Index
   const [first] = plan.bounds
-  if (first && plan.bounds.length === 1 && first.shared < CERTAINLY_UNCUT)
+  if (first && plan.bounds.length === 1 && first.shared < MAX_UNCUT_BYTES)
     reader.expect(first.low.subarray(0, first.shared))
-  const isNew = index.multikey && plan.bounds.length > 1 ? onlyOnce() : undefined
+  const isNew = index.multikey && plan.bounds.length > 1 ? createDuplicateCheck() : undefined
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
   let found = 0
-  let untold: Buffer | undefined
+  let ambiguousId: Buffer | undefined
   const visitor: Visitor = (bytes, start, end) => {
     examined.keys++
     if (isNew && !isNew(bytes, end)) return true
-    if (!reader.append(bytes, start)) untold = idIn(Buffer.from(bytes.subarray(start, end)))
+    if (!reader.append(bytes, start)) ambiguousId = idAtEnd(Buffer.from(bytes.subarray(start, end)))
     else if (++found <= skip) reader.undo()
-    return untold === undefined && found < most
+    return ambiguousId === undefined && found < most
   }
-  for (const _ of eachKey(view, index, plan, visitor)) {
+  for (const _ of visitKeys(view, index, plan, visitor)) {
     yield* reader.take()
-    if (untold) {
+    if (ambiguousId) {
       examined.documents++
-      const row = wholeOf(view, collection, untold, rowOf)
-      untold = undefined
+      const row = readRow(view, collection, ambiguousId, rowOf)
+      ambiguousId = undefined
       if (row && ++found > skip) yield row
     }
     if (found >= most) return
-    if (pace.due()) yield PAUSE
+    if (timer.isSliceOver()) yield PAUSE
   }
 }
 
-const wholeOf = (
+const readRow = (
   view: View,
   collection: Collection,
   id: Buffer,
-  rowOf: (record: Match) => Buffer | undefined,
+  rowOf: (record: MatchedRecord) => Buffer | undefined,
 ): Buffer | undefined => {
   const bytes = readRecord(view, collection, id)
   return bytes && rowOf({ id, bytes, document: decode(bytes) })

@@ -4,22 +4,22 @@ import { Long } from 'bson'
 import { MAX_DOCUMENT_BYTES } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
 import { DocumentArray, headOf, type Run } from '../../values/raw-documents.ts'
-import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
+import { type CommandTimer, PAUSE, type Step } from '../../values/steps.ts'
 
 const CURSOR_IDLE_MS = 600_000
 
-export interface Source {
+export interface CursorSource {
   ns: string
   documents: Iterable<Step<Run>>
-  /** The pace of the command. Its time passes only while a batch is made. */
-  pace: Pace
+  /** The timer of the command. Its time passes only while a batch is made. */
+  timer: CommandTimer
   /** The session and transaction that own the cursor; no other may use it. */
   owner?: string | undefined
   /** Whether the collection that it reads has been dropped. */
-  gone?: (() => boolean) | undefined
+  isDropped?: (() => boolean) | undefined
 }
 
-interface Cursor extends Omit<Source, 'documents'> {
+interface Cursor extends Omit<CursorSource, 'documents'> {
   documents: Iterator<Step<Run>>
   /** Documents that were read but did not fit into the last batch. */
   pending: Run | undefined
@@ -40,17 +40,17 @@ export class Cursors {
   readonly #open = new Map<string, Cursor>()
 
   /** The first batch (size 0: an empty one). The cursor stays open if there may be more, unless `single`. */
-  async start(source: Source, size: number, single = false): Promise<Batch> {
+  async start(source: CursorSource, size: number, single = false): Promise<Batch> {
     const cursor: Cursor = {
       ...source,
       documents: source.documents[Symbol.iterator](),
       pending: undefined,
-      left: source.pace.left,
+      left: source.timer.remainingMs,
       size: 0,
       touched: Date.now(),
     }
     const { finished, ...batch } =
-      size === 0 ? { documents: new DocumentArray(), finished: false } : await take(cursor, size)
+      size === 0 ? { documents: new DocumentArray(), finished: false } : await takeBatch(cursor, size)
     if (finished || single) return { id: Long.ZERO, ns: cursor.ns, ...batch }
     this.#sweep()
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64BE() >> 1n)
@@ -66,9 +66,9 @@ export class Cursors {
     if (cursor.owner !== owner)
       fail(50738, `Cannot run getMore on cursor ${id}, which was created in another session or transaction`)
     this.#open.delete(id.toString())
-    if (cursor.gone?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
-    cursor.pace.resume(cursor.left)
-    const { finished, ...batch } = await take(cursor, size)
+    if (cursor.isDropped?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
+    cursor.timer.resume(cursor.left)
+    const { finished, ...batch } = await takeBatch(cursor, size)
     if (!finished) this.#open.set(id.toString(), cursor)
     return { id: finished ? Long.ZERO : id, ns, ...batch }
   }
@@ -98,7 +98,7 @@ export class Cursors {
 }
 
 /** Up to `size` documents (0: as many as fit), never more than a message holds. */
-const take = async (
+const takeBatch = async (
   cursor: Cursor,
   size: number,
 ): Promise<Pick<Batch, 'documents'> & { finished: boolean }> => {
@@ -106,14 +106,14 @@ const take = async (
   let bytes = 0
   const stop = (finished: boolean) => {
     cursor.touched = Date.now()
-    cursor.left = cursor.pace.left
+    cursor.left = cursor.timer.remainingMs
     cursor.size = documents.size
     return { documents, finished }
   }
   while (size === 0 || documents.count < size) {
     const next = cursor.pending ?? cursor.documents.next().value
     cursor.pending = undefined
-    if (next === PAUSE) await cursor.pace.rest()
+    if (next === PAUSE) await cursor.timer.pause()
     else if (!next) return stop(true)
     else {
       // A document may be as large as a batch, so the first one always fits.

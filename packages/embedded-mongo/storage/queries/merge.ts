@@ -5,7 +5,7 @@ import type { Entry, View } from '../disk/overlay.ts'
 import type { KeyBounds } from './bounds.ts'
 
 /** Most ranges return few entries or none before the query has enough. */
-const EXPECTED = 4
+const EXPECTED_ENTRIES = 4
 
 interface Head {
   entry: Entry
@@ -15,18 +15,18 @@ interface Head {
 }
 
 /** The entries of all ranges in order; each range is ordered already. */
-export function* merged(
+export function* mergeRanges(
   view: View,
   index: Index,
   ranges: readonly KeyBounds[],
   reverse: boolean,
 ): Iterable<Entry> {
-  const turned = reverse ? -1 : 1
+  const sign = reverse ? -1 : 1
   const before = (a: Head, b: Head): boolean =>
-    a.entry.key.compare(b.entry.key, b.bounds.shared, undefined, a.bounds.shared) * turned < 0
-  const behind = ({ entry: { key }, bounds: { low, high } }: Head): Iterator<Entry> => {
+    a.entry.key.compare(b.entry.key, b.bounds.shared, undefined, a.bounds.shared) * sign < 0
+  const entriesAfter = ({ entry: { key }, bounds: { low, high } }: Head): Iterator<Entry> => {
     const [from, to] = reverse ? [low, key] : [Buffer.concat([key, ZERO]), high]
-    return scanIndex(view, index, from, to, reverse, EXPECTED)[Symbol.iterator]()
+    return scanIndex(view, index, from, to, reverse, EXPECTED_ENTRIES)[Symbol.iterator]()
   }
   const heads = new Heap<Head>(before)
   for (const bounds of ranges) {
@@ -37,7 +37,7 @@ export function* merged(
   }
   for (let head = heads.first; head; head = heads.first) {
     yield head.entry
-    head.rest ??= behind(head)
+    head.rest ??= entriesAfter(head)
     const { value: entry, done } = head.rest.next()
     if (done) heads.shift()
     else {

@@ -2,21 +2,21 @@
 import type { Document } from 'bson'
 import type { SortPart } from '../../language/results/sort.ts'
 import { isIndex, isNullish, isObject, toNumber } from '../../values/bson-values.ts'
-import { type Collation, equal, typeOrder } from '../../values/compare.ts'
+import { type Collation, isEqual, typeOrder } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { type Collection, spaceBounds } from '../collections/catalog.ts'
 import { type Index, mayHoldArrays } from '../collections/indexes.ts'
-import { boundsOf, CERTAINLY_UNCUT, type KeyBounds, type Range } from './bounds.ts'
+import { boundsOf, type KeyBounds, MAX_UNCUT_BYTES, type Range } from './bounds.ts'
 import {
-  clauseCount,
-  type Demand,
-  type Demands,
-  demandCount,
-  demandsOf,
+  type ConditionsByField,
+  collectConditions,
+  countClauses,
+  countConditions,
   excludesNull,
   hasText,
-  implies,
-} from './demands.ts'
+  type IndexCondition,
+  impliesFilter,
+} from './index-conditions.ts'
 
 export interface Plan {
   /** Absent: a scan of the collection. */
@@ -29,17 +29,17 @@ export interface Plan {
   ordered: boolean
   /** The ranges are merged: each is in the requested order. */
   merged?: boolean
-  /** The bounds contain exactly the keys of the matching documents, except the bounds in `doubtful`. */
+  /** The bounds contain exactly the keys of the matching documents, except the bounds in `ambiguous`. */
   covered?: boolean
   /** The ranges contain all keys of some values of the index's first component. */
   leading?: boolean
   /** Bounds with ambiguous keys: null may also stand for a missing value. */
-  doubtful?: KeyBounds[]
+  ambiguous?: KeyBounds[]
   /** The alternatives of an `$or`, each with an index. A record found by several counts once. */
   branches?: Plan[]
 }
 
-export interface Question {
+export interface QueryShape {
   filter: Document
   sort: SortPart[]
   collation: Collation | undefined
@@ -49,27 +49,30 @@ export interface Question {
 /** The maximum number of points: the values of $in, multiplied over the components. */
 const MAX_POINTS = 10_000
 /** The maximum number of ranges that are merged. */
-const MAX_MERGED = 2_000
+const MAX_MERGED_RANGES = 2_000
 
 /** The properties of a collection that the planner uses. */
-type Planned = Pick<Collection, 'indexes'>
+type IndexedCollection = Pick<Collection, 'indexes'>
 
-export const choosePlan = (collection: Planned, question: Question): Plan => {
-  const demands = demandsOf(question.filter)
-  if (!isNullish(question.hint) && !(isObject(question.hint) && Object.keys(question.hint).length === 0))
-    return hinted(collection, question, demands)
+export const choosePlan = (collection: IndexedCollection, shape: QueryShape): Plan => {
+  const conditions = collectConditions(shape.filter)
+  if (!isNullish(shape.hint) && !(isObject(shape.hint) && Object.keys(shape.hint).length === 0))
+    return planByHint(collection, shape, conditions)
   let best: Candidate | undefined
   for (const index of collection.indexes) {
-    const candidate = consider(index, question, demands)
+    const candidate = considerIndex(index, shape, conditions)
     if (candidate && (!best || candidate.score > best.score)) best = candidate
     // No other index leads to fewer documents.
     if (candidate?.isPoint) break
   }
-  return best?.plan() ?? alternatives(collection, question) ?? collectionScan(question, false)
+  return best?.plan() ?? planAlternatives(collection, shape) ?? collectionScan(shape, false)
 }
 
 /** If one alternative has no index, a scan answers all of them. */
-const alternatives = (collection: Planned, { filter, sort, collation }: Question): Plan | undefined => {
+const planAlternatives = (
+  collection: IndexedCollection,
+  { filter, sort, collation }: QueryShape,
+): Plan | undefined => {
   if (!Array.isArray(filter.$or)) return undefined
   const branches = filter.$or.map((branch: Document) =>
     choosePlan(collection, { filter: branch, sort: [], collation }),
@@ -78,38 +81,43 @@ const alternatives = (collection: Planned, { filter, sort, collation }: Question
   return { bounds: [], reverse: false, ordered: sort.length === 0, branches }
 }
 
-const collectionScan = ({ sort }: Question, reverse: boolean): Plan => ({
+const collectionScan = ({ sort }: QueryShape, reverse: boolean): Plan => ({
   bounds: [],
   reverse,
   ordered: sort.length === 0,
 })
 
-const hinted = (collection: Planned, question: Question, demands: Demands): Plan => {
-  const { hint } = question
-  if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
+const planByHint = (
+  collection: IndexedCollection,
+  shape: QueryShape,
+  conditions: ConditionsByField,
+): Plan => {
+  const { hint } = shape
+  if (isObject(hint) && '$natural' in hint) return collectionScan(shape, toNumber(hint.$natural) < 0)
   const index = findIndex(collection, hint)
   if (!index?.ready || index.spec.hidden === true)
     return fail(2, 'hint provided does not correspond to an existing index')
-  const candidate = consider(index, question, demands, true)
-  return candidate ? candidate.plan() : fullScan(index, question)
+  const candidate = considerIndex(index, shape, conditions, true)
+  return candidate ? candidate.plan() : fullScan(index, shape)
 }
 
 /** The index with that name or that key; undefined if none exists. */
-export const findIndex = (collection: Planned, wanted: unknown): Index | undefined =>
+export const findIndex = (collection: IndexedCollection, wanted: unknown): Index | undefined =>
   collection.indexes.find(({ name, spec }) =>
     typeof wanted === 'string' ? name === wanted : isObject(wanted) && sameShape(spec.key, wanted),
   )
 
-const sameShape = (a: Document, b: Document): boolean => equal(Object.keys(a), Object.keys(b)) && equal(a, b)
+const sameShape = (a: Document, b: Document): boolean =>
+  isEqual(Object.keys(a), Object.keys(b)) && isEqual(a, b)
 
 const wholeSpace = ({ space }: Index): KeyBounds => {
   const [low, high] = spaceBounds(space)
   return { low, high, shared: 0 }
 }
 
-const fullScan = (index: Index, question: Question): Plan => {
-  const direction = order(index, { points: [[]], equalities: 0 }, question)
-  const ordered = question.sort.length === 0 || direction !== undefined
+const fullScan = (index: Index, shape: QueryShape): Plan => {
+  const direction = sortDirection(index, { points: [[]], equalities: 0 }, shape)
+  const ordered = shape.sort.length === 0 || direction !== undefined
   return { index, bounds: [wholeSpace(index)], reverse: direction === 'reverse', ordered }
 }
 
@@ -120,48 +128,48 @@ interface Candidate {
   isPoint: boolean
 }
 
-const consider = (
+const considerIndex = (
   index: Index,
-  question: Question,
-  demands: Demands,
+  shape: QueryShape,
+  conditions: ConditionsByField,
   hinted = false,
 ): Candidate | undefined => {
   if (!index.ready || (index.spec.hidden === true && !hinted)) return undefined
   const partial = index.spec.partialFilterExpression
-  if (!hinted && partial && !implies(demands, partial, question.collation)) return undefined
-  const fit = fitFields(index, question, demands)
+  if (!hinted && partial && !impliesFilter(conditions, partial, shape.collation)) return undefined
+  const fit = fitFields(index, shape, conditions)
   const holdsAll = index.sparse ? fit.excludesNull : true
   if (!hinted && !holdsAll) return undefined
   const several = fit.points.length > 1
-  const merges = several && question.sort.length > 0 && fit.points.length <= MAX_MERGED
-  const direction = !several || merges ? order(index, fit, question) : undefined
-  const ordered = question.sort.length === 0 || direction !== undefined
-  if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
+  const merges = several && shape.sort.length > 0 && fit.points.length <= MAX_MERGED_RANGES
+  const direction = !several || merges ? sortDirection(index, fit, shape) : undefined
+  const ordered = shape.sort.length === 0 || direction !== undefined
+  if (fit.score === 0 && !hinted && !(direction && shape.sort.length > 0)) return undefined
   const namesAll = index.unique && fit.points[0]?.length === index.fields.length
   const isPoint = namesAll && fit.equalities === index.fields.length
   const makePlan = (): Plan => {
     const bounds = boundsOf(index, fit)
-    const exact = namesAll && bounds.every(({ low }) => low.length < CERTAINLY_UNCUT)
-    const covered = coversFilter(index, question, demands, fit)
+    const exact = namesAll && bounds.every(({ low }) => low.length < MAX_UNCUT_BYTES)
+    const covered = coversFilter(index, shape, conditions, fit)
     const nulls = covered ? fit.points.filter((row) => row.some(isNullish)) : []
-    const doubtful = boundsOf(index, { ...fit, points: nulls })
+    const ambiguous = boundsOf(index, { ...fit, points: nulls })
     const leading = fit.points[0]?.length === 1 && !fit.range
-    const rest = { merged: merges && ordered, covered, leading, doubtful }
+    const rest = { merged: merges && ordered, covered, leading, ambiguous }
     return { index, bounds, exact, reverse: direction === 'reverse', ordered, ...rest }
   }
-  const sorts = direction && question.sort.length > 0 ? 2 : 0
-  const fewness = namesAll ? (isPoint ? POINT : fewnessOf(fit.points.length)) : 0
-  return { plan: makePlan, score: fit.score + fewness + sorts, isPoint }
+  const sorts = direction && shape.sort.length > 0 ? 2 : 0
+  const pointScore = namesAll ? (isPoint ? SINGLE_DOCUMENT_SCORE : scorePoints(fit.points.length)) : 0
+  return { plan: makePlan, score: fit.score + pointScore + sorts, isPoint }
 }
 
-const POINT = 100
+const SINGLE_DOCUMENT_SCORE = 100
 /**
  * The score of a list that leads to at most `points` documents. The selectivity of other indexes is unknown.
  * By estimate, 10,000 points beat one equality, 1,000 beat two, and 60 beat three.
  */
-const fewnessOf = (points: number): number => 30 - 2 * Math.log2(points)
+const scorePoints = (points: number): number => 30 - 2 * Math.log2(points)
 
-interface Fit {
+interface IndexFit {
   /** The values of the leading components, one row for each combination. */
   points: unknown[][]
   /** The number of leading components with one value. */
@@ -171,24 +179,24 @@ interface Fit {
   score: number
 }
 
-const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit => {
-  const fit: Fit = { points: [[]], equalities: 0, range: undefined, excludesNull: false, score: 0 }
+const fitFields = (index: Index, { collation }: QueryShape, conditions: ConditionsByField): IndexFit => {
+  const fit: IndexFit = { points: [[]], equalities: 0, range: undefined, excludesNull: false, score: 0 }
   const roots = new Set<string>()
   for (const field of index.fields) {
     const parts = field.split('.')
     // Different elements of an array, hence different keys, may meet conditions on its parts.
     if (parts.some(isIndex) || (index.multikey && roots.has(parts[0] as string))) break
     roots.add(parts[0] as string)
-    const usable = (demands.get(field) ?? []).filter((demand) => isUsable(demand, index, collation))
+    const usable = (conditions.get(field) ?? []).filter((condition) => isUsable(condition, index, collation))
     if (usable.some(excludesNull)) fit.excludesNull = true
-    const choices = pointDemand(usable)
+    const choices = pointValues(usable)
     if (choices && choices.length * fit.points.length <= MAX_POINTS) {
       if (choices.length === 1 && fit.equalities === fit.points[0]?.length) fit.equalities++
       fit.points = fit.points.flatMap((row) => choices.map((value) => [...row, value]))
       fit.score += choices.length === 1 ? 8 : 6
       continue
     }
-    fit.range = rangeDemand(usable, mayHoldArrays(index, index.fields.indexOf(field)))
+    fit.range = rangeOf(usable, mayHoldArrays(index, index.fields.indexOf(field)))
     if (fit.range) fit.score += fit.range.lower && fit.range.upper ? 5 : 4
     break
   }
@@ -196,30 +204,39 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
 }
 
 /** Whether the bounds alone decide: the filter has no other conditions, and keys can answer each of these. */
-const coversFilter = (index: Index, { filter, collation }: Question, demands: Demands, fit: Fit): boolean => {
+const coversFilter = (
+  index: Index,
+  { filter, collation }: QueryShape,
+  conditions: ConditionsByField,
+  fit: IndexFit,
+): boolean => {
   const points = index.fields.slice(0, fit.points[0]?.length ?? 0)
   // Within a point each document has one key, provided that no other component may contain arrays.
   const single = index.fields.every((_, at) => (at === 0 && points.length > 0) || !mayHoldArrays(index, at))
-  if (!single || index.cut || demandCount(demands) !== clauseCount(filter)) return false
+  if (!single || index.cut || countConditions(conditions) !== countClauses(filter)) return false
   const last = fit.range && !fit.range.prefix ? index.fields[points.length] : undefined
-  return [...demands].every(
+  return [...conditions].every(
     ([field, list]) =>
-      list.every((demand) => isPlain(demand) && isUsable(demand, index, collation)) &&
+      list.every((condition) => isPlain(condition) && isUsable(condition, index, collation)) &&
       (points.includes(field) ? list.length === 1 : field === last && isWholeRange(list, fit.range)),
   )
 }
 
-const isPlain = ({ operator, operand }: Demand): boolean =>
+const isPlain = ({ operator, operand }: IndexCondition): boolean =>
   (operator === '$in' ? (operand as unknown[]) : [operand]).every(
     (value) => [10, 15, 35, 40, 45].includes(typeOrder(value)) || isNullish(value),
   )
 
 /** NaN sorts below all numbers in an index, but is not less than any. */
-const isWholeRange = (list: Demand[], { lower, upper }: Range = {}): boolean =>
+const isWholeRange = (list: IndexCondition[], { lower, upper }: Range = {}): boolean =>
   list.length === (lower ? 1 : 0) + (upper ? 1 : 0) &&
   (lower !== undefined || typeOrder(upper?.operand) !== 10)
 
-const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collation | undefined): boolean => {
+const isUsable = (
+  { operator, operand }: IndexCondition,
+  index: Index,
+  collation: Collation | undefined,
+): boolean => {
   if (operator === '$exists') return false
   if (operator === 'element') {
     const { lower, upper } = operand as Required<Range>
@@ -237,19 +254,19 @@ const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collat
   return point && index.collation === collation
 }
 
-const pointDemand = (demands: Demand[]): unknown[] | undefined => {
-  const single = demands.find(({ operator }) => operator === '$eq')
+const pointValues = (conditions: IndexCondition[]): unknown[] | undefined => {
+  const single = conditions.find(({ operator }) => operator === '$eq')
   if (single) return [single.operand]
-  return demands.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
+  return conditions.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
-const rangeDemand = (demands: Demand[], inArrays: boolean): Range | undefined => {
-  const element = demands.find(({ operator }) => operator === 'element')
+const rangeOf = (conditions: IndexCondition[], inArrays: boolean): Range | undefined => {
+  const element = conditions.find(({ operator }) => operator === 'element')
   if (element) return element.operand as Range
-  const prefix = demands.find(({ operator }) => operator === 'prefix')
+  const prefix = conditions.find(({ operator }) => operator === 'prefix')
   if (prefix) return { prefix: prefix.operand as string }
-  const lower = demands.find(({ operator }) => operator === '$gt' || operator === '$gte')
-  const upper = demands.find(({ operator }) => operator === '$lt' || operator === '$lte')
+  const lower = conditions.find(({ operator }) => operator === '$gt' || operator === '$gte')
+  const upper = conditions.find(({ operator }) => operator === '$lt' || operator === '$lte')
   if (!lower && !upper) return undefined
   // In an array, different elements may meet the two bounds, so only one bound narrows the scan.
   if (lower && upper && (inArrays || typeOrder(lower.operand) !== typeOrder(upper.operand))) return { lower }
@@ -257,10 +274,10 @@ const rangeDemand = (demands: Demand[], inArrays: boolean): Range | undefined =>
 }
 
 /** The direction in which the index returns the requested order within each point; undefined: it does not. */
-const order = (
+const sortDirection = (
   index: Index,
-  { points, equalities }: Pick<Fit, 'points' | 'equalities'>,
-  { sort, collation }: Question,
+  { points, equalities }: Pick<IndexFit, 'points' | 'equalities'>,
+  { sort, collation }: QueryShape,
 ): 'forward' | 'reverse' | undefined => {
   if (sort.length === 0) return 'forward'
   if (index.cut || index.collation || collation) return undefined
@@ -271,9 +288,9 @@ const order = (
   for (const { field, descending } of sort) {
     if (fixed.has(field)) continue
     if (index.fields[at] !== field || !isPlainAt(at)) return undefined
-    const turned = descending !== index.descending[at]
-    if (reverse !== undefined && reverse !== turned) return undefined
-    reverse = turned
+    const isReversed = descending !== index.descending[at]
+    if (reverse !== undefined && reverse !== isReversed) return undefined
+    reverse = isReversed
     at++
   }
   return reverse ? 'reverse' : 'forward'

@@ -1,18 +1,18 @@
 /** Runs a plan: returns records in order, each checked by the matcher. */
 import type { Document } from 'bson'
 import { compileFilter, type DocumentTest } from '../../language/filters/matcher.ts'
-import { createSorter, type SortPart, sortParts } from '../../language/results/sort.ts'
+import { createSorter, parseSort, type SortPart } from '../../language/results/sort.ts'
 import { decode } from '../../values/bson-values.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { collationOf } from '../../values/options/collation.ts'
 import { keepFields } from '../../values/raw-documents.ts'
-import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
+import { CommandTimer, PAUSE, type Step, sortInSteps } from '../../values/steps.ts'
 import type { Collection } from '../collections/catalog.ts'
 import { IdSet } from '../collections/id-set.ts'
 import type { Index } from '../collections/indexes.ts'
 import {
-  type Match,
+  type MatchedRecord,
   readRecord,
   recordIdOf,
   type StoredRecord,
@@ -21,8 +21,8 @@ import {
 } from '../collections/records.ts'
 import { countTallied, isTallied } from '../collections/tallies.ts'
 import type { Entry, View, Visitor } from '../disk/overlay.ts'
-import { rootsOf } from './demands.ts'
-import { merged } from './merge.ts'
+import { rootFieldsOf } from './index-conditions.ts'
+import { mergeRanges } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
 
 export interface Query {
@@ -35,12 +35,12 @@ export interface Query {
   hint?: unknown
   variables?: Document | undefined
   /** Limits the memory of a sort in memory. */
-  frugal?: boolean
-  /** Where to pause and when to give up; by default the search has its own pace. */
-  pace?: Pace
+  limitsSortMemory?: boolean
+  /** Where to pause and when to give up; by default the search has its own timer. */
+  timer?: CommandTimer
 }
 
-export interface Prepared {
+export interface PreparedQuery {
   plan: Plan
   test: DocumentTest
   sort: SortPart[]
@@ -48,16 +48,19 @@ export interface Prepared {
 }
 
 /** The numbers of keys and documents examined, for explain. */
-export interface Examined {
+export interface ExaminedCounts {
   keys: number
   documents: number
 }
 
-const nowhere = { options: {}, indexes: [] }
+const NO_COLLECTION = { options: {}, indexes: [] }
 
-export const prepare = (collection: Pick<Collection, 'options' | 'indexes'>, query: Query): Prepared => {
+export const prepareQuery = (
+  collection: Pick<Collection, 'options' | 'indexes'>,
+  query: Query,
+): PreparedQuery => {
   const collation = collationOf(query.collation ?? collection.options.collation)
-  const sort = sortParts(query.sort)
+  const sort = parseSort(query.sort)
   const test = compileFilter(query.filter, { collation, variables: query.variables })
   const natural = sort.length === 1 && sort[0]?.field === '$natural' ? sort[0] : undefined
   const hint = natural ? { $natural: natural.descending ? -1 : 1 } : query.hint
@@ -65,20 +68,27 @@ export const prepare = (collection: Pick<Collection, 'options' | 'indexes'>, que
   return { plan, test, sort: natural ? [] : sort, collation }
 }
 
-/** The documents that a query finds, read on demand. Without a collection, it only checks the query. */
-export function* find(
+/** The documents that a query finds, read on condition. Without a collection, it only checks the query. */
+export function* findRecords(
   view: View,
   collection: Collection | undefined,
   query: Query,
-  prepared = prepare(collection ?? nowhere, query),
-  examined: Examined = { keys: 0, documents: 0 },
-): Iterable<Step<Match>> {
+  prepared = prepareQuery(collection ?? NO_COLLECTION, query),
+  examined: ExaminedCounts = { keys: 0, documents: 0 },
+): Iterable<Step<MatchedRecord>> {
   if (!collection) return
-  const { skip = 0, limit = 0, pace = new Pace() } = query
-  const found = matches(view, collection, pace, prepared, looksAt(query.filter, prepared), examined)
+  const { skip = 0, limit = 0, timer = new CommandTimer() } = query
+  const found = matches(view, collection, timer, prepared, neededFields(query.filter, prepared), examined)
   const ordered = prepared.plan.ordered
     ? found
-    : inOrder(view, collection, query.frugal ? frugally(found) : found, prepared, limit && skip + limit, pace)
+    : sortRecords(
+        view,
+        collection,
+        query.limitsSortMemory ? limitSortMemory(found) : found,
+        prepared,
+        limit && skip + limit,
+        timer,
+      )
   let at = 0
   for (const match of ordered) {
     if (match !== PAUSE && at++ < skip) continue
@@ -91,38 +101,38 @@ export function* find(
 function* matches(
   view: View,
   collection: Collection,
-  pace: Pace,
-  { plan, test }: Prepared,
-  looksAt: Buffer[] | undefined,
-  examined: Examined,
-): Iterable<Step<Found>> {
+  timer: CommandTimer,
+  { plan, test }: PreparedQuery,
+  neededFields: Buffer[] | undefined,
+  examined: ExaminedCounts,
+): Iterable<Step<FoundRecord>> {
   for (const record of candidates(view, collection, plan, examined)) {
     examined.documents++
-    if (pace.due()) yield PAUSE
-    const found = new Found(record, looksAt)
+    if (timer.isSliceOver()) yield PAUSE
+    const found = new FoundRecord(record, neededFields)
     if (test(found.part)) yield found
   }
 }
 
 /** The fields that a filter and a sort need: most documents have many more. */
-const looksAt = (filter: Document, { plan, sort }: Prepared): Buffer[] | undefined => {
-  const roots = rootsOf(filter)
+const neededFields = (filter: Document, { plan, sort }: PreparedQuery): Buffer[] | undefined => {
+  const roots = rootFieldsOf(filter)
   const sorting = plan.ordered ? [] : sort.map(({ field }) => field.split('.', 1)[0] as string)
   return roots && [...new Set([...roots, ...sorting])].map((name) => Buffer.from(name))
 }
 
 /** A record, decoded as far as its user needs. */
-class Found implements Match {
+class FoundRecord implements MatchedRecord {
   readonly id: Buffer
   readonly bytes: Buffer
   readonly part: Document
   #document: Document | undefined
 
-  constructor({ id, bytes }: StoredRecord, looksAt: Buffer[] | undefined) {
+  constructor({ id, bytes }: StoredRecord, neededFields: Buffer[] | undefined) {
     this.id = id
     this.bytes = bytes
-    if (!looksAt) this.#document = decode(bytes)
-    this.part = this.#document ?? decode(keepFields(bytes, looksAt as Buffer[]))
+    if (!neededFields) this.#document = decode(bytes)
+    this.part = this.#document ?? decode(keepFields(bytes, neededFields as Buffer[]))
   }
 
   get document(): Document {
@@ -135,18 +145,18 @@ function* candidates(
   view: View,
   collection: Collection,
   plan: Plan,
-  examined: Examined,
+  examined: ExaminedCounts,
 ): Iterable<StoredRecord> {
   const { index, branches } = plan
   if (branches) {
-    yield* once(branches.map((branch) => candidates(view, collection, branch, examined)))
+    yield* withoutDuplicates(branches.map((branch) => candidates(view, collection, branch, examined)))
     return
   }
   if (!index) {
     yield* scanRecords(view, collection, plan.reverse)
     return
   }
-  const isNew = index.multikey || plan.bounds.length > 1 ? onlyOnce() : () => true
+  const isNew = index.multikey || plan.bounds.length > 1 ? createDuplicateCheck() : () => true
   for (const entry of entriesIn(view, index, plan)) {
     const id = recordIdOf(index, entry)
     examined.keys++
@@ -166,7 +176,7 @@ function* entriesIn(
   { bounds, exact, reverse, merged: isMerged }: Ranges,
 ): Iterable<Entry> {
   if (isMerged) {
-    yield* merged(view, index, bounds, reverse)
+    yield* mergeRanges(view, index, bounds, reverse)
     return
   }
   for (const { low, high } of reverse ? [...bounds].reverse() : bounds)
@@ -174,24 +184,24 @@ function* entriesIn(
 }
 
 /** The number of keys between two checks of the time. */
-const STRIDE = 1024
+const KEYS_PER_STEP = 1024
 
 /**
  * Visits the keys within a plan's bounds, for an index that is not unique. The caller must collect the
  * visitor's results at each yield: after some keys, and when the visitor has stopped.
  */
-export function* eachKey(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
+export function* visitKeys(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
   if (plan.merged) {
     let visited = 0
     for (const { key } of entriesIn(view, index, plan))
-      if (!visitor(key, 0, key.length) || ++visited % STRIDE === 0) yield
+      if (!visitor(key, 0, key.length) || ++visited % KEYS_PER_STEP === 0) yield
     return yield
   }
   for (let { low, high } of reverse ? [...bounds].reverse() : bounds) {
     let last: Buffer | undefined
     do {
-      last = view.visit(low, high, reverse, STRIDE, visitor)
+      last = view.visit(low, high, reverse, KEYS_PER_STEP, visitor)
       yield
       if (reverse) high = last ?? high
       else if (last) low = Buffer.concat([last, ZERO])
@@ -210,7 +220,7 @@ export async function countKeys(
   view: View,
   { indexes }: Pick<Collection, 'indexes'>,
   { index, bounds, leading }: Plan,
-  pace: Pace,
+  timer: CommandTimer,
 ): Promise<number> {
   if (!index) return 0
   const plain = leading && !index.descending[0] && !index.collation
@@ -230,7 +240,7 @@ export async function countKeys(
     return true
   }
   const plan = { bounds: filled, reverse: false }
-  for (const _ of eachKey(view, index, plan, visitor)) if (pace.due()) await pace.rest()
+  for (const _ of visitKeys(view, index, plan, visitor)) if (timer.isSliceOver()) await timer.pause()
   return seen.size
 }
 
@@ -239,13 +249,13 @@ const lookUp = (view: View, key: Buffer): Entry[] => {
   return value ? [{ key, value }] : []
 }
 
-function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
-  const isNew = onlyOnce()
+function* withoutDuplicates(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
+  const isNew = createDuplicateCheck()
   for (const records of sources) for (const record of records) if (isNew(record.id)) yield record
 }
 
 /** Returns a function that tells whether an id is new. */
-export const onlyOnce = (): IdSet['add'] => {
+export const createDuplicateCheck = (): IdSet['add'] => {
   const seen = new IdSet()
   return (bytes, end) => seen.add(bytes, end)
 }
@@ -253,7 +263,7 @@ export const onlyOnce = (): IdSet['add'] => {
 const MAX_SORTED_BYTES = 100 * 1024 * 1024
 
 /** @throws 292 for results that MongoDB would write to disk to sort them */
-function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
+function* limitSortMemory(found: Iterable<Step<FoundRecord>>): Iterable<Step<FoundRecord>> {
   let bytes = 0
   for (const match of found) {
     if (match !== PAUSE) bytes += match.bytes.length
@@ -267,14 +277,14 @@ function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
 }
 
 /** Sorts only ids and sort values; reads each document again when it is returned. */
-function* inOrder(
+function* sortRecords(
   view: View,
   collection: Collection,
-  found: Iterable<Step<Found>>,
-  { sort, collation }: Prepared,
+  found: Iterable<Step<FoundRecord>>,
+  { sort, collation }: PreparedQuery,
   most: number,
-  pace: Pace,
-): Iterable<Step<Match>> {
+  timer: CommandTimer,
+): Iterable<Step<MatchedRecord>> {
   const order = createSorter(sort, collation)
   const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
@@ -285,10 +295,10 @@ function* inOrder(
     }
     rows.push({ id: match.id, values: order.values(match.part) })
     if (most > 0 && rows.length >= 2 * most + 1000)
-      rows = (yield* sortInSteps(rows, byValues, pace)).slice(0, most)
+      rows = (yield* sortInSteps(rows, byValues, timer)).slice(0, most)
   }
-  for (const { id } of yield* sortInSteps(rows, byValues, pace)) {
-    if (pace.due()) yield PAUSE
+  for (const { id } of yield* sortInSteps(rows, byValues, timer)) {
+    if (timer.isSliceOver()) yield PAUSE
     const bytes = readRecord(view, collection, id)
     if (bytes) yield { id, bytes, document: decode(bytes) }
   }

@@ -12,7 +12,7 @@ const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ig
 
 type Strength = 1 | 2 | 3 | 5
 
-const folds: Record<Strength, (text: string) => string> = {
+const FOLD_BY_STRENGTH: Record<Strength, (text: string) => string> = {
   1: (text) => visible(text).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss'),
   2: (text) => visible(text).normalize('NFC').toLowerCase(),
   3: (text) => visible(text).normalize('NFC'),
@@ -45,7 +45,7 @@ const checkOptions = (spec: Document): void => {
 const cache = new Map<string, Collation>()
 
 /** Languages with letters or ignored characters of their own. */
-const tailored =
+const TAILORED_LANGUAGES =
   /^(az|cs|da|et|fi|hr|hu|is|ja|ko|lt|lv|nb|nn|no|pl|ro|sk|sl|sv|th|tr|uk|vi|zh|fr_CA|en_US_POSIX)(?![a-z])/
 
 /**
@@ -70,8 +70,8 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   const name = `${locale}/${strength}/${first}`
   const known = cache.get(name)
   if (known) return known
-  const collation = build(locale, strength, first)
-  if (tailored.test(locale) && (strength < 3 || locale.startsWith('ja')))
+  const collation = buildCollation(locale, strength, first)
+  if (TAILORED_LANGUAGES.test(locale) && (strength < 3 || locale.startsWith('ja')))
     fail(115, `collations of ${locale} with strength ${strength} are not supported by this engine`)
   cache.set(name, collation)
   return collation
@@ -95,8 +95,8 @@ export const completeCollation = (spec: Document): Document =>
         version: VERSION,
       }
 
-const build = (locale: string, strength: Strength, first: string): Collation => {
-  const fold = folds[strength]
+const buildCollation = (locale: string, strength: Strength, first: string): Collation => {
+  const fold = FOLD_BY_STRENGTH[strength]
   const order = collator(locale, sensitivity[strength], first).compare
   // The folded text decides equality and is also the index key. Intl decides the order of unequal texts.
   return {

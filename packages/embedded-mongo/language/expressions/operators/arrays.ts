@@ -1,15 +1,15 @@
 /** Operators on arrays. */
 import { Int32 } from 'bson'
-import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/bson-values.ts'
-import { compare, equal } from '../../../values/compare.ts'
+import { documentFields, isNullish, isNumeric, isObject, toNumber } from '../../../values/bson-values.ts'
+import { compare, isEqual } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
 import {
   compileNamedOperands,
   compileOperandList,
-  int32,
   isTrue,
   MANY_OPERANDS,
+  toInt32,
   typeName,
   withNamedOperands,
   withOneOperand,
@@ -19,7 +19,7 @@ import {
 /** The maximum number of elements that an expression may create. */
 const MAX_ELEMENTS = 2_000_000
 
-const bounded = <T>(array: T[]): T[] =>
+const limitLength = <T>(array: T[]): T[] =>
   array.length <= MAX_ELEMENTS ? array : fail(146, 'an array of an expression has too many elements')
 
 const $arrayElemAt = withOperands(2, 2, ([array, index], _, name) => {
@@ -29,11 +29,11 @@ const $arrayElemAt = withOperands(2, 2, ([array, index], _, name) => {
   if (!isNumeric(index))
     return fail(28690, `${name}'s second argument must be a numeric value, but is ${typeName(index)}`)
   const at =
-    int32(index) ?? fail(28691, `${name}'s second argument must be representable as a 32-bit integer`)
+    toInt32(index) ?? fail(28691, `${name}'s second argument must be representable as a 32-bit integer`)
   return array[at < 0 ? array.length + at : at]
 })
 
-const edge = (which: 0 | -1): ExpressionOperator =>
+const firstOrLast = (which: 0 | -1): ExpressionOperator =>
   withOneOperand((array, name) => {
     if (isNullish(array)) return null
     return Array.isArray(array)
@@ -46,13 +46,13 @@ const $concatArrays = withOperands(0, MANY_OPERANDS, (arrays, _, name) => {
   const firstNull = arrays.findIndex(isNullish)
   if (firstNull >= 0 && (wrong === undefined || arrays.indexOf(wrong) > firstNull)) return null
   if (wrong !== undefined) fail(28664, `${name} only supports arrays, not ${typeName(wrong)}`)
-  return bounded(arrays.flat(1))
+  return limitLength(arrays.flat(1))
 })
 
 const $in = withOperands(2, 2, ([value, array], { collation }) => {
   if (!Array.isArray(array))
     return fail(40081, `$in requires an array as a second argument, found: ${typeName(array)}`)
-  return array.some((element) => equal(element, value, collation))
+  return array.some((element) => isEqual(element, value, collation))
 })
 
 const $indexOfArray = withOperands(2, 4, (values, { collation }, name) => {
@@ -63,20 +63,20 @@ const $indexOfArray = withOperands(2, 4, (values, { collation }, name) => {
   const position = (which: 2 | 3, given: unknown, fallback: number): number => {
     if (values.length <= which) return fallback
     const at =
-      int32(given) ??
+      toInt32(given) ??
       fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(given)}`)
     return at >= 0 ? at : fail(9711601, `${name} requires a nonnegative index, found: ${at}`)
   }
   const [from, to] = [position(2, start, 0), position(3, end, array.length)]
   for (let at = from; at < Math.min(to, array.length); at++)
-    if (equal(array[at], value, collation)) return new Int32(at)
+    if (isEqual(array[at], value, collation)) return new Int32(at)
   return new Int32(-1)
 })
 
 const $range = withOperands(2, 3, ([start, end, step], _, name) => {
   const integerOf = (value: unknown, type: number, integral: number): number => {
     if (!isNumeric(value)) fail(type, `${name} requires numeric arguments, found ${typeName(value)}`)
-    return int32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
+    return toInt32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
   }
   const [from, to] = [integerOf(start, 34443, 34444), integerOf(end, 34445, 34446)]
   const by = step === undefined ? 1 : integerOf(step, 34447, 34448)
@@ -107,7 +107,7 @@ const $slice = withOperands(2, 3, (values, _, name) => {
   const integerOf = (value: unknown): number => {
     if (!isNumeric(value))
       fail(28725, `Arguments to ${name} must be numeric, but one is of type: ${typeName(value)}`)
-    return int32(value) ?? fail(28726, `Arguments to ${name} must be representable as 32-bit integers`)
+    return toInt32(value) ?? fail(28726, `Arguments to ${name} must be representable as 32-bit integers`)
   }
   const at = integerOf(first)
   if (count === undefined) return at < 0 ? array.slice(at) : array.slice(0, at)
@@ -150,7 +150,7 @@ const arrayOrder = (by: unknown, order: Order): Order => {
   })
   if (parts.length === 0) fail(2942505, 'The sortBy must not be empty')
   const at = (value: unknown, path: string[]): unknown =>
-    path.reduce((inner, key) => (isObject(inner) ? fields(inner)[key] : undefined), value) ?? null
+    path.reduce((inner, key) => (isObject(inner) ? documentFields(inner)[key] : undefined), value) ?? null
   return (a, b) => {
     for (const [path, sign] of parts) {
       const found = order(at(a, path), at(b, path))
@@ -238,8 +238,8 @@ const trueElements =
 
 export const arrays: Record<string, ExpressionOperator> = {
   $arrayElemAt,
-  $first: edge(0),
-  $last: edge(-1),
+  $first: firstOrLast(0),
+  $last: firstOrLast(-1),
   $concatArrays,
   $in,
   $indexOfArray,

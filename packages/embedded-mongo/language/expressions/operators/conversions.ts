@@ -3,18 +3,19 @@ import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Times
 import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../values/errors.ts'
 import { wholeOfDecimal } from '../../../values/numbers.ts'
-import { decimalOfText, fitting, isDecimal, isDouble, toDecimal128, toWhole } from '../arithmetic.ts'
+import { isDecimal, isDouble, parseDecimal, toDecimal128, toSmallestInteger, toWhole } from '../arithmetic.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
 import { parseDateText } from './dates/date-text.ts'
 import { compileNamedOperands, isTrue, typeName, withNamedOperands, withOneOperand } from './operands.ts'
-import { asText } from './text.ts'
+import { toText } from './text.ts'
 
-const impossible = (value: unknown, to: string): never =>
+const failConversion = (value: unknown, to: string): never =>
   fail(241, `Unsupported conversion from ${typeName(value)} to ${to} in $convert with no onError value`)
 
-const broken = (why: string): never => fail(241, `Failed to parse in $convert with no onError value: ${why}`)
+const failParsing = (why: string): never =>
+  fail(241, `Failed to parse in $convert with no onError value: ${why}`)
 
-const overflow = (): never =>
+const failOverflow = (): never =>
   fail(241, 'Conversion would overflow target type in $convert with no onError value')
 
 const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
@@ -22,7 +23,7 @@ const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
   if (typeof value === 'boolean') integer = value ? 1n : 0n
   else if (value instanceof Date && bits === 64) integer = BigInt(value.getTime())
   else if (typeof value === 'string')
-    integer = /^[+-]?\d+$/.test(value) ? BigInt(value) : broken(`'${to}' from text`)
+    integer = /^[+-]?\d+$/.test(value) ? BigInt(value) : failParsing(`'${to}' from text`)
   else if (isDecimal(value)) integer = decimalWhole(value)
   else if (isDouble(value)) {
     const number = toNumber(value)
@@ -30,15 +31,15 @@ const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
       fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
     integer = BigInt(Math.trunc(number))
   } else if (isNumeric(value)) integer = toWhole(value)
-  else return impossible(value, to)
-  if (BigInt.asIntN(bits, integer) !== integer) overflow()
-  return fitting(integer, bits === 64)
+  else return failConversion(value, to)
+  if (BigInt.asIntN(bits, integer) !== integer) failOverflow()
+  return toSmallestInteger(integer, bits === 64)
 }
 
 const decimalWhole = (value: Decimal128): bigint => {
   if (/nan|inf/i.test(String(value)))
     fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
-  return wholeOfDecimal(value) ?? overflow()
+  return wholeOfDecimal(value) ?? failOverflow()
 }
 
 const numberText = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
@@ -58,7 +59,7 @@ const doubleOf = (value: unknown): Double => {
   if (typeof value === 'string') {
     const hex = hexadecimalOf(value)
     if (hex !== undefined) return new Double(hex)
-    if (!numberText.test(value)) broken('a number')
+    if (!numberText.test(value)) failParsing('a number')
     const special = /^([+-]?)(inf|nan)/i.exec(value)
     const number = special
       ? (special[2]?.toLowerCase() === 'nan' ? Number.NaN : Number.POSITIVE_INFINITY) *
@@ -68,12 +69,12 @@ const doubleOf = (value: unknown): Double => {
       !special &&
       (!Number.isFinite(number) || (number === 0 && /[1-9]/.test(value.split(/e/i, 1)[0] as string)))
     )
-      broken('out of range')
+      failParsing('out of range')
     return new Double(number)
   }
-  if (!isNumeric(value)) return impossible(value, 'double')
+  if (!isNumeric(value)) return failConversion(value, 'double')
   const number = toNumber(value)
-  if (isDecimal(value) && !Number.isFinite(number) && !/nan|inf/i.test(String(value))) overflow()
+  if (isDecimal(value) && !Number.isFinite(number) && !/nan|inf/i.test(String(value))) failOverflow()
   return new Double(number)
 }
 
@@ -83,14 +84,14 @@ const decimalOf = (value: unknown): Decimal128 => {
   if (typeof value === 'boolean') return Decimal128.fromString(value ? '1' : '0')
   if (value instanceof Date) return Decimal128.fromString(String(value.getTime()))
   if (typeof value === 'string') {
-    if (!numberText.test(value)) broken('a decimal')
+    if (!numberText.test(value)) failParsing('a decimal')
     if (/^-nan$/i.test(value)) return negativeNaN
-    const found = decimalOfText(value)
+    const found = parseDecimal(value)
     if (!found) return Decimal128.fromString(value)
     const lost = isTrue(found) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
-    return lost || /inf/i.test(String(found)) ? overflow() : found
+    return lost || /inf/i.test(String(found)) ? failOverflow() : found
   }
-  return isNumeric(value) ? toDecimal128(value) : impossible(value, 'decimal')
+  return isNumeric(value) ? toDecimal128(value) : failConversion(value, 'decimal')
 }
 
 const dateOf = (value: unknown): Date => {
@@ -100,26 +101,28 @@ const dateOf = (value: unknown): Date => {
   if (bsonType(value) === 'ObjectId')
     return new Date(Buffer.from((value as ObjectId).id).readInt32BE(0) * 1000)
   if (bsonType(value) === 'Timestamp') return new Date((value as Timestamp).getHighBitsUnsigned() * 1000)
-  if (!isNumeric(value) || bsonType(value) === 'Int32') return impossible(value, 'date')
+  if (!isNumeric(value) || bsonType(value) === 'Int32') return failConversion(value, 'date')
   const milliseconds = Math.trunc(toNumber(value))
-  return Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds) : overflow()
+  return Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds) : failOverflow()
 }
 
 const objectIdOf = (value: unknown): ObjectId => {
   if (bsonType(value) === 'ObjectId') return value as ObjectId
-  if (typeof value !== 'string') return impossible(value, 'objectId')
-  return /^[\da-f]{24}$/i.test(value) ? new ObjectId(value) : broken('an ObjectId is 24 hexadecimal digits')
+  if (typeof value !== 'string') return failConversion(value, 'objectId')
+  return /^[\da-f]{24}$/i.test(value)
+    ? new ObjectId(value)
+    : failParsing('an ObjectId is 24 hexadecimal digits')
 }
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (value instanceof Date && !(value.getUTCFullYear() >= 0 && value.getUTCFullYear() <= 9999))
     return fail(18537, 'a date string can have years from 0 to 9999')
-  if (typeof value === 'boolean' || value instanceof Date || isNumeric(value)) return asText(value)
+  if (typeof value === 'boolean' || value instanceof Date || isNumeric(value)) return toText(value)
   if (bsonType(value) === 'ObjectId') return String(value)
   if (bsonType(value) === 'Binary' && (value as Binary).sub_type === 4)
     return String((value as Binary).toUUID())
-  return impossible(value, 'string')
+  return failConversion(value, 'string')
 }
 
 const boolOf = (value: unknown): boolean => {
@@ -164,7 +167,7 @@ const conversionTo = (to: unknown): Conversion => {
     return (value) =>
       to === 'binData'
         ? fail(115, '$convert to binData is not supported by this engine')
-        : impossible(value, String(to))
+        : failConversion(value, String(to))
   if (typeof to === 'string' || isNumeric(to)) return fail(2, `Unknown type name: ${to}`)
   return fail(9, "$convert's 'to' argument must be a string or number")
 }
@@ -208,8 +211,8 @@ const to =
   }
 
 const $toUUID = to((value) => {
-  if (typeof value !== 'string') return impossible(value, 'binData')
-  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) broken('a UUID')
+  if (typeof value !== 'string') return failConversion(value, 'binData')
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) failParsing('a UUID')
   return new Binary(Buffer.from(value.replaceAll('-', ''), 'hex'), 4)
 })
 

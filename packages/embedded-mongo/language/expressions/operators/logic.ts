@@ -1,7 +1,7 @@
 /** Comparisons, conditions and variables. */
 import type { Document } from 'bson'
 import { Int32 } from 'bson'
-import { fields, isNullish, isObject } from '../../../values/bson-values.ts'
+import { documentFields, isNullish, isObject } from '../../../values/bson-values.ts'
 import { compare } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { checkVariable, type Expression, type ExpressionOperator } from '../expression.ts'
@@ -15,7 +15,7 @@ import {
   withOperands,
 } from './operands.ts'
 
-const comparing = (accept: (order: number) => unknown): ExpressionOperator =>
+const defineComparison = (accept: (order: number) => unknown): ExpressionOperator =>
   withOperands(2, 2, ([a, b], { collation }) => accept(compare(a, b, collation)))
 
 const $and: ExpressionOperator = (operand, compiler, name) => {
@@ -94,7 +94,7 @@ const $let: ExpressionOperator = (operand, compiler) => {
   if (!('in' in operand)) fail(16877, "Missing 'in' parameter to $let")
   if (!isObject(operand.vars))
     fail(Array.isArray(operand.vars) ? 9 : 10065, 'invalid parameter: expected an object (vars)')
-  const variables = Object.entries(compileNamedOperands(fields(operand.vars), compiler))
+  const variables = Object.entries(compileNamedOperands(documentFields(operand.vars), compiler))
   for (const [name] of variables) checkVariable(name)
   const body = compiler.with(...variables.map(([name]) => name)).compile(operand.in)
   return (scope) => {
@@ -105,13 +105,13 @@ const $let: ExpressionOperator = (operand, compiler) => {
 }
 
 export const logic: Record<string, ExpressionOperator> = {
-  $cmp: comparing((order) => new Int32(Math.sign(order))),
-  $eq: comparing((order) => order === 0),
-  $ne: comparing((order) => order !== 0),
-  $gt: comparing((order) => order > 0),
-  $gte: comparing((order) => order >= 0),
-  $lt: comparing((order) => order < 0),
-  $lte: comparing((order) => order <= 0),
+  $cmp: defineComparison((order) => new Int32(Math.sign(order))),
+  $eq: defineComparison((order) => order === 0),
+  $ne: defineComparison((order) => order !== 0),
+  $gt: defineComparison((order) => order > 0),
+  $gte: defineComparison((order) => order >= 0),
+  $lt: defineComparison((order) => order < 0),
+  $lte: defineComparison((order) => order <= 0),
   $and,
   $or,
   $not: withOneOperand((value) => !isTrue(value)),

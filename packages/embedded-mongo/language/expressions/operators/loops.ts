@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import { isNullish } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
 import { checkVariable, type ExpressionOperator } from '../expression.ts'
-import { int32, isTrue, tick, typeName, withNamedOperands } from './operands.ts'
+import { checkEvaluationTime, isTrue, toInt32, typeName, withNamedOperands } from './operands.ts'
 
 /** The variable of the element: `as`, or `this`. */
 const elementName = (given: Document): string => {
@@ -29,7 +29,7 @@ const $filter: ExpressionOperator = (operand, compiler, name) => {
     const kept: unknown[] = []
     for (const element of array) {
       if (kept.length >= limit) break
-      tick()
+      checkEvaluationTime()
       const variables = { ...scope.variables, [variable]: element }
       if (isTrue(test({ root: scope.root, variables }))) kept.push(element)
     }
@@ -39,7 +39,8 @@ const $filter: ExpressionOperator = (operand, compiler, name) => {
 
 const filterLimit = (value: unknown): number => {
   if (isNullish(value)) return Number.POSITIVE_INFINITY
-  const limit = int32(value) ?? fail(327391, '$filter: limit must be represented as a 32-bit integral value')
+  const limit =
+    toInt32(value) ?? fail(327391, '$filter: limit must be represented as a 32-bit integral value')
   return limit > 0 ? limit : fail(327392, '$filter: limit must be greater than 0')
 }
 
@@ -55,7 +56,7 @@ const $map: ExpressionOperator = (operand, compiler, name) => {
     if (isNullish(array)) return null
     if (!Array.isArray(array)) return fail(16883, `input to ${name} must be an array not ${typeName(array)}`)
     return array.map((element) => {
-      tick()
+      checkEvaluationTime()
       return body({ root: scope.root, variables: { ...scope.variables, [variable]: element } }) ?? null
     })
   }
@@ -78,7 +79,7 @@ const $reduce: ExpressionOperator = (operand, compiler, name) => {
       return fail(40080, `${name} requires that 'input' be an array, found: ${typeName(array)}`)
     let value = initial(scope)
     for (const element of array) {
-      tick()
+      checkEvaluationTime()
       value = body({ root: scope.root, variables: { ...scope.variables, this: element, value } })
     }
     return value

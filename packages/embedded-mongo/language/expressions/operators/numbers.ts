@@ -7,14 +7,14 @@ import {
   type Calculation,
   calculate,
   divideDecimals,
-  fitting,
   isDecimal,
   isDouble,
   negateDecimal,
   remainderOfDecimals,
-  rootOfDecimal,
   roundDecimal,
+  squareRootOfDecimal,
   toDecimal128,
+  toSmallestInteger,
   toWhole,
 } from '../arithmetic.ts'
 import type { ExpressionOperator } from '../expression.ts'
@@ -32,7 +32,7 @@ const toDate = (milliseconds: number): Date =>
   Math.abs(milliseconds) <= latest ? new Date(milliseconds) : fail(15, 'date overflow')
 
 /** The date plus or minus a number of milliseconds. */
-const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
+const addMilliseconds = (date: Date, by: unknown, sign: 1 | -1): Date => {
   const distance = toNumber(by)
   if (!Number.isFinite(distance)) return fail(15, 'date overflow')
   return toDate(date.getTime() + sign * Math.sign(distance) * Math.round(Math.abs(distance)))
@@ -49,14 +49,14 @@ const $add = withOperands(0, MANY_OPERANDS, (values, _, name) => {
     } else if (isNumeric(value)) sum.add(value)
     else fail(14, `${name} only supports numeric or date types, not ${typeName(value)}`)
   }
-  return date ? moved(date, sum.value, 1) : sum.value
+  return date ? addMilliseconds(date, sum.value, 1) : sum.value
 })
 
 const $subtract = withOperands(2, 2, ([a, b], _, name) => {
   if (isNullish(a) || isNullish(b)) return null
   if (isNumeric(a) && isNumeric(b)) return calculate('subtract', a, b, 'double')
   if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime())
-  if (a instanceof Date && isNumeric(b)) return moved(a, b, -1)
+  if (a instanceof Date && isNumeric(b)) return addMilliseconds(a, b, -1)
   return fail(14, `can't ${name} ${typeName(b)} from ${typeName(a)}`)
 })
 
@@ -85,25 +85,25 @@ const $mod = withOperands(2, 2, ([a, b], _, name) => {
   if (isDecimal(a) || isDecimal(b)) return remainderOfDecimals(a, b) ?? fail(5733415, "can't $mod by zero")
   if (toNumber(b) === 0) fail(16610, "can't $mod by zero")
   if (isDouble(a) || isDouble(b)) return new Double(toNumber(a) % toNumber(b))
-  return fitting(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
+  return toSmallestInteger(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
 })
 
 /** An operator on one number; null for null or a missing value. */
-const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): ExpressionOperator =>
+const defineNumeric = (run: (value: unknown, name: string) => unknown, code = 28765): ExpressionOperator =>
   withOneOperand((value, name) =>
     isNullish(value) ? null : isNumeric(value) ? run(value, name) : mismatch(name, value, code),
   )
 
-const $abs = numeric((value) => {
+const $abs = defineNumeric((value) => {
   if (isDecimal(value)) return String(value).startsWith('-') ? negateDecimal(value) : value
   if (isDouble(value)) return new Double(Math.abs(toNumber(value)))
   const integer = toWhole(value)
   if (integer === -(2n ** 63n)) fail(28680, "can't take $abs of long long min")
-  return fitting(integer < 0n ? -integer : integer, isLong(value))
+  return toSmallestInteger(integer < 0n ? -integer : integer, isLong(value))
 })
 
 const wholeOf = (how: 'up' | 'down'): ExpressionOperator =>
-  numeric((value) => {
+  defineNumeric((value) => {
     if (isDecimal(value)) return roundDecimal(value, 0, how)
     return isDouble(value) ? new Double((how === 'up' ? Math.ceil : Math.floor)(toNumber(value))) : value
   })
@@ -120,7 +120,7 @@ const roundDouble = (value: number, place: number, how: 'even' | 'zero'): number
 const exactText = (value: number): string =>
   Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
 
-const rounding = (how: 'even' | 'zero'): ExpressionOperator =>
+const defineRounding = (how: 'even' | 'zero'): ExpressionOperator =>
   withOperands(1, 2, (values, _, name) => {
     const [value, place] = values
     if (isNullish(value) || (values.length > 1 && isNullish(place))) return null
@@ -131,7 +131,7 @@ const rounding = (how: 'even' | 'zero'): ExpressionOperator =>
     if (places >= 0) return value
     const rounded = roundWhole(toWhole(value), -places, how)
     return BigInt.asIntN(64, rounded) === rounded
-      ? fitting(rounded, isLong(value))
+      ? toSmallestInteger(rounded, isLong(value))
       : fail(51080, `invalid conversion from Decimal128 result in ${name}`)
   })
 
@@ -150,14 +150,14 @@ const precision = (value: unknown, name: string): number => {
 }
 
 /** Functions computed with doubles. A decimal is supported only if the result needs no digits. */
-const transcendental = (
+const defineTranscendental = (
   name: string,
   run: (value: number) => number,
   domain: (value: number) => boolean = () => true,
   code = 50989,
 ): [string, ExpressionOperator] => [
   name,
-  numeric((value) => {
+  defineNumeric((value) => {
     const number = toNumber(value)
     if (!Number.isNaN(number) && !domain(number))
       fail(code, `cannot apply ${name} to ${number}, value must be in its domain`)
@@ -177,9 +177,9 @@ const inDoubles = (name: string, value: unknown, result: number): unknown => {
 
 const positive = (value: number): boolean => value > 0
 
-const $sqrt = numeric((value) => {
+const $sqrt = defineNumeric((value) => {
   if (toNumber(value) < 0) fail(28714, '$sqrt argument must be greater than or equal to 0')
-  return isDecimal(value) ? rootOfDecimal(value) : new Double(Math.sqrt(toNumber(value)))
+  return isDecimal(value) ? squareRootOfDecimal(value) : new Double(Math.sqrt(toNumber(value)))
 })
 
 const $log = withOperands(2, 2, ([value, base], _, name) => {
@@ -204,14 +204,14 @@ const $pow = withOperands(2, 2, ([base, exponent], _, name) => {
   if (isDouble(base) || isDouble(exponent)) return new Double(b === 1 ? 1 : b ** e)
   if (e < 0)
     return Math.abs(b) === 1
-      ? fitting(BigInt(b ** (Math.abs(e) % 2)), isLong(base) || isLong(exponent))
+      ? toSmallestInteger(BigInt(b ** (Math.abs(e) % 2)), isLong(base) || isLong(exponent))
       : new Double(b ** e)
   const power =
     Math.abs(b) <= 1 || e <= 64
       ? toWhole(base) ** BigInt(Math.abs(b) <= 1 ? e % 2 || (e === 0 ? 0 : 2) : e)
       : 2n ** 70n
   if (BigInt.asIntN(64, power) !== power) return new Double(b ** e)
-  return fitting(power, isLong(base) || isLong(exponent))
+  return toSmallestInteger(power, isLong(base) || isLong(exponent))
 })
 
 const MAX_DECIMAL = '9.999999999999999999999999999999999E+6144'
@@ -228,20 +228,20 @@ const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unkno
   return roundDecimal(power as Decimal128, 7000, 'zero')
 }
 
-const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): ExpressionOperator =>
+const defineBitOperator = (run: (a: bigint, b: bigint) => bigint, start: bigint): ExpressionOperator =>
   withOperands(0, MANY_OPERANDS, (values, _, name) => {
     if (values.some(isNullish)) return null
     for (const value of values)
       if (!isNumeric(value) || isDouble(value) || isDecimal(value))
         fail(14, `${name} only supports int and long operands, not ${typeName(value)}`)
-    return fitting(values.map(toWhole).reduce(run, start), values.some(isLong))
+    return toSmallestInteger(values.map(toWhole).reduce(run, start), values.some(isLong))
   })
 
 const $bitNot = withOneOperand((value, name) => {
   if (isNullish(value)) return null
   if (!isNumeric(value) || isDouble(value) || isDecimal(value))
     fail(14, `${name} only supports int and long, not: ${typeName(value)}`)
-  return fitting(~toWhole(value), isLong(value))
+  return toSmallestInteger(~toWhole(value), isLong(value))
 })
 
 const radians = Math.PI / 180
@@ -267,33 +267,33 @@ export const numbers: Record<string, ExpressionOperator> = {
   $abs,
   $ceil: wholeOf('up'),
   $floor: wholeOf('down'),
-  $round: rounding('even'),
-  $trunc: rounding('zero'),
+  $round: defineRounding('even'),
+  $trunc: defineRounding('zero'),
   $sqrt,
   $log,
   $pow,
   $atan2,
-  $bitAnd: bits((a, b) => a & b, -1n),
-  $bitOr: bits((a, b) => a | b, 0n),
-  $bitXor: bits((a, b) => a ^ b, 0n),
+  $bitAnd: defineBitOperator((a, b) => a & b, -1n),
+  $bitOr: defineBitOperator((a, b) => a | b, 0n),
+  $bitXor: defineBitOperator((a, b) => a ^ b, 0n),
   $bitNot,
   ...Object.fromEntries([
-    transcendental('$exp', Math.exp),
-    transcendental('$ln', Math.log, positive, 28766),
-    transcendental('$log10', Math.log10, positive, 28761),
-    transcendental('$sin', Math.sin, finite),
-    transcendental('$cos', Math.cos, finite),
-    transcendental('$tan', Math.tan, finite),
-    transcendental('$asin', Math.asin, inUnit),
-    transcendental('$acos', Math.acos, inUnit),
-    transcendental('$atan', Math.atan),
-    transcendental('$sinh', Math.sinh),
-    transcendental('$cosh', Math.cosh),
-    transcendental('$tanh', Math.tanh),
-    transcendental('$asinh', Math.asinh),
-    transcendental('$acosh', Math.acosh, (value) => value >= 1),
-    transcendental('$atanh', Math.atanh, inUnit),
-    transcendental('$degreesToRadians', (value) => value * radians),
-    transcendental('$radiansToDegrees', (value) => value / radians),
+    defineTranscendental('$exp', Math.exp),
+    defineTranscendental('$ln', Math.log, positive, 28766),
+    defineTranscendental('$log10', Math.log10, positive, 28761),
+    defineTranscendental('$sin', Math.sin, finite),
+    defineTranscendental('$cos', Math.cos, finite),
+    defineTranscendental('$tan', Math.tan, finite),
+    defineTranscendental('$asin', Math.asin, inUnit),
+    defineTranscendental('$acos', Math.acos, inUnit),
+    defineTranscendental('$atan', Math.atan),
+    defineTranscendental('$sinh', Math.sinh),
+    defineTranscendental('$cosh', Math.cosh),
+    defineTranscendental('$tanh', Math.tanh),
+    defineTranscendental('$asinh', Math.asinh),
+    defineTranscendental('$acosh', Math.acosh, (value) => value >= 1),
+    defineTranscendental('$atanh', Math.atanh, inUnit),
+    defineTranscendental('$degreesToRadians', (value) => value * radians),
+    defineTranscendental('$radiansToDegrees', (value) => value / radians),
   ]),
 }

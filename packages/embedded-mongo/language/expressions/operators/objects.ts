@@ -1,6 +1,6 @@
 /** Operators on objects. */
 import type { Document } from 'bson'
-import { fields, isNullish, isObject, put } from '../../../values/bson-values.ts'
+import { documentFields, isNullish, isObject, setMember } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
 import type { ExpressionOperator } from '../expression.ts'
 import { MANY_OPERANDS, typeName, withNamedOperands, withOneOperand, withOperands } from './operands.ts'
@@ -12,7 +12,7 @@ const $arrayToObject = withOneOperand((array, name) => {
   const pairs = Array.isArray(array[0])
   for (const item of array) {
     const [key, value] = pairs ? asPair(item) : asKeyValue(item)
-    put(result, key, value)
+    setMember(result, key, value)
   }
   return result
 })
@@ -43,7 +43,7 @@ const asKeyValue = (item: unknown): [string, unknown] => {
 const $objectToArray = withOneOperand((value, name) => {
   if (isNullish(value)) return null
   if (!isObject(value)) return fail(40390, `${name} requires a document input, found: ${typeName(value)}`)
-  return Object.entries(fields(value)).map(([k, v]) => ({ k, v }))
+  return Object.entries(documentFields(value)).map(([k, v]) => ({ k, v }))
 })
 
 const $mergeObjects = withOperands(0, MANY_OPERANDS, (values, _, name) => {
@@ -52,7 +52,8 @@ const $mergeObjects = withOperands(0, MANY_OPERANDS, (values, _, name) => {
     if (isNullish(value)) continue
     if (!isObject(value))
       fail(40400, `${name} requires object inputs, but input is of type ${typeName(value)}`)
-    for (const [key, inner] of Object.entries(fields(value as Document))) put(result, key, inner)
+    for (const [key, inner] of Object.entries(documentFields(value as Document)))
+      setMember(result, key, inner)
   }
   return result
 })
@@ -74,7 +75,9 @@ const $getField: ExpressionOperator = (operand, compiler, name) => {
     const key = fieldName(field(scope), 3041704, name)
     const value = input(scope)
     if (isNullish(value)) return value
-    return isObject(value) && Object.hasOwn(fields(value), key) ? fields(value)[key] : undefined
+    return isObject(value) && Object.hasOwn(documentFields(value), key)
+      ? documentFields(value)[key]
+      : undefined
   }
 }
 
@@ -106,10 +109,10 @@ const $setField: ExpressionOperator = (operand, compiler, name) => {
     const target = input(scope)
     if (isNullish(target)) return null
     if (!isObject(target)) return fail(4161105, `${name} requires 'input' to evaluate to type Object`)
-    const result = { ...fields(target) }
+    const result = { ...documentFields(target) }
     const found = value(scope)
     if (found === undefined) delete result[literal]
-    else put(result, literal, found)
+    else setMember(result, literal, found)
     return result
   }
 }

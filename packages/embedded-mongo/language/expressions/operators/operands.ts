@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import {
   bsonType,
-  fields,
+  documentFields,
   isNullish,
   isNumeric,
   isObject,
@@ -80,7 +80,7 @@ export const withNamedOperands = (
   codes: NamedCodes,
 ): Document => {
   if (!isObject(operand)) return fail(codes.object, `${name} only supports an object as its argument`)
-  const given = fields(operand)
+  const given = documentFields(operand)
   for (const key of Object.keys(given))
     if (!required.includes(key) && !optional.includes(key))
       fail(codes.unknown, `Unrecognized argument to ${name}: ${key}`)
@@ -135,7 +135,7 @@ const isZero = (value: unknown): boolean =>
   (bsonType(value) !== 'Decimal128' || !/[1-9]/.test(String(value).split('E', 1)[0] as string))
 
 /** An integer that fits into 32 bits; undefined for anything else. */
-export const int32 = (value: unknown): number | undefined => {
+export const toInt32 = (value: unknown): number | undefined => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
   return Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31 ? number : undefined
 }
@@ -145,12 +145,12 @@ const EVALUATION_TIMEOUT_MS = 5_000
 let steps = 0
 let since = 0
 
-export const beginDocument = (): void => {
+export const startEvaluationTime = (): void => {
   since = 0
 }
 
 /** @throws 50 if one document takes so long that other work must wait */
-export const tick = (): void => {
+export const checkEvaluationTime = (): void => {
   if ((++steps & 1023) !== 0) return
   const now = performance.now()
   if (since === 0) since = now

@@ -1,9 +1,9 @@
 /** All expression operators by name. */
 import type { ExpressionOperator } from '../expression.ts'
+import { accumulatorExpressions } from './accumulator-expressions.ts'
 import { arrays } from './arrays.ts'
 import { conversions } from './conversions.ts'
 import { dates } from './dates/dates.ts'
-import { gathering } from './gathering.ts'
 import { logic } from './logic.ts'
 import { loops } from './loops.ts'
 import { misc } from './misc.ts'
@@ -17,7 +17,7 @@ export const operators: Record<string, ExpressionOperator> = {
   ...arrays,
   ...conversions,
   ...dates,
-  ...gathering,
+  ...accumulatorExpressions,
   ...logic,
   ...loops,
   ...misc,

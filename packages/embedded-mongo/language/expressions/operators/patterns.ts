@@ -4,15 +4,15 @@ import { Int32 } from 'bson'
 import { isNullish } from '../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../values/errors.ts'
 import type { Expression as Compute, ExpressionOperator } from '../expression.ts'
-import { compileRegex, type Found, isRegex, type RegularExpression } from '../regex.ts'
-import { compileNamedOperands, tick, typeName, withNamedOperands } from './operands.ts'
+import { compileRegex, isRegex, type RegexMatch, type RegularExpression } from '../regex.ts'
+import { checkEvaluationTime, compileNamedOperands, typeName, withNamedOperands } from './operands.ts'
 
 const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 31023 } }
 
 /** The error codes of these operators for a bad pattern or option. */
-const renamed: Record<number, number> = { 51091: 51111, 2: 51109 }
+const ERROR_CODES: Record<number, number> = { 51091: 51111, 2: 51109 }
 
-const searching =
+const defineSearch =
   <T>(nothing: T, search: (text: string, expression: RegularExpression) => T): ExpressionOperator =>
   (operand, compiler, name) => {
     const given = withNamedOperands(operand, name, ['input', 'regex'], ['options'], codes)
@@ -30,7 +30,7 @@ const searching =
         return fail(51104, `${name} needs 'input' to be of type string, not ${typeName(text)}`)
       if (pattern === undefined) return nothing
       if (last?.pattern !== pattern || last.flags !== flags)
-        last = { pattern, flags, expression: compiled(pattern, flags, name) }
+        last = { pattern, flags, expression: compilePattern(pattern, flags, name) }
       return isNullish(text) ? nothing : search(text as string, last.expression)
     }
   }
@@ -53,17 +53,17 @@ const source = (regex: unknown, options: unknown, name: string): [string | undef
 /** The limit is lower than that of a filter's pattern. */
 const MAX_PATTERN_LENGTH = 16 * 1024
 
-const compiled = (pattern: string, flags: string, name: string): RegularExpression => {
+const compilePattern = (pattern: string, flags: string, name: string): RegularExpression => {
   if (pattern.length > MAX_PATTERN_LENGTH) fail(51111, `${name}: the pattern is too long`)
   try {
     return compileRegex(pattern, flags)
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
-    throw new CommandError(renamed[error.code] ?? error.code, `${name}: ${error.message}`)
+    throw new CommandError(ERROR_CODES[error.code] ?? error.code, `${name}: ${error.message}`)
   }
 }
 
-const matchDocument = (text: string, { match, at, captures }: Found): Document => ({
+const matchDocument = (text: string, { match, at, captures }: RegexMatch): Document => ({
   match,
   idx: new Int32([...text.slice(0, at)].length),
   captures,
@@ -73,7 +73,7 @@ const findAll = (text: string, expression: RegularExpression): Document[] => {
   const all: Document[] = []
   let from = 0
   do {
-    tick()
+    checkEvaluationTime()
     const found = expression.find(text, from)
     if (!found) break
     all.push(matchDocument(text, found))
@@ -84,10 +84,10 @@ const findAll = (text: string, expression: RegularExpression): Document[] => {
 }
 
 export const patterns: Record<string, ExpressionOperator> = {
-  $regexMatch: searching(false, (text, expression) => expression.test(text)),
-  $regexFind: searching<Document | null>(null, (text, expression) => {
+  $regexMatch: defineSearch(false, (text, expression) => expression.test(text)),
+  $regexFind: defineSearch<Document | null>(null, (text, expression) => {
     const found = expression.find(text, 0)
     return found ? matchDocument(text, found) : null
   }),
-  $regexFindAll: searching<Document[]>([], findAll),
+  $regexFindAll: defineSearch<Document[]>([], findAll),
 }

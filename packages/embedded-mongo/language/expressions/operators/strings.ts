@@ -2,27 +2,27 @@
 import { Int32 } from 'bson'
 import { isNullish, isNumeric, toNumber } from '../../../values/bson-values.ts'
 import { fail } from '../../../values/errors.ts'
-import { rounded } from '../../../values/numbers.ts'
+import { roundToWhole } from '../../../values/numbers.ts'
 import { isDouble } from '../arithmetic.ts'
 import type { Expression, ExpressionOperator } from '../expression.ts'
 import {
   checkText,
   compileNamedOperands,
-  int32,
   MANY_OPERANDS,
+  toInt32,
   typeName,
   withNamedOperands,
   withOneOperand,
   withOperands,
 } from './operands.ts'
-import { asText, streamed } from './text.ts'
+import { formatLikeStream, toText } from './text.ts'
 
 /** Converts numbers, dates and text-like values to a string; null and missing values to ''. */
-const lenient = (value: unknown): string => {
+const toLenientText = (value: unknown): string => {
   if (isNullish(value)) return ''
-  if (isDouble(value)) return streamed(toNumber(value))
-  if (typeof value === 'string' || isNumeric(value) || value instanceof Date) return asText(value)
-  if (typeName(value) === 'symbol' || typeName(value) === 'javascript') return asText(value)
+  if (isDouble(value)) return formatLikeStream(toNumber(value))
+  if (typeof value === 'string' || isNumeric(value) || value instanceof Date) return toText(value)
+  if (typeName(value) === 'symbol' || typeName(value) === 'javascript') return toText(value)
   if (typeName(value) === 'timestamp')
     return fail(115, 'converting a timestamp to a string is not supported by this engine')
   return fail(16007, `can't convert from BSON type ${typeName(value)} to String`)
@@ -30,7 +30,7 @@ const lenient = (value: unknown): string => {
 
 const asciiCase = (how: 'upper' | 'lower'): ExpressionOperator =>
   withOneOperand((value) => {
-    const text = lenient(value)
+    const text = toLenientText(value)
     return how === 'upper'
       ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
       : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
@@ -48,12 +48,12 @@ const $concat = withOperands(0, MANY_OPERANDS, (values) => {
 
 /** Neither end may split a character. */
 const $substrBytes = withOperands(3, 3, ([value, start, length], _, name) => {
-  const bytes = Buffer.from(lenient(value))
+  const bytes = Buffer.from(toLenientText(value))
   if (!isNumeric(start))
     fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
   if (!isNumeric(length))
     fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
-  const [from, count] = [start, length].map(rounded) as [number, number]
+  const [from, count] = [start, length].map(roundToWhole) as [number, number]
   if (![from, count].every((number) => number >= -(2 ** 63) && number < 2 ** 63))
     fail(31109, `${name}: the index or the length is out of range`)
   if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
@@ -69,11 +69,13 @@ const $substrBytes = withOperands(3, 3, ([value, start, length], _, name) => {
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
 
 const $substrCP = withOperands(3, 3, ([value, start, length], _, name) => {
-  const text = lenient(value)
+  const text = toLenientText(value)
   const index = (given: unknown, type: number, integral: number, what: string): number => {
     if (!isNumeric(given))
       fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(given)})`)
-    return int32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+    return (
+      toInt32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+    )
   }
   const from = index(start, 34450, 34451, 'starting index')
   const count = index(length, 34452, 34453, 'length')
@@ -115,7 +117,7 @@ const indexOf = (split: (text: string) => Buffer | string[], codes: [number, num
 
 const position = (value: unknown, name: string): number => {
   const number =
-    int32(value) ??
+    toInt32(value) ??
     fail(40096, `${name} requires an integral index, found a value of type: ${typeName(value)}`)
   return number >= 0 ? number : fail(40097, `${name} requires a nonnegative index, found: ${number}`)
 }
@@ -133,7 +135,7 @@ const $split = withOperands(2, 2, ([value, separator]) => {
   return value.split(separator)
 })
 
-const blank = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
+const BLANKS = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
 
 const trim =
   (left: boolean, right: boolean): ExpressionOperator =>
@@ -149,18 +151,18 @@ const trim =
     }
     return (scope) => {
       const text = input(scope)
-      const set = chars ? chars(scope) : blank
+      const set = chars ? chars(scope) : BLANKS
       if (isNullish(text)) return null
       if (typeof text !== 'string')
         return fail(50699, `${name} requires its input to be a string, got ${typeName(text)}`)
       if (isNullish(set)) return null
       if (typeof set !== 'string')
         return fail(50700, `${name} requires 'chars' to be a string, got ${typeName(set)}`)
-      return trimmed([...text], new Set(set), left, right)
+      return trimLetters([...text], new Set(set), left, right)
     }
   }
 
-const trimmed = (letters: string[], set: Set<string>, left: boolean, right: boolean): string => {
+const trimLetters = (letters: string[], set: Set<string>, left: boolean, right: boolean): string => {
   let [from, to] = [0, letters.length]
   while (left && from < to && set.has(letters[from] as string)) from++
   while (right && to > from && set.has(letters[to - 1] as string)) to--
@@ -204,7 +206,7 @@ const replaceEach = (text: string, from: string, to: string): string =>
 
 const $strcasecmp = withOperands(2, 2, ([a, b]) => {
   const [x, y] = [a, b].map((value) =>
-    Buffer.from(lenient(value).replace(/[a-z]+/g, (letters) => letters.toUpperCase())),
+    Buffer.from(toLenientText(value).replace(/[a-z]+/g, (letters) => letters.toUpperCase())),
   )
   return new Int32(Buffer.compare(x as Buffer, y as Buffer))
 })

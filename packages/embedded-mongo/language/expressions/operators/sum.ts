@@ -3,10 +3,10 @@ import { bsonType, toNumber } from '../../../values/bson-values.ts'
 import {
   calculate,
   exactDecimal,
-  fitting,
   isDecimal,
   isDouble,
   toDecimal128,
+  toSmallestInteger,
   toWhole,
 } from '../arithmetic.ts'
 
@@ -69,6 +69,6 @@ export class Sum {
     }
     if (this.#type === 'double') return new Double(this.double)
     if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))
-    return fitting(this.#whole, this.#type === 'long')
+    return toSmallestInteger(this.#whole, this.#type === 'long')
   }
 }

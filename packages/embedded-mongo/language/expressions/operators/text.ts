@@ -19,7 +19,7 @@ const doubleText = (value: number): string => {
 }
 
 /** Formats like a C++ stream: 6 digits, `inf`, `nan`. */
-export const streamed = (value: number): string => {
+export const formatLikeStream = (value: number): string => {
   if (Number.isNaN(value)) return 'nan'
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
   if (Object.is(value, -0)) return '-0'
@@ -29,7 +29,7 @@ export const streamed = (value: number): string => {
   return `${digits}e${sign}${power.padStart(2, '0')}`
 }
 
-export const asText = (value: unknown): string => {
+export const toText = (value: unknown): string => {
   if (value instanceof Date) return value.toISOString()
   if (typeof value === 'number') return doubleText(value)
   switch (bsonType(value)) {

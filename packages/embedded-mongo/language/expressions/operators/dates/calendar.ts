@@ -7,27 +7,27 @@ const DAY_MS = 86_400_000
 /** Minutes east of Greenwich at a given time. */
 export type Zone = (moment: number) => number
 
-const fixed =
+const createFixedZone =
   (minutes: number): Zone =>
   () =>
     minutes * MINUTE_MS
-export const utc: Zone = fixed(0)
+export const utc: Zone = createFixedZone(0)
 
-const known = new Map<string, Zone>()
+const zonesByName = new Map<string, Zone>()
 
 /** An Olson name or an offset such as +05:30. @throws 40485 */
 export const zoneOf = (name: string): Zone => {
-  const found = known.get(name)
+  const found = zonesByName.get(name)
   if (found) return found
   const offset = /^([+-])(\d\d):?(\d\d)?$/.exec(name)
   const zone = offset
-    ? fixed((offset[1] === '-' ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)))
-    : olson(name)
-  if (known.size < 1000) known.set(name, zone)
+    ? createFixedZone((offset[1] === '-' ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)))
+    : createOlsonZone(name)
+  if (zonesByName.size < 1000) zonesByName.set(name, zone)
   return zone
 }
 
-const olson = (name: string): Zone => {
+const createOlsonZone = (name: string): Zone => {
   if (['UTC', 'GMT'].includes(name)) return utc
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name))
     return fail(40485, `unrecognized time zone identifier: "${name}"`)
@@ -108,7 +108,7 @@ export const isoWeek = (date: Date): { year: number; week: number } => {
 }
 
 /** Weeks begin on Sunday; the days before the first Sunday are week 0. */
-export const week = (date: Date): number => Math.floor((dayOfYear(date) + 6 - date.getUTCDay()) / 7)
+export const weekOfYear = (date: Date): number => Math.floor((dayOfYear(date) + 6 - date.getUTCDay()) / 7)
 
 export const isoWeekStart = (year: number, week: number, day: number): number => {
   const fourth = new Date(utcMilliseconds(year, 1, 4))

@@ -5,7 +5,7 @@ import { fail } from '../../../../values/errors.ts'
 import type { Expression, ExpressionOperator, Scope } from '../../expression.ts'
 import { compileNamedOperands, isTrue, typeName, withNamedOperands } from '../operands.ts'
 import { fromLocal, isoDay, isoWeek, isoWeekStart, toLocal, utcMilliseconds } from './calendar.ts'
-import { moment, zone } from './moments.ts'
+import { readDateOperand, readZoneOperand } from './date-operands.ts'
 
 const partsCodes = { object: 40519, unknown: 40518, missing: 40516 }
 const calendarParts = ['month', 'day', 'hour', 'minute', 'second', 'millisecond']
@@ -22,7 +22,7 @@ export const $dateFromParts: ExpressionOperator = (operand, compiler, name) => {
     fail(40525, `${name} does not allow mixing ISO dates with natural dates`)
   const parts = compileNamedOperands(given, compiler)
   return (scope) => {
-    const where = zone(parts.timezone?.(scope), parts.timezone !== undefined)
+    const where = readZoneOperand(parts.timezone?.(scope), parts.timezone !== undefined)
     const values = partValues(parts, scope, name)
     if (!values || !where) return null
     const { hour = 0, minute = 0, second = 0, millisecond = 0 } = values
@@ -75,12 +75,12 @@ export const $dateToParts: ExpressionOperator = (operand, compiler, name) => {
   const { date, timezone, iso8601 } = compileNamedOperands(given, compiler) as Record<string, Expression>
   return (scope) => {
     const [value, iso] = [date?.(scope), iso8601?.(scope)]
-    const where = zone(timezone?.(scope), timezone !== undefined)
+    const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (iso8601 && isNullish(iso)) return null
     if (iso8601 && typeof iso !== 'boolean')
       fail(40521, `iso8601 must evaluate to a bool, found ${typeName(iso)}`)
     if (isNullish(value) || !where) return null
-    const local = toLocal(moment(value, name), where)
+    const local = toLocal(readDateOperand(value, name), where)
     const { year, week } = isoWeek(local)
     const days: Document = isTrue(iso)
       ? { isoWeekYear: year, isoWeek: week, isoDayOfWeek: isoDay(local) }

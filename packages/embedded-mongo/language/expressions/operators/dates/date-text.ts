@@ -9,20 +9,20 @@ import {
   toLocal,
   utc,
   utcMilliseconds,
-  week,
+  weekOfYear,
   type Zone,
   zoneOf,
 } from './calendar.ts'
 
-const unreadable = (text: string): never => fail(241, `Error parsing date string '${text}'`)
+const failParsing = (text: string): never => fail(241, `Error parsing date string '${text}'`)
 
-const iso =
+const ISO_FORM =
   /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+\/[A-Za-z_]+)?$/i
 
 /** Parses a text in a form of ISO 8601. @throws 241 */
 export const parseDateText = (text: string, zone?: Zone): Date => {
-  const found = iso.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
-  if (!found) return unreadable(text)
+  const found = ISO_FORM.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
+  if (!found) return failParsing(text)
   const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', named] = found
   if (named && zone)
     fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
@@ -60,20 +60,20 @@ interface Parts {
 /** @throws 241 for dates such as 30 February */
 const localOf = (parts: Parts, text: string): number => {
   const { hour = 0, minute = 0, second = 0, millisecond = 0 } = parts
-  if (hour > 24 || minute > 59 || second > 60) unreadable(text)
+  if (hour > 24 || minute > 59 || second > 60) failParsing(text)
   const clock = hour * 3_600_000 + minute * 60_000 + second * 1000 + millisecond
   if (parts.isoYear !== undefined)
     return isoWeekStart(parts.isoYear, parts.isoWeek ?? 1, parts.isoDay ?? 1) + clock
   const { year, month = 1, day = 1 } = parts
-  if (year === undefined) return unreadable(text)
+  if (year === undefined) return failParsing(text)
   // When MongoDB parses days of a year, it counts from 0; when it formats them, from 1.
   if (parts.dayOfYear !== undefined) return utcMilliseconds(year, 1, parts.dayOfYear + 1) + clock
   const date = new Date(utcMilliseconds(year, month, day))
-  if (month < 1 || month > 12 || date.getUTCDate() !== day) unreadable(text)
+  if (month < 1 || month > 12 || date.getUTCDate() !== day) failParsing(text)
   return date.getTime() + clock
 }
 
-const months = [
+const MONTH_NAMES = [
   'January',
   'February',
   'March',
@@ -88,7 +88,7 @@ const months = [
   'December',
 ]
 
-const fields: Record<string, [pattern: string, field: keyof Parts]> = {
+const FIELDS_BY_LETTER: Record<string, [pattern: string, field: keyof Parts]> = {
   Y: ['\\d{4}', 'year'],
   m: ['\\d{1,2}', 'month'],
   d: ['\\d{1,2}', 'day'],
@@ -112,11 +112,11 @@ export const parseFormatted = (text: string, format: string, zone?: Zone): Date 
     if (letter === 'z') return '(Z|[+-]\\d{2}:?\\d{2})'
     if (letter === 'Z') return '([+-]?\\d+)'
     if (letter === 'b' || letter === 'B')
-      return `(${months.map((name) => (letter === 'b' ? name.slice(0, 3) : name)).join('|')})`
-    return `(${fields[letter]?.[0]})`
+      return `(${MONTH_NAMES.map((name) => (letter === 'b' ? name.slice(0, 3) : name)).join('|')})`
+    return `(${FIELDS_BY_LETTER[letter]?.[0]})`
   })
   const found = new RegExp(`^${source}$`, 'i').exec(text)
-  if (!found) return unreadable(text)
+  if (!found) return failParsing(text)
   const parts: Parts = {}
   let own: Zone | undefined
   for (const [i, letter] of taken.entries()) {
@@ -124,9 +124,9 @@ export const parseFormatted = (text: string, format: string, zone?: Zone): Date 
     if (letter === 'z') own = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
     else if (letter === 'Z') own = () => Number(value) * 60_000
     else if (letter === 'b' || letter === 'B')
-      parts.month = months.findIndex((name) => name.toLowerCase().startsWith(value.toLowerCase())) + 1
-    else if (fields[letter])
-      parts[fields[letter][1]] = letter === 'L' ? Number(value.padEnd(3, '0')) : Number(value)
+      parts.month = MONTH_NAMES.findIndex((name) => name.toLowerCase().startsWith(value.toLowerCase())) + 1
+    else if (FIELDS_BY_LETTER[letter])
+      parts[FIELDS_BY_LETTER[letter][1]] = letter === 'L' ? Number(value.padEnd(3, '0')) : Number(value)
   }
   if (own && zone)
     fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
@@ -143,7 +143,7 @@ export const checkFormat = (format: string, reading: boolean): string => {
   return format
 }
 
-const padded = (value: number, length: number): string => String(value).padStart(length, '0')
+const padNumber = (value: number, length: number): string => String(value).padStart(length, '0')
 
 export const formatDate = (moment: Date, format: string, zone: Zone): string => {
   const local = toLocal(moment.getTime(), zone)
@@ -152,23 +152,23 @@ export const formatDate = (moment: Date, format: string, zone: Zone): string => 
     fail(18537, `$dateToString is only defined on year 0-9999, tried to use year ${local.getUTCFullYear()}`)
   const [east, size] = [offset < 0 ? '-' : '+', Math.abs(offset)]
   const write: Record<string, () => string> = {
-    d: () => padded(local.getUTCDate(), 2),
-    G: () => padded(isoWeek(local).year, 4),
-    H: () => padded(local.getUTCHours(), 2),
-    j: () => padded(dayOfYear(local), 3),
-    L: () => padded(local.getUTCMilliseconds(), 3),
-    m: () => padded(local.getUTCMonth() + 1, 2),
-    M: () => padded(local.getUTCMinutes(), 2),
-    S: () => padded(local.getUTCSeconds(), 2),
+    d: () => padNumber(local.getUTCDate(), 2),
+    G: () => padNumber(isoWeek(local).year, 4),
+    H: () => padNumber(local.getUTCHours(), 2),
+    j: () => padNumber(dayOfYear(local), 3),
+    L: () => padNumber(local.getUTCMilliseconds(), 3),
+    m: () => padNumber(local.getUTCMonth() + 1, 2),
+    M: () => padNumber(local.getUTCMinutes(), 2),
+    S: () => padNumber(local.getUTCSeconds(), 2),
     u: () => String(isoDay(local)),
-    U: () => padded(week(local), 2),
-    V: () => padded(isoWeek(local).week, 2),
+    U: () => padNumber(weekOfYear(local), 2),
+    V: () => padNumber(isoWeek(local).week, 2),
     w: () => String(local.getUTCDay() + 1),
-    Y: () => padded(local.getUTCFullYear(), 4),
-    z: () => `${east}${padded(Math.floor(size / 60), 2)}${padded(size % 60, 2)}`,
+    Y: () => padNumber(local.getUTCFullYear(), 4),
+    z: () => `${east}${padNumber(Math.floor(size / 60), 2)}${padNumber(size % 60, 2)}`,
     Z: () => String(offset),
-    b: () => (months[local.getUTCMonth()] as string).slice(0, 3),
-    B: () => months[local.getUTCMonth()] as string,
+    b: () => (MONTH_NAMES[local.getUTCMonth()] as string).slice(0, 3),
+    B: () => MONTH_NAMES[local.getUTCMonth()] as string,
     '%': () => '%',
   }
   return format.replace(/%([\s\S])/g, (_, letter) => (write[letter] as () => string)())

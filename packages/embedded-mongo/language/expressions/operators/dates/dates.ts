@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson'
 import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/bson-values.ts'
 import { CommandError, fail } from '../../../../values/errors.ts'
-import { wholeNumber } from '../../../../values/numbers.ts'
+import { toWholeNumber } from '../../../../values/numbers.ts'
 import type { Compiler, Expression, ExpressionOperator } from '../../expression.ts'
 import { compileNamedOperands, typeName, withNamedOperands } from '../operands.ts'
 import {
@@ -17,20 +17,20 @@ import {
   unitsSince,
   utc,
   utcMilliseconds,
-  week,
   weekdays,
+  weekOfYear,
   type Zone,
 } from './calendar.ts'
+import { readDateOperand, readZoneOperand } from './date-operands.ts'
 import { $dateFromParts, $dateToParts } from './date-parts.ts'
 import { checkFormat, formatDate, parseDateText, parseFormatted } from './date-text.ts'
-import { moment, zone } from './moments.ts'
 
 type Part = (local: Date) => unknown
 
 const partCodes = { object: 40536, unknown: 40535, missing: 40539 }
 
 /** $year and its relatives, which take a date or a date in a zone. */
-const part =
+const defineDatePart =
   (read: Part): ExpressionOperator =>
   (operand, compiler, name) => {
     const inner = Array.isArray(operand)
@@ -51,13 +51,14 @@ const part =
     }
     return (scope) => {
       const value = date(scope)
-      const where = zone(timezone?.(scope), timezone !== undefined)
+      const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
       if (isNullish(value) || !where) return null
-      return read(toLocal(moment(value, name), where))
+      return read(toLocal(readDateOperand(value, name), where))
     }
   }
 
-const int = (read: (local: Date) => number): ExpressionOperator => part((local) => new Int32(read(local)))
+const defineIntegerPart = (read: (local: Date) => number): ExpressionOperator =>
+  defineDatePart((local) => new Int32(read(local)))
 
 const unitOf = (value: unknown, type = 5439013): Unit => {
   if (typeof value !== 'string') return fail(type, `unit must be a string, found ${typeName(value)}`)
@@ -76,13 +77,13 @@ const add =
     >
     return (scope) => {
       const [start, by, count] = [startDate?.(scope), unit?.(scope), amount?.(scope)]
-      const where = zone(timezone?.(scope), timezone !== undefined)
+      const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
       if ([start, by, count].some(isNullish) || !where) return null
       if (typeof by !== 'string')
         fail(5439013, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
       const size = unitOf(by)
-      if (wholeNumber(count) === undefined) fail(5166405, `${name} expects integer amount of time units`)
-      const from = moment(start, name, 5166403)
+      if (toWholeNumber(count) === undefined) fail(5166405, `${name} expects integer amount of time units`)
+      const from = readDateOperand(start, name, 5166403)
       const to = addUnits(from, size, sign * toNumber(count), where)
       return Math.abs(to) <= 8.64e15 ? new Date(to) : fail(5166406, `${name} overflowed`)
     }
@@ -108,12 +109,12 @@ const $dateDiff: ExpressionOperator = (operand, compiler, name) => {
   >
   return (scope) => {
     const [start, end, by] = [startDate?.(scope), endDate?.(scope), unit?.(scope)]
-    const where = zone(timezone?.(scope), timezone !== undefined)
+    const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if ([start, end, by].some(isNullish) || !where) return null
     const size = unitOf(by)
     const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
     if (first === undefined) return null
-    const [a, b] = [moment(start, name, 5166307), moment(end, name, 5166307)]
+    const [a, b] = [readDateOperand(start, name, 5166307), readDateOperand(end, name, 5166307)]
     const step = unitMilliseconds[size]
     // Hours and shorter units count elapsed time, regardless of changes of the clocks.
     const count = (at: number) =>
@@ -157,9 +158,9 @@ const $dateTrunc: ExpressionOperator = (operand, compiler, name) => {
   >
   return (scope) => {
     const [value, by, bin] = [date?.(scope), unit?.(scope), binSize ? binSize(scope) : new Int32(1)]
-    const where = zone(timezone?.(scope), timezone !== undefined)
+    const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if ([value, by, bin].some(isNullish) || !where) return null
-    const at = moment(value, name, 5166307)
+    const at = readDateOperand(value, name, 5166307)
     const size = unitOf(by)
     if (!isNumeric(bin) || !Number.isInteger(toNumber(bin)))
       fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)
@@ -207,13 +208,17 @@ const $dateToString: ExpressionOperator = (operand, compiler, name) => {
   if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
   return (scope) => {
     const [value, how] = [date?.(scope), format?.(scope)]
-    const where = zone(timezone?.(scope), timezone !== undefined)
+    const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (isNullish(value)) return onNull ? onNull(scope) : null
     if ((format && isNullish(how)) || !where) return null
     if (format && typeof how !== 'string')
       fail(18533, `${name} requires that 'format' be a string, found: ${typeName(how)}`)
     const local = where === utc ? '%Y-%m-%dT%H:%M:%S.%LZ' : '%Y-%m-%dT%H:%M:%S.%L'
-    return formatDate(new Date(moment(value, name)), checkFormat((how as string) ?? local, false), where)
+    return formatDate(
+      new Date(readDateOperand(value, name)),
+      checkFormat((how as string) ?? local, false),
+      where,
+    )
   }
 }
 
@@ -228,7 +233,7 @@ const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) 
   >
   return (scope) => {
     const [text, how] = [dateString?.(scope), format?.(scope)]
-    const where = zone(timezone?.(scope), timezone !== undefined)
+    const where = readZoneOperand(timezone?.(scope), timezone !== undefined)
     if (isNullish(text)) return onNull ? onNull(scope) : null
     if ((format && isNullish(how)) || !where) return null
     if (format && typeof how !== 'string')
@@ -248,19 +253,19 @@ const $dateFromString: ExpressionOperator = (operand, compiler: Compiler, name) 
 }
 
 export const dates: Record<string, ExpressionOperator> = {
-  $year: int((local) => local.getUTCFullYear()),
-  $month: int((local) => local.getUTCMonth() + 1),
-  $dayOfMonth: int((local) => local.getUTCDate()),
-  $dayOfWeek: int((local) => local.getUTCDay() + 1),
-  $dayOfYear: int(dayOfYear),
-  $hour: int((local) => local.getUTCHours()),
-  $minute: int((local) => local.getUTCMinutes()),
-  $second: int((local) => local.getUTCSeconds()),
-  $millisecond: int((local) => local.getUTCMilliseconds()),
-  $week: int(week),
-  $isoWeek: int((local) => isoWeek(local).week),
-  $isoWeekYear: part((local) => Long.fromNumber(isoWeek(local).year)),
-  $isoDayOfWeek: int(isoDay),
+  $year: defineIntegerPart((local) => local.getUTCFullYear()),
+  $month: defineIntegerPart((local) => local.getUTCMonth() + 1),
+  $dayOfMonth: defineIntegerPart((local) => local.getUTCDate()),
+  $dayOfWeek: defineIntegerPart((local) => local.getUTCDay() + 1),
+  $dayOfYear: defineIntegerPart(dayOfYear),
+  $hour: defineIntegerPart((local) => local.getUTCHours()),
+  $minute: defineIntegerPart((local) => local.getUTCMinutes()),
+  $second: defineIntegerPart((local) => local.getUTCSeconds()),
+  $millisecond: defineIntegerPart((local) => local.getUTCMilliseconds()),
+  $week: defineIntegerPart(weekOfYear),
+  $isoWeek: defineIntegerPart((local) => isoWeek(local).week),
+  $isoWeekYear: defineDatePart((local) => Long.fromNumber(isoWeek(local).year)),
+  $isoDayOfWeek: defineIntegerPart(isoDay),
   $dateAdd: add(1),
   $dateSubtract: add(-1),
   $dateDiff,

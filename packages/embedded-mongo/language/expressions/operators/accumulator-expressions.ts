@@ -5,7 +5,7 @@ import { accumulators } from '../accumulators.ts'
 import type { ExpressionOperator } from '../expression.ts'
 import { MANY_OPERANDS, withOperands } from './operands.ts'
 
-const over = (name: string): ExpressionOperator =>
+const defineOverOperands = (name: string): ExpressionOperator =>
   withOperands(0, MANY_OPERANDS, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
     const gathered = accumulators[name]?.(collation)
@@ -15,6 +15,9 @@ const over = (name: string): ExpressionOperator =>
     return gathered?.value
   })
 
-export const gathering: Record<string, ExpressionOperator> = Object.fromEntries(
-  ['$sum', '$avg', '$min', '$max', '$stdDevPop', '$stdDevSamp'].map((name) => [name, over(name)]),
+export const accumulatorExpressions: Record<string, ExpressionOperator> = Object.fromEntries(
+  ['$sum', '$avg', '$min', '$max', '$stdDevPop', '$stdDevSamp'].map((name) => [
+    name,
+    defineOverOperands(name),
+  ]),
 )

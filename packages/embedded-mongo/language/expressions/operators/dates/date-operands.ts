@@ -6,7 +6,7 @@ import { typeName } from '../operands.ts'
 import { utc, type Zone, zoneOf } from './calendar.ts'
 
 /** The time of a date, an ObjectId or a timestamp. */
-export const moment = (value: unknown, name: string, code = 16006): number => {
+export const readDateOperand = (value: unknown, name: string, code = 16006): number => {
   if (value instanceof Date)
     return Number.isNaN(value.getTime())
       ? fail(115, 'dates beyond the year 275760 are not supported by this engine')
@@ -19,7 +19,7 @@ export const moment = (value: unknown, name: string, code = 16006): number => {
 }
 
 /** undefined: the zone is null, so the result is null. */
-export const zone = (value: unknown, given: boolean): Zone | undefined => {
+export const readZoneOperand = (value: unknown, given: boolean): Zone | undefined => {
   if (!given) return utc
   if (isNullish(value)) return undefined
   return typeof value === 'string'

@@ -1,0 +1,153 @@
+/** The conditions of a filter on single fields, as far as an index can use them. */
+import type { Document } from 'bson'
+import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
+import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
+import { isNullish, isObject, isTruthy } from '../../values/bson-values.ts'
+import { type Collation, compare, typeOrder } from '../../values/compare.ts'
+
+/** A condition: an operator and its operand. A document must meet all conditions of a filter. */
+export interface IndexCondition {
+  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix' | 'element'
+  operand: unknown
+}
+
+export type ConditionsByField = Map<string, IndexCondition[]>
+
+const USABLE_OPERATORS = new Set(['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists'])
+
+/** Collects the conditions of a filter's conjunction; alternatives and negations are left to the matcher. */
+export const collectConditions = (
+  filter: Document,
+  conditions: ConditionsByField = new Map(),
+): ConditionsByField => {
+  for (const [key, value] of Object.entries(filter)) {
+    if (key === '$and' && Array.isArray(value))
+      for (const inner of value) collectConditions(inner, conditions)
+    if (key.startsWith('$')) continue
+    const found = conditionsOf(value)
+    if (found.length > 0) conditions.set(key, [...(conditions.get(key) ?? []), ...found])
+  }
+  return conditions
+}
+
+const conditionsOf = (value: unknown): IndexCondition[] => {
+  if (isRegex(value)) return prefixConditions(value.pattern, value.options)
+  if (!isOperators(value)) return [{ operator: '$eq', operand: value }]
+  return Object.entries(value).flatMap(([operator, operand]): IndexCondition[] => {
+    if (operator === '$regex') return regexConditions(operand, value.$options)
+    if (operator === '$elemMatch') return elementConditions(operand)
+    if (!USABLE_OPERATORS.has(operator)) return []
+    if (operator === '$in') return inConditions(operand)
+    return [{ operator: operator as IndexCondition['operator'], operand }]
+  })
+}
+
+const regexConditions = (operand: unknown, options: unknown): IndexCondition[] => {
+  const pattern = isRegex(operand) ? operand.pattern : operand
+  const flags = options ?? (isRegex(operand) ? operand.options : '')
+  return typeof pattern === 'string' ? prefixConditions(pattern, String(flags)) : []
+}
+
+const prefixConditions = (pattern: string, options: string): IndexCondition[] => {
+  const prefix = literalPrefix(pattern, options)
+  return prefix === '' ? [] : [{ operator: 'prefix', operand: prefix }]
+}
+
+/** One element lies between both bounds, which must have the same type. */
+const elementConditions = (operand: unknown): IndexCondition[] => {
+  const bounds = isOperators(operand) ? conditionsOf(operand) : []
+  const lower = bounds.find(({ operator }) => operator === '$gt' || operator === '$gte')
+  const upper = bounds.find(({ operator }) => operator === '$lt' || operator === '$lte')
+  const isRange = lower && upper && typeOrder(lower.operand) === typeOrder(upper.operand)
+  return isRange ? [{ operator: 'element', operand: { lower, upper } }] : []
+}
+
+const inConditions = (operand: unknown): IndexCondition[] =>
+  Array.isArray(operand) && !operand.some(isRegex) ? [{ operator: '$in', operand }] : []
+
+/** Returns true if no document in which the field is missing or null can meet the condition. */
+export const excludesNull = ({ operator, operand }: IndexCondition): boolean => {
+  switch (operator) {
+    case '$in':
+      return (operand as unknown[]).every((value) => !isNullish(value))
+    case '$exists':
+    case 'prefix':
+    case 'element':
+      return operator !== '$exists'
+    default:
+      return !isNullish(operand) && !isExtreme(operand)
+  }
+}
+
+const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrder(value) === 127
+
+/**
+ * Returns true if every document that meets `conditions` under `collation` also passes a partial index's filter.
+ */
+export const impliesFilter = (
+  conditions: ConditionsByField,
+  partial: Document,
+  collation: Collation | undefined,
+): boolean => {
+  const required = collectConditions(partial)
+  if (collation && [...required.values()].flat().some(({ operand }) => hasText(operand))) return false
+  if (countConditions(required) !== countClauses(partial)) return false
+  return [...required].every(([field, list]) =>
+    list.every((one) => (conditions.get(field) ?? []).some((given) => covers(given, one))),
+  )
+}
+
+export const countConditions = (conditions: ConditionsByField): number =>
+  [...conditions.values()].reduce((sum, list) => sum + list.length, 0)
+
+/** The number of conditions in a filter; exceeds the conditions if an index cannot use some of them. */
+export const countClauses = (filter: Document): number =>
+  Object.entries(filter).reduce((sum, [key, value]) => {
+    if (key === '$and' && Array.isArray(value))
+      return sum + value.reduce((inner, part) => inner + countClauses(part), 0)
+    return sum + (isOperators(value) ? Object.keys(value).length : 1)
+  }, 0)
+
+/** Returns true if meeting `given` guarantees meeting `required`. */
+const covers = (given: IndexCondition, required: IndexCondition): boolean => {
+  if (required.operator === '$exists')
+    return given.operator === '$exists'
+      ? isTruthy(given.operand) === isTruthy(required.operand)
+      : isTruthy(required.operand) && excludesNull(given)
+  const values =
+    given.operator === '$eq' ? [given.operand] : given.operator === '$in' ? (given.operand as unknown[]) : []
+  if (values.length > 0) {
+    const test = compileFilter({ value: { [required.operator]: required.operand } })
+    return required.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
+  }
+  if (given.operator === 'element' || required.operator === 'element') return false
+  if (given.operator.slice(0, 3) !== required.operator.slice(0, 3) || given.operator === '$in') return false
+  if (given.operator === 'prefix') return given.operand === required.operand
+  if (typeOrder(given.operand) !== typeOrder(required.operand)) return false
+  const order = compare(given.operand, required.operand) * (given.operator.startsWith('$g') ? 1 : -1)
+  return (
+    order > 0 || (order === 0 && (required.operator.endsWith('e') || given.operator === required.operator))
+  )
+}
+
+/** Whether the operand contains strings. Only their place in an index depends on its collation. */
+export const hasText = (operand: unknown): boolean =>
+  typeof operand === 'string' ||
+  (Array.isArray(operand) && operand.some(hasText)) ||
+  (isObject(operand) && Object.values(operand).some(hasText))
+
+/** The top-level fields that a filter reads; undefined: perhaps all. */
+export const rootFieldsOf = (filter: Document): string[] | undefined => {
+  const roots: string[] = []
+  for (const [key, value] of Object.entries(filter)) {
+    if (key === '$and' || key === '$or' || key === '$nor') {
+      for (const inner of value as Document[]) {
+        const found = rootFieldsOf(inner)
+        if (!found) return undefined
+        roots.push(...found)
+      }
+    } else if (!key.startsWith('$')) roots.push(key.split('.', 1)[0] as string)
+    else if (key !== '$comment') return undefined
+  }
+  return roots
+}
