@@ -126,17 +126,17 @@ async function dispatchRequest(
   exchange: RequestContext,
 ): Promise<RenderedResponse> {
   const { path, method } = exchange.request
-  const found = find(path)
-  if (!found)
+  const match = find(path)
+  if (!match)
     throw new ServiceError('NotFound', {
       detail: 'There is no operation at this path. The operations are described at /openapi.json.',
     })
-  const route = found.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method)
+  const route = match.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method)
   if (route) {
     exchange.response.locals.route = route.path
-    return route.perform(exchange, nameParameters(route.path, found.values))
+    return route.perform(exchange, nameParameters(route.path, match.values))
   }
-  const allowed = [...found.routes.keys()]
+  const allowed = [...match.routes.keys()]
     .map((name) => (name === 'get' ? 'GET, HEAD' : name.toUpperCase()))
     .join(', ')
   exchange.response.setHeader('allow', allowed)

@@ -29,10 +29,10 @@ export function recordDerivationOf(kind: ClassKind): Derivation | undefined {
       const missing = fixedDerived.some((name) => !(name in now))
       const first = missing ? await findFirstVersion(context, kind.collection, document) : undefined
       const fromFirst = first ? await deriveFields(context, kind, format.fromStored(first)) : derived
-      const kept = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
+      const fixed = fixedDerived.map((name) => [name, now[name] ?? fromFirst[name]])
       const filled = Object.keys(defaults).map((name) => [name, now[name]])
       return format.toStored(
-        { ...Object.fromEntries(filled), ...derived, ...Object.fromEntries(kept) } as object,
+        { ...Object.fromEntries(filled), ...derived, ...Object.fromEntries(fixed) } as object,
         document,
       )
     },

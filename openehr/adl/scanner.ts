@@ -33,9 +33,9 @@ export class AdlScanner {
   /** Takes the next token if it matches. @param pattern sticky */
   take(pattern: RegExp): string | undefined {
     if (!this.isNext(pattern)) return undefined
-    const found = this.#text.slice(this.#at, pattern.lastIndex)
+    const text = this.#text.slice(this.#at, pattern.lastIndex)
     this.#at = pattern.lastIndex
-    return found
+    return text
   }
 
   /** @throws TextSyntaxError when the next token does not match */
@@ -76,7 +76,7 @@ export class AdlScanner {
 
   fail(expected: string): never {
     const rest = this.#text.slice(this.at, this.at + 30).split('\n', 1)[0]
-    const found = rest === '' ? 'the end of the section' : JSON.stringify(rest)
-    throw new TextSyntaxError(this.#at, `expected ${expected}, found ${found}`)
+    const next = rest === '' ? 'the end of the section' : JSON.stringify(rest)
+    throw new TextSyntaxError(this.#at, `expected ${expected}, found ${next}`)
   }
 }

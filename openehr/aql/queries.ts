@@ -92,24 +92,25 @@ export class Queries {
   run(caller: Caller, request: QueryRequest, isAbandoned: () => boolean): QueryResult {
     const query = parseAndCheckQuery(request)
     const window = rowWindow(query, request)
-    const evaluated = createEvaluation(query, this.#records.clock())
-    const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
+    const evaluation = createEvaluation(query, this.#records.clock())
+    const collector = createRowCollector(query, evaluation, window, new MemoryBudget())
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
     const ehrs = new EhrScan(this.#records.db, reader, plan)
-    const found = scanEhrTrees({
+    const trees = scanEhrTrees({
       ...{ db: this.#records.db, kinds: this.#kinds },
       ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
     })
-    const evaluating = () => evaluateRows({ found, evaluated, collected, pace: new TimeSlice(isAbandoned) })
-    const counted = this.#haveFacts() ? countedArchetype(query) : undefined
-    const made =
-      counted === undefined ? evaluating() : this.#countByIndex(reader, counted, window, { evaluating, ehrs })
+    const evaluate = () =>
+      evaluateRows({ trees, evaluation, collector, timeSlice: new TimeSlice(isAbandoned) })
+    const archetype = this.#haveFacts() ? countedArchetype(query) : undefined
+    const rowBatches =
+      archetype === undefined ? evaluate() : this.#countByIndex(reader, archetype, window, { evaluate, ehrs })
     return {
       columns: resultColumns(query),
       window,
-      rows: () => this.#auditRows(caller, request, ehrs, made),
-      hasMore: collected.hasMore,
+      rows: () => this.#auditRows(caller, request, ehrs, rowBatches),
+      hasMore: collector.hasMore,
     }
   }
 
@@ -123,13 +124,13 @@ export class Queries {
     reader: Caller,
     archetypeId: string,
     { offset, limit }: RowWindow,
-    { evaluating, ehrs }: { evaluating: () => AsyncGenerator<ResultRow[]>; ehrs: EhrScan },
+    { evaluate, ehrs }: { evaluate: () => AsyncGenerator<ResultRow[]>; ehrs: EhrScan },
   ): AsyncGenerator<ResultRow[]> {
     const { db } = this.#records
     const isOne = reader.unrestricted && offset === 0 && limit > 0
-    const withheld = isOne && (await ehrs.withheld())
-    const count = withheld && (await countArchetypeByIndex(db, this.#kinds, archetypeId, withheld))
-    if (typeof count !== 'number') yield* evaluating()
+    const withheldIds = isOne && (await ehrs.withheldIds())
+    const count = withheldIds && (await countArchetypeByIndex(db, this.#kinds, archetypeId, withheldIds))
+    if (typeof count !== 'number') yield* evaluate()
     else yield [{ cells: [String(count)], keys: [], from: [] }]
   }
 
@@ -140,19 +141,19 @@ export class Queries {
     const reader = withAnalystRights(caller)
     const { db, audit } = this.#records
     const ehrs = new EhrScan(db, reader, plan)
-    const withheld = [...(await ehrs.withheld())]
+    const withheldIds = [...(await ehrs.withheldIds())]
     const ids = plan.compositions ? await ehrs.ids() : []
     const counted = <S extends { filter: DatabaseFilter }>(search: S): S =>
-      withheld.length === 0
+      withheldIds.length === 0
         ? search
-        : { ...search, filter: { $and: [search.filter, { ehrId: { $nin: withheld } }] } }
+        : { ...search, filter: { $and: [search.filter, { ehrId: { $nin: withheldIds } }] } }
     const search = plan.compositions ? counted(planCompositionSearch(plan, reader, ids)) : undefined
     const searches = planMeasurementSearches({ caller: reader, plan, kinds: this.#kinds }, ids)
     const measurements = searches.map(async (one) => ({
       ...{ name: one.kind.name, index: one.index, candidates: await countMeasurements(db, counted(one)) },
     }))
-    const what = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
-    await audit.record(...(await queryAccesses(audit, caller, what, await ehrs.searched())))
+    const access = { type: Composition.collection, asked: `aql explain: ${withoutValues(request.q)}` }
+    await audit.record(...(await queryAccesses(audit, caller, access, await ehrs.searched())))
     return {
       plan,
       conditions: allOf([plan.candidates, plan.facts]) ?? {},
@@ -168,18 +169,18 @@ export class Queries {
     caller: Caller,
     request: QueryRequest,
     ehrs: EhrScan,
-    found: AsyncGenerator<ResultRow[]>,
+    rows: AsyncGenerator<ResultRow[]>,
   ): AsyncGenerator<string[][]> {
     const { audit } = this.#records
-    const what = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
+    const access = { type: Composition.collection, asked: `aql: ${withoutValues(request.q)}` }
     let searched: SearchedEhrs | undefined = await ehrs.searched()
-    const report = async (made: readonly ResultRow[]): Promise<void> => {
-      const accesses = await queryAccesses(audit, caller, what, searched ?? NO_EHRS, sourcesOf(made))
+    const report = async (rows: readonly ResultRow[]): Promise<void> => {
+      const accesses = await queryAccesses(audit, caller, access, searched ?? NO_EHRS, sourcesOf(rows))
       searched = undefined
       await audit.record(...accesses)
     }
     try {
-      for await (const made of found) {
+      for await (const made of rows) {
         if (made.length === 0) continue
         await report(made)
         yield made.map(({ cells }) => cells)

@@ -34,9 +34,9 @@ export interface StoredQuery extends SavedRecord<QueryRecord> {
   parameters: string[]
 }
 
-const withParameters = (kept: SavedRecord<QueryRecord>): StoredQuery => ({
-  ...kept,
-  parameters: parameterNames(kept.q),
+const withParameters = (stored: SavedRecord<QueryRecord>): StoredQuery => ({
+  ...stored,
+  parameters: parameterNames(stored.q),
 })
 
 /** @throws InvalidInput if the query is invalid for any values of its parameters */
@@ -80,13 +80,13 @@ export class StoredQueries {
   /** Creates or replaces a query. @throws InvalidInput for an invalid query; PreconditionFailed */
   async put(
     caller: Caller,
-    kept: QueryRecord,
+    stored: QueryRecord,
     { expected, createOnly }: PutCondition,
   ): Promise<{ query: StoredQuery; created: boolean }> {
-    requireValidQuery(kept.q)
-    const id = kept.name
+    requireValidQuery(stored.q)
+    const id = stored.name
     const replace = () =>
-      this.#store.update(caller, { id }, () => kept, { expected: createOnly ? [] : expected })
+      this.#store.update(caller, { id }, () => stored, { expected: createOnly ? [] : expected })
     const replaced = await replace().catch((error: unknown) => {
       if (error instanceof ServiceError && error.error === 'NotFound') return undefined
       throw error
@@ -94,7 +94,7 @@ export class StoredQueries {
     if (replaced) return { query: withParameters(replaced), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {
-      query: withParameters(await this.#store.create(caller, kept, QUERY_PERMISSIONS, { id })),
+      query: withParameters(await this.#store.create(caller, stored, QUERY_PERMISSIONS, { id })),
       created: true,
     }
   }

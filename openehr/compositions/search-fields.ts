@@ -26,13 +26,13 @@ export const compositionDerivation = createFieldDerivation({
 })
 
 function archetypeIdsIn(object: unknown): string[] {
-  const found = new Set<string>()
+  const archetypeIds = new Set<string>()
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
     const id = (value as RmObject).archetype_node_id
-    if (typeof id === 'string' && id.startsWith('openEHR-')) found.add(id)
+    if (typeof id === 'string' && id.startsWith('openEHR-')) archetypeIds.add(id)
     for (const member of Object.values(value)) visit(member)
   }
   visit(object)
-  return [...found]
+  return [...archetypeIds]
 }

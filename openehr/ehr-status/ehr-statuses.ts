@@ -67,11 +67,11 @@ export class EhrStatuses {
   async get(caller: Caller, ehrId: string): Promise<VersionedStatus> {
     const ehr = await this.#ehrs.get(caller, ehrId)
     const unnamed = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
-    const found = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
+    const stored = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
     const id = statusIdOf(ehrId)
-    const version = found?.version ?? 1
+    const version = stored?.version ?? 1
     const subjectId = unnamed ? undefined : ehr.subjectId
-    const object = found ? (JSON.parse(found.json) as RmObject) : defaultStatus(ehr.subjectId)
+    const object = stored ? (JSON.parse(stored.json) as RmObject) : defaultStatus(ehr.subjectId)
     return { object: toStatusResponse(object, { id, version, subjectId }), version }
   }
 

@@ -106,8 +106,10 @@ function proportionValues(node: ObjectConstraint): AttributeValues {
   const kind = attributeConstraint(node, 'type')?.primitive
   const type = kind?.type === 'number' ? (kind.list?.[0] ?? 0) : 0
   const of = (name: string, wanted: number) => {
-    const found = attributeConstraint(node, name)?.primitive
-    return found?.type === 'number' ? (found.list?.[0] ?? nearestNumberInRange(found.range, wanted)) : wanted
+    const primitive = attributeConstraint(node, name)?.primitive
+    return primitive?.type === 'number'
+      ? (primitive.list?.[0] ?? nearestNumberInRange(primitive.range, wanted))
+      : wanted
   }
   return {
     type,

@@ -28,9 +28,9 @@ export function createExample(template: Template, level: DetailLevel): RmObject 
   const object = createObject(template.root, making, { isRoot: true })
   for (let round = 0; round < MAX_PRUNING_ROUNDS; round++) {
     const read = readCanonicalJson(object, 'COMPOSITION')
-    const found = [...read.violations, ...(read.object ? templateViolations(template, read.object) : [])]
-    if (found.length === 0) break
-    const pruned = found.map(({ path }) => pruneOptional(object, path, making.optional)).some(Boolean)
+    const violations = [...read.violations, ...(read.object ? templateViolations(template, read.object) : [])]
+    if (violations.length === 0) break
+    const pruned = violations.map(({ path }) => pruneOptional(object, path, making.optional)).some(Boolean)
     if (!pruned) break
   }
   return object

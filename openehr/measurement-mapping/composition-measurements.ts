@@ -36,8 +36,8 @@ export function compositionMeasurements(all: readonly MeasurementKind[]): Record
     rulesCollection: PlanThresholds.collection,
     deriveWrites(caller, { before, after, permissions }) {
       const [now, next] = [before, after].map((one) => heldBy(one as WrittenComposition | null))
-      const kept = new Set(next?.map(({ id }) => id))
-      const gone = now?.filter(({ id }) => !kept.has(id)) ?? []
+      const keptIds = new Set(next?.map(({ id }) => id))
+      const gone = now?.filter(({ id }) => !keptIds.has(id)) ?? []
       const isNew = before === null
       const write = (one: CompositionMeasurement, isGone: boolean) =>
         toDerivedWrite(

@@ -120,21 +120,21 @@ function readValues(kind: MeasurementKind, items: readonly RmObject[]): Values {
   const nodes = observationArchetypeOf(kind).items
   const values = Object.entries(series).flatMap(([name, { field, unit }], i) => {
     const element = items.find(({ archetype_node_id: node }) => node === nodes[i])
-    const said = readNumber(element?.value as RmObject | undefined)
-    if (!said) return []
+    const quantity = readNumber(element?.value as RmObject | undefined)
+    if (!quantity) return []
     if (name in quantities)
       return [
-        [name, said.value],
-        [`${name}Unit`, said.unit],
+        [name, quantity.value],
+        [`${name}Unit`, quantity.unit],
       ]
-    return said.unit === unit ? [[field, said.value]] : []
+    return quantity.unit === unit ? [[field, quantity.value]] : []
   })
   return Object.fromEntries(values)
 }
 
 /** A proportion of any type becomes a percentage. */
-function readNumber(said: RmObject | undefined): { value: number; unit: string } | undefined {
-  const { _type, magnitude, units, numerator, denominator }: Values = said ?? {}
+function readNumber(quantityValue: RmObject | undefined): { value: number; unit: string } | undefined {
+  const { _type, magnitude, units, numerator, denominator }: Values = quantityValue ?? {}
   const [value, unit] =
     _type === 'DV_QUANTITY'
       ? [magnitude as number, String(units)]

@@ -33,9 +33,9 @@ export class MeasurementCompositions {
 
   /** A version in the stored form of compositions; undefined if the caller sees no such measurement. */
   async get(caller: Caller, key: MeasurementKey, version: number | undefined) {
-    const found = await this.#find(caller, key)
-    if (!found) return undefined
-    const { kind, record } = found
+    const measurement = await this.#find(caller, key)
+    if (!measurement) return undefined
+    const { kind, record } = measurement
     const { collection } = kind
     const wanted =
       version === undefined || version === record.version
@@ -54,9 +54,9 @@ export class MeasurementCompositions {
 
   /** @throws Conflict when it is a measurement; the message names the place to change it */
   async refuseChange(caller: Caller, key: MeasurementKey): Promise<void> {
-    const found = await this.#find(caller, key)
-    if (!found) return
-    const { noun, path } = found.kind
+    const record = await this.#find(caller, key)
+    if (!record) return
+    const { noun, path } = record.kind
     throw new ServiceError('Conflict', {
       detail: `This composition shows a ${noun}. Change or delete it there: procedure/${path}/${key.id} of the EHR.`,
     })

@@ -33,9 +33,9 @@ const daysInMonth = (year: number, month: number): number =>
 
 /** `2026`, `2026-03`, `2026-03-01`, also without hyphens; undefined if it is no date. */
 export function parseDate(text: string): PartialDateTime | undefined {
-  const found = DATE_PATTERN.exec(text)
-  if (!found) return undefined
-  const [, y, m, d, compactMonth, compactDay] = found
+  const parts = DATE_PATTERN.exec(text)
+  if (!parts) return undefined
+  const [, y, m, d, compactMonth, compactDay] = parts
   const year = Number(y)
   const month = parseDecimal(m, compactMonth)
   const day = parseDecimal(d, compactDay)
@@ -46,9 +46,9 @@ export function parseDate(text: string): PartialDateTime | undefined {
 
 /** `10`, `10:30`, `10:30:47.5`, `10:30:47+01:00`, also without colons; undefined if it is no time. */
 export function parseTime(text: string): PartialDateTime | undefined {
-  const found = TIME_PATTERN.exec(text)
-  if (!found) return undefined
-  const [, h, m, s, compactMinute, compactSecond, zone] = found
+  const parts = TIME_PATTERN.exec(text)
+  if (!parts) return undefined
+  const [, h, m, s, compactMinute, compactSecond, zone] = parts
   const hour = Number(h)
   const minute = parseDecimal(m, compactMinute)
   const second = parseDecimal(s, compactSecond)
@@ -94,9 +94,9 @@ export type Duration = Partial<Record<'Y' | 'M' | 'W' | 'D' | 'H' | 'N' | 'S', n
 
 /** `P1Y2M`, `PT24H`, `-P3D`; undefined if it is no duration. */
 export function parseDuration(text: string): Duration | undefined {
-  const found = DURATION_PATTERN.exec(text)
-  if (!found) return undefined
-  const [, sign, ...amounts] = found
+  const fields = DURATION_PATTERN.exec(text)
+  if (!fields) return undefined
+  const [, sign, ...amounts] = fields
   const parts = (['Y', 'M', 'W', 'D', 'H', 'N', 'S'] as const).map((part, i) => [
     part,
     parseDecimal(amounts[i]),

@@ -69,9 +69,9 @@ export class ArchetypeStore {
         await this.#heads.create(caller, { concept, rmType }, MODELLER_PERMISSIONS, { tx, id })
       })
     } catch (error) {
-      const taken =
+      const conflict =
         isDuplicateKeyError(error) || (error instanceof ServiceError && error.error === 'Conflict')
-      if (!taken || !isRetry) throw error
+      if (!conflict || !isRetry) throw error
     }
     return this.#find(caller, id)
   }
@@ -140,16 +140,16 @@ export class ArchetypeStore {
 
   async #listAll(caller: Caller): Promise<Archetype[]> {
     const stored = (await this.#headDocuments().find().toArray()) as (ParseDocument & ArchetypeHeadRecord)[]
-    const found = new Map<string, Archetype>(
+    const archetypesById = new Map<string, Archetype>(
       stored.map(({ _id: id, concept, rmType }) => [id, { id, concept, rmType, templates: [] }]),
     )
     for (const { templateId, archetypes } of await this.#templates.all(caller))
       for (const use of archetypes) {
-        const known = found.get(use.id)
+        const known = archetypesById.get(use.id)
         if (known) known.templates.push(templateId)
-        else found.set(use.id, { ...use, templates: [templateId] })
+        else archetypesById.set(use.id, { ...use, templates: [templateId] })
       }
-    return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    return [...archetypesById.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   }
 
   #headDocuments() {

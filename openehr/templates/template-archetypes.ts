@@ -20,13 +20,13 @@ export interface Archetype extends Static<typeof ArchetypeUse> {
 
 /** The archetypes in a template, each once. */
 export function archetypesOfTemplate(template: Template): Static<typeof ArchetypeUse>[] {
-  const found = new Map<string, Static<typeof ArchetypeUse>>()
+  const uses = new Map<string, Static<typeof ArchetypeUse>>()
   for (const node of walkNodes(template.root)) {
     const { isRoot, rmType, archetype } = node
-    if (!isRoot || found.has(archetype.id)) continue
-    found.set(archetype.id, { id: archetype.id, concept: findTerm(node, 'at0000')?.text ?? '', rmType })
+    if (!isRoot || uses.has(archetype.id)) continue
+    uses.set(archetype.id, { id: archetype.id, concept: findTerm(node, 'at0000')?.text ?? '', rmType })
   }
-  return [...found.values()]
+  return [...uses.values()]
 }
 
 /** The nodes of an archetype, from a template or from its ADL, and their number. */

@@ -92,9 +92,9 @@ export class TemplateStore {
 
   /** Creates the missing built-in templates; nobody may delete them. */
   async addBuiltIn(files: ReadonlyMap<string, string>): Promise<void> {
-    const there = new Set((await this.all(serviceCaller)).map(({ key }) => key))
+    const existing = new Set((await this.all(serviceCaller)).map(({ key }) => key))
     for (const [templateId, xml] of files)
-      if (!there.has(normalizeTemplateId(templateId)))
+      if (!existing.has(normalizeTemplateId(templateId)))
         await this.add(serviceCaller, Buffer.from(xml), templateId, { read: ['*'], write: [] })
   }
 
@@ -138,10 +138,10 @@ export class TemplateStore {
    */
   async get(caller: Caller, name: string): Promise<StoredTemplate> {
     const head = await this.#findNamed(caller, name)
-    const found = await this.#parsed(caller, head)
+    const template = await this.#parsed(caller, head)
     // Earlier versions of the service stored any template.
-    requireExpandable(found.template.root)
-    return found
+    requireExpandable(template.template.root)
+    return template
   }
 
   /** A template that is at most a moment old, for callers that lock it while they use it. @throws NotFound */
@@ -158,8 +158,8 @@ export class TemplateStore {
   }
 
   async #parsed(caller: Caller, head: SavedRecord<TemplateHeadRecord>): Promise<StoredTemplate> {
-    const kept = this.#cache.get(head.id)
-    if (kept) return { head, template: kept }
+    const cached = this.#cache.get(head.id)
+    if (cached) return { head, template: cached }
     const bytes = await this.#readFile(caller, head.id)
     const template = readTemplate(bytes)
     this.#cache.set(head.id, template, { size: bytes.length })
@@ -216,12 +216,12 @@ export class TemplateStore {
     const byId = await this.#find(normalizeTemplateId(name))
     if (byId) return requireReadableHead(caller, byId)
     const heads = documentCollection(this.#records, TemplateHeads.collection)
-    const [found, another] = await heads.find({ concept: name }).limit(2).toArray()
+    const [head, another] = await heads.find({ concept: name }).limit(2).toArray()
     if (another)
       throw new ServiceError('Conflict', {
         detail: 'Several templates have this concept. Name one of them by its template id.',
       })
-    return requireReadableHead(caller, found)
+    return requireReadableHead(caller, head)
   }
 
   async #find(key: string): Promise<ParseDocument | undefined> {

@@ -78,10 +78,10 @@ function toWebNode(node: ObjectConstraint, path: string, language: string): WebN
 
 /** Adds a number to the second and later of equal ids: `event`, `event2`. */
 function numberDuplicateIds(nodes: WebNode[]): WebNode[] {
-  const seen = new Map<string, number>()
+  const countById = new Map<string, number>()
   return nodes.map((node) => {
-    const count = (seen.get(node.id) ?? 0) + 1
-    seen.set(node.id, count)
+    const count = (countById.get(node.id) ?? 0) + 1
+    countById.set(node.id, count)
     return count === 1 ? node : { ...node, id: `${node.id}${count}` }
   })
 }

@@ -25,9 +25,9 @@ export function matchesTemporalPattern(kind: TemporalKind, pattern: string, valu
   if (kind === 'duration') return matchesDurationPattern(pattern, value)
   const moment: PartialDateTime | undefined = temporalParsers[kind](value)
   if (moment === undefined) return false
-  const said = pattern.split(/[-:T]/)
+  const parts = pattern.split(/[-:T]/)
   return TEMPORAL_PARTS[kind].every((part, i) => {
-    const how = said[i]
+    const how = parts[i]
     // XX forbids a part; a value that has the part is accepted, since it loses nothing.
     return how === undefined || /^[?Xx]/.test(how) || moment[part] !== undefined
   })

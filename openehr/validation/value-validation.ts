@@ -171,18 +171,18 @@ function ordinalViolations(
 ): Violation[] {
   const { value, symbol } = object as unknown as { value: number; symbol?: RmObject }
   const code = symbol?.defining_code as CodePhrase | undefined
-  const found = ordinals.find((one) => one.value === value)
-  if (found === undefined)
+  const ordinal = ordinals.find((one) => one.value === value)
+  if (ordinal === undefined)
     return violationAt(
       `${path}.value`,
       'value',
       `must be one of ${formatList(ordinals.map((one) => one.value))}`,
     )
-  if (found.symbol.code !== code?.code_string)
+  if (ordinal.symbol.code !== code?.code_string)
     return violationAt(
       `${path}.symbol.defining_code.code_string`,
       'code',
-      `must be ${found.symbol.code} for ${value}`,
+      `must be ${ordinal.symbol.code} for ${value}`,
     )
   return labelViolations(node, code, symbol?.value, `${path}.symbol`)
 }

@@ -50,7 +50,7 @@ interface DsmqOptions {
 {
   const words = {
     en: {
-      answered: (some: number, all: number) => `${some} of ${all} answered`,
+      answered: (answered: number, all: number) => `${answered} of ${all} answered`,
       back: 'Back',
       next: 'Next',
       send: 'Send',
@@ -66,7 +66,7 @@ interface DsmqOptions {
       notStored: 'Your answers were not stored. Please try again.',
     },
     nl: {
-      answered: (some: number, all: number) => `${some} van ${all} beantwoord`,
+      answered: (answered: number, all: number) => `${answered} van ${all} beantwoord`,
       back: 'Terug',
       next: 'Verder',
       send: 'Versturen',
@@ -119,9 +119,9 @@ interface DsmqOptions {
   }
 
   function button(text: string, act: () => void, type: 'button' | 'submit' = 'button'): HTMLButtonElement {
-    const made = make('button', { type }, text)
-    if (type === 'button') made.addEventListener('click', act)
-    return made
+    const element = make('button', { type }, text)
+    if (type === 'button') element.addEventListener('click', act)
+    return element
   }
 
   class Refused extends Error {
@@ -338,10 +338,15 @@ interface DsmqOptions {
     }
 
     #stored(result: unknown): void {
-      const done = make('p', { class: 'dsmq', role: 'status', tabindex: -1, lang: this.#definition.language })
-      done.append(this.#words.stored)
-      this.#element.replaceChildren(done)
-      done.focus()
+      const notice = make('p', {
+        class: 'dsmq',
+        role: 'status',
+        tabindex: -1,
+        lang: this.#definition.language,
+      })
+      notice.append(this.#words.stored)
+      this.#element.replaceChildren(notice)
+      notice.focus()
       this.#element.dispatchEvent(new CustomEvent('dsmq:result', { bubbles: true, detail: result }))
       this.#options.onResult?.(result)
     }

@@ -29,20 +29,20 @@ export function selectFamily(document: Json, family: DocumentFamily): Json {
 
 /** The components to which the paths refer, directly or through each other. */
 function selectReferenced(components: Record<string, Json>, paths: Json): Record<string, Json> {
-  const found = new Set<string>()
+  const names = new Set<string>()
   const open: unknown[] = [paths]
   for (const part of open)
     for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(
       /"#\/components\/(\w+)\/([^"]+)"/g,
     )) {
-      if (found.has(`${kind}/${name}`)) continue
-      found.add(`${kind}/${name}`)
+      if (names.has(`${kind}/${name}`)) continue
+      names.add(`${kind}/${name}`)
       open.push(components[kind]?.[name])
     }
   return Object.fromEntries(
     Object.entries(components).map(([kind, members]) => [
       kind,
-      selectEntries(members, (name) => found.has(`${kind}/${name}`)),
+      selectEntries(members, (name) => names.has(`${kind}/${name}`)),
     ]),
   )
 }

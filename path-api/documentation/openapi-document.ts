@@ -247,8 +247,8 @@ const createHeaderObject = (description: string) => ({ description, schema: { ty
 function describeSuccessResponses(operation: Operation, schemas: SchemaCollector): Json {
   const { creates, reply } = operation
   const [, body, ...versioned] = reply
-  const made: Operation[] = creates ? [{ ...operation, reply: [201, body as TSchema, ...versioned] }] : []
-  return Object.assign({}, ...[operation, ...made].map((one) => describeSuccessResponse(one, schemas)))
+  const created: Operation[] = creates ? [{ ...operation, reply: [201, body as TSchema, ...versioned] }] : []
+  return Object.assign({}, ...[operation, ...created].map((one) => describeSuccessResponse(one, schemas)))
 }
 
 function describeSuccessResponse(
@@ -279,9 +279,9 @@ function describeErrorResponses(operation: Operation, schemas: SchemaCollector, 
   for (const name of names)
     byStatus.set(errorCatalogue[name][0], [...(byStatus.get(errorCatalogue[name][0]) ?? []), name])
   return Object.fromEntries(
-    [...byStatus].map(([status, some]) => {
-      const shared = some.toSorted().join('Or')
-      refusals[shared] ??= createErrorResponse(some.toSorted(), schemas)
+    [...byStatus].map(([status, entries]) => {
+      const shared = entries.toSorted().join('Or')
+      refusals[shared] ??= createErrorResponse(entries.toSorted(), schemas)
       return [status, { $ref: `#/components/responses/${shared}` }]
     }),
   )

@@ -105,8 +105,8 @@ async function releaseClaim(
 ): Promise<void> {
   const end = performance.now() + CLAIM_LEASE_MS
   for (; performance.now() < end; await sleep(500, undefined, { ref: false })) {
-    const given = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
-    if (given) return
+    const released = await claims.updateOne(mine, EXPIRED_LEASE).catch(() => undefined)
+    if (released) return
   }
 }
 
@@ -150,10 +150,10 @@ async function claimKey(
   } catch (error) {
     if (!isDuplicateKeyError(error)) throw error
   }
-  const kept = await claims.findOne({ _id: id })
-  if (kept === null) throw keyInUseError(1)
-  const expired = kept.expiresAt.getTime() <= now
-  if (!expired && !timingSafeEqual(kept.fingerprint.buffer, fingerprint)) {
+  const claim = await claims.findOne({ _id: id })
+  if (claim === null) throw keyInUseError(1)
+  const expired = claim.expiresAt.getTime() <= now
+  if (!expired && !timingSafeEqual(claim.fingerprint.buffer, fingerprint)) {
     const violation = {
       path: IDEMPOTENCY_HEADER,
       code: 'reused',
@@ -161,10 +161,10 @@ async function claimKey(
     }
     throw new InputError('IdempotencyKeyReused', [locateViolation('header')(violation)])
   }
-  if (!expired && kept.answer !== undefined) return { answer: kept.answer }
-  if (!expired && isLeaseHeld(kept.leaseUntil, CLAIM_LEASE_MS))
-    throw keyInUseError(Math.ceil((kept.leaseUntil.getTime() - now) / 1000))
-  return takeOverClaim(claims, kept, { fingerprint: fingerprint as unknown as Binary, ...fresh })
+  if (!expired && claim.answer !== undefined) return { answer: claim.answer }
+  if (!expired && isLeaseHeld(claim.leaseUntil, CLAIM_LEASE_MS))
+    throw keyInUseError(Math.ceil((claim.leaseUntil.getTime() - now) / 1000))
+  return takeOverClaim(claims, claim, { fingerprint: fingerprint as unknown as Binary, ...fresh })
 }
 
 /** Only one of several concurrent requests takes over a dead claim. */
@@ -173,8 +173,8 @@ async function takeOverClaim(
   { _id, leaseUntil }: IdempotencyClaim,
   fresh: Omit<IdempotencyClaim, '_id' | 'answer'>,
 ): Promise<{ isRetry: true }> {
-  const taken = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
-  if (taken.modifiedCount === 0) throw keyInUseError(1)
+  const takeover = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
+  if (takeover.modifiedCount === 0) throw keyInUseError(1)
   return { isRetry: true }
 }
 

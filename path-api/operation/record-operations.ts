@@ -74,7 +74,7 @@ export function defineRecordOperations(
   const { source, parameter, descriptions = {}, without = [], extra = [], named } = about
   const ofEhr = kind.parentType === 'EHR'
   const represent = createRepresent(kind, path)
-  const made: RecordOperationsContext = {
+  const operationsContext: RecordOperationsContext = {
     kind,
     paths: {
       all: path,
@@ -97,7 +97,7 @@ export function defineRecordOperations(
   }
   return (Object.keys(PLAIN_OPERATIONS) as PlainOperation[])
     .filter((what) => !without.includes(what))
-    .map((what) => ({ ...PLAIN_OPERATIONS[what](made), kind: kind.name }))
+    .map((what) => ({ ...PLAIN_OPERATIONS[what](operationsContext), kind: kind.name }))
 }
 
 /** Links of a representation; shown if the resource of the kind has them. */
@@ -221,13 +221,13 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       order: kind.lists.ofEhr?.order ?? 'desc',
       item: kind.resource,
       handle: async ({ params, query, page }, context) => {
-        const found = await records(context).list(
+        const list = await records(context).list(
           context.caller,
           textParameterOf(params, 'ehrId'),
           query as RecordFilter,
           page,
         )
-        return mapPage(found, represent)
+        return mapPage(list, represent)
       },
     }),
   add: ({ kind, paths, one, access, records, about, replyWithVersion }) =>

@@ -67,10 +67,10 @@ type="hidden" name="lang" value="${language}">
       requireLoopback(address)
       const back = { location: `administrator?${new URLSearchParams({ token, lang })}` }
       if (!(await administrators.isValidOffer(token))) return replyWith(undefined, back)
-      const made = await administrators.acceptOffer(email)
+      const offer = await administrators.acceptOffer(email)
       // An account with a password logs in with it.
-      if (!made) return replyWith(undefined, { location: `../?${new URLSearchParams({ lang })}` })
-      const query = { token: made.token, lang, ...(made.agreed ? {} : { terms: 'true' }) }
+      if (!offer) return replyWith(undefined, { location: `../?${new URLSearchParams({ lang })}` })
+      const query = { token: offer.token, lang, ...(offer.agreed ? {} : { terms: 'true' }) }
       return replyWith(undefined, { location: `account/password/choice?${new URLSearchParams(query)}` })
     },
   }),

@@ -85,14 +85,14 @@ export const auditPages = [
           renderLogoutForm(lang, language),
           markup`<p>${translate(language, 'noRecord')}</p>`,
         )
-      const found = await ehrs.listAccesses(caller, chosen, {
+      const accesses = await ehrs.listAccesses(caller, chosen, {
         limit: own ? LINES_PER_PAGE : MAX_ENTRIES_READ,
         cursor,
       })
-      const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
+      const items = own ? accesses.items : accesses.items.filter(({ userId }) => userId !== caller.userId)
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, translate(language, 'you'))
-      const { next } = found
+      const { next } = accesses
       return renderAccessPage(view, { items, next, cursor, names, own, ehrId: chosen, all, lang })
     },
   }),

@@ -47,8 +47,8 @@ const isForbiddenKey = (key: string): boolean =>
 
 /** Yields all faults with their paths. The value must not exceed the depth limit. */
 function* findJsonFaults(value: unknown, path = ''): Generator<Violation> {
-  const found = findValueFault(value)
-  if (found) yield { path, ...found }
+  const fault = findValueFault(value)
+  if (fault) yield { path, ...fault }
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value))
     yield* findJsonFaults(inner, path === '' ? name : `${path}.${name}`)

@@ -57,8 +57,8 @@ function trackIfMatchUse(context: Context): () => boolean {
 }
 
 function requireValidReply(id: string, check: Validator, body: unknown): void {
-  const found = check(JSON.parse(JSON.stringify(body ?? null)))
-  if (found.length === 0) return
-  const places = found.map(({ path, message }) => `${path} ${message}`).join('; ')
+  const violations = check(JSON.parse(JSON.stringify(body ?? null)))
+  if (violations.length === 0) return
+  const places = violations.map(({ path, message }) => `${path} ${message}`).join('; ')
   throw new Error(`The reply of ${id} does not fit its schema, correct one of them: ${places}`)
 }

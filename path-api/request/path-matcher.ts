@@ -42,9 +42,9 @@ export function createPathMatcher<R extends MatchableRoute>(
   }
   return (path) => {
     const segments = splitPath(path).map(decodeSegment)
-    const found = findNode(root, segments, 0, [])
-    if (!found && segments.includes(undefined)) throw malformedInput('path', '', ...UNREADABLE_SEGMENT)
-    return found
+    const match = findNode(root, segments, 0, [])
+    if (!match && segments.includes(undefined)) throw malformedInput('path', '', ...UNREADABLE_SEGMENT)
+    return match
   }
 }
 
@@ -99,7 +99,7 @@ function findNode<R>(
   if (at === segments.length) return node.routes.size > 0 ? { routes: node.routes, values } : undefined
   const segment = segments[at]
   const literal = segment === undefined ? undefined : node.literals.get(segment)
-  const found = literal && findNode(literal, segments, at + 1, values)
-  if (found || node.parameter === undefined || segment === '') return found
+  const match = literal && findNode(literal, segments, at + 1, values)
+  if (match || node.parameter === undefined || segment === '') return match
   return findNode(node.parameter, segments, at + 1, [...values, segment])
 }

@@ -46,12 +46,12 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
       ...separateReadOnly(decodeBody(request, body, bytes, limits), readOnly),
       bytes,
     }
-    const found = [
+    const violations = [
       ...checkParams(input.params).map(locateViolation('path')),
       ...checkQuery(input.query).map(locateViolation('query')),
       ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
     ]
-    if (found.length > 0) throw new InvalidInput(found)
+    if (violations.length > 0) throw new InvalidInput(violations)
     return input
   }
 }
@@ -106,9 +106,11 @@ function createBodyCheck(
   const check = createValidator(body instanceof FormBody ? body.schema : body)
   if (furtherViolations === undefined) return check
   return (value) => {
-    const found = check(value)
+    const violations = check(value)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return found.length > 0 && isObject ? [...found, ...furtherViolations(value, found)] : found
+    return violations.length > 0 && isObject
+      ? [...violations, ...furtherViolations(value, violations)]
+      : violations
   }
 }
 

@@ -78,12 +78,12 @@ export class Accounts {
     const total = count
       ? await usersOf(this.#db).countDocuments({ ...matching, ...idFilter(visible) })
       : undefined
-    const found = await usersOf(this.#db)
+    const users = await usersOf(this.#db)
       .find({ ...matching, ...idFilter({ ...visible, ...beyond }) })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
-    const page = createPage(ACCOUNT_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    const page = createPage(ACCOUNT_LIST, users, limit, ({ _id }) => ({ value: null, id: _id }), total)
     return { ...page, items: await this.#toAccounts(page.items) }
   }
 
@@ -94,8 +94,8 @@ export class Accounts {
     emails: readonly string[],
   ): Promise<Account[]> {
     const addresses = emails.map((email) => email.toLowerCase())
-    const wanted = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
-    const visible = isAdmin(caller) ? wanted : { $and: [wanted, { _id: caller.userId }] }
+    const named = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
+    const visible = isAdmin(caller) ? named : { $and: [named, { _id: caller.userId }] }
     return this.#toAccounts(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
   }
 
@@ -184,8 +184,8 @@ export class Accounts {
     const { language } = user
     if (email === user.email) return emailChanges.cancel(user._id)
     const link = links.activation(await emailChanges.begin(user._id, email), language, true)
-    const taken = await findUserByEmail(this.#db, email)
-    if (taken) await sendMail({ to: email, template: 'account-exists', language: taken.language, data: {} })
+    const owner = await findUserByEmail(this.#db, email)
+    if (owner) await sendMail({ to: email, template: 'account-exists', language: owner.language, data: {} })
     else await sendMail({ to: email, template: 'confirm-address', language, data: { link } })
   }
 }

@@ -53,10 +53,10 @@ export class EmailChanges {
 
   /** The pending addresses by account. */
   async findPending(mvUids: readonly string[]): Promise<Map<string, string>> {
-    const found = await this.#changes
+    const change = await this.#changes
       .find({ _id: { $in: [...mvUids] }, expiresAt: { $gt: this.#clock() } })
       .toArray()
-    return new Map(found.map(({ _id, email }) => [_id, email]))
+    return new Map(change.map(({ _id, email }) => [_id, email]))
   }
 
   /** Whether the link is still valid. */

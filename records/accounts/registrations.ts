@@ -67,11 +67,11 @@ export class Registrations {
    * Registers through the class family, which may send the agreement to the terms with the activation.
    * @throws RuleViolated; Conflict when another account has the username, unless it looks like an address
    */
-  async signUp(wanted: SignUpRequest): Promise<void> {
-    const { username, email, password } = wanted
+  async signUp(request: SignUpRequest): Promise<void> {
+    const { username, email, password } = request
     const holdsName = username !== undefined && password.toLowerCase().includes(username)
     await this.#requireFree(username)
-    this.#register(wanted, [
+    this.#register(request, [
       ...usernameViolations(username, email),
       ...(holdsName
         ? [{ path: 'password', code: 'password-contains-name', message: NAME_IN_PASSWORD_MESSAGE }]
@@ -129,13 +129,13 @@ export class Registrations {
       throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
   }
 
-  #register(wanted: Registration & Partial<SignUpRequest>, more: readonly Violation[]): void {
-    requireNoViolations([...passwordViolations(wanted.password, 'password', wanted.email), ...more])
-    const { termsAccepted, ...account } = wanted
+  #register(request: Registration & Partial<SignUpRequest>, more: readonly Violation[]): void {
+    requireNoViolations([...passwordViolations(request.password, 'password', request.email), ...more])
+    const { termsAccepted, ...account } = request
     this.#parts.background.run(() => {
       const { termsVersion } = this.#parts
       const terms = termsAccepted === true && termsVersion !== undefined ? { termsVersion } : {}
-      return this.#signUpOrReplace({ ...account, ...terms, email: wanted.email.toLowerCase() })
+      return this.#signUpOrReplace({ ...account, ...terms, email: request.email.toLowerCase() })
     })
   }
 
@@ -184,13 +184,13 @@ export class Registrations {
       ...(await this.#passwordViolations(user, proof.password)),
       ...(user.termsVersion === undefined ? termsViolations(termsVersion, proof.termsAccepted) : []),
     ])
-    const done = await activateAccount(
+    const activated = await activateAccount(
       database.db,
       user,
       { termsVersion, now: clock() },
       { _email_verify_token: token },
     )
-    return done ? user._id : undefined
+    return activated ? user._id : undefined
   }
 
   async #passwordViolations({ _id, email }: User, password: string | undefined): Promise<Violation[]> {

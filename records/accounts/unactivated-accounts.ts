@@ -30,7 +30,7 @@ export const isUnactivated = (user: User): boolean =>
 /** Whether an account has been used: it has a session, an EHR, an external identity or a pending address. */
 export async function isAccountUsed(db: Db, mvUid: string, session: ClientSession): Promise<boolean> {
   const options = { session }
-  const one = async (found: Promise<unknown>) => (await found) !== null
+  const one = async (search: Promise<unknown>) => (await search) !== null
   // A transaction's session takes one command at a time.
   return (
     (await one(sessionsOf(db).findOne({ _p_user: userPointer(mvUid) }, options))) ||

@@ -134,8 +134,10 @@ export class Graphs {
   /** The thresholds of these plans, most recently changed first. */
   async #thresholdsOf(plans: readonly string[]): Promise<ParseDocument[]> {
     const ofPlans = { carePlanId: { $in: plans } } as Filter<ParseDocument>
-    const found = await documentCollection(this.#records, PlanThresholds.collection).find(ofPlans).toArray()
-    return found.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
+    const planThresholds = await documentCollection(this.#records, PlanThresholds.collection)
+      .find(ofPlans)
+      .toArray()
+    return planThresholds.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
   }
 
   /** The timeline also checks that the caller may see the EHR at all. */
@@ -207,10 +209,10 @@ function buildGraphSeries(
   query: GraphQuery,
 ): GraphSeries {
   const { x, y } = points
-  const found = calculateStats(points)
+  const stats = calculateStats(points)
   const total = x.length
   const most = query.points === 0 ? MAX_POINTS : query.points
-  const chosen = found ? samplePoints(points, most, found.at) : []
+  const chosen = stats ? samplePoints(points, most, stats.at) : []
   return {
     id: `${path}.${name}`,
     measure: path,
@@ -223,7 +225,7 @@ function buildGraphSeries(
     total,
     returned: chosen.length,
     sampling: { algorithm: total > chosen.length ? 'lttb' : 'none', points: chosen.length },
-    stats: found?.stats ?? null,
+    stats: stats?.stats ?? null,
     points: chosen.map((i) => ({ x: x[i] as number, y: y[i] as number })),
     bands,
   }

@@ -24,8 +24,10 @@ export async function readTimeColumns(
   fields: readonly string[],
 ): Promise<TimeColumns> {
   const stored = ['timestamp', ...fields]
-  const found = await Promise.all(filters.map((filter) => readRows(database, collection, filter, stored)))
-  const some = found.filter(([times]) => times && times.length > 0)
+  const allColumns = await Promise.all(
+    filters.map((filter) => readRows(database, collection, filter, stored)),
+  )
+  const some = allColumns.filter(([times]) => times && times.length > 0)
   if (some.length === 1) return sortByTime(some[0] as Float64Array[])
   return sortByTime(stored.map((_, i) => concatenate(some.map((columns) => columns[i] as Float64Array))))
 }

@@ -152,16 +152,16 @@ export class Timelines {
   /** @throws NotFound */
   async #accesses(caller: Caller, ehrId: string, page: readonly TimelineMatch[]): Promise<AuditedAccess[]> {
     if (page.length === 0) {
-      const what = { type: 'Ehr', asked: TIMELINE_LIST }
-      return scopedQueryAccesses(this.#records, caller, what, { ehrIds: [ehrId] })
+      const access = { type: 'Ehr', asked: TIMELINE_LIST }
+      return scopedQueryAccesses(this.#records, caller, access, { ehrIds: [ehrId] })
     }
     const collections = [...new Set(page.map(({ source }) => source.kind.collection))]
-    const what = { action: 'query', asked: TIMELINE_LIST } as const
+    const accessFields = { action: 'query', asked: TIMELINE_LIST } as const
     return collections.flatMap((collection) => {
       const records = page.flatMap(({ source, document: { _id: id, ehrId } }) =>
         source.kind.collection === collection ? [{ id, ehrId }] : [],
       )
-      return accessesByEhr({ collection, ehr: 'ehrId' }, caller, what, records)
+      return accessesByEhr({ collection, ehr: 'ehrId' }, caller, accessFields, records)
     })
   }
 }
@@ -212,9 +212,9 @@ function compareMatches(
 function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): TimelineStream[] {
   const { kind, format } = source
   const { start, parts = [], overlapFilters } = kind.timeline
-  const wanted = kinds ?? timelineKindsOf(kind.timeline)
-  if (!timelineKindsOf(kind.timeline).some((one) => wanted.includes(one))) return []
-  const ofParts = partFilter(kind.timeline, wanted)
+  const shownKinds = kinds ?? timelineKindsOf(kind.timeline)
+  if (!timelineKindsOf(kind.timeline).some((one) => shownKinds.includes(one))) return []
+  const ofParts = partFilter(kind.timeline, shownKinds)
   const overlapping = overlapFilters?.(from).map((where) => toMongoFilter(format, where as never)) ?? [
     overlapFilter(source, from && new Date(from)),
   ]

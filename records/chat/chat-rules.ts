@@ -9,14 +9,14 @@ const VISIBLE_CHARACTER = /[^\s\p{C}\p{Z}\u2800\u3164\u115f\u1160]/u
 
 /** The violations of a plain text. */
 export function chatTextViolations(path: string, text: string): Violation[] {
-  const found: Violation[] = []
+  const violations: Violation[] = []
   if (HARMFUL_CHARACTERS.test(text.replaceAll(/[\n\r\t]/g, '')))
-    found.push({
+    violations.push({
       path,
       code: 'plain',
       message: 'must not contain control characters or text-direction overrides',
     })
   if (!VISIBLE_CHARACTER.test(text))
-    found.push({ path, code: 'blank', message: 'must contain a visible character' })
-  return found
+    violations.push({ path, code: 'blank', message: 'must contain a visible character' })
+  return violations
 }

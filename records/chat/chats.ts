@@ -83,8 +83,8 @@ export class Chats {
     const subject = await this.#subject(caller, place)
     const { about, aboutId, ehrId } = subject
     const where = { about, aboutId, ehrId } as PageQuery<Static<typeof ChatTopic.schema>>['where']
-    const found = await this.#topics.list(caller, 'ofObject', { where, ...page })
-    return { ...found, items: await this.#toViews(caller, subject, found.items) }
+    const topics = await this.#topics.list(caller, 'ofObject', { where, ...page })
+    return { ...topics, items: await this.#toViews(caller, subject, topics.items) }
   }
 
   /**
@@ -118,7 +118,7 @@ export class Chats {
             lastMessageAt: at,
             closed: false,
           }
-          const made = await this.#topics.create(
+          const newTopic = await this.#topics.create(
             caller,
             topic as never,
             { read: permissions.read, write },
@@ -128,7 +128,7 @@ export class Chats {
           const readers = { read: permissions.read, write: [caller.userId] }
           await this.#messages.create(caller, message as never, readers, { tx, id: messageId })
           await this.#scheduleReminder(topicId, tx.session)
-          return made
+          return newTopic
         }),
       () => this.#topic(caller, subject, topicId),
     )
@@ -151,8 +151,8 @@ export class Chats {
       this.marks.countUnread(caller.userId, [topicId]),
       this.#namesOf(subject, [topic.createdBy, ...authors]),
     ])
-    const seen = { topic, unread: unread.get(topicId) ?? 0, names }
-    return { ...seen, messages, older: page.next, newer: page.prev ?? null }
+    const view = { topic, unread: unread.get(topicId) ?? 0, names }
+    return { ...view, messages, older: page.next, newer: page.prev ?? null }
   }
 
   /** @throws NotFound; RuleViolated, also when the topic is closed */
@@ -349,17 +349,18 @@ export class Chats {
     { text, attachments = [], replyTo }: NewMessage,
     topicId?: string,
   ): Promise<void> {
-    const found: Violation[] = chatTextViolations('text', text)
+    const violations: Violation[] = chatTextViolations('text', text)
     const messages = documentCollection(this.records, ChatMessage.collection)
     if (replyTo && !(await messages.findOne({ _id: replyTo, topicId: topicId ?? '' })))
-      found.push(unknownMessageViolation('replyTo'))
+      violations.push(unknownMessageViolation('replyTo'))
     for (const [i, { type, id }] of attachments.entries()) {
       const collection = ehrId === undefined ? undefined : this.#dependencies.collectionOf(type)
       const isThere =
         collection !== undefined && (await canRead(this.records, caller, collection, { _id: id, ehrId }))
-      if (!isThere) found.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD_MESSAGE })
+      if (!isThere)
+        violations.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD_MESSAGE })
     }
-    requireNoViolations(found)
+    requireNoViolations(violations)
   }
 
   async #scheduleReminder(topicId: string, session: ClientSession): Promise<void> {

@@ -56,8 +56,8 @@ export class ReadMarks {
     session: ClientSession,
   ): Promise<Map<string, ReadMark>> {
     const ids = userIds.map((userId) => readMarkIdOf(topicId, userId))
-    const found = await this.#marks.find({ _id: { $in: ids } }, { session }).toArray()
-    return new Map(found.map((mark) => [mark.userId, mark]))
+    const marks = await this.#marks.find({ _id: { $in: ids } }, { session }).toArray()
+    return new Map(marks.map((mark) => [mark.userId, mark]))
   }
 
   async recordMail(topicId: string, userId: string, mailedAt: Date, session: ClientSession): Promise<void> {

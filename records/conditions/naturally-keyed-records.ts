@@ -76,9 +76,9 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
 
   /** Ignores permissions; the operations check them for the ids that this returns. */
   async #findIds(ehrId: string, values: object): Promise<string[]> {
-    const given = Object.entries(values).filter(([, value]) => value !== null)
-    const knownBy = { $in: this.kind.naturalKey?.keysOf(Object.fromEntries(given)) ?? [] }
-    const found = documentCollection(this.#records, this.kind.collection).find({ ehrId, knownBy })
-    return (await found.project({ _id: 1 }).limit(2).toArray()).map(({ _id }) => String(_id))
+    const keys = Object.entries(values).filter(([, value]) => value !== null)
+    const knownBy = { $in: this.kind.naturalKey?.keysOf(Object.fromEntries(keys)) ?? [] }
+    const documents = documentCollection(this.#records, this.kind.collection).find({ ehrId, knownBy })
+    return (await documents.project({ _id: 1 }).limit(2).toArray()).map(({ _id }) => String(_id))
   }
 }

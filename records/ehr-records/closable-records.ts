@@ -64,6 +64,6 @@ export async function closeOrFindClosed<T>(
   find: () => Promise<T>,
   close: () => Promise<T>,
 ): Promise<T> {
-  const found = isRetry ? await find() : undefined
-  return found && closableStatusOf(found) === status ? found : close()
+  const earlier = isRetry ? await find() : undefined
+  return earlier && closableStatusOf(earlier) === status ? earlier : close()
 }

@@ -220,8 +220,8 @@ export class EhrRecords<S extends TObject, L extends string> {
     body: object,
     options: WriteOptions,
   ): Promise<SavedRecord<Static<S>>> {
-    const given = withDefaults(this.kind.fields, body)
-    return this.change(caller, key, (now) => ({ ...this.#unchangeableFields(now), ...given }), options)
+    const fields = withDefaults(this.kind.fields, body)
+    return this.change(caller, key, (now) => ({ ...this.#unchangeableFields(now), ...fields }), options)
   }
 
   /** @throws as replace */
@@ -264,8 +264,8 @@ export class EhrRecords<S extends TObject, L extends string> {
   async #kindFor({ id }: { id: string }): Promise<ClassKind> {
     const kind = this.kind as unknown as ClassKind
     if (!kind.rulesFor) return kind
-    const found = await documentCollection(this.#records, kind.collection).findOne({ _id: id })
-    return found ? resolveRules(this.#records, kind, found) : kind
+    const document = await documentCollection(this.#records, kind.collection).findOne({ _id: id })
+    return document ? resolveRules(this.#records, kind, document) : kind
   }
 
   /** Deletes a record and hides its contents, until it returns. @throws NotFound; Forbidden; PreconditionFailed */

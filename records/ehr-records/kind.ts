@@ -81,7 +81,7 @@ export interface ClassKind extends Kind, AnyForms {
   rulesFor?: ((records: DefinitionLookup, values: Values) => Promise<Rules>) | undefined
   /** Checks a quota: returns for each new record the error that forbids it. */
   quota?:
-    | ((records: DefinitionLookup, some: readonly Values[], session?: ClientSession) => Promise<Refusals>)
+    | ((records: DefinitionLookup, values: readonly Values[], session?: ClientSession) => Promise<Refusals>)
     | undefined
   comparison?: Comparison | undefined
   /** Maximum number of records per care plan or goal. */
@@ -182,12 +182,12 @@ function readableIndexes(
 ): IndexDescription[] {
   const hidden = markedFieldNames(fields, 'internal')
   const sorts = Object.values(lists).map(({ sort }) => sort as string)
-  const wanted = new Set([
+  const sortKeys = new Set([
     ...sorts.filter((sort) => !hidden.includes(sort)),
     ...searchableFields,
     'createdAt',
   ])
-  return [...wanted].map((field) => ({
+  return [...sortKeys].map((field) => ({
     name: `readable_${field}`,
     key: new Map<string, 1 | -1>([
       ['_rperm', 1],

@@ -63,13 +63,13 @@ async function requireWritableParent(
   id: string,
   fits: { ehrId?: string | undefined; carePlanId?: string },
 ): Promise<ParseDocument> {
-  const found = await find(className, id)
+  const parent = await find(className, id)
   const belongs = Object.entries(fits).every(
-    ([name, value]) => value === undefined || found?.[name] === value,
+    ([name, value]) => value === undefined || parent?.[name] === value,
   )
-  if (!found || !belongs || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
-  if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
-  return found
+  if (!parent || !belongs || !isPermitted(parent._rperm, caller)) throw new ServiceError('NotFound')
+  if (!isPermitted(parent._wperm, caller)) throw new ServiceError('Forbidden')
+  return parent
 }
 
 /**

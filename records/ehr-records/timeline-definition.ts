@@ -33,8 +33,8 @@ export interface TimelineContent {
 }
 
 /** Rank of a severity given as a word; 1 is the mildest. */
-export function severityRank(mildestFirst: readonly unknown[], said: unknown): number | undefined {
-  const place = mildestFirst.indexOf(said)
+export function severityRank(mildestFirst: readonly unknown[], severity: unknown): number | undefined {
+  const place = mildestFirst.indexOf(severity)
   return place === -1 ? undefined : place + 1
 }
 

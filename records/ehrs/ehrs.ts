@@ -169,8 +169,8 @@ export class Ehrs {
     const accepted = await runStoreTransaction(this.#records, async (tx) => {
       if (!(await isPendingFor(this.#records, caller.userId, id, tx.session))) return
       const permissions = ehrPermissions({ _id: id, subjectId })
-      const agreed = (now: StoredEhr) => ({ ...now, pending: false })
-      const ehr = await this.store.update(asUnrestricted(caller), { id }, agreed, { tx, permissions })
+      const accept = (now: StoredEhr) => ({ ...now, pending: false })
+      const ehr = await this.store.update(asUnrestricted(caller), { id }, accept, { tx, permissions })
       await grantSubjectAccess(this.#records, tx, { ehrId: id, subjectId })
       return ehr
     })

@@ -34,15 +34,23 @@ function eventViolations(
   changed: readonly string[],
 ): Violation[] {
   const [begin, over] = [parseMoment(start), parseMoment(end)]
-  const found: Violation[] = []
+  const violations: Violation[] = []
   if (begin !== undefined && over !== undefined && over < begin)
-    found.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
+    violations.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
   const ids = participantIdsOf(participants)
   if (new Set(ids).size < ids.length)
-    found.push({ path: 'participants', code: 'twice', message: 'must contain each participant at most once' })
+    violations.push({
+      path: 'participants',
+      code: 'twice',
+      message: 'must contain each participant at most once',
+    })
   if (type === ALERT_TYPE && changed.includes('type'))
-    found.push({ path: 'type', code: 'reserved', message: 'is reserved for alerts that the service creates' })
-  return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
+    violations.push({
+      path: 'type',
+      code: 'reserved',
+      message: 'is reserved for alerts that the service creates',
+    })
+  return [...violations, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
 }
 
 /** The fields of an alert that the service sets; users may edit all the others. */

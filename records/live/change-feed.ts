@@ -201,9 +201,9 @@ export class ChangeFeed {
     const searchedUntil = this.#clock.read()
     const isLookBack = now - progress.lookedBackAt >= LOOK_BACK_INTERVAL_MS
     const reach = isLookBack ? MAX_COMMIT_DELAY_MS : SEARCH_OVERLAP_MS
-    const found = await this.#findNewChanges(progress, progress.searchedUntil - reach)
-    for (let i = 0; i < found.length; i += MAX_CHANGES_PER_BATCH) {
-      const ids = found.slice(i, i + MAX_CHANGES_PER_BATCH).map(({ _id }) => _id)
+    const changes = await this.#findNewChanges(progress, progress.searchedUntil - reach)
+    for (let i = 0; i < changes.length; i += MAX_CHANGES_PER_BATCH) {
+      const ids = changes.slice(i, i + MAX_CHANGES_PER_BATCH).map(({ _id }) => _id)
       const batch = await this.#log.append(progress.batch, ids, this.#clock.read())
       if (!batch) return false
       await this.#deliver(progress, batch)

@@ -82,18 +82,18 @@ export class ChangeLog {
 
   /** The last batches, back to a logical time. */
   async batchesSince(logicalTime: number): Promise<ChangeBatch[]> {
-    const found: ChangeBatch[] = []
+    const batches: ChangeBatch[] = []
     for await (const batch of this.#batches.find({ _id: { $gt: 0 } }).sort({ _id: -1 })) {
       if (!(batch.logicalTime >= logicalTime)) break
-      found.push(batch)
+      batches.push(batch)
     }
-    return found
+    return batches
   }
 
   /** The log contains all changes between these positions. After a change of the clock, batches may be missing. */
   async hasChangesBetween(from: FeedPosition, to: FeedPosition): Promise<boolean> {
-    const found = await this.#batches.findOne({ _id: from.batch })
-    if (!found || found.changes.length < from.changes) return false
+    const batch = await this.#batches.findOne({ _id: from.batch })
+    if (!batch || batch.changes.length < from.changes) return false
     const count = await this.#batches.countDocuments({ _id: { $gte: from.batch, $lte: to.batch } })
     return count === to.batch - from.batch + 1
   }

@@ -63,8 +63,8 @@ export class MeasurementBatches {
   async store(caller: Caller, ehrId: string, sent: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
     const checked: (ValidBatchItem | BatchItemOutcome)[] = []
     for (let i = 0; i < sent.length; i += VALIDATION_CHUNK_SIZE) {
-      const some = sent.slice(i, i + VALIDATION_CHUNK_SIZE)
-      checked.push(...(await Promise.all(some.map((one) => this.#validate(ehrId, one)))))
+      const chunk = sent.slice(i, i + VALIDATION_CHUNK_SIZE)
+      checked.push(...(await Promise.all(chunk.map((one) => this.#validate(ehrId, one)))))
       await others()
     }
     const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
@@ -154,11 +154,11 @@ export class MeasurementBatches {
         ehrId: place.ehrId,
         fingerprint: { in: ofKind.map(({ record }) => record.fingerprint) },
       }
-      const found = await store.list(caller, 'same', { where: same, limit: MAX_STORED_MATCHES } as never, {
+      const matches = await store.list(caller, 'same', { where: same, limit: MAX_STORED_MATCHES } as never, {
         tx,
       })
       const known = new Map(
-        (found.items as unknown as StoredFingerprint[]).map((one) => [one.fingerprint, one.id]),
+        (matches.items as unknown as StoredFingerprint[]).map((one) => [one.fingerprint, one.id]),
       )
       const fresh: ValidBatchItem[] = []
       for (const one of ofKind) {

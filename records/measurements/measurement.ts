@@ -202,7 +202,7 @@ function formsOfMeasurement(
   fields: TProperties,
   comparison: MeasurementDefinition['comparison'],
 ) {
-  const made = measurementForms({
+  const forms = measurementForms({
     ...about,
     parentType: 'plan',
     namesPlan: true,
@@ -214,13 +214,13 @@ function formsOfMeasurement(
       ...{ compositionId, warnings: warningsField, fingerprint: fingerprintField },
     },
   })
-  const { properties, $id = '' } = made.resource
+  const { properties, $id = '' } = forms.resource
   const answered = {
     ...responsePropertiesOf(properties),
     ...responseForm(comparison?.fields ?? {}),
     links: RecordLinks,
   }
-  return { ...made, resource: closedObject($id, about.description, answered) }
+  return { ...forms, resource: closedObject($id, about.description, answered) }
 }
 
 /** A measurement from a composition may be in no plan; a manually entered one is a composition of its own. */

@@ -23,8 +23,8 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
   }
 
   override async list(...args: ArgumentsOf<'list'>) {
-    const found = await super.list(...args)
-    return { ...found, items: await this.#withChanges(args[0], found.items) }
+    const page = await super.list(...args)
+    return { ...page, items: await this.#withChanges(args[0], page.items) }
   }
 
   override async get(...args: ArgumentsOf<'get'>) {

@@ -47,8 +47,8 @@ export class Connections {
 
   async areConnected(mvUid: string, other: string, tx?: Transaction): Promise<boolean> {
     const state = 'CONNECTED'
-    const found = await this.#find(serviceCaller, mvUid, { state, id: ownedRecordId(mvUid, other) }, tx)
-    return found !== undefined
+    const connection = await this.#find(serviceCaller, mvUid, { state, id: ownedRecordId(mvUid, other) }, tx)
+    return connection !== undefined
   }
 
   /** Lets two users read what they say to each other while they are connected. @throws NotFound */

@@ -41,9 +41,9 @@ export class TextPacks {
    */
   find(instrument: InstrumentName, language: string | undefined): TextPack {
     const packs = this.#packs.filter((pack) => pack.instrument === instrument)
-    const found = packs.find((pack) => pack.language === language) ?? packs[0]
-    if (!found) throw new Error(`There are no texts for the questionnaire ${instrument}.`)
-    return found
+    const chosenPack = packs.find((pack) => pack.language === language) ?? packs[0]
+    if (!chosenPack) throw new Error(`There are no texts for the questionnaire ${instrument}.`)
+    return chosenPack
   }
 }
 
@@ -67,14 +67,14 @@ function textPackFaults({ content, fault }: JsonFile): string[] {
 function completenessFaults(pack: TextPack): string[] {
   const { items, highest, takesNotRequired = false } = INSTRUMENTS[pack.instrument]
   const options = Array.from({ length: highest + 1 }, (_, value) => value)
-  const placed = pack.pages.flatMap((page, i) =>
+  const allItems = pack.pages.flatMap((page, i) =>
     page.items.map((item, j) => ({ ...item, path: `pages.${i}.items.${j}` })),
   )
   const scales = [
     { path: 'scale', scale: pack.scale },
-    ...placed.flatMap(({ path, scale }) => (scale ? [{ path: `${path}.scale`, scale }] : [])),
+    ...allItems.flatMap(({ path, scale }) => (scale ? [{ path: `${path}.scale`, scale }] : [])),
   ]
-  const offered = placed.filter(({ notRequired }) => notRequired)
+  const offered = allItems.filter(({ notRequired }) => notRequired)
   const offering = takesNotRequired
     ? pack.notRequired === undefined && offered.length > 0
       ? [`notRequired is required because ${offered[0]?.path} offers this option`]
@@ -87,7 +87,7 @@ function completenessFaults(pack: TextPack): string[] {
     ...blankTextFaults(pack),
     ...coverageFaults(
       Array.from({ length: items }, (_, i) => i + 1),
-      placed.map(({ path, number }) => ({ path: `${path}.number`, value: number })),
+      allItems.map(({ path, number }) => ({ path: `${path}.number`, value: number })),
       { within: 'pages', noun: 'item' },
     ),
     ...scales.flatMap(({ path, scale }) =>

@@ -58,10 +58,10 @@ export class TypeDefinitions {
       id: one.type,
     }))
     const ids = usual.map(({ id }) => id)
-    const there = documentCollection(this.#records, typeCollectionOf(this.#family)).find({
+    const existing = documentCollection(this.#records, typeCollectionOf(this.#family)).find({
       _id: { $in: ids },
     })
-    const known = new Set((await there.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
+    const known = new Set((await existing.project({ _id: 1 }).toArray()).map(({ _id }) => _id))
     const missing = usual.filter(({ id }) => !known.has(id))
     if (missing.length === 0) return
     await runStoreTransaction(this.#records, (tx) =>
@@ -180,7 +180,8 @@ const BUILT_IN_TYPE_MESSAGE = `Built-in types cannot be deleted. ${RETIRE_HINT}`
 const onConflict =
   <T>(otherwise: (error: unknown) => T) =>
   (error: unknown): T => {
-    const taken = isDuplicateKeyError(error) || (error instanceof ServiceError && error.error === 'Conflict')
-    if (taken) return otherwise(error)
+    const isTaken =
+      isDuplicateKeyError(error) || (error instanceof ServiceError && error.error === 'Conflict')
+    if (isTaken) return otherwise(error)
     throw error
   }

@@ -52,8 +52,8 @@ export const resolveType = (
     records.definitions,
     typeCacheKey(family, name) + (version === undefined ? '' : `@${version}`),
     async () => {
-      const found = await findTypeDocument(records, typeCollectionOf(family), name, version)
-      return found ? toResolvedType(found) : undefined
+      const document = await findTypeDocument(records, typeCollectionOf(family), name, version)
+      return document ? toResolvedType(document) : undefined
     },
   )
 
@@ -68,8 +68,8 @@ async function findTypeDocument(
   return findVersion(records.db, { collection, id }, version)
 }
 
-function toResolvedType(found: ParseDocument): ResolvedType {
-  const type = found as unknown as Omit<ResolvedType, 'numeric' | 'check'> & { schema?: string }
+function toResolvedType(document: ParseDocument): ResolvedType {
+  const type = document as unknown as Omit<ResolvedType, 'numeric' | 'check'> & { schema?: string }
   const schema = JSON.parse(type.schema ?? '{"type":"object"}')
   let check: Validator | undefined
   return {

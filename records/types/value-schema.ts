@@ -152,10 +152,11 @@ const SIZE_MESSAGES = {
 function boundsViolations(schema: ValueSchema): Violation[] {
   if (Buffer.byteLength(JSON.stringify(schema)) > MAX_SCHEMA_BYTES)
     return [{ path: '', code: 'size', message: `must have at most ${MAX_SCHEMA_BYTES / 1024} KB` }]
-  const found: Violation[] = []
+  const violations: Violation[] = []
   const definitions = isObject(schema.$defs) ? schema.$defs : {}
-  for (const [path, one] of walkSubschemas(schema)) found.push(...subschemaViolations(path, one, definitions))
-  if (found.length > 0) return found.slice(0, MAX_VIOLATIONS)
+  for (const [path, one] of walkSubschemas(schema))
+    violations.push(...subschemaViolations(path, one, definitions))
+  if (violations.length > 0) return violations.slice(0, MAX_VIOLATIONS)
   const count = countSubschemas(schema, definitions)
   if (count === undefined)
     return [
@@ -168,9 +169,9 @@ function boundsViolations(schema: ValueSchema): Violation[] {
 
 /** The violations of a subschema, without those of its own subschemas. */
 function subschemaViolations(path: string, schema: ValueSchema, definitions: object): Violation[] {
-  const found: Violation[] = []
+  const violations: Violation[] = []
   const fault = (keyword: string, code: string, message: string) =>
-    found.push({ path: path === '' ? keyword : `${path}.${keyword}`, code, message })
+    violations.push({ path: path === '' ? keyword : `${path}.${keyword}`, code, message })
   for (const keyword of Object.keys(schema))
     if (!KEYWORDS.has(keyword)) fault(keyword, 'unknown', 'is not a supported keyword of JSON Schema')
   const { $ref, $schema, $defs, pattern, patternProperties, format } = schema
@@ -186,7 +187,7 @@ function subschemaViolations(path: string, schema: ValueSchema, definitions: obj
   if (pattern !== undefined && !isLinear(pattern)) fault('pattern', 'pattern', NOT_LINEAR)
   for (const name of isObject(patternProperties) ? Object.keys(patternProperties) : [])
     if (!isLinear(name)) fault('patternProperties', 'pattern', NOT_LINEAR)
-  return found
+  return violations
 }
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'

@@ -29,15 +29,15 @@ export const createDailyQuota =
   ({ collection, family, by }: QuotaKind) =>
   async (records: DefinitionLookup, some: readonly Values[], session?: ClientSession): Promise<Refusals> => {
     if (some.length === 0) return []
-    const wanted = some.map((values) => ({
+    const newValues = some.map((values) => ({
       ...{ id: String(values.id), ehrId: String(values.ehrId), type: String(values[by]) },
       day: dayNumberOf(new Date(String(values.timestamp))),
     }))
     const most = new Map<string, number>()
-    for (const type of new Set(wanted.map((one) => one.type)))
+    for (const type of new Set(newValues.map((one) => one.type)))
       most.set(type, await findDailyLimit(records, family, type))
-    const counts = await countExisting(records, { collection, by }, wanted, session)
-    return wanted.map((one) => {
+    const counts = await countExisting(records, { collection, by }, newValues, session)
+    return newValues.map((one) => {
       const key = quotaKeyOf(one)
       const count = (counts.get(key) ?? 0) + 1
       const limit = most.get(one.type) ?? 0
@@ -74,13 +74,13 @@ function tooManyError(type: string, limit: number): ServiceError {
 async function countExisting(
   records: DefinitionLookup,
   { collection, by }: Pick<QuotaKind, 'collection' | 'by'>,
-  wanted: readonly NewValue[],
+  values: readonly NewValue[],
   session: ClientSession | undefined,
 ): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   const all = documentCollection(records, collection)
-  const ids = wanted.map(({ id }) => id)
-  for (const [ehrId, type, ...days] of groupByEhrAndType(wanted)) {
+  const ids = values.map(({ id }) => id)
+  for (const [ehrId, type, ...days] of groupByEhrAndType(values)) {
     const [first, last] = [Math.min(...days), Math.max(...days)]
     const found = all.aggregate<{ _id: number; count: number }>(
       [
@@ -101,9 +101,9 @@ async function countExisting(
 }
 
 /** The days of the new records, by EHR and type. */
-function groupByEhrAndType(wanted: readonly NewValue[]): [ehrId: string, type: string, ...days: number[]][] {
+function groupByEhrAndType(values: readonly NewValue[]): [ehrId: string, type: string, ...days: number[]][] {
   const groups = new Map<string, [string, string, ...number[]]>()
-  for (const { ehrId, type, day } of wanted) {
+  for (const { ehrId, type, day } of values) {
     const group = groups.get(`${ehrId} ${type}`)
     if (group) group.push(day)
     else groups.set(`${ehrId} ${type}`, [ehrId, type, day])

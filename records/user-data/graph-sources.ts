@@ -66,8 +66,8 @@ const boundsOf = ({ min = -UNBOUNDED, max = UNBOUNDED }: { min?: number; max?: n
 
 /** The types that have values; the index is skipped through from one type to the next. */
 async function findTypesInPlans(records: DefinitionLookup, plans: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(plans.map((plan) => findTypesOfPlan(records, plan)))
-  return found.flat()
+  const typesByPlan = await Promise.all(plans.map((plan) => findTypesOfPlan(records, plan)))
+  return typesByPlan.flat()
 }
 
 async function findTypesOfPlan(records: DefinitionLookup, carePlanId: string): Promise<string[]> {

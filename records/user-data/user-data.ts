@@ -67,16 +67,16 @@ export class UserData {
   async list(
     caller: Caller,
     mvUid: string,
-    what: keyof UserDataRecords,
+    kind: keyof UserDataRecords,
     { type, from, to, carePlanId, device }: DataFilter,
     page: PageRequest,
   ): Promise<Page<SavedRecord<object>>> {
     const ehrs = await this.findEhrs(caller, mvUid)
-    if (what === 'occurrences') await this.#requireEventType(type)
+    if (kind === 'occurrences') await this.#requireEventType(type)
     if (ehrs.length === 0) return { items: [], next: null, prev: null, ...(page.count && { total: 0 }) }
-    const { store } = this.#kinds[what]
+    const { store } = this.#kinds[kind]
     const [only] = ehrs
-    const typed = type !== undefined && { [what === 'measurements' ? 'dataType' : 'eventType']: type }
+    const typed = type !== undefined && { [kind === 'measurements' ? 'dataType' : 'eventType']: type }
     const where = {
       ...(ehrs.length === 1 ? { ehrId: only } : carePlanId !== undefined && { ehrId: { in: ehrs } }),
       ...{ ...typed, carePlanId, timestamp: { from, to } },

@@ -32,14 +32,14 @@ export function withoutInvalidProperties<T extends object>(
 
 /** Converts errors of ajv to violations. An object with its own sentence (a Date) is one violation. */
 export function violationsFromAjv(errors: readonly ErrorObject[] | null | undefined): Violation[] {
-  const found = new Map<string, Violation>()
+  const byPlace = new Map<string, Violation>()
   for (const error of errors ?? []) {
     // The errors of the chosen branch are separate entries.
     if (error.keyword === 'if') continue
     const violation = violationFromAjv(error)
-    found.set(`${violation.path} ${violation.message}`, violation)
+    byPlace.set(`${violation.path} ${violation.message}`, violation)
   }
-  return [...found.values()]
+  return [...byPlace.values()]
 }
 
 function violationFromAjv(error: ErrorObject): Violation {

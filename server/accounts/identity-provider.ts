@@ -57,13 +57,13 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
 
 /** Caches a successful result; a failure is retried with the next request. */
 function cacheOnSuccess<T>(find: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | undefined
+  let value: Promise<T> | undefined
   return () => {
-    found ??= find().catch((error: unknown) => {
-      found = undefined
+    value ??= find().catch((error: unknown) => {
+      value = undefined
       throw error
     })
-    return found
+    return value
   }
 }
 

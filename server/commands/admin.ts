@@ -94,8 +94,8 @@ async function createAdministrator({ services }: OpenAccounts, email: string, na
 }
 
 async function listAdministrators({ services }: OpenAccounts): Promise<string> {
-  const found = await services.administrators.list()
-  const lines = found.map(({ email, state, name }) => `${email}  ${state}  ${name ?? ''}`.trimEnd())
+  const administrators = await services.administrators.list()
+  const lines = administrators.map(({ email, state, name }) => `${email}  ${state}  ${name ?? ''}`.trimEnd())
   return lines.length > 0 ? lines.join('\n') : 'There is no administrator.'
 }
 

@@ -57,8 +57,8 @@ export async function checkKeys(db: Db, config: Config): Promise<() => void> {
     throw new Error('--new needs an empty database, but this one contains data. Start without --new.')
   const faults: KeyFault[] = []
   for (const name of dataKeys) {
-    const found = await findKeyOf(db, config, name)
-    if (found !== config[name]) faults.push(faultOf(config, name, found !== undefined))
+    const outcome = await findKeyOf(db, config, name)
+    if (outcome !== config[name]) faults.push(faultOf(config, name, outcome !== undefined))
   }
   if (faults.length > 0) throw new Error(sentence(config, faults))
   return () => storeGenerated(config)

@@ -32,14 +32,14 @@ type Found = Record<DataKey, string | undefined>
  */
 export async function rekey(options: RekeyOptions): Promise<string[]> {
   const { client, config, lost } = options
-  const found = await findKeys(client.db(), config)
-  const unknown = dataKeys.filter((name) => found[name] === undefined)
+  const keys = await findKeys(client.db(), config)
+  const unknown = dataKeys.filter((name) => keys[name] === undefined)
   if (unknown.length > 0 && !lost) throw new Error(unknown.map((name) => notAtHand(config, name)).join('\n'))
-  const target = keysToChangeTo(config, found)
-  const changed = dataKeys.filter((name) => found[name] !== target[name])
+  const target = keysToChangeTo(config, keys)
+  const changed = dataKeys.filter((name) => keys[name] !== target[name])
   if (changed.length > 0)
     await runTransaction({ client }, (session) =>
-      change({ ...options, config: target }, session, found, changed),
+      change({ ...options, config: target }, session, keys, changed),
     )
   return changed.map(environmentVariableOf)
 }

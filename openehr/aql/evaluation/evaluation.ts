@@ -20,7 +20,7 @@ export interface Evaluation {
    * @returns a generator that yields rows, always in the same object, and undefined where evaluation may
    * pause
    */
-  rows(forest: EhrTree): Generator<PatternMatch | undefined>
+  rows(tree: EhrTree): Generator<PatternMatch | undefined>
 }
 
 /** The operand of COUNT(*). */
@@ -51,8 +51,8 @@ export function createEvaluation(query: QueryTree, now: Date): Evaluation {
     steps: context.steps,
     columns: columns.map(({ of }) => of),
     orderBy: orderBy.map(({ of }) => of),
-    rows: (forest) =>
-      new MatchEnumerator(variables, joins, forest, { tries: effort, steps: context.steps }).enumerate(),
+    rows: (tree) =>
+      new MatchEnumerator(variables, joins, tree, { tries: effort, steps: context.steps }).enumerate(),
   }
 }
 

@@ -27,8 +27,8 @@ function parseComparison(reader: TokenReader): Condition {
 
 function parseLikePattern(reader: TokenReader): Constant {
   const { kind } = reader.peek()
-  const found = kind === 'string' || kind === 'parameter' ? reader.readConstant() : undefined
-  return found ?? reader.fail('a pattern in quotes, or a parameter')
+  const constant = kind === 'string' || kind === 'parameter' ? reader.readConstant() : undefined
+  return constant ?? reader.fail('a pattern in quotes, or a parameter')
 }
 
 /** `{1, 2, $more}`, or a parameter that is a list. */
@@ -36,12 +36,12 @@ function parseMatchesValues(reader: TokenReader): Constant[] {
   if (reader.peek().kind === 'parameter') return [reader.readConstant() as Constant]
   if (reader.isWord('TERMINOLOGY')) refuseTerminology(reader)
   reader.expect('{')
-  const found = reader.readList(() => {
+  const constants = reader.readList(() => {
     if (reader.isWord('TERMINOLOGY')) refuseTerminology(reader)
     return reader.readConstant() ?? reader.fail('a value, or a parameter')
   })
   reader.expect('}')
-  return found
+  return constants
 }
 
 function refuseTerminology(reader: TokenReader): never {

@@ -14,10 +14,10 @@ const OPERATOR_SYMBOLS: Readonly<Record<string, Operator>> = {
 
 export function parseOperator(reader: TokenReader): Operator {
   const { kind, text } = reader.peek()
-  const found = kind === 'symbol' ? OPERATOR_SYMBOLS[text] : undefined
-  if (found === undefined) reader.fail('=, !=, <, <=, > or >=')
+  const operator = kind === 'symbol' ? OPERATOR_SYMBOLS[text] : undefined
+  if (operator === undefined) reader.fail('=, !=, <, <=, > or >=')
   reader.take()
-  return found
+  return operator
 }
 
 /** `o[at0001]/data[at0001]/events` */

@@ -43,9 +43,9 @@ export class TokenReader {
 
   /** @throws TextSyntaxError */
   fail(expected: string, token = this.peek()): never {
-    const found =
+    const shown =
       token.kind === 'end' ? 'the end of the query' : quoteToken(this.text.slice(token.at, token.to))
-    throw new TextSyntaxError(token.at, `expected ${expected}, found ${found}`)
+    throw new TextSyntaxError(token.at, `expected ${expected}, found ${shown}`)
   }
 
   isWord(word: string, ahead = 0): boolean {
@@ -60,16 +60,16 @@ export class TokenReader {
 
   /** Takes the word if it comes next. */
   word(word: string): boolean {
-    const found = this.isWord(word)
-    if (found) this.#next++
-    return found
+    const isNext = this.isWord(word)
+    if (isNext) this.#next++
+    return isNext
   }
 
   /** Takes the symbol if it comes next. */
   symbol(symbol: string): boolean {
-    const found = this.isSymbol(symbol)
-    if (found) this.#next++
-    return found
+    const isNext = this.isSymbol(symbol)
+    if (isNext) this.#next++
+    return isNext
   }
 
   expect(wordOrSymbol: string): void {

@@ -49,10 +49,10 @@ function readToken(text: string, at: number): Token {
     throw new TextSyntaxError(at, 'regular expressions are not supported: use =, !=, <, <=, > or >=')
   for (const [kind, pattern] of TOKEN_PATTERNS) {
     pattern.lastIndex = at
-    const found = pattern.exec(text)?.[0]
-    if (found === undefined) continue
-    const tokenText = kind === 'parameter' ? found.slice(1) : found
-    return { kind, text: tokenText, at, to: at + found.length }
+    const token = pattern.exec(text)?.[0]
+    if (token === undefined) continue
+    const tokenText = kind === 'parameter' ? token.slice(1) : token
+    return { kind, text: tokenText, at, to: at + token.length }
   }
   if (text.startsWith('://', at))
     throw new TextSyntaxError(at, 'URIs of terminologies are not supported: list the codes')

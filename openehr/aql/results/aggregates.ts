@@ -20,26 +20,26 @@ const hasValue = ({ value }: Term): boolean => value !== undefined && value !== 
 const numericResult = (value: number | undefined) => ({ cell: JSON.stringify(value ?? null), key: value })
 
 function countAll(): Aggregator {
-  let found = 0
+  let count = 0
   return {
     add(term, times) {
-      if (hasValue(term)) found += times
+      if (hasValue(term)) count += times
     },
-    result: () => numericResult(found),
+    result: () => numericResult(count),
   }
 }
 
 function countDistinct(budget: MemoryBudget): Aggregator {
-  const found = new Set<string>()
+  const keys = new Set<string>()
   return {
     add(term) {
       if (!hasValue(term)) return
       const cell = toCellJson(term)
-      if (found.has(cell)) return
+      if (keys.has(cell)) return
       budget.reserve(2 * cell.length + 50)
-      found.add(cell)
+      keys.add(cell)
     },
-    result: () => numericResult(found.size),
+    result: () => numericResult(keys.size),
   }
 }
 

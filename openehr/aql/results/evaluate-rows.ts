@@ -7,41 +7,41 @@ import type { ResultRow, RowCollector } from './row.ts'
 const ROWS_PER_BATCH = 1000
 
 interface EvaluationRun {
-  found: AsyncGenerator<EhrTree>
-  evaluated: Evaluation
-  collected: RowCollector
-  pace: TimeSlice
+  trees: AsyncGenerator<EhrTree>
+  evaluation: Evaluation
+  collector: RowCollector
+  timeSlice: TimeSlice
 }
 
 /** The rows of an EHR tree, collected. @yields undefined where the query may yield */
 export function* collectRows({
-  forest,
-  evaluated,
-  collected,
-}: Pick<EvaluationRun, 'evaluated' | 'collected'> & { forest: EhrTree }): Generator<ResultRow[] | undefined> {
-  for (const row of evaluated.rows(forest)) yield row ? yield* collected.add(row, forest.ehrId) : undefined
+  tree,
+  evaluation,
+  collector,
+}: Pick<EvaluationRun, 'evaluation' | 'collector'> & { tree: EhrTree }): Generator<ResultRow[] | undefined> {
+  for (const row of evaluation.rows(tree)) yield row ? yield* collector.add(row, tree.ehrId) : undefined
 }
 
 /** Evaluates one EHR tree after the other, and yields to other requests in between. */
 export async function* evaluateRows({
-  found,
-  evaluated,
-  collected,
-  pace,
+  trees,
+  evaluation,
+  collector,
+  timeSlice,
 }: EvaluationRun): AsyncGenerator<ResultRow[]> {
-  let made: ResultRow[] = []
-  for await (const forest of found) {
-    if (pace.isOver()) await pace.yieldToOthers()
-    for (const rows of collectRows({ forest, evaluated, collected })) {
-      if (rows) made.push(...rows)
-      else if (pace.isOver()) await pace.yieldToOthers()
-      if (collected.isFull()) break
+  let batch: ResultRow[] = []
+  for await (const tree of trees) {
+    if (timeSlice.isOver()) await timeSlice.yieldToOthers()
+    for (const rows of collectRows({ tree, evaluation, collector })) {
+      if (rows) batch.push(...rows)
+      else if (timeSlice.isOver()) await timeSlice.yieldToOthers()
+      if (collector.isFull()) break
     }
-    if (collected.isFull()) break
-    if (made.length >= ROWS_PER_BATCH) {
-      yield made
-      made = []
+    if (collector.isFull()) break
+    if (batch.length >= ROWS_PER_BATCH) {
+      yield batch
+      batch = []
     }
   }
-  yield [...made, ...collected.end()]
+  yield [...batch, ...collector.end()]
 }

@@ -38,9 +38,9 @@ export function createGroupingCollector(
     const known = groups.get(key)
     if (known) return known
     budget.reserve(2 * key.length + 200 * columns.length)
-    const made = createGroup(columns, cells, terms.map(sortKeyOf), budget)
-    groups.set(key, made)
-    return made
+    const group = createGroup(columns, cells, terms.map(sortKeyOf), budget)
+    groups.set(key, group)
+    return group
   }
   if (columns.every((one) => one !== undefined)) groups.set('', createGroup(columns, [], [], budget))
   return {
@@ -57,12 +57,12 @@ export function createGroupingCollector(
     },
     end() {
       const from = [...ehrIds].map((ehrId) => ({ ehrId, records: [] }))
-      const made = [...groups.values()]
+      const allGroups = [...groups.values()]
         .map((group) => groupToRow(query, group, from))
         .sort(createRowComparator(query))
       const { offset, limit } = window
-      more = made.length > offset + limit
-      return made.slice(offset, offset + limit)
+      more = allGroups.length > offset + limit
+      return allGroups.slice(offset, offset + limit)
     },
     isFull: () => false,
     hasMore: () => more,

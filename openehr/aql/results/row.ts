@@ -40,10 +40,10 @@ export const rowSizeBytes = ({ cells }: Pick<ResultRow, 'cells'>): number =>
 export const toCellJson = ({ value }: Term): string => JSON.stringify(value ?? null)
 
 /** The records that rows were made of, by EHR. */
-export function sourcesOf(made: readonly ResultRow[]): Map<string, string[]> {
+export function sourcesOf(rows: readonly ResultRow[]): Map<string, string[]> {
   const sources = new Map<string, Set<string>>()
   // All groups share one set of sources, so each set is added only once.
-  for (const from of new Set(made.map((one) => one.from)))
+  for (const from of new Set(rows.map((one) => one.from)))
     for (const { ehrId, records } of from) {
       const known = sources.get(ehrId) ?? new Set()
       for (const id of records) known.add(id)

@@ -43,10 +43,10 @@ export async function countArchetypeByIndex(
   db: Db,
   kinds: readonly MeasurementKind[],
   archetypeId: string,
-  withheld: ReadonlySet<string>,
+  withheldIds: ReadonlySet<string>,
 ): Promise<number | undefined> {
-  if (withheld.size > MAX_COUNTED_SINGLY) return undefined
-  const hidden = { ehrId: { $in: [...withheld] } }
+  if (withheldIds.size > MAX_COUNTED_SINGLY) return undefined
+  const hidden = { ehrId: { $in: [...withheldIds] } }
   const compositions = documentCollection({ db }, Composition.collection)
   const repeating = await compositions
     .find(
@@ -57,17 +57,17 @@ export async function countArchetypeByIndex(
     .limit(MAX_COUNTED_SINGLY + 1)
     .toArray()
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
-  const repeats = repeating.filter(({ ehrId }) => !withheld.has(String(ehrId)))
+  const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
   const more = repeats.map(({ facts }) => occurrenceCount(facts as string[], archetypeId) - 1)
-  const found = { archetypes: archetypeId }
+  const hasArchetype = { archetypes: archetypeId }
   const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: ARCHETYPES_INDEX }
   const [all, some] = [
-    await compositions.countDocuments(found, counted),
-    withheld.size > 0 ? await compositions.countDocuments({ ...found, ...hidden }, counted) : 0,
+    await compositions.countDocuments(hasArchetype, counted),
+    withheldIds.size > 0 ? await compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,
   ]
   const measured = kinds.filter((kind) => compositionHead(kind).archetypes.includes(archetypeId))
   const typedIn = await Promise.all(
-    measured.map((kind) => countManuallyEntered(db, kind, withheld.size > 0 && hidden)),
+    measured.map((kind) => countManuallyEntered(db, kind, withheldIds.size > 0 && hidden)),
   )
   return [all - some, ...more, ...typedIn].reduce((sum, one) => sum + one, 0)
 }

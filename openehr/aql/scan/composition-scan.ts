@@ -71,11 +71,11 @@ export async function* readCompositionBatches(
     batchSize: COMPOSITIONS_PER_BATCH,
     projection: UNREAD_FIELDS,
   }
-  const found = documentCollection({ db }, Composition.collection).find(filter, options)
+  const documents = documentCollection({ db }, Composition.collection).find(filter, options)
   const cursor =
     index === FACTS_INDEX || index === START_INDEX
-      ? found.hint(index)
-      : (index === '_id' ? found : found.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
+      ? documents.hint(index)
+      : (index === '_id' ? documents : documents.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
   let batch: ParseDocument[] = []
   try {
     for await (const one of cursor) {

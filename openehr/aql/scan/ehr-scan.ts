@@ -33,7 +33,7 @@ export class EhrScan {
   readonly #plan: QueryPlan
   #unnamed: AnonymizedEhrIds | undefined
   #ids: Promise<string[]> | undefined
-  #withheld: Promise<ReadonlySet<string>> | undefined
+  #withheldIds: Promise<ReadonlySet<string>> | undefined
 
   constructor(db: Db, caller: Caller, plan: QueryPlan) {
     this.#db = db
@@ -53,10 +53,10 @@ export class EhrScan {
 
   /** The EHRs that the query could find, for the audit. */
   async searched(): Promise<SearchedEhrs> {
-    const [named, readable, withheld] = [this.#namedIds(), await this.ids(), await this.withheld()]
+    const [named, readable, withheldIds] = [this.#namedIds(), await this.ids(), await this.withheldIds()]
     const ehrIds = readable ?? named
     if (ehrIds === undefined) return { searched: [EVERY_EHR], denied: [] }
-    const searched = ehrIds.filter((id) => !withheld.has(id))
+    const searched = ehrIds.filter((id) => !withheldIds.has(id))
     return { searched, denied: (named ?? []).filter((id) => !searched.includes(id)) }
   }
 
@@ -64,9 +64,9 @@ export class EhrScan {
    * EHRs that queries over all EHRs leave out: by their status, because their subject has not accepted them, or
    * because they are deleted and can still be restored.
    */
-  withheld(): Promise<ReadonlySet<string>> {
-    this.#withheld ??= this.#caller.unrestricted ? findWithheldEhrs(this.#db) : Promise.resolve(new Set())
-    return this.#withheld
+  withheldIds(): Promise<ReadonlySet<string>> {
+    this.#withheldIds ??= this.#caller.unrestricted ? findWithheldEhrs(this.#db) : Promise.resolve(new Set())
+    return this.#withheldIds
   }
 
   #namedIds(): string[] | undefined {
@@ -86,10 +86,10 @@ export class EhrScan {
 
   /** The EHRs with these ids. */
   async get(ids: readonly string[]): Promise<Map<string, ScannedEhr>> {
-    const found = await documentCollection({ db: this.#db }, 'Ehr')
+    const documents = await documentCollection({ db: this.#db }, 'Ehr')
       .find({ _id: { $in: [...ids] } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
-    return new Map((await this.#read(found)).map((one) => [one.id, one]))
+    return new Map((await this.#read(documents)).map((one) => [one.id, one]))
   }
 
   #find() {
@@ -97,10 +97,10 @@ export class EhrScan {
     return documentCollection({ db: this.#db }, 'Ehr').find(filter, { maxTimeMS: AQL_TIMEOUT_MS })
   }
 
-  async #read(found: readonly ParseDocument[]): Promise<ScannedEhr[]> {
+  async #read(documents: readonly ParseDocument[]): Promise<ScannedEhr[]> {
     this.#unnamed ??= await findAnonymizedEhrs({ db: this.#db }, this.#caller)
     const records = await documentCollection({ db: this.#db }, EhrStatus.collection)
-      .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: AQL_TIMEOUT_MS })
+      .find({ ehrId: { $in: documents.map(({ _id }) => _id) } }, { maxTimeMS: AQL_TIMEOUT_MS })
       .toArray()
     const known = new Map(records.map((record) => [record.ehrId, record]))
     const toFirstStatus = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
@@ -110,11 +110,11 @@ export class EhrScan {
       version: 1,
       json: undefined,
     })
-    const statuses = found.map((ehr) => known.get(ehr._id) ?? toFirstStatus(ehr))
-    const subjects = new Map(found.map(({ _id, subjectId }) => [_id, String(subjectId)]))
+    const statuses = documents.map((ehr) => known.get(ehr._id) ?? toFirstStatus(ehr))
+    const subjects = new Map(documents.map(({ _id, subjectId }) => [_id, String(subjectId)]))
     const objectOf = (version: ParseDocument) => this.#statusIn(version, subjects)
     const versions = await this.#versionsOf(statuses, objectOf)
-    return found.map(({ _id: id, _created_at }, i) => ({
+    return documents.map(({ _id: id, _created_at }, i) => ({
       id,
       object: toEhrObject(id, _created_at, objectOf(statuses[i] as ParseDocument)),
       statuses: versions.get(id) ?? [],

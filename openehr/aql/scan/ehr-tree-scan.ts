@@ -29,8 +29,8 @@ export interface ScanOptions {
 
 /** Yields the EHR trees of a query, restricted to what the caller may read. */
 export async function* scanEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
-  const withheld = await reading.ehrs.withheld()
-  for await (const forest of scanAllEhrTrees(reading)) if (!withheld.has(forest.ehrId)) yield forest
+  const withheldIds = await reading.ehrs.withheldIds()
+  for await (const tree of scanAllEhrTrees(reading)) if (!withheldIds.has(tree.ehrId)) yield tree
 }
 
 async function* scanAllEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
@@ -69,11 +69,11 @@ async function* scanSingleDocuments(
 async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]): AsyncGenerator<EhrTree> {
   const { db, caller, plan } = reading
   const ids = batch.map(({ id }) => id)
-  const found = plan.compositions
+  const foundIds = plan.compositions
     ? readCompositionBatches(db, planCompositionSearch(plan, caller, ids))
     : noRecords()
   const ofMeasurements = plan.compositions ? await scanMeasurementsByEhr(reading, ids) : new Map()
-  const groups = groupByEhr(found)
+  const groups = groupByEhr(foundIds)
   let next = await groups.next()
   for (const { id, object, statuses } of batch) {
     const documents = [...statuses, ...(ofMeasurements.get(id) ?? [])]

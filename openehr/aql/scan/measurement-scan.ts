@@ -101,10 +101,10 @@ const toDateRange = (range: FactRange) =>
   Object.fromEntries(Object.entries(range).map(([end, at]: [string, number]) => [end, new Date(at)]))
 
 const findMeasurements = (db: Db, { kind, filter, index }: MeasurementSearch) => {
-  const found = documentCollection({ db }, kind.collection)
+  const documents = documentCollection({ db }, kind.collection)
     .find(filter, { maxTimeMS: AQL_TIMEOUT_MS, batchSize: MEASUREMENTS_PER_BATCH })
     .hint(index)
-  return index === MANUALLY_ENTERED_INDEX ? found.sort({ ehrId: 1, timestamp: -1, _id: -1 }) : found
+  return index === MANUALLY_ENTERED_INDEX ? documents.sort({ ehrId: 1, timestamp: -1, _id: -1 }) : documents
 }
 
 export const countMeasurements = (db: Db, { kind, filter, index }: MeasurementSearch): Promise<number> =>
@@ -122,19 +122,19 @@ export async function* scanMeasurements(
 ): AsyncGenerator<ScannedRecord[]> {
   const { db, plan } = reading
   for (const search of planMeasurementSearches(reading, ehrIds)) {
-    const found = findMeasurements(db, search)
+    const measurements = findMeasurements(db, search)
     const { kind } = search
     const objectOf = (version: ParseDocument) => toComposition(kind, version)
     let of: ParseDocument[] = []
     try {
-      for await (const record of found) {
+      for await (const record of measurements) {
         if (of.push(record) < MEASUREMENTS_PER_BATCH) continue
         yield* scanVersions(db, plan, { collection: kind.collection, of, objectOf })
         of = []
       }
       yield* scanVersions(db, plan, { collection: kind.collection, of, objectOf })
     } finally {
-      await found.close()
+      await measurements.close()
     }
   }
 }

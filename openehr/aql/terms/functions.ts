@@ -5,8 +5,8 @@ type FunctionResult = string | number | boolean | undefined
 
 /** A term as a text, for joining. */
 const termText = (term: Term): string | undefined => {
-  const found = textOfTerm(term) ?? numberOfTerm(term)
-  return found === undefined ? undefined : String(found)
+  const value = textOfTerm(term) ?? numberOfTerm(term)
+  return value === undefined ? undefined : String(value)
 }
 
 /** From this length on, a search may compare the whole part at each position. */

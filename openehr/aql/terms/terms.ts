@@ -137,12 +137,12 @@ export function compareSortKeys(a: SortKey, b: SortKey): number {
 
 /** The number for SUM and AVG; undefined if the term is not numeric. */
 export function numberOfTerm({ value }: Term): number | undefined {
-  const found = plainValue(value)
-  return typeof found === 'number' && Number.isFinite(found) ? found : undefined
+  const plain = plainValue(value)
+  return typeof plain === 'number' && Number.isFinite(plain) ? plain : undefined
 }
 
 /** The text of a term, for LIKE and text functions. */
 export function textOfTerm({ value }: Term): string | undefined {
-  const found = plainValue(value)
-  return typeof found === 'string' ? found : undefined
+  const plain = plainValue(value)
+  return typeof plain === 'string' ? plain : undefined
 }

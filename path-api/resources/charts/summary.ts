@@ -41,8 +41,8 @@ const namesParameter = (name: TString | TUnsafe<string>, description: string, ex
  */
 async function requireMeasures(sent: readonly string[] = [], types: Services['types']) {
   const others = sent.filter((name) => !GRAPH_MEASURES.includes(name))
-  const found = await types.data.filterExisting(others.map(typeOfMeasure))
-  const known = [...GRAPH_MEASURES, ...found.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
+  const existing = await types.data.filterExisting(others.map(typeOfMeasure))
+  const known = [...GRAPH_MEASURES, ...existing.flatMap((type) => [type, `${type}.${VALUE_SERIES}`])]
   const message = `must be one of ${known.join(', ')}`
   const violations = sent.flatMap((name) =>
     known.includes(name) ? [] : [{ path: 'measures', code: 'enum', message }],

@@ -14,9 +14,9 @@ export const ehrAccessOperations = [
     deadlineMs: AUDIT_QUERY_TIMEOUT_MS,
     item: AccessEntry,
     handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
-      const found = await ehrs.listAccesses(caller, ehrId, page)
+      const accesses = await ehrs.listAccesses(caller, ehrId, page)
       return mapPage(
-        found,
+        accesses,
         ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
           at: at.toISOString(),
           ...{ userId, application, action, type, ids, outcome, asked, requestId },

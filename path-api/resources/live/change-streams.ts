@@ -100,10 +100,10 @@ export const changeStreamOperations = [
         context,
         followed,
         async (happening, caller): Promise<Static<typeof TopicChangeEvent>> => {
-          const said = await chats.messageOfChange(caller, place, happening)
+          const written = await chats.messageOfChange(caller, place, happening)
           return {
             ...toChangeEvent(happening),
-            message: said ? toChatMessage(said.message, said.names, addressOf) : null,
+            message: written ? toChatMessage(written.message, written.names, addressOf) : null,
           }
         },
       )

@@ -18,7 +18,7 @@ type MeasurementPath = `/ehr/{ehrId}/procedure/${string}`
 
 export function measurementKindOperations(kind: MeasurementKind): Operation[] {
   const path: MeasurementPath = `/ehr/{ehrId}/procedure/${kind.path}`
-  const extra = EXTRA_OPERATIONS.filter((what) => !kind.specified.includes(what))
+  const extra = EXTRA_OPERATIONS.filter((operation) => !kind.specified.includes(operation))
   return [
     ...defineRecordOperations(kind, path, { source: measurementsSource, parameter: 'compositionId', extra }),
     ...dataPointOperations(kind, path),
@@ -46,9 +46,11 @@ function dataPointOperations({ omh, specified, ...kind }: MeasurementKind, path:
       order: 'desc',
       item: DataPoint,
       handle: async ({ params, query, page }, { caller, recordsOf }) => {
-        const found = await recordsOf(kind).list(caller, params.ehrId, query as RecordFilter, page)
-        const points = found.items.flatMap((record) => toDataPoint(omh, kind.name, record as never) ?? [])
-        return { ...found, items: points }
+        const measurements = await recordsOf(kind).list(caller, params.ehrId, query as RecordFilter, page)
+        const points = measurements.items.flatMap(
+          (record) => toDataPoint(omh, kind.name, record as never) ?? [],
+        )
+        return { ...measurements, items: points }
       },
     }),
   ]

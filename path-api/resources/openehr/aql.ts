@@ -44,9 +44,9 @@ export async function answerQuery(
   const result = queries.run(caller, request, isAbandoned)
   const headers = { 'content-type': accepted, vary: 'Accept' }
   if (accepted === 'text/csv') return replyWith(await streamCsv(result), { headers })
-  const found: string[] = []
-  for await (const some of result.rows()) for (const cells of some) found.push(`[${cells.join(',')}]`)
-  return replyWith(beginResultSet(request.q, result, found), { headers })
+  const lines: string[] = []
+  for await (const some of result.rows()) for (const cells of some) lines.push(`[${cells.join(',')}]`)
+  return replyWith(beginResultSet(request.q, result, lines), { headers })
 }
 
 function beginResultSet(
@@ -79,13 +79,13 @@ const toCsvLine = (fields: readonly string[]): string => `${fields.join(',')}\r\
 
 /** Reads the first rows before the response starts, so that errors still get an error response. */
 async function streamCsv({ columns, rows }: QueryResult): Promise<Readable> {
-  const found = rows()
-  const first = await found.next()
+  const batches = rows()
+  const first = await batches.next()
   return Readable.from(
     (async function* () {
       yield toCsvLine(columns.map(({ name }) => quoteCsvField(name)))
       if (!first.done) yield first.value.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
-      for await (const some of found) yield some.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
+      for await (const some of batches) yield some.map((cells) => toCsvLine(cells.map(toCsvField))).join('')
     })(),
   )
 }
@@ -159,7 +159,7 @@ export const aqlOperations = [
       const request = { q, parameters, ...page }
       const { plan, index = null, ...rest } = await queries.explain(caller, request)
       const { unit, versions, ehrs = {} } = plan
-      const reads = (['compositions', 'statuses'] as const).filter((what) => plan[what])
+      const reads = (['compositions', 'statuses'] as const).filter((kind) => plan[kind])
       return { unit, reads, versions, index, ehrs, ...rest }
     },
   }),

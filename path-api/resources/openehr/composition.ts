@@ -38,10 +38,10 @@ const versionParameters = {
 }
 
 /** Response to the creation of a version. */
-const toCreatedVersion = (made: SavedComposition) => ({
-  compositionId: made.id,
-  uid: uidOf(made),
-  ehrId: made.ehrId,
+const toCreatedVersion = (saved: SavedComposition) => ({
+  compositionId: saved.id,
+  uid: uidOf(saved),
+  ehrId: saved.ehrId,
 })
 
 const toXmlText = (saved: SavedComposition): string => {
@@ -87,14 +87,14 @@ const addComposition = ({ format, name, body }: CompositionFormat) =>
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, isRetry }) => {
       const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
-      const made = await compositions.create(caller, place, sentComposition(body), {
+      const saved = await compositions.create(caller, place, sentComposition(body), {
         newUuid: newUuid(),
         isRetry,
       })
-      const version = uidOf(made)
-      return replyWith(toCreatedVersion(made), {
+      const version = uidOf(saved)
+      return replyWith(toCreatedVersion(saved), {
         version,
-        location: `/med/ehr/${ehrId}/composition/${made.id}`,
+        location: `/med/ehr/${ehrId}/composition/${saved.id}`,
       })
     },
   })
@@ -115,8 +115,11 @@ const getComposition = ({ format, name, reply, textOf }: CompositionFormat) =>
     gone: 'The composition is deleted in this version',
     handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
       const version = { versionUid: query.version_uid, at: query.version_at_time }
-      const found = await compositions.get(caller, { ehrId, uid }, version)
-      return replyWith(textOf(found) ?? '', { version: uidOf(found), gone: found.json === undefined })
+      const composition = await compositions.get(caller, { ehrId, uid }, version)
+      return replyWith(textOf(composition) ?? '', {
+        version: uidOf(composition),
+        gone: composition.json === undefined,
+      })
     },
   })
 
@@ -135,8 +138,8 @@ const replaceComposition = ({ format, name, body }: CompositionFormat) =>
     reply: [200, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, compositionId: uid }, body }, { caller, compositions, ifMatch }) => {
-      const made = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), ifMatch)
-      return replyWith(toCreatedVersion(made), { version: uidOf(made) })
+      const saved = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), ifMatch)
+      return replyWith(toCreatedVersion(saved), { version: uidOf(saved) })
     },
   })
 
@@ -187,9 +190,9 @@ export const compositionOperations = [
     access: 'plan:read',
     item: CompositionChange,
     handle: async ({ params: { ehrId, compositionId: uid }, page }, { caller, compositions }) => {
-      const found = await compositions.history(caller, { ehrId, uid }, page)
+      const versions = await compositions.history(caller, { ehrId, uid }, page)
       const [id = ''] = uid.split('::')
-      return mapPage(found, ({ version, at, userId, application, action }) => ({
+      return mapPage(versions, ({ version, at, userId, application, action }) => ({
         uid: uidOf({ id, version }),
         at,
         userId,

@@ -75,8 +75,11 @@ export const storedQueryOperations = [
     reply: [200, StoredQueryResource, 'versioned'],
     handle: async ({ params: { name }, body: { q, description } }, context) => {
       const { caller, storedQueries, ifMatch, createOnly } = context
-      const kept = { name, q, ...(description && { description }) }
-      const { query, created } = await storedQueries.put(caller, kept, { expected: ifMatch, createOnly })
+      const definition = { name, q, ...(description && { description }) }
+      const { query, created } = await storedQueries.put(caller, definition, {
+        expected: ifMatch,
+        createOnly,
+      })
       return replyWith(toStoredQueryResource(query), { version: query.version, created })
     },
   }),

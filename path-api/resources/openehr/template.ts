@@ -132,8 +132,8 @@ export const templateOperations = [
     handle: async ({ params: { concept }, query }, { caller, templates }) => {
       const { format = 'json', detail_level = 'required', type = 'input' } = query
       const { head, template } = await templates.get(caller, concept)
-      const made = createExample(template, detail_level)
-      const example = type === 'output' ? withExampleUid(made) : made
+      const generated = createExample(template, detail_level)
+      const example = type === 'output' ? withExampleUid(generated) : generated
       const xml = format === 'xml'
       const text = xml
         ? toXml(example, 'composition')
@@ -214,8 +214,11 @@ export const archetypeOperations = [
     reply: [201, ArchetypeHead, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ body }, { caller, archetypes, isRetry }) => {
-      const made = await archetypes.add(caller, body.bytes, isRetry)
-      return replyWith(toArchetypeHead(made), { version: 1, location: `${archetypesPath}/${made.id}` })
+      const archetype = await archetypes.add(caller, body.bytes, isRetry)
+      return replyWith(toArchetypeHead(archetype), {
+        version: 1,
+        location: `${archetypesPath}/${archetype.id}`,
+      })
     },
   }),
   defineOperation({

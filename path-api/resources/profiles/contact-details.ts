@@ -126,8 +126,8 @@ const listDetails = (about: ContactDetailsContext) =>
     item: about.resource,
     handle: async ({ params, page }, { caller, profiles }) => {
       const reader = readerOf(about, caller, params.mvUid)
-      const found = await about.storeOf(profiles).list(reader, ownerFromParams(params), page)
-      return mapPage(found, represent(about))
+      const list = await about.storeOf(profiles).list(reader, ownerFromParams(params), page)
+      return mapPage(list, represent(about))
     },
   })
 
@@ -158,8 +158,8 @@ const getDetails = (about: ContactDetailsContext) =>
     reply: [200, about.resource, 'versioned'],
     handle: async ({ params }, { caller, profiles }) => {
       const reader = readerOf(about, caller, params.mvUid)
-      const found = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
-      return replyWith(represent(about)(found), { version: found.version })
+      const stored = await about.storeOf(profiles).get(reader, ownerFromParams(params), params[about.idName])
+      return replyWith(represent(about)(stored), { version: stored.version })
     },
   })
 

@@ -55,8 +55,8 @@ export const networkOperations = [
     summary: 'Get a connection',
     reply: [200, Connection, 'versioned'],
     handle: async ({ params: { mvUid, connectionMvUid } }, { caller, profiles }) => {
-      const found = await profiles.connections.get(caller, mvUid, connectionMvUid)
-      return replyWith(toConnection(found), { version: found.version })
+      const connection = await profiles.connections.get(caller, mvUid, connectionMvUid)
+      return replyWith(toConnection(connection), { version: connection.version })
     },
   }),
   defineOperation({

@@ -22,9 +22,9 @@ export const pictureOperations = [
     reply: [201, Picture, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {
-      const { bytes, version, ...kept } = await profiles.pictures.save(caller, mvUid, body.bytes)
+      const { bytes, version, ...picture } = await profiles.pictures.save(caller, mvUid, body.bytes)
       const location = `/profile/${mvUid}/picture`
-      return replyWith({ ...kept, href: location, size: bytes.length }, { version, location })
+      return replyWith({ ...picture, href: location, size: bytes.length }, { version, location })
     },
   }),
   defineOperation({

@@ -75,8 +75,8 @@ export const relationOperations = [
     summary: 'Get a relation',
     reply: [200, Relation, 'versioned'],
     handle: async ({ params: { mvUid, relationId } }, { caller, profiles }) => {
-      const found = await profiles.relations.get(caller, mvUid, relationNumberOf(relationId))
-      return replyWith(toRelation(found), { version: found.version })
+      const relation = await profiles.relations.get(caller, mvUid, relationNumberOf(relationId))
+      return replyWith(toRelation(relation), { version: relation.version })
     },
   }),
   defineOperation({

@@ -131,14 +131,14 @@ function typeFamilyOperations(about: TypeFamilyOptions): Operation[] {
     const read = schema === undefined ? type : { ...type, schema: JSON.parse(schema) }
     return pickClientFields(forms.resource.properties, read)
   }
-  const made: TypeOperationsContext = {
+  const operationsContext: TypeOperationsContext = {
     ...about,
     ...{ path, one: `${path}/{type}`, representation },
     params: { type: typeNameField(`the ${noun}`, example) },
     versioned: (type, location) =>
       replyWith(representation(type), { version: type.version, ...(location && { location }) }),
   }
-  return [listTypes, addType, getType, replaceType, deleteType].map((make) => make(made))
+  return [listTypes, addType, getType, replaceType, deleteType].map((make) => make(operationsContext))
 }
 
 const TYPE_FAMILIES: readonly TypeFamilyOptions[] = [

@@ -74,8 +74,14 @@ const listMeasurementsOperation = defineListOperation({
     const { caller, userData, aggregates, profiles } = context
     const { aggregate: span, dataType, timeZone, ...rest } = query
     if (span === undefined || dataType === undefined) {
-      const found = await userData.list(caller, mvUid, 'measurements', { ...rest, type: dataType }, page)
-      return mapPage(found, toMeasurement) as never
+      const measurements = await userData.list(
+        caller,
+        mvUid,
+        'measurements',
+        { ...rest, type: dataType },
+        page,
+      )
+      return mapPage(measurements, toMeasurement) as never
     }
     const zone = timeZone ?? (await profiles.persons.findTimeZone(mvUid)) ?? 'UTC'
     return aggregates.read(caller, mvUid, { ...rest, dataType, span, timeZone: zone }, page)
@@ -163,8 +169,8 @@ const occurrenceOperations = [
     order: 'desc',
     item: Occurrence.resource,
     handle: async ({ params: { mvUid, eventId }, query, page }, { caller, userData }) => {
-      const found = await userData.list(caller, mvUid, 'occurrences', { ...query, type: eventId }, page)
-      return mapPage(found, toOccurrence) as never
+      const occurrences = await userData.list(caller, mvUid, 'occurrences', { ...query, type: eventId }, page)
+      return mapPage(occurrences, toOccurrence) as never
     },
   }),
   defineOperation({

@@ -85,8 +85,8 @@ export class Administrators {
   /** @throws NotFound when the address has no account */
   async revoke(email: string): Promise<void> {
     const { mvUid, roles } = await this.#requireAccount(email)
-    const left = roles.filter((role) => role !== 'admin')
-    await this.#parts.accounts.update(operatorCaller, mvUid, { roles: left }, undefined)
+    const otherRoles = roles.filter((role) => role !== 'admin')
+    await this.#parts.accounts.update(operatorCaller, mvUid, { roles: otherRoles }, undefined)
   }
 
   /** Ends all sessions and blocks further logins. @throws NotFound when the address has no account */

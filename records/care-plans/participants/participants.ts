@@ -124,9 +124,9 @@ export class Participants {
     if (!isPermitted(permissions.write, caller)) throw new ServiceError('Forbidden')
     await lockEhrExclusively(this.#records, tx, place.ehrId)
     const start = this.#records.clock().toISOString()
-    const wanted = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
-    const user = await this.#requireValidNew(tx, wanted, id)
-    const input = this.#withNextChange(wanted)
+    const participation = { start, ...withoutNulls(body), ...place, status: 'ACTIVE' as const }
+    const user = await this.#requireValidNew(tx, participation, id)
+    const input = this.#withNextChange(participation)
     const created = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#syncRoles(tx.session, created)
     const { email: to, language } = user
@@ -142,10 +142,10 @@ export class Participants {
     tx: Transaction,
     caller: Caller,
     place: PlanParentIds,
-    wanted: readonly { body: ParticipationBody; id: string }[],
+    participations: readonly { body: ParticipationBody; id: string }[],
   ): Promise<void> {
     const violations: Violation[] = []
-    for (const [i, { body, id }] of wanted.entries()) {
+    for (const [i, { body, id }] of participations.entries()) {
       try {
         await this.createIn(tx, caller, place, body, id)
       } catch (error) {
@@ -241,8 +241,8 @@ export class Participants {
    * Checks a new participation against the rules that the schema cannot express.
    * @returns the participant's account
    */
-  async #requireValidNew(tx: Transaction, wanted: StoredFields, id: string): Promise<User> {
-    const { ehrId, carePlanId, mvUid } = wanted
+  async #requireValidNew(tx: Transaction, participation: StoredFields, id: string): Promise<User> {
+    const { ehrId, carePlanId, mvUid } = participation
     const { session } = tx
     const ehr = await documentCollection(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
@@ -253,7 +253,7 @@ export class Participants {
       ...((await this.#isParticipating(tx, { carePlanId, mvUid, otherwiseThan: id }))
         ? [alreadyParticipatingViolation]
         : []),
-      ...participationTimeViolations(wanted),
+      ...participationTimeViolations(participation),
     ]
     if (!user || violations.length > 0) throw new ServiceError('RuleViolated', { violations })
     return user
@@ -301,11 +301,11 @@ export class Participants {
       .find({ carePlanId, mvUid }, { session })
       .toArray()
     const now = this.#records.clock()
-    const given = (plan ? all : [])
+    const roles = (plan ? all : [])
       .filter((one) => isInEffect(timesFromStored(one), now))
       .map(({ access }) => access)
     for (const right of ['read', 'write', 'manage'] as const) {
-      const hasRight = given.some((access) => ACCESS_OF_RIGHT[right].includes(access))
+      const hasRight = roles.some((access) => ACCESS_OF_RIGHT[right].includes(access))
       await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, hasRight)
     }
   }

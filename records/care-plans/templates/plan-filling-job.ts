@@ -71,8 +71,8 @@ export const createPlanFillingJob =
           if (!plan) return
           const known = { _id: { $in: batch.map((member) => member.id) } }
           const found = documentCollection(records, of[members].kind.collection).find(known, { session })
-          const there = new Set((await found.toArray()).map(({ _id }) => _id))
-          const missing = batch.filter((member) => !there.has(member.id))
+          const existing = new Set((await found.toArray()).map(({ _id }) => _id))
+          const missing = batch.filter((member) => !existing.has(member.id))
           const permissions = fromStoredPermissions(plan)
           await of[members].store.createAll(caller, missing as never, permissions, { tx })
         })

@@ -104,9 +104,9 @@ export class Aggregates {
 
   async #report(caller: Caller, scope: QueryScope): Promise<void> {
     const { audit } = this.#records
-    const what = { type: Measurement.collection, asked: AGGREGATE_LIST }
+    const access = { type: Measurement.collection, asked: AGGREGATE_LIST }
     const searched = await findSearchedEhrs(this.#records, caller, scope)
-    await audit.record(...(await queryAccesses(audit, caller, what, searched)))
+    await audit.record(...(await queryAccesses(audit, caller, access, searched)))
   }
 }
 

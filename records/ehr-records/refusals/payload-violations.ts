@@ -9,9 +9,9 @@ const MAX_PAYLOAD_DEPTH = 32
  * @param name name of the property with the data
  */
 export function payloadViolations(payload: unknown, name = 'payload'): Violation[] {
-  const found: Violation[] = []
+  const violations: Violation[] = []
   let level: [path: string, value: unknown][] = [[name, payload]]
-  for (let depth = 1; level.length > 0 && found.length === 0; depth++) {
+  for (let depth = 1; level.length > 0 && violations.length === 0; depth++) {
     const objects = level.filter((entry): entry is [string, object] => isObjectOrArray(entry[1]))
     if (depth > MAX_PAYLOAD_DEPTH && objects[0])
       return [
@@ -24,13 +24,13 @@ export function payloadViolations(payload: unknown, name = 'payload'): Violation
     level = objects.flatMap(([path, value]) =>
       Object.entries(value).map(([key, inner]): [string, unknown] => {
         if (isForbiddenKey(key))
-          found.push({
+          violations.push({
             path: `${path}.${key}`,
             code: 'key',
             message: 'must not contain $ or . and must not be __proto__',
           })
         if (key === '__op' || (key === '__type' && inner === 'Object'))
-          found.push({
+          violations.push({
             path,
             code: 'object',
             message: 'must not be an operation (__op) or a Parse object (__type)',
@@ -39,7 +39,7 @@ export function payloadViolations(payload: unknown, name = 'payload'): Violation
       }),
     )
   }
-  return found
+  return violations
 }
 
 const isObjectOrArray = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -22,9 +22,9 @@ export async function auditRefusal<T>(
   } catch (error) {
     if (error instanceof ServiceError && error.error !== 'Conflict') {
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-      const what = { action: 'create', outcome } as const
+      const access = { action: 'create', outcome } as const
       await records.audit.record(
-        ...accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, what, { ehrId }),
+        ...accessWithoutRecords({ collection, ehr: 'ehrId' }, caller, access, { ehrId }),
       )
     }
     throw error

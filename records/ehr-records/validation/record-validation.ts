@@ -116,8 +116,12 @@ export function validateChangedRecord<T extends object>(kind: ClassKind, now: T,
   ])
   const ours = derivedFieldNames(kind)
   const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
-  const kept = (kind.rules.fixedDerived ?? []).map((name) => [name, (now as Values)[name]])
-  return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after), ...Object.fromEntries(kept) } as T
+  const fixedFields = (kind.rules.fixedDerived ?? []).map((name) => [name, (now as Values)[name]])
+  return {
+    ...Object.fromEntries(sent),
+    ...kind.rules.derived?.(after),
+    ...Object.fromEntries(fixedFields),
+  } as T
 }
 
 /** The names of all derived fields; values that no longer apply are removed. */

@@ -20,7 +20,7 @@ export async function ensureAccountEhr(records: StoreContext, caller: Caller, eh
   const { userId } = caller
   const ehrs = documentCollection(records, 'Ehr')
   if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 } })) return
-  const made = runStoreTransaction(records, async (tx) => {
+  const creation = runStoreTransaction(records, async (tx) => {
     const { session } = tx
     if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 }, session })) return
     const users = documentCollection(records, '_User')
@@ -32,7 +32,7 @@ export async function ensureAccountEhr(records: StoreContext, caller: Caller, eh
     await createEhrRoles(records, session, ehrId)
     recordEhrCreation(tx, caller, ehrId, { version: 1, at })
   })
-  await made.catch((error: unknown) => {
+  await creation.catch((error: unknown) => {
     if (!isDuplicateKeyError(error)) throw error
   })
 }

@@ -78,8 +78,8 @@ async function consumeEhrQuota(
   )
   if (before === null || before.made.length < MAX_EHRS_PER_CREATOR) return
   const ids = { _id: { $in: before.made.map(({ id }) => id) } }
-  const found = await documentCollection(records, 'Ehr').find(ids, { session }).toArray()
-  const existing = new Set<unknown>(found.map(({ _id }) => _id))
+  const ehrs = await documentCollection(records, 'Ehr').find(ids, { session }).toArray()
+  const existing = new Set<unknown>(ehrs.map(({ _id }) => _id))
   const left = before.made.filter(({ id }) => existing.has(id))
   if (left.length >= MAX_EHRS_PER_CREATOR)
     throw new ServiceError('RuleViolated', { violations: [tooManyEhrsViolation] })

@@ -153,10 +153,10 @@ export function ehrVisibilityJobs(records: StoreContext): JobHandlers {
 /** Purges EHRs that were deleted long ago. Runs on startup and every minute. */
 export async function purgeDeletedEhrs(database: DatabaseWithContents, now: Date): Promise<void> {
   const old = { at: { $lt: new Date(now.getTime() - RESTORE_PERIOD_MS - DAY_MS) } }
-  const found = await deletedEhrsOf(database)
+  const deleted = await deletedEhrsOf(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  for (const { _id } of found) await purgeEhr(database, _id)
+  for (const { _id } of deleted) await purgeEhr(database, _id)
 }
 
 /**

@@ -68,8 +68,8 @@ export async function createEhrRoles(
   ehrId: string,
   writerId?: string,
 ): Promise<void> {
-  const made = (['read', 'write'] as const).map((right) => buildRole(ehrRole(ehrId, right)))
-  await roleCollection(database).insertMany(made, { session })
+  const roles = (['read', 'write'] as const).map((right) => buildRole(ehrRole(ehrId, right)))
+  await roleCollection(database).insertMany(roles, { session })
   if (writerId === undefined) return
   await membershipCollection(database, 'users').insertOne(
     buildMembership(ehrRole(ehrId, 'write'), writerId),
@@ -163,10 +163,10 @@ export const hasAnyRole = async (
 /** Finds the names of all roles of a user, including inherited ones. */
 export async function findRolesOfUser(database: Database, userId: string): Promise<string[]> {
   const roleIds = new Set<string>()
-  let found = await findOwningRoles(database, 'users', [userId])
-  while (found.length > 0) {
-    for (const id of found) roleIds.add(id)
-    found = (await findOwningRoles(database, 'roles', found)).filter((id) => !roleIds.has(id))
+  let roles = await findOwningRoles(database, 'users', [userId])
+  while (roles.length > 0) {
+    for (const id of roles) roleIds.add(id)
+    roles = (await findOwningRoles(database, 'roles', roles)).filter((id) => !roleIds.has(id))
   }
   if (roleIds.size === 0) return []
   const named = roleCollection(database).find({ _id: { $in: [...roleIds] } }, { projection: { name: 1 } })
@@ -208,13 +208,13 @@ async function findOwningRoles(
 /** Finds the users who hold one of these roles, directly or by inheritance. */
 export async function findUsersWithRoles(database: Database, names: readonly string[]): Promise<string[]> {
   const roles = new Set(names)
-  let found = [...names]
-  while (found.length > 0) {
+  let reached = [...names]
+  while (reached.length > 0) {
     const children = await membershipCollection(database, 'roles')
-      .find({ owningId: { $in: found } })
+      .find({ owningId: { $in: reached } })
       .toArray()
-    found = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
-    for (const id of found) roles.add(id)
+    reached = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
+    for (const id of reached) roles.add(id)
   }
   const rows = await membershipCollection(database, 'users')
     .find({ owningId: { $in: [...roles] } })

@@ -134,15 +134,15 @@ export function bandIntervals<Name extends string>(
   )
   const inside = cuts.filter((cut) => cut > min && cut < max)
   const ends = [...new Set([min, ...inside, max])].sort((a, b) => a - b)
-  const found: BandInterval<Name>[] = []
+  const intervals: BandInterval<Name>[] = []
   for (const [i, from] of ends.slice(0, -1).entries()) {
     const to = ends[i + 1] as number
     const band = findBand(set, [name], {
       [name]: Fraction.of(from).plus(to).dividedBy(2),
     } as ExactValues<Name>)
-    const last = found.at(-1)
+    const last = intervals.at(-1)
     if (last && last.band === band) last.to = to
-    else if (band) found.push({ band, from, to })
+    else if (band) intervals.push({ band, from, to })
   }
-  return found
+  return intervals
 }

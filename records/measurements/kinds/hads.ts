@@ -32,8 +32,8 @@ const checkItems = createValidator(answersSchema)
 function hadsAnswersOf(values: Values): (number | null)[] | undefined {
   const sent = values.answers ?? values.optionIndex
   if (checkItems(sent).length > 0) return undefined
-  const given = sent as (number | null)[]
-  return isPresent(values, 'answers') ? given : hadsAnswersFromOptions(given)
+  const answers = sent as (number | null)[]
+  return isPresent(values, 'answers') ? answers : hadsAnswersFromOptions(answers)
 }
 
 const subscaleSchema = (of: string) =>

@@ -82,8 +82,10 @@ export async function* exportPerson(
 
 /** The collections that may contain data of an EHR: those of the kinds, and all with the name of a class. */
 async function findEhrCollections({ db, contents }: StoreContext): Promise<string[]> {
-  const found = await db.listCollections({}, { nameOnly: true }).toArray()
-  const names = found.map(({ name }) => name).filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
+  const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+  const names = collections
+    .map(({ name }) => name)
+    .filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
   return [...new Set([...contents.Ehr, ...names])].sort()
 }
 

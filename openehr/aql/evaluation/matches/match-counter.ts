@@ -31,10 +31,10 @@ export class MatchCounter {
   readonly #row: BindingRow
   readonly #emptyRow: BindingRow = { bound: [], values: [] }
 
-  constructor(variables: MatchVariables, joins: PathJoins, forest: EhrTree) {
+  constructor(variables: MatchVariables, joins: PathJoins, tree: EhrTree) {
     this.#variables = variables
     this.#joins = joins
-    this.#tree = forest
+    this.#tree = tree
     const bound: BoundNodes = new Array(variables.slots).fill(undefined)
     this.#row = { bound, values: [] }
   }
@@ -101,11 +101,11 @@ export class MatchCounter {
     const { slot } = pattern
     this.#row.bound[slot] = this.nodeAt(at)
     const own = this.#holds(slot, undefined, this.#row)
-    const found = own
+    const matches = own
       ? this.#both(this.countStepMatches(this.#variables.stepsOf(slot), this.#row), pattern, at)
       : 0
-    ways[i] = found
-    return found
+    ways[i] = matches
+    return matches
   }
 
   #both(steps: number, { inner, negated }: ClassPattern, at: number): number {
@@ -184,10 +184,10 @@ export class MatchCounter {
    * key undefined stands for values whose key is unknown.
    */
   indexByKey(pattern: ClassPattern, { of, own, steps }: JoinEquality): Map<string | undefined, number[]> {
-    const found = new Map<string | undefined, number[]>()
+    const slotsByVariable = new Map<string | undefined, number[]>()
     const add = (key: string | undefined, i: number): void => {
-      const known = found.get(key)
-      if (known === undefined) found.set(key, [i])
+      const known = slotsByVariable.get(key)
+      if (known === undefined) slotsByVariable.set(key, [i])
       else if (known.at(-1) !== i) known.push(i)
     }
     const keys = this.candidates(of).map((at) => this.#keysAt(at, of.slot, own, steps))
@@ -195,7 +195,7 @@ export class MatchCounter {
       const inside = of === pattern ? [i] : this.#candidatesWithin(of, at + 1, this.nodeAt(at).end)
       for (const j of inside) for (const key of keys[j] ?? []) add(key, i)
     }
-    return found
+    return slotsByVariable
   }
 
   #keysAt(at: number, slot: number, own: OperandGetter, steps: readonly number[]): Set<string | undefined> {

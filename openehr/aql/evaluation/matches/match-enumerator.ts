@@ -67,12 +67,12 @@ export class MatchEnumerator {
   readonly #picked: (readonly number[] | undefined)[] = []
   readonly #byKey: (Map<string | undefined, number[]> | undefined)[] = []
 
-  constructor(variables: MatchVariables, joins: PathJoins, forest: EhrTree, budget: EnumerationBudgets) {
+  constructor(variables: MatchVariables, joins: PathJoins, tree: EhrTree, budget: EnumerationBudgets) {
     this.#variables = variables
     this.#joins = joins
-    this.#tree = forest
+    this.#tree = tree
     this.#budget = budget
-    this.#counter = new MatchCounter(variables, joins, forest)
+    this.#counter = new MatchCounter(variables, joins, tree)
     const bound = new Array(variables.slots).fill(undefined)
     this.#match = { bound, values: [], times: 0, records: () => this.#matchedRecords() }
   }
@@ -226,11 +226,11 @@ export class MatchEnumerator {
   }
 
   #matchedRecords(): Set<string> {
-    const found = new Set<string>()
-    for (const node of this.#match.bound) if (node?.record !== undefined) found.add(node.record)
+    const keys = new Set<string>()
+    for (const node of this.#match.bound) if (node?.record !== undefined) keys.add(node.record)
     for (const pattern of this.#outermostCounted(this.#variables.pattern))
-      this.#counter.collectRecords(pattern, found)
-    return found
+      this.#counter.collectRecords(pattern, keys)
+    return keys
   }
 
   /** The counted patterns directly below the EHR: their matches may come from any record. */

@@ -100,8 +100,8 @@ export class MatchVariables {
 
   #findEnumerated(pattern: ContainmentPattern, classes: ReadonlySet<number>): boolean {
     const inner = pattern.kind === 'class' ? [!pattern.negated && pattern.inner] : pattern.terms
-    const found = inner.map((one) => one && this.#findEnumerated(one, classes))
-    const is = found.includes(true) || (pattern.kind === 'class' && classes.has(pattern.slot))
+    const innerVariables = inner.map((one) => one && this.#findEnumerated(one, classes))
+    const is = innerVariables.includes(true) || (pattern.kind === 'class' && classes.has(pattern.slot))
     if (is) this.#enumerated.add(pattern)
     return is
   }
@@ -110,12 +110,12 @@ export class MatchVariables {
     listed: ReadonlySet<number>,
     crossing: readonly { check: ConditionCheck; about: readonly BindingVariable[] }[],
   ): EnumeratedVariable[] {
-    const found: (Omit<EnumeratedVariable, 'checks'> & { checks: ConditionCheck[] })[] = []
+    const variables: (Omit<EnumeratedVariable, 'checks'> & { checks: ConditionCheck[] })[] = []
     const addSteps = (slot: number, steps: readonly number[]): void => {
       for (const step of steps.filter((one) => listed.has(one))) {
         const behind = this.stepsBehind(step)
         const counted = behind.filter((one) => !listed.has(one))
-        found.push({ slot, step, counted, checks: [...this.filtersOf({ slot, step })] })
+        variables.push({ slot, step, counted, checks: [...this.filtersOf({ slot, step })] })
         addSteps(slot, behind)
       }
     }
@@ -128,17 +128,17 @@ export class MatchVariables {
       const { slot, inner, negated } = pattern
       const steps = this.stepsOf(slot)
       const counted = steps.filter((one) => !listed.has(one))
-      found.push({ slot, pattern, counted, checks: [...this.filtersOf({ slot })] })
+      variables.push({ slot, pattern, counted, checks: [...this.filtersOf({ slot })] })
       addSteps(slot, steps)
       if (inner && !negated) add(inner)
     }
     add(this.pattern)
     for (const { check, about } of crossing)
-      found
+      variables
         .findLast((level) => about.some(({ slot, step }) => level.slot === slot && level.step === step))
         ?.checks.push(check)
-    for (const { check } of crossing) this.#addEqualities(check, found)
-    return found
+    for (const { check } of crossing) this.#addEqualities(check, variables)
+    return variables
   }
 
   #addEqualities({ equal }: ConditionCheck, levels: EnumeratedVariable[]): void {

@@ -106,14 +106,14 @@ describe('generated at random', () => {
     let [answered, refused] = [0, 0]
     const ask = (q: string) => {
       const query = checkQuery(parseQuery(q), { x: 1 })
-      const evaluated = createEvaluation(query, new Date())
-      const collected = createRowCollector(query, evaluated, { offset: 0, limit: 10 }, new MemoryBudget())
+      const evaluation = createEvaluation(query, new Date())
+      const collector = createRowCollector(query, evaluation, { offset: 0, limit: 10 }, new MemoryBudget())
       try {
         for (const [ehrId, { ehr, documents }] of world.ehrs)
           for (const _ of collectRows({
-            ...{ forest: buildEhrTree(ehr, ehrId, documents.slice(0, 2)), evaluated, collected },
+            ...{ tree: buildEhrTree(ehr, ehrId, documents.slice(0, 2)), evaluation, collector },
           }));
-        collected.end()
+        collector.end()
         answered++
       } catch (error) {
         if (!(error instanceof ServiceError) || error.error !== 'DeadlineExceeded') throw error

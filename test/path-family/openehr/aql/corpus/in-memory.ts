@@ -69,14 +69,14 @@ export class InMemory implements Store {
 
   rows({ q, query_parameters = {} }: Case): unknown[][] {
     const query = checkQuery(parseQuery(q), query_parameters)
-    const evaluated = createEvaluation(query, new Date())
+    const evaluation = createEvaluation(query, new Date())
     const window = { offset: query.offset ?? 0, limit: query.limit ?? 10_000 }
-    const collected = createRowCollector(query, evaluated, window, new MemoryBudget())
+    const collector = createRowCollector(query, evaluation, window, new MemoryBudget())
     const made = []
     for (const [ehrId, { ehr, documents }] of this.ehrs)
-      for (const rows of collectRows({ forest: buildEhrTree(ehr, ehrId, documents), evaluated, collected }))
+      for (const rows of collectRows({ tree: buildEhrTree(ehr, ehrId, documents), evaluation, collector }))
         made.push(...(rows ?? []))
-    made.push(...collected.end())
+    made.push(...collector.end())
     return made.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))
   }
 }
