@@ -1,4 +1,7 @@
-/** Measures how easily documents, mails and pages read, by Rudolf Flesch's formula for English. */
+/**
+ * Measures how easily documents, mails and pages read: English by Rudolf Flesch's formula, Dutch by the one that
+ * W. H. Douma adapted to longer words.
+ */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,14 +11,14 @@ const HELP = `Usage: npm run readability [-- FILE-OR-FOLDER...] [--long]
 
 Prints the Flesch reading ease of each Markdown file: 100 is very easy, 50 is fairly difficult, 30 is an academic paper.
 Headings, code, tables and the addresses of links do not count. Without files: the project's documents, and the mails and
-pages of the service, which need an ease of 60.
+pages of the service in English and Dutch (Flesch-Douma), which need an ease of 60.
 
   --min N   Ease that each file needs; the exit status is 1 if one is below it (default: 50)
   --long    Also list the sentences of more than 25 words
   --help    Print this text
 `
 const MAX_WORDS = 25
-/** Ease of mails and pages, which patients read. */
+/** Ease of mails and pages, which patients read: 60 and more is for everybody who went to school until 15. */
 const MIN_RENDERED_EASE = 60
 const DOCUMENTS = [
   'README.md',
@@ -47,11 +50,22 @@ const wordsOf = (text) => text.match(/\p{L}[\p{L}\p{M}’'-]*/gu) ?? []
 const sentencesOf = (block) =>
   block.split(/(?<=[.!?][)*_”"]*)\s+(?=[\p{Lu}(*_“"[¤])/u).filter((sentence) => wordsOf(sentence).length > 0)
 
-/** @returns {number} Flesch reading ease; the higher, the easier */
-function easeOf(sentences) {
+/** Vowels that sound together are one syllable; a diaeresis begins another one. */
+const DUTCH_VOWELS =
+  /aai|ooi|oei|eeu|ieu|aa|ee|oo|uu|ie|oe|ui|[eë]i|[iï]e|ij|ai|au|ou|eu|[aeiouyáàâéèêëíïóôöúûü]/gi
+
+/** The weights of the length of sentences, in words, and of words, in syllables. */
+const FORMULAS = {
+  en: { base: 206.835, sentence: 1.015, word: 84.6, count: syllable },
+  nl: { base: 206.84, sentence: 0.93, word: 77, count: (word) => word.match(DUTCH_VOWELS)?.length ?? 1 },
+}
+
+/** @returns {number} reading ease; the higher, the easier */
+function easeOf(sentences, language) {
+  const { base, sentence, word, count } = FORMULAS[language]
   const words = sentences.flatMap(wordsOf)
-  const syllables = words.reduce((sum, word) => sum + syllable(word), 0)
-  return 206.835 - 1.015 * (words.length / sentences.length) - 84.6 * (syllables / words.length)
+  const syllables = words.reduce((sum, one) => sum + count(one), 0)
+  return base - sentence * (words.length / sentences.length) - word * (syllables / words.length)
 }
 
 const filesIn = (path) =>
@@ -72,10 +86,10 @@ const { values, positionals } = parseArgs({
 })
 
 /** @returns true if the text is easy enough */
-function report({ name, text, min }) {
+function report({ name, text, min, language }) {
   const sentences = blocksOf(text).flatMap(sentencesOf)
   if (sentences.length === 0) return true
-  const ease = easeOf(sentences)
+  const ease = easeOf(sentences, language)
   process.stdout.write(`${ease.toFixed(1).padStart(6)}  ${name}\n`)
   if (values.long)
     for (const sentence of sentences.filter((sentence) => wordsOf(sentence).length > MAX_WORDS))
@@ -84,9 +98,12 @@ function report({ name, text, min }) {
 }
 
 const readDocuments = (paths) =>
-  paths
-    .flatMap(filesIn)
-    .map((path) => ({ name: path, text: readFileSync(path, 'utf8'), min: Number(values.min) }))
+  paths.flatMap(filesIn).map((path) => ({
+    name: path,
+    text: readFileSync(path, 'utf8'),
+    min: Number(values.min),
+    language: 'en',
+  }))
 
 /** Loads the compiled service only when it is needed. */
 async function readRenderedTexts() {

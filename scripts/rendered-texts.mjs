@@ -5,7 +5,7 @@ import { ServiceError } from '../dist/schemas/errors.js'
 import { mailTemplates } from '../dist/server/mail/mail-templates.js'
 import { renderMail } from '../dist/server/mail/render-mail.js'
 
-const LANGUAGE = 'en'
+const LANGUAGES = ['en', 'nl']
 const ADDRESS = 'ann@example.org'
 
 const MAIL_VALUES = {
@@ -18,10 +18,10 @@ const MAIL_VALUES = {
   appUrl: 'https://app.example.org',
 }
 
-const renderMails = () =>
+const renderMails = (language) =>
   Object.keys(mailTemplates).map((name) => {
-    const { subject, text } = renderMail(name, LANGUAGE, MAIL_VALUES)
-    return { name: `mail ${name}`, text: `${subject}\n\n${text}` }
+    const { subject, text } = renderMail(name, language, MAIL_VALUES)
+    return { name: `mail ${name} (${language})`, text: `${subject}\n\n${text}`, language }
   })
 
 const ENTRY = { userId: 'n4Fq2LxT0a', type: 'CarePlan', outcome: 'done', application: 'path family' }
@@ -38,7 +38,7 @@ const REFUSAL = new ServiceError('RuleViolated', {
 
 /** What a page asks of the services. @param submit handles a form */
 const createContext = (isValid, caller, submit = async () => {}) => ({
-  ...{ language: LANGUAGE, caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
+  ...{ caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
   terms: { version: '1', url: 'https://example.org/terms' },
   appUrl: MAIL_VALUES.appUrl,
   registrations: {
@@ -71,18 +71,22 @@ const SITUATIONS = {
 const BLOCK_END = /<\/(h\d|p|label|li|td|th|button|a)>|<br>/g
 const ENTITY = /&#(\d+);/g
 
+/** The sentences of a page. Headings, labels and buttons are single words, which no formula can judge. */
 const textOf = (html) =>
   html
     .replace(/<(head|script)[\s\S]*?<\/\1>/g, '')
     .replace(BLOCK_END, '\n\n')
     .replace(/<[^>]*>/g, '')
     .replace(ENTITY, (_, code) => String.fromCharCode(code))
+    .split('\n\n')
+    .filter((block) => /[.?!:]$/.test(block.trim()))
+    .join('\n\n')
 
 /** @returns each page in every situation in which it differs */
-async function renderPages() {
+async function renderPages(language) {
   const input = {
     token: 'token',
-    lang: LANGUAGE,
+    lang: language,
     link: 'password',
     terms: true,
     failed: true,
@@ -91,11 +95,17 @@ async function renderPages() {
   const texts = new Map()
   for (const { id, handle } of operationTable.filter(({ reply }) => reply[1] === htmlBody))
     for (const [situation, context] of Object.entries(SITUATIONS)) {
-      const { body } = await handle({ params: {}, query: input, body: input }, context)
+      const { body } = await handle({ params: {}, query: input, body: input }, { ...context, language })
       const text = textOf(body)
-      if (!texts.has(text)) texts.set(text, { name: `page ${id}${situation}`, text })
+      if (!texts.has(text)) texts.set(text, { name: `page ${id}${situation} (${language})`, text, language })
     }
   return [...texts.values()]
 }
 
-export const renderTexts = async () => [...renderMails(), ...(await renderPages())]
+export async function renderTexts() {
+  const texts = LANGUAGES.map(async (language) => [
+    ...renderMails(language),
+    ...(await renderPages(language)),
+  ])
+  return (await Promise.all(texts)).flat()
+}

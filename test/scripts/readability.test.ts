@@ -40,7 +40,7 @@ describe('npm run readability', () => {
   it('measures the documents, mails and pages of the project', () => {
     const { status, stdout } = spawnSync(process.execPath, ['scripts/readability.mjs'], { encoding: 'utf8' })
     assert.equal(status, 0)
-    for (const name of ['README.md', 'mail verify-email', 'page showActivation, void link'])
+    for (const name of ['README.md', 'mail verify-email (en)', 'page showActivation, void link (nl)'])
       assert.ok(
         stdout.split('\n').some((line) => line.endsWith(`  ${name}`)),
         name,

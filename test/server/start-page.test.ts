@@ -5,7 +5,7 @@ import { service } from '../harness/service/service.ts'
 describe('the page at the service’s own address', () => {
   for (const [language, sentence] of [
     ['en', 'This service stores electronic health records'],
-    ['nl', 'Deze dienst bewaart elektronische gezondheidsdossiers'],
+    ['nl', 'Deze dienst bewaart dossiers'],
   ] as const)
     it(`describes the service, with links (${language})`, async () => {
       const { status, body, headers } = await call('GET', `/?lang=${language}`)
