@@ -28,7 +28,7 @@ const ALTERNATIVES: Readonly<Record<string, string>> = {
   schemas: `Classes and their fields cannot be changed. ${DOCUMENTATION_HINT}`,
   aggregate:
     'Aggregations are not available. Use distinct or count in a query, /ehr/{ehrId}/summary/medgraph, or AQL at /med/aql.',
-  files: 'Parse files are not available. Upload the picture of a person with PUT /profile/{mvUid}/picture.',
+  files: 'Parse files are not available. Upload the picture of a person with POST /profile/{mvUid}/picture.',
   graphql: `GraphQL is not available. ${DOCUMENTATION_HINT}`,
   serverinfo:
     'Information about the server needs the READ_ONLY_MASTER_KEY, sent from the machine of the service.',

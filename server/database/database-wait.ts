@@ -27,7 +27,7 @@ export async function waitForDatabase(
   const start = performance.now()
   const elapsed = () => performance.now() - start
   const describe = (ms: number) => {
-    const known = addresses.map((address) => [address, reasons.get(address) ?? 'no reaction'] as const)
+    const known = addresses.map((address) => [address, reasons.get(address) ?? 'no connection yet'] as const)
     const why =
       known.length === 1
         ? known[0]?.[1]

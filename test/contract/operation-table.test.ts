@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { exampleOf } from '../../path-api/documentation/example.ts'
 import { createOpenApiDocument } from '../../path-api/documentation/openapi-document.ts'
@@ -41,7 +43,33 @@ const { paths, components } = createOpenApiDocument(operationTable, '0') as {
   components: { responses: Record<string, Refusal>; schemas: Record<string, TSchema> }
 }
 
+/** An operation of the path family in a text: `POST /ehr/{ehrId}/careplan`. */
+const NAMED_OPERATION =
+  /\b(GET|POST|PUT|DELETE) (\/(?:auth|chat|data|ehr|med|profile)(?:\/[\w-]+|\/\{\w+\})*)/g
+
+/** The operations that sources and documents name. */
+const namedOperations = () =>
+  ['cloud', 'openehr', 'path-api', 'records', 'schemas', 'server', 'docs'].flatMap((room) =>
+    readdirSync(room, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(ts|json|md)$/.test(name))
+      .map((name) => join(room, name))
+      .flatMap((file) =>
+        [...readFileSync(file, 'utf8').matchAll(NAMED_OPERATION)].map(([title]) => ({ file, title })),
+      ),
+  )
+
 describe('the table of operations', () => {
+  it('has the operations that messages and documents name', () => {
+    const withoutNames = (title: string) => title.replace(/\{\w+\}/g, '{}')
+    const titles = new Set(operationTable.map((operation) => withoutNames(titleOf(operation))))
+    const named = namedOperations()
+    assert.ok(named.length > 15)
+    assert.deepEqual(
+      named.filter(({ title }) => !titles.has(withoutNames(title))),
+      [],
+    )
+  })
+
   it('contains the operations of the specification, and marks the others as extra', () => {
     const specifiedTitles = specified
       .filter(({ family }) => family === 'path')
