@@ -1,4 +1,4 @@
-import { findRmClass, type RmClass } from '../../schemas/openehr/rm-classes.ts'
+import { findRmClass, findWrittenClass, type RmClass } from '../../schemas/openehr/rm-classes.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 import { escapeAttribute, escapeText, type XmlElement } from '../formats/xml.ts'
 import type { RmObject } from './canonical-json.ts'
@@ -63,7 +63,7 @@ export function toXml(object: RmObject, root: string): string {
 }
 
 function writeObject(parts: string[], tag: string, object: RmObject, declared: string, head = ''): void {
-  const rm = findRmClass(object._type) as RmClass
+  const rm = findWrittenClass(object._type) as RmClass
   const type = object._type === declared ? '' : ` xsi:type="${object._type}"`
   const attributes = [...rm.attributes.values()]
   const inTag = attributes

@@ -1,5 +1,5 @@
 /**
- * The classes of the openEHR reference model (1.0.4 and 1.1.0) that occur in compositions and in EHR_STATUS.
+ * The classes of the openEHR reference model (1.0.4 and 1.1.0) that occur in compositions, EHR_STATUS and FOLDER.
  * An attribute is written as its type, followed by `!` if it is mandatory and by `*` if it is multiple.
  * Attributes of the parent class come first, all in the order of the XML schema. `@` marks an attribute that
  * is also one in XML.
@@ -242,6 +242,54 @@ const CLASSES = {
     is_modifiable: 'Boolean!',
     other_details: 'ITEM_STRUCTURE',
   }),
+  FOLDER: concreteClass('LOCATABLE', {
+    folders: 'FOLDER*',
+    items: 'OBJECT_REF*',
+    details: 'ITEM_STRUCTURE',
+  }),
+} as const
+
+/** The classes around versioned objects, which the service writes and does not read. */
+const CHANGE_CONTROL_CLASSES = {
+  EHR: concreteClass(undefined, {
+    system_id: 'HIER_OBJECT_ID!',
+    ehr_id: 'HIER_OBJECT_ID!',
+    time_created: 'DV_DATE_TIME!',
+    ehr_status: 'OBJECT_REF!',
+    directory: 'OBJECT_REF',
+  }),
+  VERSIONED_OBJECT: concreteClass(undefined, {
+    uid: 'HIER_OBJECT_ID!',
+    owner_id: 'OBJECT_REF!',
+    time_created: 'DV_DATE_TIME!',
+  }),
+  VERSIONED_COMPOSITION: concreteClass('VERSIONED_OBJECT', {}),
+  VERSIONED_EHR_STATUS: concreteClass('VERSIONED_OBJECT', {}),
+  AUDIT_DETAILS: concreteClass(undefined, {
+    system_id: 'String!',
+    committer: 'PARTY_PROXY!',
+    time_committed: 'DV_DATE_TIME!',
+    change_type: 'DV_CODED_TEXT!',
+    description: 'DV_TEXT',
+  }),
+  ORIGINAL_VERSION: concreteClass(undefined, {
+    contribution: 'OBJECT_REF!',
+    commit_audit: 'AUDIT_DETAILS!',
+    uid: 'OBJECT_VERSION_ID!',
+    data: 'LOCATABLE',
+    preceding_version_uid: 'OBJECT_VERSION_ID',
+    lifecycle_state: 'DV_CODED_TEXT!',
+  }),
+  REVISION_HISTORY: concreteClass(undefined, { items: 'REVISION_HISTORY_ITEM!*' }),
+  REVISION_HISTORY_ITEM: concreteClass(undefined, {
+    version_id: 'OBJECT_VERSION_ID!',
+    audits: 'AUDIT_DETAILS!*',
+  }),
+  CONTRIBUTION: concreteClass(undefined, {
+    uid: 'HIER_OBJECT_ID!',
+    versions: 'OBJECT_REF!*',
+    audit: 'AUDIT_DETAILS!',
+  }),
 } as const
 
 interface ClassDeclaration {
@@ -294,9 +342,8 @@ function parseAttribute(name: string, declared: string): RmAttribute {
 }
 
 function buildClass(name: string): RmClass {
-  const { abstract, parent, attributes } = (CLASSES as Record<string, ClassDeclaration>)[
-    name
-  ] as ClassDeclaration
+  const declared: Record<string, ClassDeclaration> = { ...CLASSES, ...CHANGE_CONTROL_CLASSES }
+  const { abstract, parent, attributes } = declared[name] as ClassDeclaration
   const inherited = parent === undefined ? undefined : buildClass(parent)
   const own = Object.entries(attributes).map(([of, type]) => [of, parseAttribute(of, type)] as const)
   return {
@@ -313,12 +360,20 @@ const classesByName: ReadonlyMap<string, RmClass> = new Map(
 
 export const rmClassNames: readonly string[] = [...classesByName.keys()]
 
+const changeControlClasses: ReadonlyMap<string, RmClass> = new Map(
+  Object.keys(CHANGE_CONTROL_CLASSES).map((name) => [name, buildClass(name)]),
+)
+
 /** The class without its type parameters: `DV_INTERVAL<DV_COUNT>` is a DV_INTERVAL. */
 const withoutTypeParameters = (name: string): string => name.replace(/<.*$/, '')
 
 /** The class with this name; undefined if there is none. */
 export const findRmClass = (name: string): RmClass | undefined =>
   classesByName.get(withoutTypeParameters(name))
+
+/** The class with this name, also one around versioned objects. */
+export const findWrittenClass = (name: string): RmClass | undefined =>
+  findRmClass(name) ?? changeControlClasses.get(name)
 
 /** Whether a class is the same as another one, or a descendant of it. */
 export const isSubclassOf = (name: string, ancestor: string): boolean =>
