@@ -5,6 +5,8 @@ import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/plan-settings.ts'
 import { ChatMessage, ChatTopic } from './chat/chat-kinds.ts'
 import { Composition } from './compositions/composition-record.ts'
+import { Contribution } from './compositions/contribution-record.ts'
+import { Directory } from './compositions/directory-record.ts'
 import { EhrStatus } from './compositions/ehr-status-record.ts'
 import { AdverseReaction } from './conditions/adverse-reaction.ts'
 import { Device } from './conditions/device.ts'
@@ -104,7 +106,15 @@ export const attachableCollectionOf = (type: string): string | undefined =>
  */
 export const kinds: readonly Kind[] = [
   ...CLASS_NAMES.map(classKindOf),
-  ...([Participation, PlanSettings, PlanThresholds, Composition, EhrStatus] as unknown as Kind[]),
+  ...([
+    Participation,
+    PlanSettings,
+    PlanThresholds,
+    Composition,
+    EhrStatus,
+    Directory,
+    Contribution,
+  ] as unknown as Kind[]),
 ]
 
 const collectionsIn = (...places: Kind['parentType'][]): string[] =>

@@ -53,8 +53,11 @@ export const Composition = {
   ],
 } as const
 
-/** The system id in the uids of versions. */
-export const SYSTEM_ID = 'hrs.local'
+/**
+ * The system id in the uids of versions. It is a constant of the process, since every uid contains it;
+ * server/config checks the same variable.
+ */
+export const SYSTEM_ID = process.env.OPENEHR_SYSTEM_ID || 'hrs.local'
 
 /** The uid of one version: `8849182c-…::hrs.local::1`. */
 export const versionUidOf = ({ id, version }: { id: string; version: number }): string =>
