@@ -3,18 +3,23 @@ import { type Database, documentCollection } from '../store/documents/database.t
 import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import type { StoreContext, Transaction } from '../store/writing/transaction.ts'
 import type { DatabaseWithContents } from './deletion/cascading-deletion.ts'
+import type { EhrAccessFields } from './rights/access.ts'
 
-/** The EHR awaits acceptance by this user. */
-export const isPendingFor = async (
+/** The EHR, if it awaits acceptance by this user. */
+export const findPendingEhr = (
   database: Pick<Database, 'db'>,
   userId: string,
   ehrId: string,
   session?: ClientSession,
-): Promise<boolean> => {
+): Promise<EhrAccessFields | null> => {
   const waiting = { _id: ehrId, subjectId: userId, pending: true }
-  const options = { projection: { _id: 1 }, ...(session && { session }) }
-  return (await documentCollection(database, 'Ehr').findOne(waiting, options)) !== null
+  const options = { projection: { subjectId: 1, creatorId: 1 }, ...(session && { session }) }
+  return documentCollection(database, 'Ehr').findOne(waiting, options)
 }
+
+/** The EHR awaits acceptance by this user. */
+export const isPendingFor = async (...about: Parameters<typeof findPendingEhr>): Promise<boolean> =>
+  (await findPendingEhr(...about)) !== null
 
 /**
  * Gives the subject access to all records of the EHR; the caller of this function updates the EHR document

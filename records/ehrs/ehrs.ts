@@ -1,10 +1,10 @@
 import type { Static } from '@sinclair/typebox'
-import type { ClientSession, IndexDescription } from 'mongodb'
+import type { ClientSession, Filter, IndexDescription } from 'mongodb'
 import { EhrForms } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
-import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
-import { canRead } from '../store/documents/database.ts'
+import { type Caller, isAdmin, type Permissions, permissionFilter } from '../store/documents/caller.ts'
+import { canRead, documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../store/documents/parse-format.ts'
 import { waitForJob } from '../store/jobs/background-jobs.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
@@ -14,12 +14,17 @@ import { throwConflict } from '../store/store-writes.ts'
 import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
-import { grantSubjectAccess, isPendingFor } from './acceptance.ts'
+import { findPendingEhr, grantSubjectAccess, isPendingFor } from './acceptance.ts'
 import { canManageEhr } from './creation/account-ehr.ts'
 import { ehrCreationQueue, ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
-import { restoreDeletedEhr, softDeleteEhrContents, waitUntilHidden } from './deletion/deleted-ehrs.ts'
+import {
+  deletedEhrsOf,
+  restoreDeletedEhr,
+  softDeleteEhrContents,
+  waitUntilHidden,
+} from './deletion/deleted-ehrs.ts'
 import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
-import { ehrPermissions } from './rights/access.ts'
+import { ehrPermissions, SYSTEM_ID_RANGE } from './rights/access.ts'
 import { findAnonymizedEhrs } from './rights/anonymity.ts'
 
 export type StoredEhr = SavedRecord<Static<typeof EhrForms.record>>
@@ -32,8 +37,17 @@ const asUnrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: t
 
 export const ehrLists = {
   newest: { by: [], sort: 'createdAt', order: 'desc' },
+  aboutSubject: { by: ['subjectId'], sort: 'createdAt', order: 'desc' },
   pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
 } as const
+
+/** A connected system is responsible for one EHR of each subject. */
+const SYSTEM_SUBJECT_INDEX: IndexDescription = {
+  name: 'system_subject',
+  key: { creatorId: 1, subjectId: 1 },
+  unique: true,
+  partialFilterExpression: { creatorId: SYSTEM_ID_RANGE },
+}
 
 const EHR_RESOURCE = { collection: 'Ehr', ehr: 'id' } as const
 
@@ -48,7 +62,7 @@ export class Ehrs {
       ...EHR_RESOURCE,
       schema: EhrForms.record,
       lists: ehrLists,
-      indexes: [{ key: { pending: 1 }, partialFilterExpression: { pending: true } }],
+      indexes: [{ key: { pending: 1 }, partialFilterExpression: { pending: true } }, SYSTEM_SUBJECT_INDEX],
     })
   }
 
@@ -101,6 +115,29 @@ export class Ehrs {
     return this.store.list(asUnrestricted(caller), 'pending', { where, ...page })
   }
 
+  /** Finds the newest EHR about a subject that the caller may read, and whose subject they see. @throws NotFound */
+  async findAboutSubject(caller: Caller, subjectId: string): Promise<StoredEhr> {
+    const unnamed = await findAnonymizedEhrs(this.#records, caller)
+    const page = { where: { subjectId }, limit: unnamed.size + 1 }
+    const { items } = await this.store.list(caller, 'aboutSubject', page)
+    const ehr = items.find(({ id }) => !unnamed.has(id))
+    if (!ehr) throw new ServiceError('NotFound')
+    return ehr
+  }
+
+  /**
+   * Creates an EHR about a subject about whom the caller can write none yet.
+   * @throws Conflict otherwise, and when the id is taken; as create
+   */
+  async createOnly(
+    caller: Caller,
+    subjectId: string,
+    id: string,
+    keep: (tx: Transaction, permissions: Permissions) => Promise<void>,
+  ): Promise<StoredEhr> {
+    return (await this.#insert(caller, subjectId, id, keep, true)).record
+  }
+
   /**
    * Creates an EHR by the rules of {@link prepareEhrCreation}.
    * @param keep writes further records in the same transaction
@@ -148,15 +185,30 @@ export class Ehrs {
     subjectId: string,
     id: string,
     keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
+    isOnly = false,
   ): Promise<WrittenRecord<Static<typeof EhrForms.record>>> {
     const work = async (tx: Transaction) => {
       const ehr = { _id: id, subjectId }
+      if (isOnly) await this.#requireOnly(tx, caller, ehr)
       const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, ehr)
       await keep?.(tx, permissions)
       return this.store.writes.insert(caller, { subjectId, ...kept }, permissions, { tx, id })
     }
     const queueFor = ehrCreationQueue(caller)
     return runStoreTransaction(this.#records, work, { queueFor }).catch(throwConflict)
+  }
+
+  /** @throws Conflict when the id is that of a deleted EHR, or the caller may write an EHR about the subject */
+  async #requireOnly(
+    { session }: Transaction,
+    caller: Caller,
+    { _id, subjectId }: { _id: string; subjectId: string },
+  ): Promise<void> {
+    if (await deletedEhrsOf(this.#records).findOne({ _id }, { session, projection: { _id: 1 } }))
+      throw new ServiceError('Conflict', { detail: 'An EHR with this id has been deleted.' })
+    const writable = { subjectId, ...permissionFilter('_wperm', caller) } as Filter<ParseDocument>
+    if (await documentCollection(this.#records, 'Ehr').findOne(writable, { session, projection: { _id: 1 } }))
+      throw new ServiceError('Conflict', { detail: 'You already have an EHR about this subject.' })
   }
 
   /**
@@ -167,8 +219,9 @@ export class Ehrs {
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
     const accepted = await runStoreTransaction(this.#records, async (tx) => {
-      if (!(await isPendingFor(this.#records, caller.userId, id, tx.session))) return
-      const permissions = ehrPermissions({ _id: id, subjectId })
+      const pending = await findPendingEhr(this.#records, caller.userId, id, tx.session)
+      if (!pending) return
+      const permissions = ehrPermissions(pending)
       const accept = (now: StoredEhr) => ({ ...now, pending: false })
       const ehr = await this.store.update(asUnrestricted(caller), { id }, accept, { tx, permissions })
       await grantSubjectAccess(this.#records, tx, { ehrId: id, subjectId })

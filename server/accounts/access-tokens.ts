@@ -3,6 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Principal } from '../../path-api/operation/access.ts'
 import type { AccessTokens } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
+import type { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
+import { isSystemId } from '../../records/ehrs/rights/access.ts'
 import { SIGNING_ALGORITHM, type SigningKeys } from '../keys/signing-keys.ts'
 
 /** Lifetime of an access token in seconds. */
@@ -73,17 +75,25 @@ const isTokenError = (error: unknown): boolean =>
   error instanceof TypeError ||
   (error instanceof Error && 'code' in error && /^ERR_J/.test(String(error.code)))
 
-/** Authenticates a token while its session is active. */
+/** Authenticates a token while its session is active, or while a connected system has the key that it names. */
 export function createAuthenticator(
   tokens: { verify(token: string): Promise<TokenClaims | undefined> },
   sessions: Sessions,
+  systems: Pick<ConnectedSystems, 'facts'>,
 ): (token: string) => Promise<Principal | undefined> {
   return async (token) => {
     const claims = await tokens.verify(token)
-    const facts = claims && (await sessions.facts(claims.sid))
-    if (!claims || !facts || facts.mvUid !== claims.sub) return undefined
-    const { sid: sessionId, exp } = claims
+    if (!claims) return undefined
+    const { sid: sessionId, exp, sub } = claims
     const validUntil = new Date(exp * 1000)
+    if (isSystemId(sub)) {
+      const system = await systems.facts(sub, sessionId)
+      if (!system) return undefined
+      const { name: application, roles } = system
+      return { mvUid: sub, sessionId, validUntil, roles, application, isSystem: true }
+    }
+    const facts = await sessions.facts(sessionId)
+    if (facts?.mvUid !== sub) return undefined
     return { mvUid: facts.mvUid, sessionId, validUntil, roles: facts.roles, application: 'path family' }
   }
 }

@@ -14,6 +14,7 @@ import { UnknownAddressLockout } from '../../records/accounts/login/unknown-addr
 import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registrations.ts'
 import { RepeatedRegistrations } from '../../records/accounts/repeated-registrations.ts'
+import { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { createUserIndexes, usersOf } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
@@ -64,13 +65,11 @@ export async function openAccounts(options: AccountsOptions) {
   const removals = new AccountDeletion({ ...shared, cleanups: belongings })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
+  const systems = await openConnectedSystems({ database, accessTokens, clock })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      accounts,
-      removals,
-      invitations,
-      administrators,
+      ...{ accounts, removals, invitations, administrators, sessions, systems },
       registrations: new Registrations({ ...shared, removals, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
@@ -79,13 +78,12 @@ export async function openAccounts(options: AccountsOptions) {
         ensureEhr: (mvUid) => ensureEhrOfUser(records, mvUid),
         recordFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
-      sessions,
       identities: collections.identities,
       terms,
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
     },
-    authenticate: createAuthenticator(accessTokens, sessions),
+    authenticate: createAuthenticator(accessTokens, sessions, systems),
     keys,
     /** Waits for background tasks. */
     close: async () => {
@@ -93,6 +91,12 @@ export async function openAccounts(options: AccountsOptions) {
       await background.close()
     },
   }
+}
+
+async function openConnectedSystems(...parts: ConstructorParameters<typeof ConnectedSystems>) {
+  const systems = new ConnectedSystems(...parts)
+  await systems.prepare()
+  return systems
 }
 
 const configuredTerms = ({ termsUrl, termsVersion }: Config) =>

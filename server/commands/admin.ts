@@ -1,4 +1,7 @@
 import { parseArgs } from 'node:util'
+import type { SystemWithKey } from '../../records/accounts/systems/connected-systems.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import { SYSTEM_ROLES, type SystemRole } from '../../schemas/accounts/connected-system.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readAddress } from '../config/service-address.ts'
@@ -18,6 +21,15 @@ const usage = `Usage: health-record-service admin create --email ADDRESS [--name
        health-record-service admin rotate-keys
          Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
          earlier stay valid.
+       health-record-service admin register-system --name NAME [--roles ROLES]
+         Registers a system that may use the openEHR REST API, and prints its client id and its key, which is not
+         shown again. ROLES are modeller, analyst, or both, separated by a comma (default: none).
+       health-record-service admin list-systems
+         Lists the connected systems: client id, state, roles, name.
+       health-record-service admin renew-system-key --id CLIENT_ID
+         Prints a new key of a system. The former one stops working within 5 seconds.
+       health-record-service admin revoke-system-key --id CLIENT_ID
+         Locks a system out until it gets a new key. Its EHRs stay.
 
   --url  Address of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
 
@@ -29,7 +41,15 @@ within 5 seconds.
  * A command on accounts.
  * @returns the message to print
  */
-type AdminCommand = (accounts: OpenAccounts, email: string, name: string) => Promise<string>
+type AdminCommand = (accounts: OpenAccounts, options: AdminOptions) => Promise<string>
+
+/** The options of a command line; each command uses some of them. */
+interface AdminOptions {
+  email: string
+  name: string | undefined
+  id: string
+  roles: SystemRole[]
+}
 
 const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>> = {
   create: { run: createAdministrator, ofAccount: true },
@@ -37,6 +57,10 @@ const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>
   revoke: { run: revokeAdministrator, ofAccount: true },
   disable: { run: disableAdministrator, ofAccount: true },
   'rotate-keys': { run: rotateKeys },
+  'register-system': { run: registerSystem },
+  'list-systems': { run: listSystems },
+  'renew-system-key': { run: renewSystemKey },
+  'revoke-system-key': { run: revokeSystemKey },
 }
 
 interface CommandLine {
@@ -53,10 +77,11 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
     allowPositionals: true,
     options: {
       ...{ email: { type: 'string' }, name: { type: 'string' }, url: { type: 'string' } },
+      ...{ id: { type: 'string' }, roles: { type: 'string' } },
       help: { type: 'boolean', short: 'h' },
     },
   })
-  const { email = '', name = 'Administrator', help } = values
+  const { email = '', name, id = '', roles = '', help } = values
   if (help) return undefined
   const given = positionals.join(' ')
   const command = Object.hasOwn(COMMANDS, given) ? COMMANDS[given] : undefined
@@ -66,7 +91,7 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
   const url = values.url && webAddress.read(values.url)
   if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
-    run: (accounts) => command.run(accounts, email, name),
+    run: (accounts) => command.run(accounts, { email, name, id, roles: readSystemRoles(roles) }),
     url,
     mailsLink: command === COMMANDS.create,
   }
@@ -86,7 +111,10 @@ async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
   return `The new key ${kid} signs access tokens from now on.`
 }
 
-async function createAdministrator({ services }: OpenAccounts, email: string, name: string): Promise<string> {
+async function createAdministrator(
+  { services }: OpenAccounts,
+  { email, name = 'Administrator' }: AdminOptions,
+): Promise<string> {
   const { state } = await services.administrators.invite(email, name)
   return state === 'ACTIVATION_PENDING'
     ? `${email} is now an administrator. A link for choosing a password has been mailed.`
@@ -101,7 +129,7 @@ async function listAdministrators({ services }: OpenAccounts): Promise<string> {
 
 async function revokeAdministrator(
   { services: { administrators } }: OpenAccounts,
-  email: string,
+  { email }: AdminOptions,
 ): Promise<string> {
   await administrators.revoke(email)
   return `${email} is no longer an administrator.${await remainingAdministratorsNote(administrators)}`
@@ -109,11 +137,57 @@ async function revokeAdministrator(
 
 async function disableAdministrator(
   { services: { administrators } }: OpenAccounts,
-  email: string,
+  { email }: AdminOptions,
 ): Promise<string> {
   await administrators.disable(email)
   return `${email} is disabled and cannot log in any more.${await remainingAdministratorsNote(administrators)}`
 }
+
+/** @throws Error for another role */
+function readSystemRoles(text: string): SystemRole[] {
+  const roles = text.split(',').filter(Boolean)
+  const known = SYSTEM_ROLES.filter((role) => roles.includes(role))
+  if (known.length < new Set(roles).size) throw new Error(`--roles must be ${SYSTEM_ROLES.join(' or ')}`)
+  return known
+}
+
+async function registerSystem(
+  { services: { systems } }: OpenAccounts,
+  { name, roles }: AdminOptions,
+): Promise<string> {
+  if (!name || name.length > 200 || /\p{Cc}/u.test(name))
+    throw new Error('--name must be 1 to 200 characters in one line')
+  return formatKey(await systems.register(newId(), { name, roles }))
+}
+
+async function renewSystemKey(
+  { services: { systems } }: OpenAccounts,
+  { id }: AdminOptions,
+): Promise<string> {
+  return formatKey(await systems.renewKey(id))
+}
+
+async function revokeSystemKey(
+  { services: { systems } }: OpenAccounts,
+  { id }: AdminOptions,
+): Promise<string> {
+  await systems.revokeKey(id)
+  return `${id} is locked out until it gets a new key.`
+}
+
+const formatKey = ({ system: { id }, clientSecret }: SystemWithKey): string =>
+  `client id:     ${id}\nclient secret: ${clientSecret}\nThe secret is not shown again.`
+
+async function listSystems({ services: { systems } }: OpenAccounts): Promise<string> {
+  const { items } = await systems.list({ limit: MAX_LISTED_SYSTEMS })
+  const lines = items.map(
+    ({ id, active, roles, name }) =>
+      `${id}  ${active ? 'active' : 'revoked'}  ${roles.join(',') || '-'}  ${name}`,
+  )
+  return lines.length > 0 ? lines.join('\n') : 'There is no connected system.'
+}
+
+const MAX_LISTED_SYSTEMS = 1000
 
 const remainingAdministratorsNote = async (
   administrators: OpenAccounts['services']['administrators'],

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
-import { type EhrAccessFields, ehrPermissions, hasUserIdFormat } from '../rights/access.ts'
+import { type EhrAccessFields, ehrPermissions, hasUserIdFormat, isSystemId } from '../rights/access.ts'
 import { createEhrRoles } from '../rights/roles.ts'
 
 /** The properties of a new EHR in addition to its subject. */
@@ -19,6 +19,7 @@ interface EhrCreation {
  * - About a possible user: it is the creator's alone until that user accepts it.
  * - About a user, by an administrator or the service: it belongs to the user at once, not to the creator.
  * - About anybody else: it is the creator's.
+ * A connected system is responsible for what it creates, whoever the subject is.
  * @throws RuleViolated when the caller has created too many EHRs
  */
 export async function prepareEhrCreation(
@@ -29,20 +30,21 @@ export async function prepareEhrCreation(
 ): Promise<EhrCreation> {
   const { userId, unrestricted } = caller
   const isOwn = subjectId === userId
-  const assigns = hasNoQuota(caller)
+  const assigns = unrestricted === true || isAdmin(caller)
   const pending = !isOwn && !assigns && hasUserIdFormat(subjectId)
   const isOthers = isOwn || (assigns && (unrestricted || (await isExistingUser(records, session, subjectId))))
-  if (!assigns) await consumeEhrQuota(records, session, userId, _id)
-  await createEhrRoles(records, session, _id, isOthers ? undefined : userId)
+  if (!hasNoQuota(caller)) await consumeEhrQuota(records, session, userId, _id)
+  await createEhrRoles(records, session, _id, isOthers || isSystemId(userId) ? undefined : userId)
   if (pending) await records.notifyOfPendingEhr(subjectId, session)
-  const ehr: EhrAccessFields = { _id, subjectId, pending }
-  return { ...(unrestricted ? {} : { creatorId: userId }), pending, permissions: ehrPermissions(ehr) }
+  const creator = unrestricted ? {} : { creatorId: userId }
+  const ehr: EhrAccessFields = { _id, subjectId, pending, ...creator }
+  return { ...creator, pending, permissions: ehrPermissions(ehr) }
 }
 
 const isExistingUser = async (database: Database, session: ClientSession, _id: string): Promise<boolean> =>
   (await documentCollection(database, '_User').findOne({ _id }, { projection: { _id: 1 }, session })) !== null
 
-/** EHRs that an account may create, in addition to its own one; administrators have no limit. */
+/** EHRs that an account may create, in addition to its own one; administrators and systems have no limit. */
 const MAX_EHRS_PER_CREATOR = 100
 
 interface EhrCreator {
@@ -54,7 +56,8 @@ interface EhrCreator {
 export const ehrCreatorsOf = ({ db }: Pick<Database, 'db'>): Collection<EhrCreator> =>
   db.collection<EhrCreator>('ehr.makers')
 
-const hasNoQuota = (caller: Caller): boolean => caller.unrestricted === true || isAdmin(caller)
+const hasNoQuota = (caller: Caller): boolean =>
+  caller.unrestricted === true || isAdmin(caller) || isSystemId(caller.userId)
 
 /** The resources that a creation of an EHR queues for: each account creates one EHR after the other. */
 export const ehrCreationQueue = (caller: Caller): string[] => (hasNoQuota(caller) ? [] : [caller.userId])

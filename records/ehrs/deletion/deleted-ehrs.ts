@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { canFitInTransaction, deleteInBatches } from '../../store/batching/transaction-batches.ts'
 import type { Caller } from '../../store/documents/caller.ts'
@@ -15,7 +15,7 @@ import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
 import { deleteHistoryOfEhr } from '../../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { recordEhrCreation } from '../creation/account-ehr.ts'
-import { ehrRoles, planRoles } from '../rights/access.ts'
+import { ehrRoles, isSystemId, planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
 import { type DatabaseWithContents, DELETION_WAIT_TIMEOUT_MS } from './cascading-deletion.ts'
 import { changeInSteps, hiddenRecordsWith } from './hidden-records.ts'
@@ -94,6 +94,7 @@ export async function restoreDeletedEhr(
   const removed = await deletedEhrsOf(records).findOne({ _id: ehrId, at: { $gt: since } }, { session })
   if (!removed) throw new ServiceError('NotFound')
   if (removed.returning) return
+  await requireOnlyEhrOfSystem(records, removed, session)
   const work = visibilityJobOf(ehrId, 'show')
   const free = !(await jobCollection(records).findOne({ _id: jobId(work) }, { session }))
   if (
@@ -106,6 +107,18 @@ export async function restoreDeletedEhr(
   }
   await deletedEhrsOf(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
   await enqueueJob(records, tx, caller, work)
+}
+
+/** @throws Conflict when the connected system has created another EHR about the subject meanwhile */
+async function requireOnlyEhrOfSystem(
+  records: StoreContext,
+  { document: { creatorId, subjectId } }: DeletedEhr,
+  session: ClientSession,
+): Promise<void> {
+  if (!isSystemId(creatorId)) return
+  const other = await documentCollection(records, 'Ehr').findOne({ creatorId, subjectId }, { session })
+  if (other)
+    throw new ServiceError('Conflict', { detail: 'The connected system has a newer EHR about this subject.' })
 }
 
 async function reinstateEhr(

@@ -32,7 +32,21 @@ export interface EhrAccessFields {
   subjectId?: unknown
   /** true while the EHR awaits its subject's acceptance. */
   pending?: unknown
+  /** The user or the connected system that created it. */
+  creatorId?: unknown
 }
+
+const SYSTEM_ID_PREFIX = 'system-'
+
+/** The range of the ids of connected systems, for a filter: '.' is the character after '-'. */
+export const SYSTEM_ID_RANGE = { $gte: SYSTEM_ID_PREFIX, $lt: 'system.' } as const
+
+/** A new id of a connected system; no user id has this form. */
+export const systemIdFrom = (newId: string): string => SYSTEM_ID_PREFIX + newId
+
+/** Tells whether an id is that of a connected system. */
+export const isSystemId = (id: unknown): id is string =>
+  typeof id === 'string' && id.startsWith(SYSTEM_ID_PREFIX)
 
 /**
  * Tests for the form of a user id. The account is not looked up: the result would reveal it to strangers, and
@@ -45,21 +59,23 @@ export const hasUserIdFormat = (subjectId: unknown): subjectId is string =>
 export const subjectOf = ({ subjectId, pending }: Omit<EhrAccessFields, '_id'>): string | undefined =>
   hasUserIdFormat(subjectId) && pending !== true ? subjectId : undefined
 
-const subjectEntries = (ehr: EhrAccessFields): string[] => {
-  const subjectId = subjectOf(ehr)
-  return subjectId === undefined ? [] : [subjectId]
-}
+/**
+ * The subject, and the connected system that is responsible for the EHR. A system may be responsible for more
+ * EHRs than a caller may have roles.
+ */
+const ownerEntries = (ehr: EhrAccessFields): string[] =>
+  [subjectOf(ehr), isSystemId(ehr.creatorId) ? ehr.creatorId : undefined].filter((id) => id !== undefined)
 
 /** Permissions of the EHR and of its records outside care plans. */
 export function ehrPermissions(ehr: EhrAccessFields): Permissions {
-  const writers = [...subjectEntries(ehr), aclEntryOfRole(ehrRole(ehr._id, 'write'))]
+  const writers = [...ownerEntries(ehr), aclEntryOfRole(ehrRole(ehr._id, 'write'))]
   return { read: [...writers, aclEntryOfRole(ehrRole(ehr._id, 'read'))], write: writers }
 }
 
 /** Permissions of a care plan and of all records in it. */
 export function planPermissions(ehr: EhrAccessFields, carePlanId: string): Permissions {
   const writers = [
-    ...subjectEntries(ehr),
+    ...ownerEntries(ehr),
     aclEntryOfRole(ehrRole(ehr._id, 'write')),
     aclEntryOfRole(planRole(carePlanId, 'write')),
   ]

@@ -29,7 +29,7 @@ export async function findParticipantPlans(
   ehrId: string,
 ): Promise<string[] | undefined> {
   if (caller.unrestricted || caller.roles.includes(ehrRole(ehrId, 'write'))) return undefined
-  const head = { projection: { subjectId: 1, pending: 1 } }
+  const head = { projection: { subjectId: 1, pending: 1, creatorId: 1 } }
   const ehr = await documentCollection(database, 'Ehr').findOne({ _id: ehrId }, head)
   if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
   const ids = await findReadablePlans(database, caller, ehrId, MAX_PARTICIPANT_PLANS + 1)

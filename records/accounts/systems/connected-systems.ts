@@ -1,0 +1,148 @@
+import { timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Collection } from 'mongodb'
+import type { ConnectedSystem, SystemRole } from '../../../schemas/accounts/connected-system.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { systemIdFrom } from '../../ehrs/rights/access.ts'
+import { findRolesOfUser, setRole } from '../../ehrs/rights/roles.ts'
+import { type Database, runTransaction } from '../../store/documents/database.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { decodeCursor } from '../../store/reading/cursor.ts'
+import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
+import type { AccessTokens } from '../login/logins.ts'
+import { hashSecret, newSecret } from '../user/secret.ts'
+
+interface StoredSystem {
+  _id: string
+  name: string
+  roles: SystemRole[]
+  /** Hash of the key; absent after the key was revoked. */
+  keyHash?: string
+  createdAt: Date
+}
+
+/** A system with its new key, which only its hash outlives. */
+export interface SystemWithKey {
+  system: ConnectedSystem
+  clientSecret: string
+  /** Identifies the key without revealing it. */
+  keyId: string
+}
+
+/** The facts about a system that requests need. */
+export interface SystemIdentity {
+  name: string
+  roles: readonly string[]
+}
+
+/** A revoked key stops working on other instances after this time. */
+const SYSTEM_CACHE_TTL_MS = 4_000
+const SYSTEM_LIST = 'systems'
+
+interface SystemDependencies {
+  database: Database
+  accessTokens: AccessTokens
+  clock: () => Date
+}
+
+/** Systems that administrators have registered; each has a key of its own, for OAuth's client credentials. */
+export class ConnectedSystems {
+  readonly #parts: SystemDependencies
+  readonly #systems: Collection<StoredSystem>
+  readonly #cache = new LRUCache<string, SystemIdentity>({ max: 1000, ttl: SYSTEM_CACHE_TTL_MS })
+
+  constructor(parts: SystemDependencies) {
+    this.#parts = parts
+    this.#systems = parts.database.db.collection<StoredSystem>('ehr.systems')
+  }
+
+  async prepare(): Promise<void> {
+    await syncIndexes(this.#systems, [{ key: { name: 1 }, unique: true }])
+  }
+
+  /**
+   * @param id an earlier attempt of the request may have registered the system; it gets another key then
+   * @throws Conflict when another system has this name
+   */
+  async register(id: string, { name, roles }: { name: string; roles: SystemRole[] }): Promise<SystemWithKey> {
+    const { database, clock } = this.#parts
+    const _id = systemIdFrom(id)
+    const clientSecret = newSecret()
+    const other = await this.#systems.findOne({ name, _id: { $ne: _id } })
+    if (other) throw new ServiceError('Conflict', { detail: 'Another system has this name.' })
+    const system = { name, roles, keyHash: hashSecret(clientSecret), createdAt: clock() }
+    await runTransaction(database, async (session) => {
+      await this.#systems.replaceOne({ _id }, system, { session, upsert: true })
+      for (const role of roles) await setRole(database, session, _id, role, true)
+    })
+    return { system: toConnectedSystem({ _id, ...system }), clientSecret, keyId: keyIdOf(system.keyHash) }
+  }
+
+  /** Lists the systems by id. @throws MalformedRequest for a cursor of another list */
+  async list({ limit, cursor, count }: PageRequest): Promise<Page<ConnectedSystem>> {
+    const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(SYSTEM_LIST, cursor).id } }
+    const found = await this.#systems
+      .find(beyond)
+      .sort({ _id: 1 })
+      .limit(limit + 1)
+      .toArray()
+    const total = count ? await this.#systems.countDocuments() : undefined
+    const page = createPage(SYSTEM_LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    return { ...page, items: page.items.map(toConnectedSystem) }
+  }
+
+  /** Gives a system another key; the former one and its tokens stop working. @throws NotFound */
+  async renewKey(_id: string): Promise<SystemWithKey> {
+    const clientSecret = newSecret()
+    const keyHash = hashSecret(clientSecret)
+    const system = await this.#change(_id, { $set: { keyHash } })
+    return { system: toConnectedSystem(system), clientSecret, keyId: keyIdOf(keyHash) }
+  }
+
+  /** Locks a system out. Its EHRs stay, and a new key lets it in again. @throws NotFound */
+  async revokeKey(_id: string): Promise<void> {
+    await this.#change(_id, { $unset: { keyHash: '' } })
+  }
+
+  async #change(_id: string, update: object): Promise<StoredSystem> {
+    const system = await this.#systems.findOneAndUpdate({ _id }, update, { returnDocument: 'after' })
+    if (!system) throw new ServiceError('NotFound')
+    this.#cache.clear()
+    return system
+  }
+
+  /** Exchanges the key of a system for an access token. @throws InvalidCredentials */
+  async issueToken(_id: string, clientSecret: string): Promise<{ token: string; lifetime: number }> {
+    const { accessTokens } = this.#parts
+    const system = await this.#systems.findOne({ _id })
+    // An unknown system costs the same comparison.
+    const expected = Buffer.from(system?.keyHash ?? hashSecret(''))
+    const isRight = timingSafeEqual(expected, Buffer.from(hashSecret(clientSecret)))
+    if (!system?.keyHash || !isRight)
+      throw new ServiceError('InvalidCredentials', { detail: 'The client id or the client secret is wrong.' })
+    const token = await accessTokens.sign({ sub: _id, sid: keyIdOf(system.keyHash) })
+    return { token, lifetime: accessTokens.lifetime }
+  }
+
+  /** The system of a token; undefined when its key was renewed or revoked. At most 4 s old. */
+  async facts(_id: string, keyId: string): Promise<SystemIdentity | undefined> {
+    const cached = this.#cache.get(`${_id} ${keyId}`)
+    if (cached) return cached
+    const system = await this.#systems.findOne({ _id })
+    if (!system?.keyHash || keyIdOf(system.keyHash) !== keyId) return undefined
+    const facts = { name: system.name, roles: await findRolesOfUser(this.#parts.database, _id) }
+    this.#cache.set(`${_id} ${keyId}`, facts)
+    return facts
+  }
+}
+
+/** Identifies a key in its tokens. */
+const keyIdOf = (keyHash: string): string => hashSecret(keyHash).slice(0, 16)
+
+const toConnectedSystem = ({ _id, name, roles, keyHash, createdAt }: StoredSystem): ConnectedSystem => ({
+  id: _id,
+  name,
+  roles,
+  active: keyHash !== undefined,
+  createdAt: createdAt.toISOString(),
+})
