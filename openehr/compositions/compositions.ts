@@ -12,13 +12,15 @@ import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
+import type { ConditionalWriteOptions } from '../../records/store/store-writes.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
 import { MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
+import { readVersion, withVersionUid } from '../versions/read-version.ts'
 import { findLinks, targetIds } from './links.ts'
 import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
 import { NO_SEARCH_FIELDS, searchFieldsOf } from './search-fields.ts'
@@ -30,6 +32,12 @@ export type SavedComposition = SavedRecord<CompositionRecord>
 interface VersionSelector {
   versionUid?: string | undefined
   at?: string | undefined
+}
+
+/** Valid content of a composition, ready to be saved. */
+export interface CompositionContent {
+  kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>
+  uid: string | undefined
 }
 
 interface CompositionKey {
@@ -69,23 +77,38 @@ export class Compositions {
     { newUuid, isRetry }: { newUuid: string; isRetry: boolean },
   ) {
     return auditRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
-      const { kept, uid } = await this.#read(caller, sent)
-      const id = uid ?? newUuid
-      if (id === statusIdOf(place.ehrId)) throw takenUidError()
-      const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
-      const where = {
-        ...insertTargetFor({ permissions: ehrPermissions }, id, place),
-        referencedRecord: this.#templates.lockFor(kept.template),
-      }
+      const content = await this.read(caller, sent)
+      const { uid } = content
       try {
-        const [created] = await this.#store.createAll(caller, [made], where)
-        return created as SavedComposition
+        return await this.insert(caller, place, content, { newUuid })
       } catch (error) {
         if (!isDuplicateKeyError(error)) throw error
-        if (uid === undefined || isRetry) return this.#store.get(caller, { id, ehrId: place.ehrId })
+        if (uid === undefined || isRetry)
+          return this.#store.get(caller, { id: uid ?? newUuid, ehrId: place.ehrId })
         throw takenUidError(error)
       }
     })
+  }
+
+  /**
+   * Saves new content, in the transaction of other writes if there is one.
+   * @throws NotFound; Forbidden; Conflict; MongoServerError when the id is taken
+   */
+  async insert(
+    caller: Caller,
+    place: ParentIds,
+    { kept, uid }: CompositionContent,
+    { newUuid, tx }: { newUuid: string; tx?: Transaction },
+  ): Promise<SavedComposition> {
+    const id = uid ?? newUuid
+    if (id === statusIdOf(place.ehrId)) throw takenUidError()
+    const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
+    const where = {
+      ...insertTargetFor({ permissions: ehrPermissions }, id, place),
+      referencedRecord: this.#templates.lockFor(kept.template),
+    }
+    const [created] = await this.#store.createAll(caller, [made], where, { tx })
+    return created as SavedComposition
   }
 
   /** One version. @throws NotFound, also for an unknown version */
@@ -100,8 +123,9 @@ export class Compositions {
     const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
     if (measured) return measured
     const now = await this.#store.get(caller, { id, ehrId })
-    if (at !== undefined) return this.#getVersionAt(caller, now, at)
-    return named.version === undefined ? now : this.#getVersion(caller, now, named.version)
+    return readVersion(now, { version: named.version, at }, (version) =>
+      this.#store.findFormerVersion(caller, now, version),
+    )
   }
 
   /** @throws NotFound, also when it is deleted; PreconditionFailed with the latest version; as create */
@@ -113,10 +137,19 @@ export class Compositions {
   ): Promise<SavedComposition> {
     const { id } = parseVersionUid(uid)
     await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
-    const { kept, uid: sentUid } = await this.#read(caller, sent)
+    return this.update(caller, { ehrId, id }, await this.read(caller, sent), { expected })
+  }
+
+  /** Replaces content, in the transaction of other writes if there is one. @throws as replace */
+  update(
+    caller: Caller,
+    { ehrId, id }: { ehrId: string; id: string },
+    { kept, uid: sentUid }: CompositionContent,
+    options: ConditionalWriteOptions,
+  ): Promise<SavedComposition> {
     if (sentUid !== undefined && sentUid !== id)
       requireNoViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
-    return this.#translatePreconditionFailed(id, () =>
+    return withVersionUid(id, () =>
       this.#store.update(
         caller,
         { id, ehrId },
@@ -133,7 +166,7 @@ export class Compositions {
           const { start: _, ...rest } = now
           return { ...rest, ...kept }
         },
-        { expected },
+        options,
       ),
     )
   }
@@ -142,10 +175,14 @@ export class Compositions {
    * Adds a version that marks the composition as deleted.
    * @throws NotFound; MalformedRequest when it is already deleted; Conflict, PreconditionFailed
    */
-  async remove(caller: Caller, { ehrId, uid }: CompositionKey, expected: ExpectedVersions): Promise<void> {
+  async remove(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    options: ConditionalWriteOptions,
+  ): Promise<SavedComposition> {
     const { id, version } = parseVersionUid(uid)
     await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
-    await this.#translatePreconditionFailed(id, () =>
+    return withVersionUid(id, () =>
       this.#store.update(
         caller,
         { id, ehrId },
@@ -161,7 +198,7 @@ export class Compositions {
           const { json: _, start: __, ...rest } = now
           return { ...rest, ...NO_SEARCH_FIELDS }
         },
-        { expected, action: 'delete' },
+        { ...options, action: 'delete' },
       ),
     )
   }
@@ -217,10 +254,8 @@ export class Compositions {
     return found
   }
 
-  async #read(
-    caller: Caller,
-    sent: SentComposition,
-  ): Promise<{ kept: Omit<CompositionRecord, 'ehrId' | 'carePlanId'>; uid: string | undefined }> {
+  /** Reads content and checks it against the model and its template. @throws as create */
+  async read(caller: Caller, sent: SentComposition): Promise<CompositionContent> {
     const { object, template } = await readComposition(sent, (templateId) =>
       this.#findTemplate(caller, templateId),
     )
@@ -246,49 +281,6 @@ export class Compositions {
       if (error instanceof ServiceError && error.error === 'NotFound') return undefined
       throw error
     })
-  }
-
-  async #getVersion(caller: Caller, now: SavedComposition, version: number): Promise<SavedComposition> {
-    if (version === now.version) return now
-    const former = await this.#store.findFormerVersion(caller, now, version)
-    if (!former) throw new ServiceError('NotFound')
-    return former
-  }
-
-  /** The last version up to that time, by binary search. */
-  async #getVersionAt(caller: Caller, now: SavedComposition, at: string): Promise<SavedComposition> {
-    const isLater = ({ updatedAt }: SavedComposition) => Date.parse(updatedAt) > Date.parse(at)
-    if (!isLater(now)) return now
-    let found: SavedComposition | undefined
-    let [first, last] = [1, now.version - 1]
-    while (first <= last) {
-      const middle = Math.floor((first + last) / 2)
-      const version = await this.#getVersion(caller, now, middle)
-      if (isLater(version)) last = middle - 1
-      else [found, first] = [version, middle + 1]
-    }
-    if (!found) throw new ServiceError('NotFound')
-    return found
-  }
-
-  /** Replaces the version number in the error by the version uid that clients know. */
-  async #translatePreconditionFailed<T>(id: string, change: () => Promise<T>): Promise<T> {
-    try {
-      return await change()
-    } catch (error) {
-      if (
-        !(
-          error instanceof ServiceError &&
-          error.error === 'PreconditionFailed' &&
-          typeof error.version === 'number'
-        )
-      )
-        throw error
-      throw new ServiceError('PreconditionFailed', {
-        version: versionUidOf({ id, version: error.version }),
-        cause: error,
-      })
-    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
-import { valueAt } from '../compositions/read-composition.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
+import { namesSubject } from './subject.ts'
 
 /** The archetype of the default status. */
 const GENERIC_STATUS_ARCHETYPE = 'openEHR-EHR-EHR_STATUS.generic.v1'
@@ -29,10 +29,6 @@ export const defaultStatus = (subjectId: string): RmObject => ({
   is_modifiable: true,
 })
 
-/** The id of the subject that a status names. */
-export const namedSubjectOf = (status: RmObject | undefined): string | undefined =>
-  valueAt(status, 'subject', 'external_ref', 'id', 'value') as string | undefined
-
 /**
  * A version of a status for a response: with its uid, and with the subject of the EHR, whomever the stored
  * version names. Without the subject (undefined) if that must stay anonymous.
@@ -53,10 +49,8 @@ export function toStatusResponse(
   }
 }
 
-function ownSubject(status: RmObject, subjectId: string): unknown {
-  const named = namedSubjectOf(status)
-  return named === undefined || named === subjectId ? status.subject : defaultStatus(subjectId).subject
-}
+const ownSubject = (status: RmObject, subjectId: string): unknown =>
+  namesSubject(status, subjectId) ? status.subject : defaultStatus(subjectId).subject
 
 /** The EHR_STATUS in a record. */
 export const parseStatusRecord = ({ json }: ParseDocument): RmObject => JSON.parse(String(json))

@@ -4,11 +4,12 @@ import { EhrStatus, statusIdOf } from '../../records/compositions/ehr-status-rec
 import { insertTargetFor } from '../../records/ehr-records/parents.ts'
 import { auditRefusal, requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { Ehrs, StoredEhr } from '../../records/ehrs/ehrs.ts'
-import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
+import { ehrPermissions, isSystemId } from '../../records/ehrs/rights/access.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import {
@@ -17,14 +18,20 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { valueAt } from '../compositions/read-composition.ts'
 import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
-import { defaultStatus, namedSubjectOf, toStatusResponse } from './ehr-status.ts'
+import { readVersion, type VersionSelector } from '../versions/read-version.ts'
+import { defaultStatus, toStatusResponse } from './ehr-status.ts'
+import { type NamedSubject, namesSubject, subjectIdOf, subjectOfStatus } from './subject.ts'
 
 type EhrStatusRecord = Static<typeof EhrStatus.schema>
 
 interface VersionedStatus {
+  /** Id of the versioned object. */
+  id: string
   object: RmObject
   version: number
+  updatedAt: string
 }
 
 /** The statuses of the EHRs, each with its versions. */
@@ -53,26 +60,67 @@ export class EhrStatuses {
     { subjectId, status }: { subjectId?: string | undefined; status?: unknown },
   ): Promise<StoredEhr> {
     const object = status === undefined ? undefined : readEhrStatus(status, 'status')
-    const of = subjectId ?? namedSubjectOf(object) ?? caller.userId
+    const of = subjectId ?? subjectOfStatus(object)?.id ?? caller.userId
     requireSubject(object, of, 'status.')
-    const keep =
-      object &&
-      (async (tx: Transaction, permissions: Permissions) => {
-        await this.#store.create(caller, toStatusRecord(id, object), permissions, { tx, id: statusIdOf(id) })
-      })
-    return this.#ehrs.create(caller, of, id, keep)
+    return this.#ehrs.create(caller, of, id, object && this.#createFirst(caller, id, object))
   }
 
-  /** @throws NotFound */
-  async get(caller: Caller, ehrId: string): Promise<VersionedStatus> {
+  /**
+   * Creates the only EHR of the caller about a subject. Without a status, or with one that names nobody, a user
+   * is the subject, and the EHR of a connected system is about an unnamed person.
+   * @param sent canonical JSON of an EHR_STATUS
+   * @throws InvalidInput; Conflict when the id is taken or the caller can write an EHR about the subject
+   */
+  createOnly(caller: Caller, id: string, sent: unknown): Promise<StoredEhr> {
+    const isSystem = isSystemId(caller.userId)
+    const object =
+      sent === undefined
+        ? { ...defaultStatus(caller.userId), ...(isSystem && { subject: { _type: 'PARTY_SELF' } }) }
+        : readEhrStatus(requireType(sent))
+    const named = subjectOfStatus(object)
+    const subjectId = named ? subjectIdOf(named) : isSystem ? `unnamed::${id}` : caller.userId
+    requireSubjectId(subjectId, named)
+    return this.#ehrs.createOnly(caller, subjectId, id, this.#createFirst(caller, id, object))
+  }
+
+  #createFirst(caller: Caller, ehrId: string, object: RmObject) {
+    return async (tx: Transaction, permissions: Permissions): Promise<void> => {
+      const id = statusIdOf(ehrId)
+      await this.#store.create(caller, toStatusRecord(ehrId, object), permissions, { tx, id })
+    }
+  }
+
+  /** @throws NotFound, also for an unknown version */
+  async get(caller: Caller, ehrId: string, selector: VersionSelector = {}): Promise<VersionedStatus> {
     const ehr = await this.#ehrs.get(caller, ehrId)
     const unnamed = (await findAnonymizedEhrs(this.#records, caller)).has(ehrId)
-    const stored = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
     const id = statusIdOf(ehrId)
-    const version = stored?.version ?? 1
+    const stored = await this.#store.find(caller, { id, ehrId })
+    const now = stored ?? toFirstStatus(ehr)
+    const { version, updatedAt, json } = await readVersion(now, selector, async (former) =>
+      stored ? this.#store.findFormerVersion(caller, stored, former) : undefined,
+    )
     const subjectId = unnamed ? undefined : ehr.subjectId
-    const object = stored ? (JSON.parse(stored.json) as RmObject) : defaultStatus(ehr.subjectId)
-    return { object: toStatusResponse(object, { id, version, subjectId }), version }
+    const object = toStatusResponse(JSON.parse(json) as RmObject, { id, version, subjectId })
+    return { id, object, version, updatedAt }
+  }
+
+  /** The versions with author and time, newest first. @throws NotFound */
+  async history(caller: Caller, ehrId: string, page: PageRequest) {
+    const id = statusIdOf(ehrId)
+    if (await this.#store.find(caller, { id, ehrId })) return this.#store.history(caller, { id, ehrId }, page)
+    const { creatorId, createdAt, subjectId } = await this.#ehrs.get(caller, ehrId)
+    const change = { userId: creatorId ?? subjectId, action: 'create' as const, version: 1, at: createdAt }
+    return { items: [change], next: null }
+  }
+
+  /** @throws NotFound; Conflict when the status of the EHR forbids changes of its contents */
+  async requireModifiable(caller: Caller, ehrId: string): Promise<void> {
+    const stored = await this.#store.find(caller, { id: statusIdOf(ehrId), ehrId })
+    if (stored && JSON.parse(stored.json).is_modifiable === false)
+      throw new ServiceError('Conflict', {
+        detail: 'The status of the EHR does not allow modification: set is_modifiable to true first.',
+      })
   }
 
   /**
@@ -84,6 +132,7 @@ export class EhrStatuses {
     ehrId: string,
     sent: unknown,
     expected: ExpectedVersions,
+    outer?: Transaction,
   ): Promise<VersionedStatus> {
     const object = readEhrStatus(sent)
     const id = statusIdOf(ehrId)
@@ -96,10 +145,10 @@ export class EhrStatuses {
       }
       return this.#store.update(caller, { id, ehrId }, change, { tx, expected })
     }
-    const { version } = (await this.#store.find(caller, { id, ehrId }))
-      ? await update()
-      : await this.#createDefault(caller, { ehrId, subjectId, object }, update)
-    return { object: toStatusResponse(object, { id, version, subjectId }), version }
+    const { version, updatedAt } = (await this.#store.find(caller, { id, ehrId }))
+      ? await update(outer)
+      : await this.#createDefault(caller, { ehrId, subjectId, object }, update, outer)
+    return { id, object: toStatusResponse(object, { id, version, subjectId }), version, updatedAt }
   }
 
   /**
@@ -109,16 +158,19 @@ export class EhrStatuses {
     caller: Caller,
     { ehrId, subjectId, object }: { ehrId: string; subjectId: string; object: RmObject },
     update: (tx?: Transaction) => Promise<SavedRecord<EhrStatusRecord>>,
+    outer: Transaction | undefined,
   ): Promise<SavedRecord<EhrStatusRecord>> {
     const id = statusIdOf(ehrId)
     const first = { ...toStatusRecord(ehrId, defaultStatus(subjectId)), id }
+    const createAndUpdate = async (tx: Transaction) => {
+      const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+      await this.#store.createAll(caller, [first], place, { tx })
+      requireSubject(object, subjectId)
+      return update(tx)
+    }
+    if (outer) return createAndUpdate(outer)
     const made = auditRefusal(this.#records, caller, EhrStatus.collection, ehrId, () =>
-      runStoreTransaction(this.#records, async (tx) => {
-        const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
-        await this.#store.createAll(caller, [first], place, { tx })
-        requireSubject(object, subjectId)
-        return update(tx)
-      }),
+      runStoreTransaction(this.#records, createAndUpdate),
     )
     return made.catch((error: unknown) => {
       if (isDuplicateKeyError(error)) return update()
@@ -126,6 +178,23 @@ export class EhrStatuses {
     })
   }
 }
+
+/** The status of an EHR until a client sets one. */
+const toFirstStatus = ({ subjectId, createdAt }: StoredEhr) => ({
+  ...{ version: 1, updatedAt: createdAt, json: JSON.stringify(defaultStatus(subjectId)) },
+})
+
+/** @throws InvalidInput for a subject without a namespace, or one that is too long to be stored */
+function requireSubjectId(subjectId: string, named: NamedSubject | undefined): void {
+  const isFit = subjectId.length <= MAX_SUBJECT_ID_LENGTH && !/\p{Cc}/u.test(subjectId)
+  if (isFit && named?.namespace !== '') return
+  const message = `and its namespace must have 1 to ${MAX_SUBJECT_ID_LENGTH} characters, in one line`
+  throw new ServiceError('InvalidInput', {
+    violations: [{ path: 'subject.external_ref.id.value', code: 'length', message }],
+  })
+}
+
+const MAX_SUBJECT_ID_LENGTH = 200
 
 const toStatusRecord = (ehrId: string, { uid: _, ...object }: RmObject): EhrStatusRecord => ({
   ehrId,
@@ -136,8 +205,15 @@ const toStatusRecord = (ehrId: string, { uid: _, ...object }: RmObject): EhrStat
 /** The subject of an EHR decides to whom its data belong, so a status cannot name another. @throws RuleViolated */
 function requireSubject(status: RmObject | undefined, subjectId: string, place = ''): void {
   const message = 'must be the subject of the EHR, or left out'
-  if ((namedSubjectOf(status) ?? subjectId) !== subjectId)
+  if (!namesSubject(status, subjectId))
     requireNoViolations([{ path: `${place}subject.external_ref.id.value`, code: 'subject', message }])
+}
+
+/** ITS-REST requires the type of a body. @throws InvalidInput */
+function requireType(sent: unknown): unknown {
+  if (valueAt(sent, '_type') !== undefined) return sent
+  const violation = { path: '_type', code: 'required', message: 'is required' }
+  throw new ServiceError('InvalidInput', { violations: [violation] })
 }
 
 /** @throws InvalidInput */

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb'
-import { SYSTEM_ID, versionUidOf } from '../../../records/compositions/composition-record.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { findHistories, type HistoryEntry } from '../../../records/store/writing/history.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
+import { toOriginalVersion } from '../../versions/original-version.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import type { QueryPlan } from '../planner.ts'
 
@@ -77,6 +77,12 @@ function toBatches(records: readonly ParseDocument[]): ParseDocument[][] {
 type VersionAuthorship = Pick<HistoryEntry, 'version' | 'at' | 'userId' | 'action'> &
   Partial<Pick<HistoryEntry, 'before'>>
 
+const toVersionHead = ({ _id: id, version, _updated_at: updatedAt }: ParseDocument) => ({
+  id,
+  version,
+  updatedAt,
+})
+
 function versionsOfRecord(
   now: ParseDocument,
   changes: readonly VersionAuthorship[],
@@ -88,55 +94,8 @@ function versionsOfRecord(
     record: now._id,
     object: objectOf(version),
     latest: version === now,
-    version: toOriginalVersion(version, made.get(version.version)),
+    version: toOriginalVersion(toVersionHead(version), made.get(version.version)),
   }))
 }
 
 const MAX_VERSIONS = 10_000
-
-const openehrCodedText = (value: string, code_string: string): RmObject => ({
-  _type: 'DV_CODED_TEXT',
-  value,
-  defining_code: {
-    _type: 'CODE_PHRASE',
-    terminology_id: { _type: 'TERMINOLOGY_ID', value: 'openehr' },
-    code_string,
-  },
-})
-
-/** The change types of the openEHR terminology. */
-const CHANGE_TYPES = {
-  create: openehrCodedText('creation', '249'),
-  update: openehrCodedText('modification', '251'),
-  delete: openehrCodedText('deleted', '523'),
-}
-
-function toOriginalVersion(document: ParseDocument, made: VersionAuthorship | undefined): RmObject {
-  const { _id: id, version, _updated_at } = document
-  const action = made?.action ?? (version === 1 ? 'create' : 'update')
-  const uid = (of: number) => ({ _type: 'OBJECT_VERSION_ID', value: versionUidOf({ id, version: of }) })
-  return {
-    _type: 'ORIGINAL_VERSION',
-    uid: uid(version),
-    ...(version > 1 && { preceding_version_uid: uid(version - 1) }),
-    commit_audit: {
-      _type: 'AUDIT_DETAILS',
-      system_id: SYSTEM_ID,
-      time_committed: { _type: 'DV_DATE_TIME', value: (made?.at ?? _updated_at).toISOString() },
-      change_type: CHANGE_TYPES[action],
-      ...(made && { committer: toCommitter(made.userId) }),
-    },
-    lifecycle_state:
-      action === 'delete' ? openehrCodedText('deleted', '523') : openehrCodedText('complete', '532'),
-  }
-}
-
-const toCommitter = (userId: string): RmObject => ({
-  _type: 'PARTY_IDENTIFIED',
-  external_ref: {
-    _type: 'PARTY_REF',
-    namespace: SYSTEM_ID,
-    type: 'PERSON',
-    id: { _type: 'GENERIC_ID', value: userId, scheme: 'user' },
-  },
-})

@@ -1,0 +1,152 @@
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import { type SentComposition, valueAt } from '../compositions/read-composition.ts'
+import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
+
+/** The classes of versioned objects. */
+const VERSIONED_CLASSES = ['COMPOSITION', 'EHR_STATUS', 'FOLDER'] as const
+export type VersionedClass = (typeof VERSIONED_CLASSES)[number]
+
+/** What a client says about a commit; the service adds time and system. */
+export interface SentAudit {
+  /** Code of the openEHR terminology. */
+  changeType: string
+  committer?: RmObject | undefined
+  description?: RmObject | undefined
+}
+
+/** One version of a contribution. */
+export interface SentVersion {
+  audit: SentAudit
+  /** Code of the openEHR terminology. */
+  lifecycle: string
+  /** undefined: that of the preceding version */
+  type: VersionedClass | undefined
+  preceding: { id: string; version: number } | undefined
+  /** undefined in a deletion */
+  data: SentComposition | undefined
+}
+
+export interface SentContribution {
+  uid: string | undefined
+  audit: SentAudit
+  versions: SentVersion[]
+}
+
+export const CREATION = '249'
+export const DELETED = '523'
+
+/** Texts of the codes for change types and lifecycle states. */
+export const COMMIT_CODES: Readonly<Record<string, string>> = {
+  249: 'creation',
+  250: 'amendment',
+  251: 'modification',
+  252: 'synthesis',
+  253: 'unknown',
+  523: 'deleted',
+  666: 'attestation',
+  532: 'complete',
+  553: 'incomplete',
+}
+const CHANGE_CODES = ['249', '250', '251', '252', '253', '523', '666']
+const LIFECYCLE_CODES = ['532', '553', '523']
+
+/** Maximum number of versions in a contribution. */
+const MAX_VERSIONS = 100
+const VERSION_UID = /^([\w-]{1,64})::[\w.-]{1,64}::(\d{1,9})$/
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Reads the parts of a contribution except the data of its versions. @throws InvalidInput */
+export function readContribution(sent: unknown): SentContribution {
+  const reader = new ContributionReader()
+  const contribution = reader.read(sent)
+  if (reader.violations.length > 0) throw new ServiceError('InvalidInput', { violations: reader.violations })
+  return contribution
+}
+
+class ContributionReader {
+  readonly violations: Violation[] = []
+
+  read(sent: unknown): SentContribution {
+    const uid = valueAt(sent, 'uid', 'value')
+    if (uid !== undefined && !(typeof uid === 'string' && UUID.test(uid)))
+      this.#add('uid.value', 'pattern', 'must be a UUID')
+    const versions = valueAt(sent, 'versions')
+    const all = Array.isArray(versions) ? versions : []
+    if (all.length === 0 || all.length > MAX_VERSIONS)
+      this.#add('versions', 'length', `must be a list of 1 to ${MAX_VERSIONS} versions`)
+    if (valueAt(sent, 'audit') === undefined) this.#add('audit', 'required', 'is required')
+    return {
+      uid: typeof uid === 'string' ? uid.toLowerCase() : undefined,
+      audit: this.#readAudit(valueAt(sent, 'audit'), 'audit', undefined),
+      versions: all.slice(0, MAX_VERSIONS).map((one, i) => this.#readVersion(one, `versions.${i}`)),
+    }
+  }
+
+  #add(path: string, code: string, message: string): void {
+    this.violations.push({ path, code, message })
+  }
+
+  #readVersion(sent: unknown, path: string): SentVersion {
+    const preceding = this.#readPreceding(sent, `${path}.preceding_version_uid.value`)
+    const audit = this.#readAudit(valueAt(sent, 'commit_audit'), `${path}.commit_audit`, preceding)
+    const data = valueAt(sent, 'data') ?? undefined
+    const isDeletion = audit.changeType === DELETED
+    const named = valueAt(data, '_type')
+    const type = VERSIONED_CLASSES.find((one) => one === named)
+    if (data === undefined ? !isDeletion : type === undefined)
+      this.#add(`${path}.data`, 'type', `must be a ${VERSIONED_CLASSES.join(', ')}`)
+    const isCreation = audit.changeType === CREATION
+    if (isCreation === (preceding !== undefined))
+      this.#add(
+        `${path}.preceding_version_uid`,
+        'changeType',
+        isCreation ? 'must be absent from a creation' : 'is required except in a creation',
+      )
+    const lifecycle = codeIn(sent, 'lifecycle_state') ?? (isDeletion ? DELETED : '532')
+    this.#requireCode(lifecycle, LIFECYCLE_CODES, `${path}.lifecycle_state`)
+    return { audit, lifecycle, type, preceding, data: isDeletion ? undefined : { json: data } }
+  }
+
+  #readPreceding(sent: unknown, path: string): SentVersion['preceding'] {
+    const uid = valueAt(sent, 'preceding_version_uid', 'value') ?? undefined
+    if (uid === undefined) return undefined
+    const [, id, version] = VERSION_UID.exec(String(uid)) ?? []
+    if (id === undefined) this.#add(path, 'versionUid', 'must be the uid of a version')
+    return { id: (id ?? '').toLowerCase(), version: Number(version) }
+  }
+
+  #readAudit(sent: unknown, path: string, preceding: SentVersion['preceding']): SentAudit {
+    const changeType = codeIn(sent, 'change_type') ?? (preceding ? '251' : CREATION)
+    this.#requireCode(changeType, CHANGE_CODES, `${path}.change_type`)
+    return {
+      changeType,
+      committer: this.#readPart(sent, 'committer', 'PARTY_PROXY', path),
+      description: this.#readPart(sent, 'description', 'DV_TEXT', path),
+    }
+  }
+
+  #readPart(sent: unknown, name: string, type: string, path: string): RmObject | undefined {
+    const part = valueAt(sent, name) ?? undefined
+    if (part === undefined) return undefined
+    // Programs leave out the type of a committer.
+    const typed =
+      type === 'PARTY_PROXY' && valueAt(part, '_type') === undefined && typeof part === 'object'
+        ? { _type: 'PARTY_IDENTIFIED', ...part }
+        : part
+    const { object, violations } = readCanonicalJson(typed, type)
+    for (const one of violations)
+      this.#add([path, name, one.path].filter(Boolean).join('.'), one.code, one.message)
+    return object
+  }
+
+  #requireCode(code: string, codes: readonly string[], path: string): void {
+    if (!codes.includes(code))
+      this.#add(`${path}.defining_code.code_string`, 'code', `must be one of ${codes.join(', ')}`)
+  }
+}
+
+const codeIn = (sent: unknown, name: string): string | undefined => {
+  const code = valueAt(sent, name, 'defining_code', 'code_string')
+  return code === undefined || code === null ? undefined : String(code)
+}

@@ -1,0 +1,344 @@
+import type { Static } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { versionUidOf } from '../../records/compositions/composition-record.ts'
+import { Contribution } from '../../records/compositions/contribution-record.ts'
+import { Directory } from '../../records/compositions/directory-record.ts'
+import { statusIdOf } from '../../records/compositions/ehr-status-record.ts'
+import { insertTargetFor } from '../../records/ehr-records/parents.ts'
+import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
+import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { documentCollection, isDuplicateKeyError } from '../../records/store/documents/database.ts'
+import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
+import { Store } from '../../records/store/store.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
+import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import type { CompositionContent, Compositions } from '../compositions/compositions.ts'
+import type { Directories } from '../directories/directories.ts'
+import type { EhrStatuses } from '../ehr-status/ehr-statuses.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+import { dvDateTime, openehrCodedText, toAuditDetails } from '../versions/original-version.ts'
+import { withVersionUid } from '../versions/read-version.ts'
+import { objectRef } from '../versions/versioned-object.ts'
+import {
+  COMMIT_CODES,
+  CREATION,
+  DELETED,
+  type SentAudit,
+  type SentContribution,
+  type SentVersion,
+  type VersionedClass,
+} from './contribution.ts'
+
+type SavedContribution = SavedRecord<Static<typeof Contribution.schema>>
+
+/** The details of a version that a client committed. */
+interface CommittedVersion {
+  uid: string
+  type: VersionedClass
+  audit: RmObject
+  lifecycle: string
+}
+
+/** A contribution: its uid, AUDIT_DETAILS and versions. */
+export interface CommittedContribution {
+  uid: string
+  audit: RmObject
+  versions: Pick<CommittedVersion, 'uid' | 'type'>[]
+}
+
+/** The stores of versioned objects. */
+export interface VersionedStores {
+  compositions: Compositions
+  ehrStatuses: EhrStatuses
+  directories: Directories
+}
+
+/** A version that is ready to be written. */
+interface PreparedVersion {
+  sent: SentVersion
+  type: VersionedClass
+  content: CompositionContent | undefined
+  newUuid: string
+}
+
+interface CommitOptions {
+  newUuid(): string
+  isRetry: boolean
+  /** The request is about one version: errors are those of its object, at places in its data. */
+  isSingle?: boolean
+}
+
+/** The contributions: commits of several versions at once, and of single ones that a client described. */
+export class Contributions {
+  readonly #records: StoreContext
+  readonly #stores: VersionedStores
+  readonly #store
+
+  constructor(records: StoreContext, stores: VersionedStores) {
+    this.#records = records
+    this.#stores = stores
+    this.#store = new Store(records, Contribution)
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /**
+   * Commits all versions in one transaction, or none.
+   * @throws InvalidInput with all violations; NotFound; Forbidden; Conflict when a preceding version is not the
+   * latest one, or a uid is taken
+   */
+  commit(
+    caller: Caller,
+    ehrId: string,
+    sent: SentContribution,
+    { newUuid, isRetry, isSingle = false }: CommitOptions,
+  ): Promise<CommittedContribution> {
+    const id = sent.uid ?? newUuid()
+    const locate = isSingle ? (error: unknown) => error : locateInVersion
+    return auditRefusal(this.#records, caller, Contribution.collection, ehrId, async () => {
+      const prepared = await this.#prepare(caller, ehrId, sent.versions, newUuid, locate)
+      try {
+        return await runStoreTransaction(this.#records, (tx) =>
+          this.#write(caller, tx, { ehrId, id, audit: sent.audit, locate }, prepared),
+        )
+      } catch (error) {
+        if (isRetry && isDuplicateKeyError(error)) return this.get(caller, ehrId, id)
+        throw toContributionError(error, isSingle)
+      }
+    })
+  }
+
+  /**
+   * The contribution with a uid. Those that no client described have the uid of their version's object, with its
+   * version as extension.
+   * @throws NotFound
+   */
+  async get(caller: Caller, ehrId: string, uid: string): Promise<CommittedContribution> {
+    const [id = '', version] = uid.split('::')
+    if (version !== undefined) return this.#getImplied(caller, ehrId, { id, version: Number(version) })
+    return toCommitted(await this.#store.get(caller, { id, ehrId }))
+  }
+
+  /** Adds the contribution to an ORIGINAL_VERSION, and what a client said about the version. */
+  async complete(ehrId: string, { id, version }: { id: string; version: number }, object: RmObject) {
+    const uid = versionUidOf({ id, version })
+    const found = await documentCollection(this.#records, Contribution.collection).findOne({
+      ehrId,
+      versions: uid,
+    })
+    const own = found ? parseVersions(String(found.json)).find((one) => one.uid === uid) : undefined
+    const { _type, uid: objectUid, ...rest } = object
+    return {
+      _type,
+      contribution: contributionRef(found?._id ?? `${id}::${version}`),
+      uid: objectUid,
+      ...rest,
+      ...(own && { commit_audit: own.audit, lifecycle_state: lifecycleState(own.lifecycle) }),
+    } as RmObject
+  }
+
+  /** Validates the data of all versions, before the transaction. */
+  async #prepare(
+    caller: Caller,
+    ehrId: string,
+    versions: readonly SentVersion[],
+    newUuid: () => string,
+    locate: LocateError,
+  ): Promise<PreparedVersion[]> {
+    const found: unknown[] = []
+    const prepared: PreparedVersion[] = []
+    for (const [i, sent] of versions.entries()) {
+      try {
+        const type = sent.type ?? (await this.#typeOf(ehrId, sent.preceding?.id ?? ''))
+        const content =
+          type === 'COMPOSITION' && sent.data
+            ? await this.#stores.compositions.read(caller, sent.data)
+            : undefined
+        prepared.push({ sent, type, content, newUuid: newUuid() })
+      } catch (error) {
+        if (!isInputError(error)) throw error
+        found.push(locate(error, i))
+      }
+    }
+    const [first, ...others] = found
+    if (first !== undefined && others.length === 0) throw first
+    if (first !== undefined)
+      throw new ServiceError('InvalidInput', {
+        violations: found.flatMap((error) => (isInputError(error) ? error.violations : [])),
+      })
+    return prepared
+  }
+
+  /** The class of the object with this id, if it exists. */
+  async #typeOf(ehrId: string, id: string): Promise<VersionedClass> {
+    if (id === statusIdOf(ehrId)) return 'EHR_STATUS'
+    const directories = documentCollection(this.#records, Directory.collection)
+    return (await directories.findOne({ _id: id, ehrId }, { projection: { _id: 1 } }))
+      ? 'FOLDER'
+      : 'COMPOSITION'
+  }
+
+  async #write(
+    caller: Caller,
+    tx: Transaction,
+    { ehrId, id, audit, locate }: { ehrId: string; id: string; audit: SentAudit; locate: LocateError },
+    prepared: readonly PreparedVersion[],
+  ): Promise<CommittedContribution> {
+    const at = this.#records.clock()
+    const versions: CommittedVersion[] = []
+    for (const [i, one] of prepared.entries()) {
+      const uid = await this.#writeVersion(caller, tx, ehrId, one).catch((error: unknown) => {
+        throw locate(error, i)
+      })
+      const { sent, type } = one
+      versions.push({ uid, type, audit: toAudit(caller, sent.audit, at), lifecycle: sent.lifecycle })
+    }
+    const json = JSON.stringify({ audit: toAudit(caller, audit, at), versions })
+    const place = insertTargetFor({ permissions: ehrPermissions }, id, { ehrId })
+    const record = { id, ehrId, versions: versions.map(({ uid }) => uid), json }
+    const [saved] = await this.#store.createAll(caller, [record], place, { tx })
+    return toCommitted(saved as SavedContribution)
+  }
+
+  /** @returns the uid of the new version */
+  async #writeVersion(
+    caller: Caller,
+    tx: Transaction,
+    ehrId: string,
+    { sent, type, content, newUuid }: PreparedVersion,
+  ): Promise<string> {
+    const write = { COMPOSITION: writeComposition, EHR_STATUS: writeStatus, FOLDER: writeDirectory }[type]
+    return versionUidOf(await write(this.#stores, caller, { tx, ehrId, sent, content, newUuid }))
+  }
+
+  async #getImplied(
+    caller: Caller,
+    ehrId: string,
+    of: { id: string; version: number },
+  ): Promise<CommittedContribution> {
+    const { compositions, ehrStatuses, directories } = this.#stores
+    const type = await this.#typeOf(ehrId, of.id)
+    const read = {
+      COMPOSITION: () => compositions.get(caller, { ehrId, uid: versionUidOf(of) }),
+      EHR_STATUS: () => ehrStatuses.get(caller, ehrId, of),
+      FOLDER: () => directories.get(caller, ehrId, of),
+    }[type]
+    const version = await read()
+    const page = { limit: 1000 }
+    const { items } = await {
+      COMPOSITION: () => compositions.history(caller, { ehrId, uid: of.id }, page),
+      EHR_STATUS: () => ehrStatuses.history(caller, ehrId, page),
+      FOLDER: () => directories.history(caller, ehrId, page),
+    }[type]()
+    const made = items.find((change) => change.version === of.version)
+    const uid = versionUidOf(of)
+    return {
+      uid: `${of.id}::${of.version}`,
+      audit: toAuditDetails(version, made),
+      versions: [{ uid, type }],
+    }
+  }
+}
+
+interface VersionWrite {
+  tx: Transaction
+  ehrId: string
+  sent: SentVersion
+  content: CompositionContent | undefined
+  newUuid: string
+}
+
+type WriteVersion = (
+  stores: VersionedStores,
+  caller: Caller,
+  write: VersionWrite,
+) => Promise<{ id: string; version: number }>
+
+const writeComposition: WriteVersion = async ({ compositions }, caller, write) => {
+  const { tx, ehrId, sent, content, newUuid } = write
+  if (sent.preceding === undefined)
+    return compositions.insert(caller, { ehrId }, content as CompositionContent, { newUuid, tx })
+  const { id, version } = sent.preceding
+  const options = { expected: [version], tx }
+  if (content === undefined)
+    return compositions.remove(caller, { ehrId, uid: versionUidOf(sent.preceding) }, options)
+  return compositions.update(caller, { ehrId, id }, content, options)
+}
+
+const writeStatus: WriteVersion = ({ ehrStatuses }, caller, { tx, ehrId, sent }) => {
+  const { preceding, data } = sent
+  if (!preceding || !data || !('json' in data))
+    throw new ServiceError('InvalidInput', {
+      violations: [{ path: 'data', code: 'changeType', message: 'of an EHR_STATUS can be modified only' }],
+    })
+  const expected = preceding.id === statusIdOf(ehrId) ? [preceding.version] : []
+  return withVersionUid(statusIdOf(ehrId), () => ehrStatuses.replace(caller, ehrId, data.json, expected, tx))
+}
+
+const writeDirectory: WriteVersion = ({ directories }, caller, { tx, ehrId, sent, newUuid }) => {
+  const { preceding, data } = sent
+  const json = data && 'json' in data ? data.json : undefined
+  if (!preceding) return directories.create(caller, ehrId, json, { newUuid, isRetry: false }, tx)
+  const expectedOf = (id: string) => (id === preceding.id ? [preceding.version] : [])
+  return json === undefined
+    ? directories.remove(caller, ehrId, expectedOf, tx)
+    : directories.replace(caller, ehrId, json, expectedOf, tx)
+}
+
+/** The AUDIT_DETAILS of a commit: what the client said, with our time and system. */
+function toAudit(caller: Caller, { changeType, committer, description }: SentAudit, at: Date): RmObject {
+  const action = changeType === CREATION ? 'create' : changeType === DELETED ? 'delete' : 'update'
+  const own = toAuditDetails({ version: 1, updatedAt: at }, { at, userId: caller.userId, action })
+  return {
+    ...own,
+    time_committed: dvDateTime(at),
+    change_type: openehrCodedText(COMMIT_CODES[changeType] ?? '', changeType),
+    ...(committer && { committer }),
+    ...(description && { description }),
+  }
+}
+
+const lifecycleState = (code: string): RmObject => openehrCodedText(COMMIT_CODES[code] ?? '', code)
+
+const contributionRef = (uid: string): RmObject =>
+  objectRef({ _type: 'HIER_OBJECT_ID', value: uid }, 'CONTRIBUTION')
+
+const parseVersions = (json: string): CommittedVersion[] => JSON.parse(json).versions
+
+const toCommitted = ({ id, json }: SavedContribution): CommittedContribution => {
+  const { audit, versions } = JSON.parse(json) as { audit: RmObject; versions: CommittedVersion[] }
+  return { uid: id, audit, versions: versions.map(({ uid, type }) => ({ uid, type })) }
+}
+
+/** Says in which version of the contribution the violations of an error are. */
+type LocateError = (error: unknown, version: number) => unknown
+
+const isInputError = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && isInputErrorName(error.error)
+
+/** ITS-REST has only a 400 for the contents of a contribution. */
+const locateInVersion: LocateError = (error, version) =>
+  isInputError(error)
+    ? new ServiceError('InvalidInput', {
+        violations: error.violations.map((one) => ({ ...one, path: `versions.${version}.data.${one.path}` })),
+      })
+    : error
+
+/** In a contribution, the preceding version is part of the content. */
+function toContributionError(error: unknown, isSingle: boolean): unknown {
+  if (isDuplicateKeyError(error))
+    return new ServiceError('Conflict', { detail: 'A uid of the contribution is taken.', cause: error })
+  if (!isSingle && error instanceof ServiceError && error.error === 'PreconditionFailed')
+    return new ServiceError('Conflict', {
+      detail: 'A preceding version is not the latest one.',
+      cause: error,
+    })
+  return error
+}

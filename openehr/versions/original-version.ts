@@ -1,0 +1,77 @@
+import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
+import type { HistoryEntry } from '../../records/store/writing/history.ts'
+import type { RmObject } from '../rm/canonical-json.ts'
+
+/** A version of a record: its time is that of the write. */
+export interface VersionHead {
+  id: string
+  version: number
+  updatedAt: Date | string
+}
+
+/** Author and time of a version. */
+export type VersionAuthorship = Pick<HistoryEntry, 'userId' | 'action'> & { at: Date | string }
+
+export const openehrCodedText = (value: string, code_string: string): RmObject => ({
+  _type: 'DV_CODED_TEXT',
+  value,
+  defining_code: {
+    _type: 'CODE_PHRASE',
+    terminology_id: { _type: 'TERMINOLOGY_ID', value: 'openehr' },
+    code_string,
+  },
+})
+
+/** The change types of the openEHR terminology. */
+const CHANGE_TYPES = {
+  create: openehrCodedText('creation', '249'),
+  update: openehrCodedText('modification', '251'),
+  delete: openehrCodedText('deleted', '523'),
+}
+
+export const objectVersionId = (of: { id: string; version: number }): RmObject => ({
+  _type: 'OBJECT_VERSION_ID',
+  value: versionUidOf(of),
+})
+
+export const dvDateTime = (at: Date | string): RmObject => ({
+  _type: 'DV_DATE_TIME',
+  value: new Date(at).toISOString(),
+})
+
+/** The ORIGINAL_VERSION of a record's version, without its contribution and data. */
+export function toOriginalVersion(head: VersionHead, made: VersionAuthorship | undefined): RmObject {
+  const { id, version } = head
+  return {
+    _type: 'ORIGINAL_VERSION',
+    uid: objectVersionId(head),
+    ...(version > 1 && { preceding_version_uid: objectVersionId({ id, version: version - 1 }) }),
+    commit_audit: toAuditDetails(head, made),
+    lifecycle_state:
+      made?.action === 'delete' ? openehrCodedText('deleted', '523') : openehrCodedText('complete', '532'),
+  }
+}
+
+/** The AUDIT_DETAILS of a version. */
+export function toAuditDetails(
+  { version, updatedAt }: Omit<VersionHead, 'id'>,
+  made: VersionAuthorship | undefined,
+): RmObject {
+  return {
+    _type: 'AUDIT_DETAILS',
+    system_id: SYSTEM_ID,
+    time_committed: dvDateTime(made?.at ?? updatedAt),
+    change_type: CHANGE_TYPES[made?.action ?? (version === 1 ? 'create' : 'update')],
+    ...(made && { committer: toCommitter(made.userId) }),
+  }
+}
+
+const toCommitter = (userId: string): RmObject => ({
+  _type: 'PARTY_IDENTIFIED',
+  external_ref: {
+    _type: 'PARTY_REF',
+    namespace: SYSTEM_ID,
+    type: 'PERSON',
+    id: { _type: 'GENERIC_ID', value: userId, scheme: 'user' },
+  },
+})

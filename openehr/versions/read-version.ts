@@ -1,0 +1,53 @@
+import { versionUidOf } from '../../records/compositions/composition-record.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+
+/** Selects a version by number or time; by default the latest. */
+export interface VersionSelector {
+  version?: number | undefined
+  at?: string | undefined
+}
+
+/**
+ * Reads a version of a record. A time selects the last version up to then, by binary search.
+ * @param now the latest version
+ * @param findFormer finds an earlier version
+ * @throws NotFound for an unknown version
+ */
+export async function readVersion<R extends { version: number; updatedAt: string }>(
+  now: R,
+  { version, at }: VersionSelector,
+  findFormer: (version: number) => Promise<R | undefined>,
+): Promise<R> {
+  const get = async (wanted: number): Promise<R> => {
+    const found = wanted === now.version ? now : await findFormer(wanted)
+    if (!found) throw new ServiceError('NotFound')
+    return found
+  }
+  if (at === undefined) return get(version ?? now.version)
+  const isLater = ({ updatedAt }: R) => Date.parse(updatedAt) > Date.parse(at)
+  if (!isLater(now)) return now
+  let found: R | undefined
+  let [first, last] = [1, now.version - 1]
+  while (first <= last) {
+    const middle = Math.floor((first + last) / 2)
+    const one = await get(middle)
+    if (isLater(one)) last = middle - 1
+    else [found, first] = [one, middle + 1]
+  }
+  if (!found) throw new ServiceError('NotFound')
+  return found
+}
+
+/** Runs a change. The version number in its error becomes the version uid that clients know. */
+export async function withVersionUid<T>(id: string, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    const isFailed = error instanceof ServiceError && error.error === 'PreconditionFailed'
+    if (!isFailed || typeof error.version !== 'number') throw error
+    throw new ServiceError('PreconditionFailed', {
+      version: versionUidOf({ id, version: error.version }),
+      cause: error,
+    })
+  }
+}
