@@ -87,8 +87,6 @@ function collectVariables(from: ClassNode): Set<string> {
 }
 
 function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
-  if (rmType === 'FOLDER')
-    throw new TextSyntaxError(at, 'FOLDER is not supported: use EHR, COMPOSITION or EHR_STATUS')
   if (rmType === 'EHR' && !isFirst) throw new TextSyntaxError(at, 'EHR must be the first class after FROM')
   if (!CONTAINER_CLASSES.has(rmType) && findRmClass(rmType) === undefined)
     throw new TextSyntaxError(

@@ -23,6 +23,8 @@ export interface QueryPlan {
   unit: 'document' | 'ehr'
   compositions: boolean
   statuses: boolean
+  /** The directories; a folder contains what its items refer to. */
+  folders: boolean
   /** All versions, not only the latest. */
   versions: 'latest' | 'all'
   /** Whether the query needs author and time of versions. */
@@ -56,9 +58,10 @@ const compositionField: FieldResolver = (rmType, path) => {
 export function planQuery({ from, where }: QueryTree): QueryPlan {
   const isEhr = from.rmType === 'EHR'
   const what: Containment | undefined = isEhr ? from.contains?.what : from
-  const unit =
-    what === undefined || what.kind !== 'class' || (isEhr && from.contains?.negated) ? 'ehr' : 'document'
   const all = classesOf(from)
+  const folders = all.some(({ rmType }) => rmType === 'FOLDER')
+  const isWhole = what === undefined || what.kind !== 'class' || (isEhr && from.contains?.negated)
+  const unit = isWhole || folders ? 'ehr' : 'document'
   const versions = all.some((one) => one.versions === 'all') ? 'all' : 'latest'
   const outermost = what === undefined ? [] : outermostClasses(what)
   const types = new Map(
@@ -78,6 +81,7 @@ export function planQuery({ from, where }: QueryTree): QueryPlan {
     audited: all.some(({ rmType }) => isVersionClass(rmType)),
     compositions: outermost.some((one) => canBeContainedIn('COMPOSITION', one)),
     statuses: outermost.some((one) => canBeContainedIn('EHR_STATUS', one)),
+    folders,
     ehrs,
     candidates: latest
       ? allOf([compositions, archetypesFilter(outermost)])
@@ -121,12 +125,13 @@ function requiredClasses(containment: Containment): ClassNode[] {
 const outermostClasses = (containment: Containment): ClassNode[] =>
   containment.kind === 'class' ? [containment] : containment.terms.flatMap(outermostClasses)
 
-/** Whether the root, or anything in it, can be of this class; VERSION may enclose either. */
+/** Whether the root, or anything in it, can be of this class; VERSION and FOLDER may enclose others. */
 function canBeContainedIn(root: string, { rmType, contains }: ClassNode): boolean {
-  if (!isVersionClass(rmType)) return canContain(root, rmType)
+  const isFolder = rmType === 'FOLDER'
+  if (!isVersionClass(rmType) && !isFolder) return canContain(root, rmType)
+  if (contains === undefined) return !isFolder
   return (
-    contains === undefined ||
-    contains.negated ||
+    (contains.negated && !isFolder) ||
     outermostClasses(contains.what).some((one) => canBeContainedIn(root, one))
   )
 }
@@ -187,9 +192,11 @@ const archetypesFilter = (outermost: readonly ClassNode[]): DatabaseFilter | und
 
 function neededArchetypesFilter(containment: Containment): DatabaseFilter | undefined {
   if (containment.kind !== 'class') return joinFilters(containment, neededArchetypesFilter)
-  const { predicate, contains } = containment
+  const { rmType, predicate, contains } = containment
   const inner = contains && !contains.negated ? neededArchetypesFilter(contains.what) : undefined
-  return allOf([predicate && archetypeOfPredicate(predicate), inner])
+  // The archetype of a folder is not that of a composition.
+  const own = rmType === 'FOLDER' ? undefined : predicate && archetypeOfPredicate(predicate)
+  return allOf([own, inner])
 }
 
 function archetypeOfPredicate(predicate: Predicate): DatabaseFilter | undefined {

@@ -12,6 +12,7 @@ import { createEvaluation } from './evaluation/evaluation.ts'
 import type { QueryTree } from './language/ast.ts'
 import { parseQuery } from './language/parse-query.ts'
 import { tokenize } from './language/tokenizer.ts'
+import { limitToEhr } from './language/within-ehr.ts'
 import { planQuery, type QueryPlan } from './planner.ts'
 import { evaluateRows } from './results/evaluate-rows.ts'
 import { MemoryBudget } from './results/memory-budget.ts'
@@ -28,6 +29,8 @@ import { TimeSlice } from './time-slice.ts'
 export interface QueryRequest {
   q: string
   parameters: QueryParameters
+  /** The only EHR to search. */
+  ehrId?: string | undefined
   offset?: number | undefined
   fetch?: number | undefined
 }
@@ -202,14 +205,18 @@ const withAnalystRights = (caller: Caller): Caller =>
 const MAX_QUERY_LENGTH = 64 * 1024
 
 /** @throws InvalidInput */
-export function parseAndCheckQuery({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): QueryTree {
+export function parseAndCheckQuery({
+  q,
+  parameters,
+  ehrId,
+}: Pick<QueryRequest, 'q' | 'parameters' | 'ehrId'>): QueryTree {
   if (q.length > MAX_QUERY_LENGTH)
     throw new ServiceError('InvalidInput', {
       detail: 'The query is longer than 64 KB.',
       violations: [{ path: 'q', code: 'maxLength', message: 'is longer than 64 KB' }],
     })
   try {
-    return checkQuery(parseQuery(q), parameters)
+    return checkQuery(limitToEhr(parseQuery(q), ehrId), parameters)
   } catch (error) {
     if (!(error instanceof TextSyntaxError)) throw error
     const { line, column } = lineAndColumnOf(q, error.offset)

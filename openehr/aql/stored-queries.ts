@@ -66,9 +66,16 @@ export class StoredQueries {
     return [this.#store.indexes()]
   }
 
-  /** Lists the queries by name. @throws MalformedRequest for a cursor of another list */
-  async list(caller: Caller, page: PageRequest): Promise<Page<StoredQuery>> {
-    const { items, ...rest } = await this.#store.list(caller, 'byName', { where: {}, ...page })
+  /**
+   * Lists the queries by name, all or those in a range of names.
+   * @throws MalformedRequest for a cursor of another list
+   */
+  async list(
+    caller: Caller,
+    page: PageRequest,
+    name?: { from: string; to: string },
+  ): Promise<Page<StoredQuery>> {
+    const { items, ...rest } = await this.#store.list(caller, 'byName', { where: { name }, ...page })
     return { ...rest, items: items.map(withParameters) }
   }
 

@@ -83,7 +83,7 @@ export const AqlExplanation = closedObject(
       examples: ['document'],
     }),
     reads: Type.Array(Type.String(), {
-      description: 'Types of documents to read: compositions, statuses',
+      description: 'Types of documents to read: compositions, statuses, folders',
       examples: [['compositions']],
     }),
     versions: Type.String({ description: 'Versions to read: `latest` or `all`', examples: ['latest'] }),

@@ -31,27 +31,33 @@ export const isVersionClass = (rmType: string): boolean =>
 export function buildQueryPattern(from: Containment): QueryPattern {
   const variables = new Map<string, number>()
   let slots = 0
-  const compile = (containment: Containment, allVersions: boolean): ContainmentPattern => {
-    if (containment.kind !== 'class')
-      return { kind: containment.kind, terms: containment.terms.map((term) => compile(term, allVersions)) }
+  const compile = (containment: Containment, allVersions: boolean, inFolder: boolean): ContainmentPattern => {
+    if (containment.kind !== 'class') {
+      const terms = containment.terms.map((term) => compile(term, allVersions, inFolder))
+      return { kind: containment.kind, terms }
+    }
     const slot = slots++
     if (containment.variable !== undefined) variables.set(containment.variable, slot)
     const all = allVersions || containment.versions === 'all'
     const { contains } = containment
-    const inner = contains && compile(contains.what, all)
+    const inner = contains && compile(contains.what, all, inFolder || containment.rmType === 'FOLDER')
     return {
       kind: 'class',
       slot,
-      accepts: createNodeTest(containment, all),
+      accepts: createNodeTest(containment, all, inFolder),
       inner,
       negated: contains?.negated ?? false,
     }
   }
-  const pattern = compile(from, false)
+  const pattern = compile(from, false, false)
   return { pattern, slots, variables }
 }
 
-function createNodeTest({ rmType, predicate }: ClassNode, allVersions: boolean): (node: TreeNode) => boolean {
+function createNodeTest(
+  { rmType, predicate }: ClassNode,
+  allVersions: boolean,
+  inFolder: boolean,
+): (node: TreeNode) => boolean {
   const accepts: ObjectTest = predicate ? createObjectTest(predicate) : () => true
   const known = new Map<string, boolean>()
   const isOfClass = (type: string): boolean => {
@@ -62,7 +68,8 @@ function createNodeTest({ rmType, predicate }: ClassNode, allVersions: boolean):
     }
     return is
   }
-  return ({ object, latest }) => isOfClass(object._type) && (allVersions || latest) && accepts(object)
+  return ({ object, latest, isReferred }) =>
+    isOfClass(object._type) && (allVersions || latest) && (inFolder || !isReferred) && accepts(object)
 }
 
 /** The positions of the nodes in an EHR tree that a class accepts. */

@@ -1,7 +1,9 @@
+import { ServiceError } from '../../../schemas/errors.ts'
+import { valueAt } from '../../compositions/read-composition.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
 import { isRmObject } from '../terms/terms.ts'
 
-/** A node: an object of a composition or EHR_STATUS, or one that contains them. */
+/** A node: an object of a composition, EHR_STATUS or directory, or one that contains them. */
 export interface TreeNode {
   object: RmObject
   /** Index after the last descendant; descendants directly follow the node. */
@@ -10,9 +12,11 @@ export interface TreeNode {
   record: string | undefined
   /** Whether the node is part of a latest version. */
   latest: boolean
+  /** Whether it is there once more because a folder refers to it; only classes within FOLDER match it. */
+  isReferred: boolean
 }
 
-/** One version of a composition or of an EHR_STATUS. */
+/** One version of a composition, of an EHR_STATUS or of a directory. */
 export interface DocumentVersion {
   record: string
   /** Missing if the version marks the composition as deleted. */
@@ -28,27 +32,76 @@ export interface EhrTree {
   nodes: TreeNode[]
 }
 
-export function buildEhrTree(ehr: RmObject, ehrId: string, documents: readonly DocumentVersion[]): EhrTree {
-  const root: TreeNode = { object: ehr, end: 0, record: undefined, latest: true }
+/**
+ * @param folders the versions of the directory; their folders contain the documents to which their items refer
+ * @throws DeadlineExceeded when the folders refer to too much
+ */
+export function buildEhrTree(
+  ehr: RmObject,
+  ehrId: string,
+  documents: readonly DocumentVersion[],
+  folders: readonly DocumentVersion[] = [],
+): EhrTree {
+  const root: TreeNode = { object: ehr, end: 0, record: undefined, latest: true, isReferred: false }
   const nodes = [root]
-  for (const { record, object, latest, version } of documents) {
-    const versionNode = version && { object: version, end: 0, record, latest }
-    if (versionNode) nodes.push(versionNode)
-    if (object) addTree(nodes, object, record, latest)
-    if (versionNode) versionNode.end = nodes.length
-  }
+  for (const one of documents) addDocument(nodes, one, false)
+  const referred = folders.length > 0 ? documentsByRecord(documents) : undefined
+  for (const one of folders) addDocument(nodes, one, false, referred)
   root.end = nodes.length
   return { ehrId, nodes }
 }
 
-function addTree(nodes: TreeNode[], object: RmObject, record: string, latest: boolean): void {
-  const node = { object, end: 0, record, latest }
+/** The documents to which a folder may refer, by record. */
+type ReferredDocuments = ReadonlyMap<string, readonly DocumentVersion[]>
+
+function documentsByRecord(documents: readonly DocumentVersion[]): ReferredDocuments {
+  const byRecord = new Map<string, DocumentVersion[]>()
+  for (const one of documents) byRecord.set(one.record, [...(byRecord.get(one.record) ?? []), one])
+  return byRecord
+}
+
+function addDocument(
+  nodes: TreeNode[],
+  { record, object, latest, version }: DocumentVersion,
+  isReferred: boolean,
+  referred?: ReferredDocuments,
+): void {
+  const about = { record, latest, isReferred }
+  const versionNode = version && { object: version, end: 0, ...about }
+  if (versionNode) nodes.push(versionNode)
+  if (object) addTree(nodes, object, about, referred)
+  if (versionNode) versionNode.end = nodes.length
+}
+
+function addTree(
+  nodes: TreeNode[],
+  object: RmObject,
+  about: Omit<TreeNode, 'object' | 'end'>,
+  referred?: ReferredDocuments,
+): void {
+  const node = { object, end: 0, ...about }
   nodes.push(node)
   for (const name in object) {
     const value = object[name]
     if (Array.isArray(value)) {
-      for (const member of value) if (isRmObject(member)) addTree(nodes, member, record, latest)
-    } else if (isRmObject(value)) addTree(nodes, value, record, latest)
+      for (const member of value) if (isRmObject(member)) addTree(nodes, member, about, referred)
+    } else if (isRmObject(value)) addTree(nodes, value, about, referred)
   }
+  if (referred && object._type === 'FOLDER') addReferred(nodes, object, referred)
   node.end = nodes.length
+}
+
+/** Maximum number of nodes with those that folders refer to. */
+const MAX_NODES = 1_000_000
+
+function addReferred(nodes: TreeNode[], { items }: RmObject, referred: ReferredDocuments): void {
+  const ids = [items ?? []].flat().map((item) => String(valueAt(item, 'id', 'value')).split('::')[0] ?? '')
+  for (const id of new Set(ids))
+    for (const document of referred.get(id) ?? referred.get(id.toLowerCase()) ?? []) {
+      addDocument(nodes, document, true)
+      if (nodes.length > MAX_NODES)
+        throw new ServiceError('DeadlineExceeded', {
+          detail: 'The folders of an EHR refer to too many compositions for one query.',
+        })
+    }
 }

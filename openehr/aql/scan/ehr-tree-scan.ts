@@ -11,6 +11,7 @@ import {
   requireEhrFitsInMemory,
   scanCompositions,
 } from './composition-scan.ts'
+import { scanDirectories } from './directory-scan.ts'
 import { type EhrScan, ehrWithIdOnly, type ScannedEhr } from './ehr-scan.ts'
 import { scanMeasurements, scanMeasurementsByEhr } from './measurement-scan.ts'
 import type { ScannedRecord } from './version-scan.ts'
@@ -73,6 +74,7 @@ async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]
     ? readCompositionBatches(db, planCompositionSearch(plan, caller, ids))
     : noRecords()
   const ofMeasurements = plan.compositions ? await scanMeasurementsByEhr(reading, ids) : new Map()
+  const folders = await scanDirectories(reading, ids)
   const groups = groupByEhr(foundIds)
   let next = await groups.next()
   for (const { id, object, statuses } of batch) {
@@ -82,7 +84,7 @@ async function* scanWholeEhrs(reading: ScanOptions, batch: readonly ScannedEhr[]
         documents.push(...some.flatMap((one) => one.documents()))
       next = await groups.next()
     }
-    yield buildEhrTree(object, id, documents)
+    yield buildEhrTree(object, id, documents, folders.get(id))
   }
 }
 

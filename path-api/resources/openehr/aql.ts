@@ -159,7 +159,7 @@ export const aqlOperations = [
       const request = { q, parameters, ...page }
       const { plan, index = null, ...rest } = await queries.explain(caller, request)
       const { unit, versions, ehrs = {} } = plan
-      const reads = (['compositions', 'statuses'] as const).filter((kind) => plan[kind])
+      const reads = (['compositions', 'statuses', 'folders'] as const).filter((kind) => plan[kind])
       return { unit, reads, versions, index, ehrs, ...rest }
     },
   }),

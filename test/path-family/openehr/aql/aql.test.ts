@@ -96,7 +96,6 @@ describe('AQL', () => {
         /URIs of terminologies are not supported/,
       ],
       ['SELECT e/a[name/value matches {/a.*/}] FROM EHR e', 1, 31, /regular expressions are not supported/],
-      ['SELECT f FROM FOLDER f', 1, 15, /FOLDER is not supported/],
       [`SELECT e FROM EHR e WHERE e/a LIKE '${'*a'.repeat(600)}'`, 1, 36, /at most 1000 characters/],
       ['SELECT e FROM EHR e LIMIT 1e3', 1, 27, /the number of rows/],
       [deep, 1, 710, /nested deeper/],

@@ -1,0 +1,28 @@
+import type { Db, Filter } from 'mongodb'
+import { Directory } from '../../../records/compositions/directory-record.ts'
+import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { toFolder } from '../../directories/directories.ts'
+import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
+import type { QueryPlan } from '../planner.ts'
+import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { scanVersions } from './version-scan.ts'
+
+/** The requested versions of the directories of EHRs, by EHR; none if the query names no folder. */
+export async function scanDirectories(
+  { db, caller, plan }: { db: Db; caller: Caller; plan: QueryPlan },
+  ehrIds: readonly string[],
+): Promise<Map<string, DocumentVersion[]>> {
+  const asked = new Map<string, DocumentVersion[]>()
+  if (!plan.folders) return asked
+  const readable = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  const of = await documentCollection({ db }, Directory.collection)
+    .find(readable, { maxTimeMS: AQL_TIMEOUT_MS })
+    .toArray()
+  const objectOf = ({ _id: id, version, json }: ParseDocument) =>
+    toFolder({ id, version, ...(typeof json === 'string' && { json }) })
+  for await (const some of scanVersions(db, plan, { collection: Directory.collection, of, objectOf }))
+    for (const { ehrId, documents } of some) asked.set(ehrId, documents())
+  return asked
+}
