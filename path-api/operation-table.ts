@@ -9,6 +9,7 @@ import { loginOperations } from './resources/accounts/logins.ts'
 import { passwordOperations } from './resources/accounts/password.ts'
 import { registrationOperations } from './resources/accounts/registration.ts'
 import { sessionOperations } from './resources/accounts/session.ts'
+import { systemOperations } from './resources/accounts/systems.ts'
 import { carePlanOperations } from './resources/care-plans/care-plan.ts'
 import { carePlanHistoryOperations } from './resources/care-plans/care-plan-history.ts'
 import { carePlanTemplateOperations } from './resources/care-plans/care-plan-template.ts'
@@ -31,6 +32,15 @@ import { aqlOperations } from './resources/openehr/aql.ts'
 import { compositionOperations } from './resources/openehr/composition.ts'
 import { storedQueryOperations } from './resources/openehr/stored-query.ts'
 import { archetypeOperations, templateOperations } from './resources/openehr/template.ts'
+import { restQueryOperations } from './resources/openehr-rest/queries/rest-query.ts'
+import { restQueryDefinitionOperations } from './resources/openehr-rest/queries/rest-query-definition.ts'
+import { restCompositionOperations } from './resources/openehr-rest/rest-composition.ts'
+import { restContributionOperations } from './resources/openehr-rest/rest-contribution.ts'
+import { restDirectoryOperations } from './resources/openehr-rest/rest-directory.ts'
+import { restEhrOperations } from './resources/openehr-rest/rest-ehr.ts'
+import { restEhrStatusOperations } from './resources/openehr-rest/rest-ehr-status.ts'
+import { restOptionsOperations } from './resources/openehr-rest/rest-options.ts'
+import { restTemplateOperations } from './resources/openehr-rest/rest-template.ts'
 import { problemTypeOperations } from './resources/problems.ts'
 import { contactDetailsOperations } from './resources/profiles/contact-details.ts'
 import { exportOperations } from './resources/profiles/export.ts'
@@ -51,6 +61,7 @@ export const operationTable: readonly Operation[] = [
   ...passwordOperations,
   ...loginOperations,
   ...sessionOperations,
+  ...systemOperations,
   ...identityOperations,
   ...accountOperations,
   ...profileOperations,
@@ -83,6 +94,15 @@ export const operationTable: readonly Operation[] = [
   ...compositionOperations,
   ...aqlOperations,
   ...storedQueryOperations,
+  ...restOptionsOperations,
+  ...restEhrOperations,
+  ...restEhrStatusOperations,
+  ...restCompositionOperations,
+  ...restContributionOperations,
+  ...restDirectoryOperations,
+  ...restTemplateOperations,
+  ...restQueryDefinitionOperations,
+  ...restQueryOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

@@ -16,6 +16,7 @@ import {
   type RequestContext,
 } from './request/handle-request.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
+import { createOpenEhrErrorResponse, isOpenEhrPath } from './response/openehr-error.ts'
 import { createProblemResponse, toServiceError } from './response/problem-document.ts'
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
 import { rootPathsInReply } from './response/rooted-paths.ts'
@@ -80,7 +81,9 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
       return error.status === 404 && prefersPage(request)
         ? renderNotFoundPage(request, options.services.terms, pathPrefix)
-        : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
+        : isOpenEhrPath(shortenPath(request.path))
+          ? createOpenEhrErrorResponse(error, { path: shortenPath(request.path), requestId })
+          : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
     }
     const rendered = await consume('address', addressKey(request.ip ?? ''), response)
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
@@ -90,9 +93,12 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   return { router, isServed: (path) => isMatched(find, path) }
 }
 
+/** EHRbase's clients expect the openEHR REST API below `/rest`. */
+const shortenPath = (path: string): string => path.replace(/^\/rest(?=\/openehr\/v1(\/|$))/, '')
+
 function isMatched(find: (path: string) => unknown, path: string): boolean {
   try {
-    return find(path) !== undefined
+    return find(shortenPath(path)) !== undefined
   } catch {
     return false
   }
@@ -126,7 +132,7 @@ async function dispatchRequest(
   exchange: RequestContext,
 ): Promise<RenderedResponse> {
   const { path, method } = exchange.request
-  const match = find(path)
+  const match = find(shortenPath(path))
   if (!match)
     throw new ServiceError('NotFound', {
       detail: 'There is no operation at this path. The operations are described at /openapi.json.',

@@ -4,6 +4,8 @@ import type { IndexDescription } from 'mongodb'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
 import { Compositions } from '../openehr/compositions/compositions.ts'
+import { Contributions } from '../openehr/contributions/contributions.ts'
+import { Directories } from '../openehr/directories/directories.ts'
 import { EhrStatuses } from '../openehr/ehr-status/ehr-statuses.ts'
 import { measurementTemplates } from '../openehr/measurement-mapping/measurement-templates.ts'
 import { ArchetypeStore } from '../openehr/templates/archetype-store.ts'
@@ -103,7 +105,7 @@ export async function openRecords(
     ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
-  const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
+  const others = [own.profiles, ehrs, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
   const filling = await startBackfill(backfill, records, log, metrics)
@@ -213,10 +215,14 @@ const openTypes = (records: StoreContext) => ({
 /** Opens the openEHR stores. */
 function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
   const templates = new TemplateStore(records)
-  return {
-    ...{ templates, archetypes: new ArchetypeStore(records, templates) },
+  const versioned = {
     compositions: new Compositions(records, templates, MEASUREMENT_KINDS),
     ehrStatuses: new EhrStatuses(records, ehrs),
+    directories: new Directories(records),
+  }
+  return {
+    ...{ templates, archetypes: new ArchetypeStore(records, templates) },
+    ...{ ...versioned, contributions: new Contributions(records, versioned) },
     storedQueries: new StoredQueries(records),
   }
 }

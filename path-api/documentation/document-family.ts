@@ -1,17 +1,17 @@
+import { isOpenEhrPath } from '../response/openehr-error.ts'
 import type { Json } from './schema-collector.ts'
 
-/** The two API families, as `/openapi.json?family=` names them. */
-export const DOCUMENT_FAMILIES = ['path', 'class'] as const
+/** The parts of the document, as `/openapi.json?family=` names them: the two API families, and openEHR's API. */
+export const DOCUMENT_FAMILIES = ['path', 'class', 'openehr'] as const
 export type DocumentFamily = (typeof DOCUMENT_FAMILIES)[number]
 
-const CLASS_FAMILY_PATH = /^\/(1|functions)\//
+const familyOf = (path: string): DocumentFamily =>
+  /^\/(1|functions)\//.test(path) ? 'class' : isOpenEhrPath(path) ? 'openehr' : 'path'
 
 /** The part of the document about one family, with the components that it refers to. */
 export function selectFamily(document: Json, family: DocumentFamily): Json {
   const paths = Object.fromEntries(
-    Object.entries(document.paths as Json).filter(
-      ([path]) => CLASS_FAMILY_PATH.test(path) === (family === 'class'),
-    ),
+    Object.entries(document.paths as Json).filter(([path]) => familyOf(path) === family),
   )
   const { securitySchemes, ...components } = document.components as Record<string, Json>
   const text = JSON.stringify(paths)

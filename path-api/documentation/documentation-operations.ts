@@ -144,7 +144,7 @@ function createDocumentOperation(openApi: () => Json): Operation {
       family: Type.Optional(
         Type.Unsafe<DocumentFamily>({
           ...{ type: 'string', enum: DOCUMENT_FAMILIES },
-          description: 'Family to describe; default: both',
+          description: 'Part to describe; default: all',
         }),
       ),
     },

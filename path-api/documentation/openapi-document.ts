@@ -5,6 +5,7 @@ import { type BodyLimits, isConditional, type Operation } from '../operation/ope
 import { FormBody, RawBody } from '../reply/body-media.ts'
 import { EventStreamBody, formatEvent } from '../reply/event-stream.ts'
 import { mediaTypesOf } from '../request/request-input.ts'
+import { OpenEhrError, openEhrErrorExample, openEhrStatusOf } from '../response/openehr-error.ts'
 import { impliedErrors, ProblemDocument, problemExample } from '../response/problem-document.ts'
 import { describeClassFamily } from './class-family/class-family-paths.ts'
 import { specificationOf } from './class-family/class-operation.ts'
@@ -19,6 +20,7 @@ const TAGS: [prefix: string, name: string, description: string][] = [
   ['/med', 'Medical data', 'Care plans, events, compositions, templates, queries'],
   ['/data', 'Data', 'Measurements and events of a user, and their types'],
   ['/chat', 'Chat', 'Topics and messages'],
+  ['/openehr', 'openEHR REST API', 'Operations of ITS-REST 1.0.3, for clients of openEHR'],
   ['/1/', 'Class family', 'Objects of classes, through the interface of Parse Server'],
   ['/functions', 'Class family', 'Functions of the class family'],
   ['/', 'Service', 'The service itself'],
@@ -110,6 +112,11 @@ const createHeaderParameter = (
 const ENTITY_TAG_LIST = '(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*'
 const IF_MATCH_SCHEMA = { pattern: `^${ENTITY_TAG_LIST}$`, examples: ['"3"'] }
 
+const VERSION_TAG_SCHEMA = {
+  pattern: '^(W/)?"?[A-Za-z0-9_-]+::[A-Za-z0-9_.-]+::[0-9]+"?$',
+  examples: ['"8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1"'],
+}
+
 const HEADER_PARAMETERS = {
   IfMatch: createHeaderParameter(
     'If-Match',
@@ -129,6 +136,33 @@ const HEADER_PARAMETERS = {
     '`*` to create only: the request fails if the resource exists',
     {
       ...{ pattern: '^\\*$', examples: ['*'] },
+    },
+  ),
+  IfMatchVersion: createHeaderParameter(
+    'If-Match',
+    'Uid of the version that may be overwritten, with or without quotes',
+    VERSION_TAG_SCHEMA,
+  ),
+  IfMatchVersionRequired: createHeaderParameter(
+    'If-Match',
+    'Uid of the version that may be overwritten, with or without quotes',
+    { ...VERSION_TAG_SCHEMA, required: true },
+  ),
+  Prefer: createHeaderParameter(
+    'Prefer',
+    '`return=minimal` (default), `return=identifier` or `return=representation`',
+    { pattern: '^return=(minimal|identifier|representation)$', examples: ['return=representation'] },
+  ),
+  AuditDetails: createHeaderParameter(
+    'openehr-audit-details',
+    'Committal metadata: `change_type.code_string`, `description.value`, `committer.name`',
+    { pattern: '^[!-~ ]*$', examples: ['description.value="A correction",committer.name="Anna de Vries"'] },
+  ),
+  VersionDetails: createHeaderParameter(
+    'openehr-version',
+    'Committal metadata: `lifecycle_state.code_string`',
+    {
+      ...{ pattern: '^[!-~ ]*$', examples: ['lifecycle_state.code_string="532"'] },
     },
   ),
   LastEventId: createHeaderParameter(
@@ -187,12 +221,31 @@ function securityRequirementsOf(access: Operation['access']): Json[] {
 }
 
 function headerNamesOf(operation: Operation): (keyof typeof HEADER_PARAMETERS)[] {
-  const { method, ifMatch, creates, resumes, reply } = operation
+  const { method, ifMatch, creates, resumes, reply, api } = operation
+  if (api === 'openehr') return openEhrHeaderNamesOf(operation)
   if (method === 'post') return isConditional(operation) ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
   if (method === 'get') return resumes ? ['LastEventId'] : reply[2] ? ['IfNoneMatch'] : []
   return [
     ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',
     ...(creates ? (['IfNoneMatchAny'] as const) : []),
+  ]
+}
+
+/** Changes of an EHR take committal metadata; responses show as much as the client prefers. */
+function openEhrHeaderNamesOf({
+  method,
+  ifMatch,
+  path,
+  reply,
+}: Operation): (keyof typeof HEADER_PARAMETERS)[] {
+  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
+  if (method === 'options') return []
+  return [
+    ...(method === 'post' ? (['IdempotencyKey'] as const) : []),
+    ...(ifMatch === 'required' ? (['IfMatchVersionRequired'] as const) : []),
+    ...(method !== 'post' && ifMatch !== 'required' ? (['IfMatchVersion'] as const) : []),
+    ...(method !== 'delete' && reply[2] ? (['Prefer'] as const) : []),
+    ...(path.includes('{ehrId}/') ? (['AuditDetails', 'VersionDetails'] as const) : []),
   ]
 }
 
@@ -212,16 +265,23 @@ function createParameters(
 
 function createBodyContent(body: TSchema | RawBody | FormBody<TSchema>, schemas: SchemaCollector): Json {
   if (body instanceof EventStreamBody) return { [body.types[0]]: createEventStreamContent(body) }
-  const schema = body instanceof RawBody ? undefined : body instanceof FormBody ? body.schema : body
+  const schema = body instanceof RawBody ? body.json : body instanceof FormBody ? body.schema : body
   return Object.fromEntries(
     mediaTypesOf(body).map((type) => [
       type,
-      schema === undefined
+      schema === undefined || (body instanceof RawBody && !type.endsWith('json'))
         ? { schema: createBytesContent(type) }
-        : { schema: schemas.collect(schema), example: exampleOf(schema) },
+        : {
+            schema: schemas.collect(schema),
+            ...(isExampleKnown(body, schema) && { example: exampleOf(schema) }),
+          },
     ]),
   )
 }
+
+/** The classes of the reference model have no examples: their members would not fit each other. */
+const isExampleKnown = (body: TSchema | RawBody | FormBody<TSchema>, schema: TSchema): boolean =>
+  !(body instanceof RawBody) || schema.examples !== undefined
 
 /** OpenAPI 3.1 cannot describe streams, so an example shows an event. */
 const createEventStreamContent = ({ data, types: [type] }: EventStreamBody): Json => ({
@@ -275,25 +335,49 @@ function describeSuccessResponse(
  */
 function describeErrorResponses(operation: Operation, schemas: SchemaCollector, refusals: Json): Json {
   const names = new Set([...impliedErrors(operation), ...(operation.errors ?? [])])
+  const format = errorFormatOf(operation)
   const byStatus = new Map<number, ErrorName[]>()
   for (const name of names)
-    byStatus.set(errorCatalogue[name][0], [...(byStatus.get(errorCatalogue[name][0]) ?? []), name])
+    byStatus.set(format.statusOf(name), [...(byStatus.get(format.statusOf(name)) ?? []), name])
   return Object.fromEntries(
     [...byStatus].map(([status, entries]) => {
-      const shared = entries.toSorted().join('Or')
-      refusals[shared] ??= createErrorResponse(entries.toSorted(), schemas)
+      const shared = format.prefix + entries.toSorted().join('Or')
+      refusals[shared] ??= createErrorResponse(entries.toSorted(), format, schemas)
       return [status, { $ref: `#/components/responses/${shared}` }]
     }),
   )
 }
 
-const createErrorResponse = (names: ErrorName[], schemas: SchemaCollector): Json => ({
+/** The documents of errors: problem documents, or the errors of ITS-REST. */
+const ERROR_FORMATS = {
+  problem: {
+    ...{ prefix: '', mediaType: 'application/problem+json', schema: ProblemDocument },
+    statusOf: (name: ErrorName): number => errorCatalogue[name][0],
+    exampleName: errorCode,
+    exampleOf: problemExample as (name: ErrorName) => object,
+  },
+  openehr: {
+    ...{ prefix: 'OpenEhr', mediaType: 'application/json', schema: OpenEhrError },
+    statusOf: openEhrStatusOf,
+    exampleName: (name: ErrorName): string => `openehr-${errorCode(name)}`,
+    exampleOf: openEhrErrorExample as (name: ErrorName) => object,
+  },
+}
+type ErrorFormat = (typeof ERROR_FORMATS)[keyof typeof ERROR_FORMATS]
+
+const errorFormatOf = ({ api }: Operation): ErrorFormat => ERROR_FORMATS[api ?? 'problem']
+
+const createErrorResponse = (
+  names: ErrorName[],
+  { mediaType, schema, exampleName }: ErrorFormat,
+  schemas: SchemaCollector,
+): Json => ({
   description: names.map((name) => errorCatalogue[name][1]).join('; or: '),
   content: {
-    'application/problem+json': {
-      schema: schemas.collect(ProblemDocument),
+    [mediaType]: {
+      schema: schemas.collect(schema),
       examples: Object.fromEntries(
-        names.map((name) => [errorCode(name), { $ref: `#/components/examples/${errorCode(name)}` }]),
+        names.map((name) => [errorCode(name), { $ref: `#/components/examples/${exampleName(name)}` }]),
       ),
     },
   },
@@ -302,8 +386,12 @@ const createErrorResponse = (names: ErrorName[], schemas: SchemaCollector): Json
 /** Returns only the examples that a response refers to. */
 function createProblemExamples(refusals: Json): Json {
   const used = JSON.stringify(refusals)
-  const names = (Object.keys(errorCatalogue) as ErrorName[]).filter((name) =>
-    used.includes(`/examples/${errorCode(name)}"`),
+  const names = Object.keys(errorCatalogue) as ErrorName[]
+  return Object.fromEntries(
+    Object.values(ERROR_FORMATS).flatMap(({ exampleName, exampleOf: example }) =>
+      names
+        .filter((name) => used.includes(`/examples/${exampleName(name)}"`))
+        .map((name) => [exampleName(name), { value: example(name) }]),
+    ),
   )
-  return Object.fromEntries(names.map((name) => [errorCode(name), { value: problemExample(name) }]))
 }

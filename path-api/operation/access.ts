@@ -13,6 +13,8 @@ export interface Principal {
   validUntil: Date
   /** Application of the token, as the audit shows it. */
   application: string
+  /** A connected system, which may only use the openEHR REST API. */
+  isSystem?: true
 }
 
 type PathParameters = Readonly<Record<string, string>>
@@ -77,6 +79,7 @@ export const accessRules = {
     place: 'id',
     suffices: (reached) => reached.size > 0,
   },
+  'ehr:create': { who: 'anyone who is logged in', ...EHR_RULE },
   'ehr:read': {
     who: 'the subject of the EHR, users who can write it, and participants of its care plans',
     ...EHR_RULE,

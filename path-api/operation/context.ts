@@ -12,6 +12,20 @@ type ForAccess<A extends Access, T> = A extends 'public'
     ? T | undefined
     : T
 
+/** How much of a changed resource the response shows (`Prefer`). */
+export type Preference = 'minimal' | 'identifier' | 'representation'
+
+/** Committal metadata that a client of the openEHR REST API sent in headers. */
+export interface CommitDetails {
+  /** Code of openEHR. */
+  changeType?: string
+  /** Code of openEHR. */
+  lifecycle?: string
+  description?: string
+  /** Name of the committer. */
+  committer?: string
+}
+
 /** Facts about the request that handlers get besides the input. */
 interface RequestFacts<A extends Access> {
   principal: ForAccess<A, Principal>
@@ -29,6 +43,14 @@ interface RequestFacts<A extends Access> {
   coding: ContentCoding | undefined
   /** Versions from `If-Match`; the store compares and sets. */
   ifMatch: ExpectedVersions
+  /** Versions of an object from an `If-Match` of version uids; only in the openEHR REST API. */
+  ifMatchOf(id: string): ExpectedVersions
+  /** `Prefer`; only in the openEHR REST API. */
+  preference: Preference
+  /** Committal metadata; only in the openEHR REST API. */
+  commitDetails: CommitDetails
+  /** `Authorization: Basic`. */
+  basicCredentials: { name: string; secret: string } | undefined
   /** The resource before a PUT that repeats its read-only properties. */
   current: Readonly<Record<string, unknown>> | undefined
   /** `Last-Event-ID`: the stream resumes after this event. */

@@ -7,7 +7,7 @@ import { type Access, isAccessApplicable } from './access.ts'
 import type { Context } from './context.ts'
 import { pathParameters } from './path-parameters.ts'
 
-export type Method = 'get' | 'post' | 'put' | 'delete'
+export type Method = 'get' | 'post' | 'put' | 'delete' | 'options'
 
 /** Schema of a JSON body, of a form, or media types whose bytes reach the handler unchanged. */
 export type BodySpec = TSchema | FormBody<TSchema> | RawBody
@@ -56,6 +56,13 @@ export interface OperationDescription<A extends Access> {
    * It may create the resource (201), or find that it exists. `If-None-Match: *` restricts a PUT to creation.
    */
   creates?: true
+  /**
+   * An operation of the openEHR REST API: its errors, conditions and preferences follow ITS-REST, and connected
+   * systems may call it.
+   */
+  api?: 'openehr'
+  /** Query parameters with other names are the values of the parameters of an AQL query. */
+  openQuery?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */
   resumes?: true
   /** Description of the 204 that a GET returns for a deleted resource. */
@@ -92,6 +99,8 @@ interface OperationDefinition<
   body?: B
   /** Status, body, and `versioned` if the response carries an ETag. */
   reply: R
+  /** Converts valid path parameters, before rules and handlers see them. */
+  mapParams?(params: Record<string, string>): Record<string, string>
   /**
    * Marks a guarded operation, which invites guessing or mass mailing. It is limited by address and by
    * account. Returns the account (an e-mail address, say) if the input names one.
@@ -118,6 +127,7 @@ export interface Operation extends OperationDescription<Access> {
   query: TObject
   body: BodySpec | undefined
   reply: ReplySpec
+  mapParams?(params: Record<string, string>): Record<string, string>
   guardedAccount?(input: AnyInput): string | undefined
   furtherViolations?(body: object, bySchema: readonly Violation[]): Violation[]
   readCurrent?(input: AnyInput, context: Context): unknown
@@ -161,7 +171,7 @@ export function defineOperation<
   return {
     ...(definition as unknown as Operation),
     params: Type.Object(params, closed),
-    query: Type.Object(query, closed),
+    query: Type.Object(query, definition.openQuery ? { additionalProperties: true } : closed),
     body,
     limits: { ...DEFAULT_BODY_LIMITS, ...limits },
   }

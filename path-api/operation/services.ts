@@ -1,6 +1,8 @@
 import type { Queries } from '../../openehr/aql/queries.ts'
 import type { StoredQueries } from '../../openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../openehr/compositions/compositions.ts'
+import type { Contributions } from '../../openehr/contributions/contributions.ts'
+import type { Directories } from '../../openehr/directories/directories.ts'
 import type { EhrStatuses } from '../../openehr/ehr-status/ehr-statuses.ts'
 import type { ArchetypeStore } from '../../openehr/templates/archetype-store.ts'
 import type { TemplateStore } from '../../openehr/templates/template-store.ts'
@@ -13,6 +15,7 @@ import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../records/accounts/passwords.ts'
 import type { Registrations } from '../../records/accounts/registrations.ts'
+import type { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Aggregates } from '../../records/charts/aggregates/aggregates.ts'
 import type { Graphs } from '../../records/charts/graphs.ts'
@@ -95,6 +98,8 @@ export interface Services {
   logins: Logins
   sessions: Sessions
   identities: Identities
+  /** Systems that may use the openEHR REST API. */
+  systems: ConnectedSystems
   identityProvider: IdentityProvider
   /** Public keys of the access tokens that may still be valid, newest first. */
   publicKeys(): Promise<JsonWebKey[]>
@@ -107,6 +112,10 @@ export interface Services {
   carePlans: CarePlans
   events: Events
   compositions: Compositions
+  /** Folders of each EHR. */
+  directories: Directories
+  /** Commits of several versions at once. */
+  contributions: Contributions
   /** Runs AQL queries. */
   queries: Queries
   /** AQL queries stored for all users. */

@@ -10,6 +10,8 @@ export type ReplySpec =
 interface ReplyHead {
   /** True if a PUT created the resource. */
   created?: boolean
+  /** True for a reply without the body that its specification has. */
+  empty?: boolean
   /** True if the resource was deleted: 204 without a body. */
   gone?: boolean
   /** Path of the created resource. */

@@ -15,6 +15,12 @@ import { isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
 import { malformedInput } from '../reply/invalid-input.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
+import {
+  parseBasicCredentials,
+  parseCommitDetails,
+  parsePreference,
+  parseVersionCondition,
+} from './headers/commit-details.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
 import { authenticateRequest, type TokenPolicy } from './token.ts'
@@ -55,6 +61,8 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const { request, response } = exchange
     requireAcceptable(request, operation)
     const principal = await authenticate(request, operation, tokens)
+    if (principal?.isSystem && operation.api !== 'openehr')
+      throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
     if (principal) await consume('account', principal.mvUid, response)
     const input = await read(request, response, params)
     await limitGuardedAttempts(operation, input, exchange, consume)
@@ -151,11 +159,16 @@ function readRequestFacts(
   operation: Operation,
   params: Record<string, string>,
 ) {
-  const ifMatch = isConditional(operation)
-    ? parseIfMatch(request.headers['if-match'], Object.values(params))
-    : undefined
-  if (operation.ifMatch === 'required' && ifMatch === undefined)
+  const condition = isConditional(operation) ? request.headers['if-match'] : undefined
+  if (operation.ifMatch === 'required' && condition === undefined)
     throw new ServiceError('PreconditionRequired')
+  const isOpenEhr = operation.api === 'openehr'
+  const ifMatch = isOpenEhr ? undefined : parseIfMatch(condition, Object.values(params))
+  const openEhr = {
+    ifMatchOf: parseVersionCondition(isOpenEhr ? condition : undefined),
+    preference: parsePreference(request.headers.prefer),
+    commitDetails: isOpenEhr ? parseCommitDetails(request) : {},
+  }
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly =
     operation.creates === true && operation.method === 'put' && isCreateOnly(request.headers['if-none-match'])
@@ -164,8 +177,17 @@ function readRequestFacts(
   const isAbandoned = () => response.closed
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
   const coding = (['br', 'gzip'] as const).find((one) => request.acceptsEncodings(one))
-  const client = { address: request.ip ?? '', userAgent, accepted, language, coding }
-  return { requestId, ...client, ifMatch, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
+  const basicCredentials = parseBasicCredentials(request.headers.authorization)
+  const client = { address: request.ip ?? '', userAgent, accepted, language, coding, basicCredentials }
+  return {
+    requestId,
+    ...client,
+    ifMatch,
+    ...openEhr,
+    createOnly,
+    lastEventId: lastEventId || undefined,
+    isAbandoned,
+  }
 }
 
 /** @throws MalformedRequest when the value cannot be an event id */

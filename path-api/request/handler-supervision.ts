@@ -46,8 +46,12 @@ async function callHandler(operation: Operation, ...about: Parameters<OperationH
 }
 
 function trackIfMatchUse(context: Context): () => boolean {
-  const { ifMatch } = context
+  const { ifMatch, ifMatchOf } = context
   let isRead = false
+  context.ifMatchOf = (id) => {
+    isRead = true
+    return ifMatchOf(id)
+  }
   const get = () => {
     isRead = true
     return ifMatch

@@ -32,7 +32,7 @@ type InputReader = (
  * @param readOnly names of the properties that the body may repeat
  */
 export function createInputReader(operation: Operation, readOnly?: ReadonlySet<string>): InputReader {
-  const { params, query, body, limits, furtherViolations } = operation
+  const { params, query, body, limits, furtherViolations, mapParams } = operation
   const checkParams = createValidator(params)
   const checkQuery = createQueryCheck(operation)
   const checkBody = createBodyCheck(body, furtherViolations)
@@ -52,7 +52,7 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
       ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
     ]
     if (violations.length > 0) throw new InvalidInput(violations)
-    return input
+    return mapParams ? { ...input, params: mapParams(input.params) } : input
   }
 }
 
@@ -167,11 +167,16 @@ export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly str
 
 function decodeBody(request: Request, body: Operation['body'], bytes: Buffer, limits: BodyLimits): unknown {
   if (body === undefined) return undefined
-  if (body instanceof RawBody) return { type: mediaTypeOf(request), bytes } satisfies RawContent
+  if (body instanceof RawBody) return decodeRawBody(mediaTypeOf(request), body, bytes, limits)
   if (body instanceof FormBody) return coerceQuery(parseForm(bytes, limits), body.schema as TObject)
   if (bytes.length > 0) return parseJson(bytes, limits)
   // A missing body counts as an empty object, except where it would erase an open object.
   return body.additionalProperties === true ? undefined : {}
+}
+
+function decodeRawBody(type: string, body: RawBody, bytes: Buffer, limits: BodyLimits): RawContent {
+  if (body.json === undefined || bytes.length === 0 || !type.endsWith('json')) return { type, bytes }
+  return { type, bytes, json: parseJson(bytes, limits) }
 }
 
 function readQuery(url: string, schema: TObject): Record<string, unknown> {

@@ -19,7 +19,7 @@ export function renderResponse(
   result: unknown,
 ): RenderedResponse {
   const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
-  const { version, location, headers, created = false, gone = false } = head
+  const { version, location, headers, created = false, gone = false, empty = gone } = head
   if (versioned && version === undefined)
     throw new Error(
       `${id} answered without a version: use replyWith(body, { version }), or remove 'versioned' from its reply`,
@@ -28,13 +28,13 @@ export function renderResponse(
   return {
     status: created ? 201 : gone ? 204 : status,
     headers: {
-      ...(spec === undefined || gone ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
+      ...(spec === undefined || empty ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),
       ...(location === undefined ? {} : { location }),
       ...headers,
     },
     body:
-      spec === undefined || gone
+      spec === undefined || empty
         ? undefined
         : isRaw
           ? (body as RenderedResponse['body'])

@@ -176,6 +176,11 @@ export const SETTINGS = {
     kind: directory,
     about: 'Directory of licensed questionnaire texts, *.json (docs/questionnaires.md)',
   },
+  openehrSystemId: {
+    kind: hostName,
+    default: 'hrs.local',
+    about: 'System id of openEHR, part of the uid of every version; set it once, before the first version',
+  },
   addressRate: {
     kind: createWholeNumberKind(1, 1_000_000),
     default: '600',

@@ -137,6 +137,7 @@ export const ehrOperations = [
     extra: true,
     access: 'admin',
     reply: [200, EhrResource, 'versioned'],
+    errors: ['Conflict'],
     handle: async ({ params: { ehrId } }, { caller, ehrs, isRetry }) => {
       const ehr = await ehrs.restore(caller, ehrId, isRetry)
       return replyWith(toEhr(ehr), { version: ehr.version })

@@ -176,8 +176,9 @@ export const compositionOperations = [
     access: 'plan:write',
     reply: [204],
     errors: ['Conflict'],
-    handle: ({ params: { ehrId, compositionId: uid } }, { caller, compositions, ifMatch }) =>
-      compositions.remove(caller, { ehrId, uid }, ifMatch),
+    handle: async ({ params: { ehrId, compositionId: uid } }, { caller, compositions, ifMatch }) => {
+      await compositions.remove(caller, { ehrId, uid }, { expected: ifMatch })
+    },
   }),
   defineListOperation({
     id: 'listCompositionVersions',

@@ -14,7 +14,7 @@ import { replyWith } from '../../reply/reply.ts'
 const templatesSource = 'Endpoints, Medical data'
 const templatesPath = '/med/knowledge/template'
 
-const templateParams = {
+export const templateParams = {
   concept: Type.String({
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
     documented: { minLength: 1, maxLength: 255 },
@@ -28,7 +28,7 @@ const templateParams = {
 const optionalEnumParameter = <const T extends readonly string[]>(names: T, description: string) =>
   Type.Optional(Type.Unsafe<T[number]>({ type: 'string', enum: [...names], default: names[0], description }))
 
-const exampleOptions = {
+export const exampleOptions = {
   format: optionalEnumParameter(
     ['json', 'xml', 'flat'],
     'Format: canonical JSON, XML, or JSON with a line for each value',
@@ -43,7 +43,7 @@ const EXAMPLE_UID = {
   value: '8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1',
 }
 
-const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
+export const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
   _type,
   archetype_node_id,
   name,
@@ -51,7 +51,7 @@ const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): 
   ...rest,
 })
 
-const toTemplateHead = ({
+export const toTemplateHead = ({
   templateId,
   concept,
   archetypeId,

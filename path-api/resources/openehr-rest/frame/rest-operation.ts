@@ -1,0 +1,80 @@
+import { Type } from '@sinclair/typebox'
+import { MAX_COMPOSITION_DEPTH } from '../../../../openehr/compositions/read-composition.ts'
+import { readXml } from '../../../../openehr/formats/xml.ts'
+import { xmlToJson } from '../../../../openehr/rm/canonical-xml.ts'
+import { ServiceError } from '../../../../schemas/errors.ts'
+import { documentRmClass } from '../../../../schemas/openehr/rm-schema.ts'
+import { createRecordIdSchema } from '../../../operation/path-parameters.ts'
+import { describedBody, type RawContent } from '../../../reply/body-media.ts'
+import { fromRestEhrId } from './ehr-ids.ts'
+
+export const REST_PATH = '/openehr/v1'
+export const EHR_PATH = `${REST_PATH}/ehr/{ehrId}` as const
+
+/** What all operations of the openEHR REST API share. */
+export const restOperation = {
+  source: 'ITS-REST 1.0.3',
+  extra: true,
+  api: 'openehr',
+} as const
+
+const ehrIdParameter = createRecordIdSchema('EHR id, a UUID', '6865616c-7468-8ec0-8bc3-d1c8b3a5f0e7')
+
+/** The same for operations on an EHR. */
+export const ehrOperation = {
+  ...restOperation,
+  mapParams: (params: Record<string, string>) => ({ ...params, ehrId: fromRestEhrId(params.ehrId ?? '') }),
+} as const
+
+export const ehrParams = { ehrId: ehrIdParameter }
+
+export const objectUidField = (of: string) =>
+  createRecordIdSchema(`Uid of the versioned ${of}`, '8849182c-82ad-4088-a07f-48ead4180515')
+
+const VERSION_UID_PATTERN = '[A-Za-z0-9_-]{1,64}::[A-Za-z0-9_.-]{1,64}::[0-9]{1,9}'
+
+export const restVersionUidField = Type.String({
+  pattern: `^${VERSION_UID_PATTERN}$`,
+  description: 'Uid of a version',
+  examples: ['8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1'],
+})
+
+/** A version at a time; empty means the latest one. */
+export const atTimeQuery = {
+  version_at_time: Type.Optional(
+    Type.String({
+      pattern:
+        '^(\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d([.,]\\d{1,9})?)?(Z|[+-]\\d\\d(:?\\d\\d)?)?)?)?$',
+      description: 'Time: selects the version that was the latest then. Without a zone it is in UTC',
+      examples: ['2026-03-01T08:30:00Z'],
+    }),
+  ),
+}
+
+/** @throws InvalidInput for a time that does not exist */
+export function parseVersionTime(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined
+  const hasZone = /(Z|T.*[+-]\d\d(:?\d\d)?)$/.test(text)
+  const at = new Date(text.replace(',', '.') + (hasZone || !text.includes('T') ? '' : 'Z'))
+  if (!Number.isNaN(at.getTime())) return at.toISOString()
+  const violation = { path: 'version_at_time', code: 'date-time', message: 'must be an existing time' }
+  throw new ServiceError('InvalidInput', { violations: [violation] })
+}
+
+/** Representations of an object of the reference model. */
+const FORMATS = ['application/json', 'application/xml'] as const
+
+/** A body that is an object of the reference model, in canonical JSON or XML. */
+export const rmBody = (rmType: string) => describedBody(documentRmClass(rmType), ...FORMATS, 'text/xml')
+
+/** A reply that is an object of the reference model. */
+export const rmReply = (rmType: string) => describedBody(documentRmClass(rmType), ...FORMATS)
+
+export const rmBodyLimits = { bytes: 4 * 1024 * 1024, depth: MAX_COMPOSITION_DEPTH, values: 200_000 }
+
+/** The canonical JSON of a body in either format; undefined if there is none. @throws MalformedRequest */
+export function sentJson({ type, bytes, json }: RawContent, rmType: string): unknown {
+  if (bytes.length === 0 || json === null) return undefined
+  if (!type.endsWith('xml')) return json
+  return { _type: rmType, ...(xmlToJson(readXml(bytes, MAX_COMPOSITION_DEPTH), rmType) as object) }
+}

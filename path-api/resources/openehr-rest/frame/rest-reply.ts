@@ -1,0 +1,71 @@
+import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
+import { toXml } from '../../../../openehr/rm/canonical-xml.ts'
+import { versionUidOf } from '../../../../records/compositions/composition-record.ts'
+import type { Preference } from '../../../operation/context.ts'
+import { replyWith } from '../../../reply/reply.ts'
+
+/** The element names of documents whose class is not their name. */
+const ROOT_ELEMENTS: Readonly<Record<string, string>> = {
+  ORIGINAL_VERSION: 'version',
+  FOLDER: 'directory',
+}
+
+const rootElementOf = ({ _type }: RmObject): string => ROOT_ELEMENTS[_type] ?? _type.toLowerCase()
+
+const serialize = (object: RmObject, accepted: string): string =>
+  accepted === 'application/xml' ? toXml(object, rootElementOf(object)) : JSON.stringify(object)
+
+interface Negotiated {
+  /** Media type of the response. */
+  accepted: string
+}
+
+/** Headers of a version: when it was committed. */
+const versionHeaders = (updatedAt: string | undefined): Record<string, string> =>
+  updatedAt === undefined ? {} : { 'last-modified': new Date(updatedAt).toUTCString() }
+
+/** Replies with an object. @param uid of its version, or its own */
+export function replyWithObject(
+  object: RmObject,
+  { uid, updatedAt }: { uid: string; updatedAt?: string },
+  { accepted }: Negotiated,
+) {
+  const headers = { 'content-type': accepted, vary: 'Accept', ...versionHeaders(updatedAt) }
+  return replyWith(serialize(object, accepted), { version: uid, headers })
+}
+
+/** Replies that the object is deleted in this version. */
+export const replyDeleted = (uid: string) => replyWith('', { version: uid, gone: true })
+
+interface Changed {
+  uid: string
+  location: string
+  updatedAt?: string
+  /** The reply to a creation is a 201, to an update a 204 or 200. */
+  isNew: boolean
+}
+
+/** Replies to a change with as much of the object as the client prefers. */
+export async function replyToChange(
+  { uid, location, updatedAt, isNew }: Changed,
+  { accepted, preference }: Negotiated & { preference: Preference },
+  show: () => RmObject | Promise<RmObject>,
+) {
+  const headers: Record<string, string> = {
+    ...versionHeaders(updatedAt),
+    'preference-applied': `return=${preference}`,
+    vary: 'Accept, Prefer',
+  }
+  const head = { version: uid, location }
+  if (preference === 'minimal')
+    return replyWith('', { ...head, headers, ...(isNew ? { empty: true } : { gone: true }) })
+  if (preference === 'identifier')
+    return replyWith(JSON.stringify({ uid }), {
+      ...head,
+      headers: { ...headers, 'content-type': 'application/json' },
+    })
+  const text = serialize(await show(), accepted)
+  return replyWith(text, { ...head, headers: { ...headers, 'content-type': accepted } })
+}
+
+export const uidOf = (version: { id: string; version: number }): string => versionUidOf(version)

@@ -1,0 +1,181 @@
+import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
+import { toOriginalVersion, type VersionAuthorship } from '../../../../openehr/versions/original-version.ts'
+import { toRevisionHistory, toVersionedObject } from '../../../../openehr/versions/versioned-object.ts'
+import type { PageRequest } from '../../../../records/store/reading/pages.ts'
+import { ServiceError } from '../../../../schemas/errors.ts'
+import type { Context } from '../../../operation/context.ts'
+import { defineOperation } from '../../../operation/operation.ts'
+import { toRestEhrId } from './ehr-ids.ts'
+import {
+  atTimeQuery,
+  EHR_PATH,
+  ehrOperation,
+  ehrParams,
+  objectUidField,
+  parseVersionTime,
+  restVersionUidField,
+  rmReply,
+} from './rest-operation.ts'
+import { replyWithObject, uidOf } from './rest-reply.ts'
+
+type ReadContext = Context<'ehr:read'>
+type Change = VersionAuthorship & { version: number }
+
+/** A version of an object; without data if it is deleted in it. */
+interface ReadVersion {
+  id: string
+  version: number
+  createdAt: string
+  updatedAt: string
+  data: RmObject | undefined
+}
+
+/** How the versions of a kind of object are read. */
+export interface VersionedResource {
+  /** Class of the data. */
+  type: 'COMPOSITION' | 'EHR_STATUS'
+  path: string
+  /** `Composition`, in ids and summaries of operations. */
+  noun: string
+  access: 'ehr:read' | 'plan:read'
+  /** Whether the path names the object. */
+  isNamed: boolean
+  read(
+    context: ReadContext,
+    ehrId: string,
+    objectId: string,
+    selector: { version?: number | undefined; at?: string | undefined },
+  ): Promise<ReadVersion>
+  changes(
+    context: ReadContext,
+    ehrId: string,
+    objectId: string,
+    page: PageRequest,
+  ): Promise<{ items: readonly Change[]; next: string | null }>
+}
+
+/** All changes, oldest first. */
+async function allChanges(
+  { changes }: VersionedResource,
+  ...[context, ehrId, objectId]: [ReadContext, string, string]
+): Promise<Change[]> {
+  const found: Change[] = []
+  let cursor: string | undefined
+  do {
+    const page = await changes(context, ehrId, objectId, { limit: 1000, cursor })
+    found.push(...page.items)
+    cursor = page.next ?? undefined
+  } while (cursor !== undefined)
+  return found.reverse()
+}
+
+/** Shows a version as an ORIGINAL_VERSION, with its contribution. */
+async function replyWithVersion(
+  resource: VersionedResource,
+  context: ReadContext,
+  ehrId: string,
+  version: ReadVersion,
+) {
+  const changes = await allChanges(resource, context, ehrId, version.id)
+  const made = changes.find((change) => change.version === version.version)
+  const plain = toOriginalVersion(version, made)
+  const object = await context.contributions.complete(ehrId, version, {
+    ...plain,
+    ...(version.data && { data: version.data }),
+  })
+  return replyWithObject(object, { uid: uidOf(version), updatedAt: version.updatedAt }, context)
+}
+
+/** The operations on the versions of an object: itself, its history, and its versions by time and by uid. */
+export const versionOperations = (resource: VersionedResource) => [
+  ...objectOperations(resource),
+  ...singleVersionOperations(resource),
+]
+
+/** What the operations share. */
+const partsOf = ({ path, noun, access, isNamed }: VersionedResource) => ({
+  path: `${EHR_PATH}${path}` as const,
+  params: { ...ehrParams, ...(isNamed && { objectId: objectUidField(noun) }) },
+  common: { ...ehrOperation, method: 'get', access } as const,
+})
+
+const objectIdIn = (input: object): string => (input as { objectId?: string }).objectId ?? ''
+
+function objectOperations(resource: VersionedResource) {
+  const { type, noun, read } = resource
+  const { path, params, common } = partsOf(resource)
+  return [
+    defineOperation({
+      ...common,
+      id: `getVersioned${noun}`,
+      path,
+      params,
+      summary: `Show the versioned object of a ${type}`,
+      reply: [200, rmReply(`VERSIONED_${type}`), 'versioned'],
+      handle: async ({ params: given }, context) => {
+        const { ehrId } = given
+        const now = await read(context, ehrId, objectIdIn(given), {})
+        const { id, createdAt, updatedAt } = now
+        const object = toVersionedObject(type, { id, createdAt, ehrId: toRestEhrId(ehrId) })
+        return replyWithObject(object, { uid: uidOf(now), updatedAt }, context)
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: `get${noun}RevisionHistory`,
+      path: `${path}/revision_history`,
+      params,
+      summary: `Show the revision history of a ${type}`,
+      description: 'The most recent version is the last one.',
+      reply: [200, rmReply('REVISION_HISTORY'), 'versioned'],
+      handle: async ({ params: given }, context) => {
+        const now = await read(context, given.ehrId, objectIdIn(given), {})
+        const changes = await allChanges(resource, context, given.ehrId, now.id)
+        return replyWithObject(toRevisionHistory(now.id, changes), { uid: uidOf(now) }, context)
+      },
+    }),
+  ]
+}
+
+function singleVersionOperations(resource: VersionedResource) {
+  const { type, noun, isNamed, read } = resource
+  const { path, params, common } = partsOf(resource)
+  return [
+    defineOperation({
+      ...common,
+      id: `get${noun}VersionAtTime`,
+      path: `${path}/version`,
+      params,
+      query: atTimeQuery,
+      summary: `Show the version of a ${type} at a time, by default the latest one`,
+      reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
+      handle: async ({ params: given, query }, context) => {
+        const at = parseVersionTime(query.version_at_time)
+        const version = await read(context, given.ehrId, objectIdIn(given), { at })
+        return replyWithVersion(resource, context, given.ehrId, version)
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: `get${noun}Version`,
+      path: `${path}/version/{versionUid}`,
+      params: { ...params, versionUid: restVersionUidField },
+      summary: `Show a version of a ${type}`,
+      reply: [200, rmReply('ORIGINAL_VERSION'), 'versioned'],
+      errors: ['IdMismatch'],
+      handle: async ({ params: given }, context) => {
+        const [id = '', , version] = given.versionUid.split('::')
+        const now = await read(context, given.ehrId, objectIdIn(given), {})
+        if (id.toLowerCase() !== now.id.toLowerCase())
+          throw isNamed ? mismatchError() : new ServiceError('NotFound')
+        const found = await read(context, given.ehrId, now.id, { version: Number(version) })
+        return replyWithVersion(resource, context, given.ehrId, found)
+      },
+    }),
+  ]
+}
+
+const mismatchError = () =>
+  new ServiceError('IdMismatch', {
+    violations: [{ path: 'versionUid', code: 'idMismatch', message: 'must be of the object in the path' }],
+  })

@@ -1,0 +1,160 @@
+import { type SavedComposition, toRmObject } from '../../../openehr/compositions/compositions.ts'
+import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
+import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
+import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
+import { compositionIdField } from '../../../schemas/openehr/composition.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import type { RawContent } from '../../reply/body-media.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { commitAlone, isDescribed } from './frame/described-commit.ts'
+import { toRestEhrId } from './frame/ehr-ids.ts'
+import {
+  atTimeQuery,
+  EHR_PATH,
+  ehrOperation,
+  ehrParams,
+  objectUidField,
+  parseVersionTime,
+  REST_PATH,
+  restVersionUidField,
+  rmBody,
+  rmBodyLimits,
+  rmReply,
+} from './frame/rest-operation.ts'
+import { replyDeleted, replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+import { versionOperations } from './frame/rest-versions.ts'
+
+const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
+const compositionBody = rmBody('COMPOSITION')
+const compositionReply = rmReply('COMPOSITION')
+
+const sentComposition = ({ type, bytes, json }: RawContent): SentComposition =>
+  type.endsWith('xml') ? { xml: bytes } : { json: json ?? undefined }
+
+const objectOf = (saved: SavedComposition): RmObject => toRmObject(saved) as RmObject
+
+const changeOf = (ehrId: string, saved: SavedComposition, isNew: boolean) => {
+  const uid = uidOf(saved)
+  const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/composition/${uid}`
+  return { uid, location, updatedAt: saved.updatedAt, isNew }
+}
+
+export const restCompositionOperations = [
+  defineOperation({
+    ...ehrOperation,
+    id: 'createRestComposition',
+    method: 'post',
+    path: COMPOSITIONS_PATH,
+    params: ehrParams,
+    summary: 'Store a composition',
+    description:
+      'A violation of the reference model is a 400, one of the template a 422; the error names all of them.',
+    access: 'ehr:write',
+    body: compositionBody,
+    limits: rmBodyLimits,
+    reply: [201, compositionReply, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId }, body }, context) => {
+      const { caller, compositions, ehrStatuses, newUuid, isRetry } = context
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const sent = sentComposition(body)
+      const saved = isDescribed(context)
+        ? await commitAlone(context, ehrId, { type: 'COMPOSITION', preceding: undefined, data: sent }).then(
+            ({ versions: [made] }) => compositions.get(caller, { ehrId, uid: made?.uid ?? '' }),
+          )
+        : await compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry })
+      return replyToChange(changeOf(ehrId, saved, true), context, () => objectOf(saved))
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'getRestComposition',
+    method: 'get',
+    path: `${COMPOSITIONS_PATH}/{compositionId}`,
+    params: { ...ehrParams, compositionId: compositionIdField },
+    query: atTimeQuery,
+    summary: 'Show a composition: a version, the one at a time, or the latest one',
+    access: 'plan:read',
+    reply: [200, compositionReply, 'versioned'],
+    gone: 'The composition is deleted in this version',
+    handle: async ({ params: { ehrId, compositionId: uid }, query }, context) => {
+      const at = parseVersionTime(query.version_at_time)
+      const saved = await context.compositions.get(context.caller, { ehrId, uid }, { at })
+      const object = toRmObject(saved)
+      if (!object) return replyDeleted(uidOf(saved))
+      return replyWithObject(object, { uid: uidOf(saved), updatedAt: saved.updatedAt }, context)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'updateRestComposition',
+    method: 'put',
+    path: `${COMPOSITIONS_PATH}/{compositionId}`,
+    params: { ...ehrParams, compositionId: objectUidField('composition') },
+    summary: 'Replace a composition',
+    access: 'plan:write',
+    ifMatch: 'required',
+    body: compositionBody,
+    limits: rmBodyLimits,
+    reply: [200, compositionReply, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId, compositionId: id }, body }, context) => {
+      const { caller, compositions, ehrStatuses, ifMatchOf } = context
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const expected = ifMatchOf(id)
+      const [version] = expected ?? []
+      const sent = sentComposition(body)
+      const saved =
+        isDescribed(context) && version !== undefined
+          ? await commitAlone(context, ehrId, {
+              type: 'COMPOSITION',
+              preceding: { id, version },
+              data: sent,
+            }).then(() => compositions.get(caller, { ehrId, uid: id }))
+          : await compositions.replace(caller, { ehrId, uid: id }, sent, expected)
+      return replyToChange(changeOf(ehrId, saved, false), context, () => objectOf(saved))
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'deleteRestComposition',
+    method: 'delete',
+    path: `${COMPOSITIONS_PATH}/{compositionId}`,
+    params: { ...ehrParams, compositionId: restVersionUidField },
+    summary: 'Delete a composition',
+    description: 'The path names its latest version. All versions stay.',
+    access: 'plan:write',
+    reply: [204],
+    errors: ['Conflict'],
+    handle: async ({ params: { ehrId, compositionId: uid } }, context) => {
+      const { caller, compositions, ehrStatuses, ifMatchOf } = context
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const { id, version } = parseVersionUid(uid)
+      const expected = ifMatchOf(id)
+      if (!isDescribed(context) || version === undefined) {
+        const saved = await compositions.remove(caller, { ehrId, uid }, { expected })
+        return replyWith(undefined, { version: uidOf(saved) })
+      }
+      const { versions } = await commitAlone(context, ehrId, {
+        type: 'COMPOSITION',
+        preceding: { id, version },
+        data: undefined,
+      })
+      return replyWith(undefined, { version: versions[0]?.uid ?? uid })
+    },
+  }),
+  ...versionOperations({
+    type: 'COMPOSITION',
+    path: '/versioned_composition/{objectId}',
+    noun: 'Composition',
+    access: 'plan:read',
+    isNamed: true,
+    read: async ({ caller, compositions }, ehrId, id, { version, at }) => {
+      const versionUid = version === undefined ? undefined : uidOf({ id, version })
+      const saved = await compositions.get(caller, { ehrId, uid: id }, { versionUid, at })
+      return { ...saved, data: toRmObject(saved) }
+    },
+    changes: ({ caller, compositions }, ehrId, uid, page) =>
+      compositions.history(caller, { ehrId, uid }, page),
+  }),
+]

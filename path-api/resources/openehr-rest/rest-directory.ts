@@ -1,0 +1,145 @@
+import { Type } from '@sinclair/typebox'
+import { type SavedDirectory, toFolder } from '../../../openehr/directories/directories.ts'
+import { folderAt } from '../../../openehr/directories/folders.ts'
+import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { toRestEhrId } from './frame/ehr-ids.ts'
+import {
+  atTimeQuery,
+  EHR_PATH,
+  ehrOperation,
+  ehrParams,
+  parseVersionTime,
+  REST_PATH,
+  restVersionUidField,
+  rmBody,
+  rmBodyLimits,
+  rmReply,
+  sentJson,
+} from './frame/rest-operation.ts'
+import { replyDeleted, replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+
+const DIRECTORY_PATH = `${EHR_PATH}/directory` as const
+const folderBody = rmBody('FOLDER')
+const folderReply = rmReply('FOLDER')
+
+const pathQuery = {
+  path: Type.Optional(
+    Type.String({
+      maxLength: 2000,
+      description: 'Path of a folder in the directory: names, separated by slashes',
+      examples: ['/emergency/episode'],
+    }),
+  ),
+}
+
+const changeOf = (ehrId: string, saved: SavedDirectory, isNew: boolean) => {
+  const uid = uidOf(saved)
+  const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/directory/${uid}`
+  return { uid, location, updatedAt: saved.updatedAt, isNew }
+}
+
+function replyWithFolder(saved: SavedDirectory, path: string | undefined, context: { accepted: string }) {
+  const root = toFolder(saved)
+  if (!root) return replyDeleted(uidOf(saved))
+  const about = { uid: uidOf(saved), updatedAt: saved.updatedAt }
+  return replyWithObject(folderAt(root, path ?? ''), about, context)
+}
+
+export const restDirectoryOperations = [
+  defineOperation({
+    ...ehrOperation,
+    id: 'createDirectory',
+    method: 'post',
+    path: DIRECTORY_PATH,
+    params: ehrParams,
+    summary: 'Create the directory of an EHR',
+    access: 'ehr:write',
+    body: folderBody,
+    limits: rmBodyLimits,
+    reply: [201, folderReply, 'versioned'],
+    errors: ['Conflict'],
+    handle: async ({ params: { ehrId }, body }, context) => {
+      const { caller, directories, ehrStatuses, newUuid, isRetry } = context
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const saved = await directories.create(caller, ehrId, sentJson(body, 'FOLDER'), {
+        newUuid: newUuid(),
+        isRetry,
+      })
+      return replyToChange(changeOf(ehrId, saved, true), context, () => toFolder(saved) as RmObject)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'getDirectory',
+    method: 'get',
+    path: DIRECTORY_PATH,
+    params: ehrParams,
+    query: { ...atTimeQuery, ...pathQuery },
+    summary: 'Show the directory of an EHR, or a folder of it, at a time or the latest one',
+    access: 'ehr:read',
+    reply: [200, folderReply, 'versioned'],
+    gone: 'The directory is deleted in this version',
+    handle: async ({ params: { ehrId }, query }, context) => {
+      const at = parseVersionTime(query.version_at_time)
+      const saved = await context.directories.get(context.caller, ehrId, { at })
+      return replyWithFolder(saved, query.path, context)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'getDirectoryVersion',
+    method: 'get',
+    path: `${DIRECTORY_PATH}/{versionUid}`,
+    params: { ...ehrParams, versionUid: restVersionUidField },
+    query: pathQuery,
+    summary: 'Show a version of the directory of an EHR, or a folder of it',
+    access: 'ehr:read',
+    reply: [200, folderReply, 'versioned'],
+    gone: 'The directory is deleted in this version',
+    handle: async ({ params: { ehrId, versionUid }, query }, context) => {
+      const [id, , version] = versionUid.split('::')
+      const saved = await context.directories.get(context.caller, ehrId, { id, version: Number(version) })
+      return replyWithFolder(saved, query.path, context)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'updateDirectory',
+    method: 'put',
+    path: DIRECTORY_PATH,
+    params: ehrParams,
+    summary: 'Replace the directory of an EHR',
+    access: 'ehr:write',
+    ifMatch: 'required',
+    body: folderBody,
+    limits: rmBodyLimits,
+    reply: [200, folderReply, 'versioned'],
+    errors: ['Conflict'],
+    handle: async ({ params: { ehrId }, body }, context) => {
+      const { caller, directories, ehrStatuses, ifMatchOf } = context
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const saved = await directories.replace(caller, ehrId, sentJson(body, 'FOLDER'), ifMatchOf)
+      return replyToChange(changeOf(ehrId, saved, false), context, () => toFolder(saved) as RmObject)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'deleteDirectory',
+    method: 'delete',
+    path: DIRECTORY_PATH,
+    params: ehrParams,
+    summary: 'Delete the directory of an EHR',
+    description: 'All versions stay.',
+    access: 'ehr:write',
+    ifMatch: 'required',
+    reply: [204],
+    errors: ['Conflict'],
+    handle: async ({ params: { ehrId } }, { caller, directories, ehrStatuses, ifMatchOf }) => {
+      await ehrStatuses.requireModifiable(caller, ehrId)
+      const saved = await directories.remove(caller, ehrId, ifMatchOf)
+      return replyWith(undefined, { version: uidOf(saved) })
+    },
+  }),
+]

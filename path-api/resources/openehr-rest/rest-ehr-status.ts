@@ -1,0 +1,106 @@
+import { withVersionUid } from '../../../openehr/versions/read-version.ts'
+import { statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { commitAlone, isDescribed } from './frame/described-commit.ts'
+import { toRestEhrId } from './frame/ehr-ids.ts'
+import {
+  atTimeQuery,
+  EHR_PATH,
+  ehrOperation,
+  ehrParams,
+  parseVersionTime,
+  REST_PATH,
+  restVersionUidField,
+  rmBody,
+  rmBodyLimits,
+  rmReply,
+  sentJson,
+} from './frame/rest-operation.ts'
+import { replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+import { versionOperations } from './frame/rest-versions.ts'
+
+const STATUS_PATH = `${EHR_PATH}/ehr_status` as const
+const statusReply = rmReply('EHR_STATUS')
+
+const statusLocation = (ehrId: string, uid: string) =>
+  `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/ehr_status/${uid}`
+
+export const restEhrStatusOperations = [
+  defineOperation({
+    ...ehrOperation,
+    id: 'getRestEhrStatus',
+    method: 'get',
+    path: STATUS_PATH,
+    params: ehrParams,
+    query: atTimeQuery,
+    summary: 'Show the status of an EHR, at a time or the latest one',
+    access: 'ehr:read',
+    reply: [200, statusReply, 'versioned'],
+    handle: async ({ params: { ehrId }, query }, context) => {
+      const at = parseVersionTime(query.version_at_time)
+      const status = await context.ehrStatuses.get(context.caller, ehrId, { at })
+      return replyWithObject(status.object, { uid: uidOf(status), updatedAt: status.updatedAt }, context)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'getRestEhrStatusVersion',
+    method: 'get',
+    path: `${STATUS_PATH}/{versionUid}`,
+    params: { ...ehrParams, versionUid: restVersionUidField },
+    summary: 'Show a version of the status of an EHR',
+    access: 'ehr:read',
+    reply: [200, statusReply, 'versioned'],
+    handle: async ({ params: { ehrId, versionUid } }, context) => {
+      const [id, , version] = versionUid.split('::')
+      const selector = { version: id === statusIdOf(ehrId) ? Number(version) : 0 }
+      const status = await context.ehrStatuses.get(context.caller, ehrId, selector)
+      return replyWithObject(status.object, { uid: uidOf(status), updatedAt: status.updatedAt }, context)
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'updateRestEhrStatus',
+    method: 'put',
+    path: STATUS_PATH,
+    params: ehrParams,
+    summary: 'Replace the status of an EHR',
+    access: 'ehr:write',
+    ifMatch: 'required',
+    body: rmBody('EHR_STATUS'),
+    limits: rmBodyLimits,
+    reply: [200, statusReply, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { ehrId }, body }, context) => {
+      const { caller, ehrStatuses, ifMatchOf } = context
+      const id = statusIdOf(ehrId)
+      const expected = ifMatchOf(id)
+      const json = sentJson(body, 'EHR_STATUS')
+      const [version] = expected ?? []
+      const status =
+        isDescribed(context) && version !== undefined
+          ? await commitAlone(context, ehrId, {
+              type: 'EHR_STATUS',
+              preceding: { id, version },
+              data: { json },
+            }).then(() => ehrStatuses.get(caller, ehrId))
+          : await withVersionUid(id, () => ehrStatuses.replace(caller, ehrId, json, expected))
+      const uid = uidOf(status)
+      const changed = { uid, location: statusLocation(ehrId, uid), updatedAt: status.updatedAt, isNew: false }
+      return replyToChange(changed, context, () => status.object)
+    },
+  }),
+  ...versionOperations({
+    type: 'EHR_STATUS',
+    path: '/versioned_ehr_status',
+    noun: 'EhrStatus',
+    access: 'ehr:read',
+    isNamed: false,
+    read: async ({ caller, ehrs, ehrStatuses }, ehrId, _, selector) => {
+      const { object: data, ...status } = await ehrStatuses.get(caller, ehrId, selector)
+      const { createdAt } = await ehrs.get(caller, ehrId)
+      return { ...status, createdAt, data }
+    },
+    changes: ({ caller, ehrStatuses }, ehrId, _, page) => ehrStatuses.history(caller, ehrId, page),
+  }),
+]

@@ -1,0 +1,145 @@
+import { Type } from '@sinclair/typebox'
+import { subjectIdOf } from '../../../openehr/ehr-status/subject.ts'
+import { toEhrObject } from '../../../openehr/versions/versioned-object.ts'
+import type { StoredEhr } from '../../../records/ehrs/ehrs.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import { createOrFindExisting } from '../../../records/store/writing/create-or-find-existing.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import type { Services } from '../../operation/services.ts'
+import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
+import { isReserved, isUuid, toRestEhrId } from './frame/ehr-ids.ts'
+import {
+  EHR_PATH,
+  ehrOperation,
+  ehrParams,
+  REST_PATH,
+  restOperation,
+  rmBody,
+  rmBodyLimits,
+  rmReply,
+  sentJson,
+} from './frame/rest-operation.ts'
+import { replyToChange, replyWithObject } from './frame/rest-reply.ts'
+
+const EHRS_PATH = `${REST_PATH}/ehr` as const
+const statusBody = rmBody('EHR_STATUS')
+const ehrReply = rmReply('EHR')
+
+const createDescription =
+  'The body may contain the EHR_STATUS. Without one, or with one that names no subject, the EHR of a user is about this user, that of a connected system about an unnamed person. A caller has one EHR about each subject.'
+
+/** The EHR of the reference model, for a caller who may read it. */
+async function toRestEhr(
+  { ehrStatuses, directories }: Pick<Services, 'ehrStatuses' | 'directories'>,
+  caller: Caller,
+  { id, createdAt }: StoredEhr,
+) {
+  const status = await ehrStatuses.get(caller, id)
+  const directory = await directories.findLatest(caller, id)
+  return toEhrObject({ id: toRestEhrId(id), createdAt, status, directory })
+}
+
+const subjectText = (description: string, example: string) =>
+  Type.String({ minLength: 1, maxLength: 200, description, examples: [example] })
+
+/** @throws InvalidInput for an id that a client cannot choose */
+function requireFreeId(id: string): void {
+  if (isUuid(id) && !isReserved(id)) return
+  const violation = {
+    path: 'ehrId',
+    code: 'uuid',
+    message: 'must be a UUID that this service has not reserved',
+  }
+  throw new InvalidInput([locateViolation('path')(violation)])
+}
+
+export const restEhrOperations = [
+  defineOperation({
+    ...restOperation,
+    id: 'createRestEhr',
+    method: 'post',
+    path: EHRS_PATH,
+    summary: 'Create an EHR',
+    description: createDescription,
+    access: 'user',
+    body: statusBody,
+    limits: rmBodyLimits,
+    reply: [201, ehrReply, 'versioned'],
+    errors: ['Conflict', 'RuleViolated'],
+    handle: async ({ body }, context) => {
+      const { caller, ehrs, ehrStatuses, newUuid } = context
+      const id = newUuid()
+      const ehr = await createOrFindExisting(
+        () => ehrStatuses.createOnly(caller, id, sentJson(body, 'EHR_STATUS')),
+        () => ehrs.get(caller, id),
+      )
+      return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
+        toRestEhr(context, caller, ehr),
+      )
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'createRestEhrWithId',
+    method: 'put',
+    path: EHR_PATH,
+    params: ehrParams,
+    summary: 'Create an EHR with an id',
+    description: createDescription,
+    access: 'ehr:create',
+    creates: true,
+    body: statusBody,
+    limits: rmBodyLimits,
+    reply: [201, ehrReply, 'versioned'],
+    errors: ['Conflict', 'RuleViolated'],
+    handle: async ({ params, body }, context) => {
+      const { caller, ehrStatuses } = context
+      const { ehrId: id } = params
+      requireFreeId(id)
+      if (context.ifMatchOf(id) !== undefined) throw new ServiceError('PreconditionFailed')
+      const ehr = await ehrStatuses.createOnly(caller, id, sentJson(body, 'EHR_STATUS'))
+      return replyToChange({ uid: id, location: `${EHRS_PATH}/${id}`, isNew: true }, context, () =>
+        toRestEhr(context, caller, ehr),
+      )
+    },
+  }),
+  defineOperation({
+    ...ehrOperation,
+    id: 'getRestEhr',
+    method: 'get',
+    path: EHR_PATH,
+    params: ehrParams,
+    summary: 'Show an EHR',
+    access: 'ehr:read',
+    reply: [200, ehrReply, 'versioned'],
+    handle: async ({ params: { ehrId } }, context) => {
+      const { caller, ehrs } = context
+      const ehr = await ehrs.get(caller, ehrId)
+      return replyWithObject(await toRestEhr(context, caller, ehr), { uid: toRestEhrId(ehr.id) }, context)
+    },
+  }),
+  defineOperation({
+    ...restOperation,
+    id: 'findRestEhr',
+    method: 'get',
+    path: EHRS_PATH,
+    query: {
+      subject_id: subjectText('Id of the subject', 'n4Fq2LxT0a'),
+      subject_namespace: subjectText(
+        'Namespace of the id; users have the system id of the service',
+        'hrs.local',
+      ),
+    },
+    summary: 'Show the EHR about a subject',
+    description: 'Finds only EHRs that the caller may read, the newest one first.',
+    access: 'user',
+    reply: [200, ehrReply, 'versioned'],
+    errors: ['NotFound'],
+    handle: async ({ query: { subject_id: id, subject_namespace: namespace } }, context) => {
+      const { caller, ehrs } = context
+      const ehr = await ehrs.findAboutSubject(caller, subjectIdOf({ id, namespace }))
+      return replyWithObject(await toRestEhr(context, caller, ehr), { uid: toRestEhrId(ehr.id) }, context)
+    },
+  }),
+]

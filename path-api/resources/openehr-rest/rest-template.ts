@@ -1,0 +1,101 @@
+import { Type } from '@sinclair/typebox'
+import { createExample } from '../../../openehr/examples/example-composition.ts'
+import { toFlatFormat } from '../../../openehr/examples/flat-format.ts'
+import { toXml } from '../../../openehr/rm/canonical-xml.ts'
+import { toWebTemplate } from '../../../openehr/templates/web-template.ts'
+import { TemplateHead } from '../../../schemas/openehr/template.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { rawBody } from '../../reply/body-media.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { exampleOptions, templateParams, toTemplateHead, withExampleUid } from '../openehr/template.ts'
+import { REST_PATH, restOperation } from './frame/rest-operation.ts'
+
+const TEMPLATES_PATH = `${REST_PATH}/definition/template/adl1.4` as const
+const TEMPLATE_PATH = `${TEMPLATES_PATH}/{templateId}` as const
+const params = { templateId: templateParams.concept }
+const WEB_TEMPLATE = 'application/openehr.wt+json'
+const FLAT = 'application/openehr.wt.flat+json'
+
+/** An ETag with the id, since clients take it from there. */
+const templateTag = (templateId: string): string => encodeURI(templateId).replaceAll('%20', ' ')
+
+export const restTemplateOperations = [
+  defineOperation({
+    ...restOperation,
+    id: 'uploadRestTemplate',
+    method: 'post',
+    path: TEMPLATES_PATH,
+    summary: 'Store an operational template (OPT 1.4)',
+    access: 'modeller',
+    body: rawBody('application/xml', 'text/xml'),
+    limits: { bytes: 8 * 1024 * 1024 },
+    reply: [201, rawBody('application/xml', WEB_TEMPLATE, 'application/json'), 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ body }, { caller, templates, newId, preference }) => {
+      const { templateId } = await templates.add(caller, body.bytes, newId())
+      const location = `${TEMPLATES_PATH}/${encodeURIComponent(templateId)}`
+      const isShown = preference === 'representation'
+      return replyWith(isShown ? body.bytes : '', {
+        version: templateTag(templateId),
+        location,
+        empty: !isShown,
+      })
+    },
+  }),
+  defineOperation({
+    ...restOperation,
+    id: 'listRestTemplates',
+    method: 'get',
+    path: TEMPLATES_PATH,
+    summary: 'List the operational templates',
+    access: 'user',
+    reply: [200, Type.Array(TemplateHead, { description: 'All templates, by id' })],
+    handle: async (_, { caller, templates }) => (await templates.all(caller)).map(toTemplateHead),
+  }),
+  defineOperation({
+    ...restOperation,
+    id: 'getRestTemplate',
+    method: 'get',
+    path: TEMPLATE_PATH,
+    params,
+    summary: 'Show an operational template, as uploaded (XML) or as a web template (JSON)',
+    access: 'user',
+    reply: [200, rawBody('application/xml', WEB_TEMPLATE, 'application/json'), 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { templateId } }, { caller, templates, accepted }) => {
+      const headers = { 'content-type': accepted, vary: 'Accept' }
+      if (accepted !== 'application/xml') {
+        const { head, template } = await templates.get(caller, templateId)
+        return replyWith(JSON.stringify(toWebTemplate(template)), {
+          version: templateTag(head.templateId),
+          headers,
+        })
+      }
+      const { head, bytes } = await templates.file(caller, templateId)
+      return replyWith(bytes, { version: templateTag(head.templateId), headers })
+    },
+  }),
+  defineOperation({
+    ...restOperation,
+    id: 'getRestTemplateExample',
+    method: 'get',
+    path: `${TEMPLATE_PATH}/example`,
+    params,
+    query: { detail_level: exampleOptions.detail_level, type: exampleOptions.type },
+    summary: 'Generate an example composition of a template',
+    access: 'user',
+    reply: [200, rawBody('application/json', 'application/xml', FLAT), 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { templateId }, query }, { caller, templates, accepted }) => {
+      const { head, template } = await templates.get(caller, templateId)
+      const made = createExample(template, query.detail_level ?? 'required')
+      const example = query.type === 'output' ? withExampleUid(made) : made
+      const text =
+        accepted === 'application/xml'
+          ? toXml(example, 'composition')
+          : JSON.stringify(accepted === FLAT ? toFlatFormat(toWebTemplate(template), example) : example)
+      const headers = { 'content-type': accepted, vary: 'Accept' }
+      return replyWith(text, { version: templateTag(head.templateId), headers })
+    },
+  }),
+]
