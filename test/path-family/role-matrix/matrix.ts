@@ -33,11 +33,16 @@ import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
+import { restBodyOf, restIdsOf } from './openehr-requests.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
-const ofEhrs = operationTable.filter(({ path }) => /^\/(ehr|med)\b(?!\/knowledge|\/query)/.test(path))
+const ofEhrs = operationTable.filter(({ path }) =>
+  /^\/(ehr|med)\b(?!\/knowledge|\/query)|^\/openehr\/v1\/ehr\//.test(path),
+)
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
-const operations = ofEhrs.filter((operation) => !isOpen(operation) && isSampled(operation))
+const operations = ofEhrs.filter(
+  (operation) => !isOpen(operation) && isSampled(operation) && operation.access !== 'ehr:create',
+)
 
 /** Closing and deleting cannot be repeated, and changes of participants would change the callers' rights. */
 const happensOnce = ({ method, path }: Operation): boolean =>
@@ -69,8 +74,10 @@ function expectedPending(caller: PendingCallerName, operation: Operation) {
 /** The care plan in the examples, at any depth. */
 const EXAMPLE_PLAN = 'p0LmNb72Qw'
 
-function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Person): unknown {
+function bodyOf(operation: Operation, ids: Ids, { mvUid }: Person): unknown {
+  const { method, path, body, kind } = operation
   if (!body) return undefined
+  if (operation.api === 'openehr') return restBodyOf(operation, ids)
   if (path.endsWith('/json')) return createPressureComposition(ids.template ?? '', 150)
   if (path.endsWith('/xml')) return createPressureXml(ids.template ?? '', 150)
   const text = JSON.stringify(exampleOf(body as TObject)).replaceAll(EXAMPLE_PLAN, ids.careplanId ?? '')
@@ -165,7 +172,8 @@ function matrix<Name>(
     const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
     const spends = wanted === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
     const all: Ids = { ...ids, ehrId: spends ? await cast.createSpareEhr() : cast.patient.ehrId }
-    const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
+    const shown = operation.api === 'openehr' ? await restIdsOf(operation, cast.patient, all) : all
+    const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => shown[of] ?? of)
     const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named + queryOf(operation)
     const as = cast.getPerson(name)?.call ?? call
     const requestId = randomUUID()
@@ -187,8 +195,14 @@ function matrix<Name>(
 }
 
 /** Splits the operations into groups, so that each has a test file. */
-const groupOf = ({ path }: Operation) =>
-  path.includes('/careplan') ? 'care plans' : path.includes('/procedure') ? 'measurements' : 'the rest'
+const groupOf = ({ path, api }: Operation) =>
+  api === 'openehr'
+    ? 'openEHR'
+    : path.includes('/careplan')
+      ? 'care plans'
+      : path.includes('/procedure')
+        ? 'measurements'
+        : 'the rest'
 
 type Group = ReturnType<typeof groupOf>
 

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import {
+  assertStatuses,
+  commit,
+  createEhr,
+  createFixture,
+  type Fixture,
+  folder,
+  idOf,
+} from '../../conformance/openehr-rest/fixture.ts'
+import { call } from '../../harness/clients/path-client.ts'
+import { asXml, createRestSystem, requestToken, showing } from '../../harness/people/rest-systems.ts'
+
+describe('a PUT of the openEHR REST API', () => {
+  let fixture: Fixture
+  before(async () => {
+    fixture = await createFixture()
+  })
+
+  it('takes what GET shows, in either format, and shows the same again', async () => {
+    const { rest } = fixture
+    const ehrId = await createEhr(fixture)
+    const id = idOf(await commit(fixture, ehrId))
+    const sent = folder('root', { folders: [folder('a'), folder('b', { folders: [folder('c')] })] })
+    assertStatuses(await rest('POST', `/ehr/${ehrId}/directory`, sent), 201)
+    for (const path of [`composition/${id}`, 'ehr_status', 'directory'].map((one) => `/ehr/${ehrId}/${one}`))
+      for (const headers of [{}, asXml]) {
+        const shown = await rest('GET', path, undefined, headers)
+        assertStatuses(shown, 200)
+        const body = headers === asXml ? Buffer.from(shown.body) : shown.body
+        const conditions = { ...headers, ...showing, 'if-match': shown.etag }
+        const same = await rest('PUT', path, body, conditions)
+        assertStatuses(same, 200)
+        const withoutVersion = (answer: unknown) =>
+          JSON.parse(JSON.stringify(answer).replaceAll(/(::hrs\.local::)\d+/g, '$1'))
+        assert.deepEqual(withoutVersion(same.body), withoutVersion(shown.body))
+      }
+  })
+
+  it('answers as the client prefers', async () => {
+    const { rest } = fixture
+    const ehrId = await createEhr(fixture)
+    const path = `/ehr/${ehrId}/directory`
+    const made = await rest('POST', path, folder(), { prefer: 'return=identifier' })
+    assertStatuses(made, 201)
+    const uid = made.etag.slice(1, -1)
+    assert.deepEqual(made.body, { uid })
+    assert.equal(made.headers.get('preference-applied'), 'return=identifier')
+    const put = await rest('PUT', path, folder('x'), { 'if-match': `W/"${uid}"`, prefer: 'return=minimal' })
+    assert.deepEqual([put.status, put.body], [204, ''])
+    assert.ok(put.headers.get('last-modified'))
+  })
+
+  it('keeps what the client says about the commit', async () => {
+    const { rest, template } = fixture
+    const ehrId = await createEhr(fixture)
+    const id = idOf(await commit(fixture, ehrId))
+    const now = await rest('GET', `/ehr/${ehrId}/composition/${id}`)
+    assert.equal(now.body.archetype_details.template_id.value, template)
+    const said = {
+      'openehr-audit-details':
+        'change_type.code_string="250",description.value="A correction",committer.name="Anna de Vries"',
+      'openehr-version': 'lifecycle_state.code_string="553"',
+    }
+    const put = (more: object) =>
+      rest('PUT', `/ehr/${ehrId}/composition/${id}`, now.body, { 'if-match': now.etag, ...more })
+    assertStatuses(await put({ 'openehr-audit-details': 'change_type.code_string="249"' }), 400)
+    const { etag } = await put(said)
+    const path = `/ehr/${ehrId}/versioned_composition/${id}/version/${etag.slice(1, -1)}`
+    const { body } = await rest('GET', path)
+    const { change_type, description, committer } = body.commit_audit
+    assert.deepEqual(
+      [change_type.value, description.value, committer.name, body.lifecycle_state.value],
+      ['amendment', 'A correction', 'Anna de Vries', 'incomplete'],
+    )
+    const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
+    assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
+  })
+
+  it('is reached below /rest, too, where some clients expect it', async () => {
+    const { id, clientSecret } = await createRestSystem()
+    const { body } = await requestToken(id, clientSecret)
+    const authorization = `Bearer ${body.access_token}`
+    const made = await call('POST', '/rest/openehr/v1/ehr/', undefined, { authorization })
+    assertStatuses(made, 201)
+    const unknown = await call('GET', '/rest/openehr/v1/unknown', undefined, { authorization })
+    assertStatuses(unknown, 404)
+  })
+})
