@@ -129,7 +129,7 @@ describe('every operation', () => {
             },
             body && JSON.stringify(exampleFor(body)),
           )
-          assert.equal(answer.status, 428, answer.body)
+          assert.equal(answer.status, operation.api === 'openehr' ? 400 : 428, answer.body)
         })
       }
       for (const name of pathParameterNames(operation.path)) {
@@ -144,12 +144,13 @@ describe('every operation', () => {
           }
         })
       }
-      it('refuses an unknown query parameter', async () => {
-        assert.ok(!('surprise' in query.properties))
-        const answer = await send(operation, `${examplePathOf(operation)}?surprise=1`, token)
-        assert.equal(answer.status, 400, answer.body)
-        assert.ok(placesOf(answer).includes('query.surprise'), answer.body)
-      })
+      if (!operation.openQuery)
+        it('refuses an unknown query parameter', async () => {
+          assert.ok(!('surprise' in query.properties))
+          const answer = await send(operation, `${examplePathOf(operation)}?surprise=1`, token)
+          assert.equal(answer.status, 400, answer.body)
+          assert.ok(placesOf(answer).includes('query.surprise'), answer.body)
+        })
       const schema = jsonBody(operation)
       if (schema === undefined) return
       const example = exampleOf(schema) as Body

@@ -1,5 +1,7 @@
+import { statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
 import { CLASS_NAMES, type ClassName, classKindOf, MEASUREMENT_KINDS } from '../../../records/kinds.ts'
 import { markedFieldNames } from '../../../schemas/forms/fields.ts'
+import { contributionOf, folder, versionOf } from '../../conformance/openehr-rest/fixture.ts'
 import {
   createExampleChange,
   exampleBody,
@@ -43,7 +45,7 @@ export interface ClinicalWrite {
   shares?: ClassName
   /** Sent by the EHR's subject: a user, who has not agreed to it. */
   bySubject?: true
-  /** Parse chooses the id, so a retry creates another object. */
+  /** A retry creates another object, whose id Parse chooses, or conflicts with the first one. */
   makesAnother?: true
 }
 
@@ -102,6 +104,29 @@ const composition: EhrPart = {
   make: (at) => createPost(`${compositions(at, '/json')}?carePlanId=${at.carePlanId}`, pressureOf(188)),
   id: 'compositionId',
 }
+/** Ids of openEHR's API follow from the name of the place. */
+const uuidOf = ({ name }: TrialEhr) =>
+  Buffer.from(name)
+    .toString('hex')
+    .padEnd(32, '0')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+const restPath = ({ ehrId }: TrialEhr, path = '') => `/openehr/v1/ehr/${ehrId}${path}`
+const ofVersion = (id: string, version = 1) => ({ 'if-match': `"${id}::hrs.local::${version}"` })
+const statusAbout = ({ name }: TrialEhr) => ({
+  ...STATUS,
+  subject: {
+    external_ref: {
+      id: { _type: 'GENERIC_ID', value: name, scheme: 'x' },
+      namespace: 'hrs.local',
+      type: 'PERSON',
+    },
+  },
+})
+const folderOf = (place: TrialEhr, name: string) => ({
+  ...folder(name),
+  uid: { _type: 'HIER_OBJECT_ID', value: uuidOf(place) },
+})
+const directory: EhrPart = { make: (at) => createPost(restPath(at, '/directory'), folderOf(at, 'root')) }
 const changedTask: EhrPart = { make: (at) => createPut(taskPath(at), { name: 'A changed task' }) }
 const deletedEhr: EhrPart = { make: ({ ehrId }) => createDelete(`/med/ehr/${ehrId}`) }
 
@@ -275,6 +300,7 @@ const pathFamily: ClinicalWrite[] = [
     given: [...watched, composition],
     ask: (place) => createDelete(compositions(place, `/${place.compositionId}`)),
   },
+  ...openEhrWrites(),
   ...SAMPLED_PLAIN_KINDS.flatMap(createKindWrites),
   createWrite('start a topic', planned, topic),
   createWrite('add a message', talked, message, 'ChatMessage'),
@@ -343,6 +369,81 @@ const pathFamily: ClinicalWrite[] = [
     shares: 'BloodPressure',
   },
 ]
+
+/** The writes of the openEHR REST API. */
+function openEhrWrites(): ClinicalWrite[] {
+  const held = (at: TrialEhr) => `${at.compositionId}::hrs.local::1`
+  return [
+    {
+      name: 'create the only EHR about a subject',
+      given: [],
+      ask: (at) => createPost('/openehr/v1/ehr', statusAbout(at)),
+    },
+    {
+      name: 'create an EHR with an id',
+      given: [],
+      ask: (at) => createPut(`/openehr/v1/ehr/${uuidOf(at)}`, statusAbout(at)),
+      makesAnother: true,
+    },
+    {
+      name: 'replace the status of an EHR by its uid',
+      given: [ehr],
+      ask: (at) => ({
+        ...createPut(restPath(at, '/ehr_status'), STATUS),
+        headers: ofVersion(statusIdOf(String(at.ehrId))),
+      }),
+    },
+    {
+      name: 'store a composition in no care plan',
+      given: [ehr],
+      ask: (at) => createPost(restPath(at, '/composition'), pressureOf(188)),
+    },
+    {
+      name: 'replace a composition by its uid, with details of the commit',
+      given: [...watched, composition],
+      ask: (at) => ({
+        ...createPut(restPath(at, `/composition/${at.compositionId}`), pressureOf(134)),
+        headers: {
+          ...ofVersion(String(at.compositionId)),
+          'openehr-audit-details': 'description.value="A correction"',
+        },
+      }),
+    },
+    {
+      name: 'delete a composition by its uid',
+      given: [...watched, composition],
+      ask: (at) => createDelete(restPath(at, `/composition/${held(at)}`)),
+    },
+    {
+      name: 'commit versions of a composition, the status and a directory at once',
+      given: [...watched, composition],
+      ask: (at) =>
+        createPost(
+          restPath(at, '/contribution'),
+          contributionOf(
+            versionOf(pressureOf(134), { preceding: held(at) }),
+            versionOf(pressureOf(188)),
+            versionOf(STATUS, { preceding: `${statusIdOf(String(at.ehrId))}::hrs.local::1` }),
+            versionOf(folderOf(at, 'root')),
+          ),
+        ),
+    },
+    createWrite('create a directory', [ehr], directory),
+    {
+      name: 'replace a directory',
+      given: [ehr, directory],
+      ask: (at) => ({
+        ...createPut(restPath(at, '/directory'), folderOf(at, 'changed')),
+        headers: ofVersion(uuidOf(at)),
+      }),
+    },
+    {
+      name: 'delete a directory',
+      given: [ehr, directory],
+      ask: (at) => ({ ...createDelete(restPath(at, '/directory')), headers: ofVersion(uuidOf(at)) }),
+    },
+  ]
+}
 
 /** The plain operations of a kind. */
 function createKindWrites(name: ClassName): ClinicalWrite[] {

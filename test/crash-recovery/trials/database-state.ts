@@ -103,10 +103,14 @@ const describeDocument = (document: Document): string =>
     Object.fromEntries(
       Object.entries(document)
         .filter(([name]) => !LEFT_OUT_FIELDS.has(name))
-        .map(([name, value]) => [name, value instanceof Date ? 'a time' : value])
+        .map(([name, value]) => [name, value instanceof Date ? 'a time' : withoutCommitTimes(value)])
         .sort(([a], [b]) => String(a).localeCompare(String(b))),
     ),
   )
+
+/** The JSON of a contribution contains its time. */
+const withoutCommitTimes = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(/("time_committed":\{[^}]*"value":")[^"]*/g, '$1a time') : value
 
 function replaceIds(line: string, words: Map<string, string>): string {
   let worded = line

@@ -22,11 +22,14 @@ const isJson = ({ headers, json }: FuzzResponse): boolean =>
  * too.
  */
 function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): boolean {
-  const { code, error, title } = json as { code?: unknown; error?: unknown; title?: unknown }
+  const { code, error, title, message, validationErrors } = json as Record<string, unknown>
   const ofClasses = typeof code === 'number' && typeof error === 'string'
   const ofPaths = typeof code === 'string' && typeof title === 'string'
+  const ofOpenEhr = typeof code === 'string' && typeof message === 'string' && Array.isArray(validationErrors)
   // A request that is too large never reaches a family.
-  return ofClasses || (ofPaths && (status === 431 || !path.startsWith('/1/')))
+  if (ofPaths && status === 431) return true
+  if (path.startsWith('/openehr/v1')) return ofOpenEhr
+  return ofClasses || (ofPaths && !path.startsWith('/1/'))
 }
 
 const INTERNAL_ERROR_CODE = 1
