@@ -144,6 +144,15 @@ export class Contributions {
     } as RmObject
   }
 
+  /** The audits that clients described, by the uids of the versions. */
+  async describedAudits(ehrId: string, uids: readonly string[]): Promise<Map<string, RmObject>> {
+    const found = await documentCollection(this.#records, Contribution.collection)
+      .find({ ehrId, versions: { $in: [...uids] } })
+      .toArray()
+    const versions = found.flatMap(({ json }) => parseVersions(String(json)))
+    return new Map(versions.map(({ uid, audit }) => [uid, audit]))
+  }
+
   /** Validates the data of all versions, before the transaction. */
   async #prepare(
     caller: Caller,

@@ -1,4 +1,4 @@
-import { SYSTEM_ID } from '../../records/compositions/composition-record.ts'
+import { SYSTEM_ID, versionUidOf } from '../../records/compositions/composition-record.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import { dvDateTime, objectVersionId, toAuditDetails, type VersionAuthorship } from './original-version.ts'
 
@@ -22,16 +22,20 @@ export const toVersionedObject = (
   time_created: dvDateTime(createdAt),
 })
 
-/** A REVISION_HISTORY, in the order of the changes. */
+/** A REVISION_HISTORY, in the order of the changes, with the audits that clients described. */
 export const toRevisionHistory = (
   id: string,
   changes: readonly (VersionAuthorship & { version: number })[],
+  described: ReadonlyMap<string, RmObject>,
 ): RmObject => ({
   _type: 'REVISION_HISTORY',
   items: changes.map((change) => ({
     _type: 'REVISION_HISTORY_ITEM',
     version_id: objectVersionId({ id, version: change.version }),
-    audits: [toAuditDetails({ version: change.version, updatedAt: change.at }, change)],
+    audits: [
+      described.get(versionUidOf({ id, version: change.version })) ??
+        toAuditDetails({ version: change.version, updatedAt: change.at }, change),
+    ],
   })),
 })
 

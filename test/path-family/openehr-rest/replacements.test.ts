@@ -73,6 +73,8 @@ describe('a PUT of the openEHR REST API', () => {
       [change_type.value, description.value, committer.name, body.lifecycle_state.value],
       ['amendment', 'A correction', 'Anna de Vries', 'incomplete'],
     )
+    const history = await rest('GET', `/ehr/${ehrId}/versioned_composition/${id}/revision_history`)
+    assert.deepEqual(history.body.items[1].audits, [body.commit_audit])
     const contribution = await rest('GET', `/ehr/${ehrId}/contribution/${body.contribution.id.value}`)
     assert.equal(contribution.body.versions[0].id.value, etag.slice(1, -1))
   })

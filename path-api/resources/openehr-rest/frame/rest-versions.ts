@@ -131,7 +131,10 @@ function objectOperations(resource: VersionedResource) {
       handle: async ({ params: given }, context) => {
         const now = await read(context, given.ehrId, objectIdIn(given), {})
         const changes = await allChanges(resource, context, given.ehrId, now.id)
-        return replyWithObject(toRevisionHistory(now.id, changes), { uid: uidOf(now) }, context)
+        const uids = changes.map(({ version }) => uidOf({ id: now.id, version }))
+        const described = await context.contributions.describedAudits(given.ehrId, uids)
+        const history = toRevisionHistory(now.id, changes, described)
+        return replyWithObject(history, { uid: uidOf(now) }, context)
       },
     }),
   ]
