@@ -32,6 +32,7 @@ import {
 import { checkJson, sentOffsetOf } from './request/json-validation.ts'
 import { type ParseRequest, type ParseSchema, parseErrorCode, Refusal } from './request/parse-request.ts'
 import {
+  hasBody,
   isBatch,
   isList,
   isRead,
@@ -194,6 +195,12 @@ async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
   const { method, className, carrier } = part
   if (className === '_User' || isPublicRequest(part)) checkAccountBody(carrier.body)
   if (!isWrite(part) || className === undefined) return
+  if (method === 'PUT' && !hasBody(req, part))
+    throw new Refusal(
+      400,
+      parseErrorCode.invalidJson,
+      'The body must be a JSON object with the properties to change.',
+    )
   if (className === '_User' && method === 'PUT') checkAccountChange(carrier.body)
   keepUtcOffset(className, carrier.body)
   await checkProperties(req, { method, className, body: carrier.body })

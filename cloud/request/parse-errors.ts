@@ -11,13 +11,8 @@ import { PRECONDITION_FAILED, UNAVAILABLE_MESSAGE } from '../parse-server/adapte
 import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
 import { forbiddenWriteError } from '../parse-server/adapter/trigger-read-cache.ts'
 
-export const EMPTY_UPDATE_MESSAGE = 'The body must be a JSON object with the properties to change.'
-
 /** The same error for objects that do not exist, belong to others, or do not belong together. */
 export const notFoundError = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
-
-/** Error for an update without a property that clients can set: it would be a version without a change. */
-export const emptyUpdateError = () => new Parse.Error(Parse.Error.INVALID_JSON, EMPTY_UPDATE_MESSAGE)
 
 /** Error for an object that the caller may read but not change. */
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)

@@ -237,7 +237,8 @@ export class EhrRecords<S extends TObject, L extends string> {
   }
 
   /**
-   * Changes an object of the class family. Closing it takes the exclusive lock of its EHR.
+   * Changes an object of the class family. Closing it takes the exclusive lock of its EHR. Without a change it gets
+   * no version.
    * @param apply returns the fields after the client's operations on the record that the transaction sees
    * @throws as replace
    */
@@ -251,7 +252,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const next = (now: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, apply(now as RecordBody), kind)
     const write = (tx?: Transaction) =>
-      this.store.writes.replace(caller, storeKeyOf({ id }), next, { expected, tx })
+      this.store.writes.replace(caller, storeKeyOf({ id }), next, { expected, tx, skipUnchanged: true })
     if (!closes) return (await write()).document
     return runStoreTransaction(this.#records, async (tx) => {
       const { document } = await write(tx)

@@ -165,14 +165,15 @@ export class Ehrs {
     return (await this.#insert(caller, String(subjectId), id)).document
   }
 
-  /** Adds a version: an EHR has no property that clients change. @throws NotFound; Forbidden */
+  /** Changes nothing: an EHR has no property that clients change. @throws NotFound; Forbidden; PreconditionFailed */
   async updateObject(
     caller: Caller,
     id: string,
     _update: unknown,
     expected: ExpectedVersions,
   ): Promise<ParseDocument> {
-    return (await this.store.writes.replace(caller, { id }, (now) => now, { expected })).document
+    const options = { expected, skipUnchanged: true }
+    return (await this.store.writes.replace(caller, { id }, (now) => now, options)).document
   }
 
   /** Soft-deletes an object of the class family. @throws as remove */

@@ -27,6 +27,8 @@ export interface StoreUpdateOptions extends ConditionalWriteOptions {
   permissions?: Permissions | undefined
   /** The action that the history shows. A 'delete' may keep the record, emptied. */
   action?: 'update' | 'delete'
+  /** A record that would stay as it is gets no version. */
+  skipUnchanged?: boolean
 }
 
 /**
@@ -76,10 +78,10 @@ export class StoreWrites<S extends TObject> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    { tx, expected, permissions, action = 'update' }: StoreUpdateOptions = {},
+    { tx, expected, permissions, action = 'update', skipUnchanged }: StoreUpdateOptions = {},
   ): Promise<WrittenRecord<Static<S>>> {
     const decide = (found: ParseDocument | null) =>
-      this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action })
+      this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action, skipUnchanged })
     return this.#writer.write({ id: key.id, decide }, tx).catch(throwConflict)
   }
 

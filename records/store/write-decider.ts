@@ -28,6 +28,8 @@ interface UpdateConditions {
   expected: ExpectedVersions
   permissions: Permissions | undefined
   action: 'update' | 'delete'
+  /** A record that would stay as it is gets no version. */
+  skipUnchanged?: boolean | undefined
 }
 
 /** Decides the writes of one resource, with their history and audit, once the stored records are loaded. */
@@ -84,12 +86,13 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<Static<S>>,
     found: ParseDocument | null,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    { expected, permissions, action }: UpdateConditions,
+    { expected, permissions, action, skipUnchanged }: UpdateConditions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     const next = this.#nextDocument(before, change(this.#format.fromStored(before)), permissions)
-    const updated = this.#format.fromStored(next)
     const changed = changedFieldNames(before, next)
+    if (skipUnchanged && changed.length === 0) return this.#decideNothing(caller, before)
+    const updated = this.#format.fromStored(next)
     return {
       operations: [{ replaceOne: { filter: unchangedFilter(before, caller), replacement: next } }],
       changes: [
@@ -104,6 +107,13 @@ export class WriteDecider<S extends TObject> {
       ),
       result: { document: next, record: updated },
     }
+  }
+
+  /** Leaves a record as it is; the caller sees it. */
+  #decideNothing(caller: Caller, document: ParseDocument): WriteDecision<WrittenRecord<Static<S>>> {
+    const record = this.#format.fromStored(document)
+    const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [record])
+    return { operations: [], changes: [], accesses, result: { document, record } }
   }
 
   /** @throws as decideUpdate */

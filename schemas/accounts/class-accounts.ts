@@ -60,7 +60,6 @@ export const ClassAccountChange = closedObject(
     ...{ name, language, chatMails, currentPassword },
   },
 )
-ClassAccountChange.documented = { minProperties: 1 }
 
 /** The name and the address are the ones that hold: a new address is pending until it is confirmed. */
 export const ClassAccountChanged = closedObject('ClassAccountChanged', 'The account after the change', {

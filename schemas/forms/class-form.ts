@@ -55,7 +55,6 @@ export function createClassForms({
     }),
     update: Type.Object(update, {
       ...schemaOptions(`${name}Update`, `Changes of this object: ${description}`),
-      documented: { minProperties: 1 },
       ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => pickDeclared(update, one)) }),
     }),
   }

@@ -6,14 +6,21 @@ import type { Operation } from '../../path-api/operation/operation.ts'
 import { operationTable } from '../../path-api/operation-table.ts'
 import { RawBody } from '../../path-api/reply/body-media.ts'
 import { findReadOnlyProperties } from '../../path-api/request/read-only-properties.ts'
-import { classKindOf, isClassName } from '../../records/kinds.ts'
-import { byClass, createByClass, type Json, KIND_NAMES, newPlace, type Place } from '../family-kinds.ts'
+import { CLASS_NAMES, classKindOf, isClassName } from '../../records/kinds.ts'
+import { byClass, type Json, newPlace, type Place } from '../family-kinds.ts'
 import type { Patient } from '../harness/care/patients.ts'
-import { exampleBody, fillPath } from '../harness/care/samples/examples.ts'
+import {
+  exampleBody,
+  exampleObject,
+  fillPath,
+  parentIdsOf,
+  withOtherKey,
+} from '../harness/care/samples/examples.ts'
 import { isSampled } from '../harness/care/samples/kinds-of-each-shape.ts'
 import { type Answer, assertProblemPlaces, assertStatus } from '../harness/clients/path-client.ts'
 import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const shapeOf = (path: string) => path.replaceAll(/\{\w+\}/g, '{}')
 const isList = ({ reply: [, body] }: Operation) =>
@@ -136,18 +143,34 @@ describe('what GET answers', () => {
     })
   }
 
-  for (const name of KIND_NAMES.filter((one) => one !== 'Ehr'))
-    it(`is taken by the class family: ${name}`, async () => {
-      const { get, put } = byClass(patient)
-      const id = String((await createByClass(patient, name, place)).objectId)
+  for (const name of CLASS_NAMES.filter((one) => !classKindOf(one).readOnly))
+    it(`is taken by the class family, without a version: ${name}`, async () => {
+      const { post, get, put, batch } = byClass(patient)
+      const object = { ...parentIdsOf(name, place), ...exampleObject(name) }
+      const id = (await post(name, withOtherKey(name, object)).expect(201)).body.objectId
       const { body } = await get(name, id).expect(200)
-      await put(name, id, body).expect(200)
+      const history = service.db.collection('history.changes')
+      const changes = () => history.countDocuments({ _id: { $regex: `/${name}/${id}/` } as never })
+      const known = await changes()
+      for (const sent of [body, {}, { version: body.version }]) {
+        const answer = await put(name, id, sent)
+        assert.deepEqual([answer.status, answer.body, answer.headers.etag], [200, body, '"1"'])
+      }
+      const [{ success }] = (await batch([{ method: 'PUT', path: `/1/classes/${name}/${id}`, body }])).body
+      assert.deepEqual(success, body)
+      assert.deepEqual((await get(name, id).expect(200)).body, body)
+      assert.equal(await changes(), known)
+      const written = { type: name, ids: id, action: 'update' }
+      assert.equal(await service.db.collection('audit.entries').countDocuments(written), 0)
     })
 
-  it('is taken by the class family: the account', async () => {
+  it('is taken by the class family, without a version: the account', async () => {
     const { get, put } = byClass(patient)
     const { body } = await get('_User', patient.mvUid).expect(200)
-    const { status, body: answer } = await put('_User', patient.mvUid, body)
-    assert.equal(status, 200, JSON.stringify([answer, body]))
+    for (const sent of [body, {}]) {
+      const { status, body: answer } = await put('_User', patient.mvUid, sent)
+      assert.equal(status, 200, JSON.stringify([answer, body]))
+      assert.deepEqual((await get('_User', patient.mvUid).expect(200)).body, body)
+    }
   })
 })

@@ -40,7 +40,8 @@ export function parseAccountChange(
   sessionToken: string | undefined,
 ): Static<typeof ClassAccountChange> {
   const sent = withoutSystemFields(body, user, sessionToken)
-  for (const key of ['email', 'username'] as const) if (sent[key] === user[key]) delete sent[key]
+  for (const key of ['email', 'username', 'name', 'language', 'chatMails'] as const)
+    if (sent[key] === user[key]) delete sent[key]
   for (const key of ['name', 'language']) if (isDeleteOperation(sent[key])) sent[key] = null
   if (sent.email !== undefined) requireEmail(sent.email)
   const change = requireFit<Static<typeof ClassAccountChange>>(sent, findChangeViolations)

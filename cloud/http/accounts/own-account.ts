@@ -3,7 +3,6 @@ import { requireNoViolations } from '../../../records/ehr-records/refusals/refus
 import { ClassAccountProof } from '../../../schemas/accounts/class-accounts.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
-import { EMPTY_UPDATE_MESSAGE } from '../../request/parse-errors.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
 import { type BodyFields, parseAccountChange, requireKnownProperties } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
@@ -19,14 +18,16 @@ export async function changeAccount(handling: AccountRequest): Promise<AccountRe
   const user = await users.findOne({ _id: id })
   if (req.auth.user?.id !== id || !user) throw createForeignAccountRefusal()
   const body = (req.body ?? {}) as BodyFields
-  if (Object.keys(body).length === 0) throw new Refusal(400, parseErrorCode.invalidJson, EMPTY_UPDATE_MESSAGE)
   const { currentPassword, password, ...change } = parseAccountChange(body, user, req.info.sessionToken)
   requireNoViolations(usernameViolations(change.username, user.email))
   if (password !== undefined || change.email !== undefined || change.username !== undefined) {
     const sid = await requireCurrentPassword(handling, currentPassword)
     if (password !== undefined) await passwords.setPassword(id, sid, password)
   }
-  const { account } = await accounts.update(accountCallerOf(handling), id, change, undefined)
+  const isChanged = password !== undefined || Object.keys(change).length > 0
+  const { account } = isChanged
+    ? await accounts.update(accountCallerOf(handling), id, change, undefined)
+    : await accounts.get(id)
   const { username } = (await users.findOne({ _id: id }, { projection: { username: 1 } })) ?? user
   return { body: { username, email: account.email, updatedAt: account.updatedAt } }
 }

@@ -43,6 +43,12 @@ export const isRetrieval = (part: RequestPart): boolean =>
 export const isWrite = ({ method, className }: RequestPart): boolean =>
   (method === 'POST' || method === 'PUT') && className !== undefined
 
+/** True if a request has a body, even an empty object. */
+export const hasBody = (req: ParseRequest, { carrier }: RequestPart): boolean =>
+  carrier === req
+    ? req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+    : typeof carrier.body === 'object' && carrier.body !== null
+
 function createRequestPart(method: string, path: string, carrier: RequestPart['carrier']): RequestPart {
   const [matched, className, objectId] = /^\/(?:classes\/([^/]+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
   return {

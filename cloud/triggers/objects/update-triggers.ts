@@ -7,7 +7,6 @@ import type { StoreContext } from '../../../records/store/writing/transaction.ts
 import type { ObjectWriteRequest } from '../../parse-server/adapter/request-database.ts'
 import { loadCaller } from '../../request/caller.ts'
 import {
-  emptyUpdateError,
   notFoundError,
   rejectFaults,
   rejectForbiddenChange,
@@ -33,7 +32,6 @@ export async function beforeUpdate(
   // It did not exist when Parse read it: a concurrent request has restored it since.
   if (original?.createdAt === undefined) throw notFoundError()
   const stored = original ? fieldsOf(plain, original) : {}
-  if (object.dirtyKeys().length === 0) throw emptyUpdateError()
   rejectForbiddenChange(plain, stored)
   // The body may repeat a former version of the whole object, with values that only the service changes.
   const { write } = (request.context ?? {}) as { write?: ObjectWriteRequest }

@@ -286,18 +286,17 @@ const describeObject = (
     answers: [200, toParseSchema(stored)],
     parameters: describeObjectParameters(fieldsOf(stored)),
   }),
-  ...(!readOnly &&
-    isChangeable(update) && {
-      put: operationObject({
-        operationId: `update${name}Object`,
-        summary: `Update ${withArticle(name)} object`,
-        description:
-          'Omitted properties keep their values; `{"__op": "Delete"}` removes a property. Unchanged values may be sent back, also those that only the service sets.',
-        takes: update,
-        answers: [200, ObjectUpdated],
-        versions: 'IfMatch',
-      }),
+  ...(!readOnly && {
+    put: operationObject({
+      operationId: `update${name}Object`,
+      summary: `Update ${withArticle(name)} object`,
+      description:
+        'Omitted properties keep their values; `{"__op": "Delete"}` removes a property. Unchanged values may be sent back, also those that only the service sets. Without a change the object keeps its version.',
+      takes: update,
+      answers: [200, ObjectUpdated],
+      versions: 'IfMatch',
     }),
+  }),
   ...(!readOnly && {
     delete: operationObject({
       operationId: `delete${name}Object`,
@@ -308,6 +307,3 @@ const describeObject = (
     }),
   }),
 })
-
-const isChangeable = (update: TObject): boolean =>
-  update === AnyObject || Object.keys(update.properties).length > 0

@@ -31,6 +31,8 @@ describe('the class family by the JavaScript SDK', () => {
     await plan.save({ notes: 'Some', status: 'COMPLETED' }, session)
     assert.equal(plan.dirty(), false)
     assert.deepEqual([plan.get('notes'), plan.get('version')], ['Some', 2])
+    await plan.save(null, session)
+    assert.equal(plan.get('version'), 2, 'a save without a change makes no version')
     plan.unset('notes')
     await plan.save(null, session)
     assert.equal(plan.dirty(), false)

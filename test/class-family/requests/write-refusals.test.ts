@@ -15,7 +15,7 @@ describe('writes that the class family refuses', () => {
   const headers = () => ({ ...apiKeys(), 'X-Parse-Session-Token': patient.sessionToken })
 
   for (const name of KIND_NAMES)
-    it(`contain an ACL of ${name} other than its own, or no property`, async () => {
+    it(`contain an ACL of ${name} other than its own, or no body`, async () => {
       const { put, post, get, batch } = byClass(patient)
       const { objectId: id } = (await createByClass(patient, name, place)) as { objectId: string }
       const { body: before } = await get(name, id).expect(200)
@@ -39,12 +39,11 @@ describe('writes that the class family refuses', () => {
         assert.equal(error.code, 142)
         assert.match(error.error, /^ACL must not be set by clients: permissions/)
       }
-      for (const body of [{}, undefined])
-        assertError(
-          await put(name, id, body as never),
-          107,
-          /^The body must be a JSON object with the properties/,
-        )
+      assertError(
+        await put(name, id, undefined as never),
+        107,
+        /^The body must be a JSON object with the properties/,
+      )
       const [part] = (await batch([{ method: 'PUT', path: `/1/classes/${name}/${id}` }])).body
       assert.equal(part.error.code, 107)
       assert.match(part.error.error, /^The body must be a JSON object with the properties/)
@@ -74,12 +73,11 @@ describe('writes that the class family refuses', () => {
     assertError(await post('Goal', goal), 142, 'createdAt must not be set by clients')
   })
 
-  it('change no property of an account', async () => {
-    for (const body of [{}, undefined])
-      for (const path of ['users', 'classes/_User']) {
-        const answer = await request().put(`/1/${path}/${patient.mvUid}`).set(headers()).send(body)
-        assertError(answer, 107, /^The body must be a JSON object with the properties/)
-      }
+  it('have no body for an account', async () => {
+    for (const path of ['users', 'classes/_User']) {
+      const answer = await request().put(`/1/${path}/${patient.mvUid}`).set(headers())
+      assertError(answer, 107, /^The body must be a JSON object with the properties/)
+    }
   })
 
   it('contain unknown properties or parameters', async () => {

@@ -215,7 +215,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
 
       /** Creates another object, and reads and changes one. */
       async function attempt(name: Name, send: Way, path: string, ids: Ids): Promise<Outcome[]> {
-        // An EHR has no property to change, so its subject is sent back.
+        // An EHR has no property to change, so its subject is sent back, which makes no version.
         const { subjectId } = await seenByOwner(path)
         const outcomes = await send(headersOf(name), [
           { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
@@ -249,7 +249,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         const path = `${all}/${await objectFor(row, ids, false)}`
         const { version } = await seenByOwner(path)
         const [, , update] = await attempt(name, send, path, ids)
-        const next = update === 'done' ? version + 1 : version
+        const next = update === 'done' && className !== 'Ehr' ? version + 1 : version
         assert.equal((await seenByOwner(path)).version, next, `${name}: what was refused changed nothing`)
         const isDeletable = removal(name, inBatch) === 'done'
         const last = className === 'Ehr' ? `${all}/${await objectFor(row, ids, isDeletable)}` : path
