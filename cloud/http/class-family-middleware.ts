@@ -88,7 +88,7 @@ export function createClassFamilyMiddleware({
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
-      const expected = open ? undefined : readIfMatch(req, parts, entityTags)
+      const expected = readIfMatch(req, parts, entityTags)
       openWrites(req, res, { timeLeft, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
@@ -99,9 +99,9 @@ export function createClassFamilyMiddleware({
         requireFewNamedIds(requests)
         await elevateForEhrDeletion(req, records)
         auditResponse(req, res, requests, records)
-        if (isReadOnlyEndpoint(req)) narrowResponse(res, serves)
-        else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
       }
+      if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
+      else if (findNamedClass(req, parts)) showVersion(res, entityTags.etagOf)
       if (queries[0]?.distinct !== undefined)
         res.json(await findDistinctValues(req, parts[0]?.className ?? '', queries[0]))
       else if (open) next()
@@ -202,8 +202,15 @@ async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
       'The body must be a JSON object with the properties to change.',
     )
   if (className === '_User' && method === 'PUT') checkAccountChange(carrier.body)
+  dropClassName(className, carrier.body)
   keepUtcOffset(className, carrier.body)
   await checkProperties(req, { method, className, body: carrier.body })
+}
+
+/** Parse names the class of some objects that it shows, and clients send the whole object back. */
+function dropClassName(className: string, body: unknown): void {
+  const object = (body ?? {}) as { className?: unknown }
+  if (object.className === className) delete object.className
 }
 
 /** Keeps the offset of a measurement's time, which is otherwise stored in UTC. */

@@ -44,9 +44,8 @@ describe('writes that the class family refuses', () => {
         107,
         /^The body must be a JSON object with the properties/,
       )
-      const [part] = (await batch([{ method: 'PUT', path: `/1/classes/${name}/${id}` }])).body
-      assert.equal(part.error.code, 107)
-      assert.match(part.error.error, /^The body must be a JSON object with the properties/)
+      const part = { method: 'PUT', path: `/1/classes/${name}/${id}` }
+      assertError(await batch([part]), 107, /^The body must be a JSON object with the properties/)
       assert.deepEqual((await get(name, id)).body, before)
     })
 
