@@ -12,6 +12,7 @@ import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start-parse.ts'
+import { registerOpenTriggers } from '../cloud/triggers/open-triggers.ts'
 import { createObjectWriters } from '../cloud/writes/object-writers.ts'
 import { etagOf, parseIfMatch } from '../path-api/reply/etag.ts'
 import { findMailbox } from '../records/accounts/user/user.ts'
@@ -187,7 +188,7 @@ async function openInfrastructure(
   onStop(() => engine.close())
   const database = await openDatabaseConnection(engine.uri, metrics, {
     others: config.instances === 'several',
-    derives: !config.open,
+    open: config.open,
   })
   onStop(() => database.close())
   const { client, db } = database
@@ -238,7 +239,7 @@ function startAbandonedTransactionCheck(
   return () => loop.stop()
 }
 
-/** Options of the class family; the open test environment has no rules. */
+/** Options of the class family; the open test environment has no rules, and any class. */
 const createClassFamilyOptions = (
   { open }: Config,
   { records, services, recordsOf }: Omit<RecordServices, 'close'>,
@@ -249,8 +250,10 @@ const createClassFamilyOptions = (
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
     registerCloudFunctions(Parse)
-    if (open) defineLoginFunction(Parse)
-    else {
+    if (open) {
+      defineLoginFunction(Parse)
+      registerOpenTriggers(Parse, records)
+    } else {
       registerCloudTriggers(Parse, records)
       database.handOverWrites(createObjectWriters(services.ehrs, recordsOf))
     }

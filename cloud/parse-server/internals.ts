@@ -1,4 +1,5 @@
 import { toClientJson, type WriteResponder } from './adapter/object-writes.ts'
+import type { FieldTypes } from './adapter/open-environment.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import type { ToObject } from './adapter/trigger-read-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
@@ -20,6 +21,7 @@ export async function loadParseServer() {
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
   const { default: controller } = await import('parse-server/lib/Controllers/DatabaseController.js')
   const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
+  const { default: schemaController } = await import('parse-server/lib/Controllers/SchemaController.js')
   const { default: Parse } = await import('parse/node')
   const toObject: ToObject = transform.mongoObjectToParseObject
   const routablePaths: BatchPathResolver = batch.makeBatchRoutingPathFunction
@@ -33,6 +35,7 @@ export async function loadParseServer() {
     toObject,
     writeAnswers: controller.prototype as WriteResponder,
     migration: schemas.DefinedSchemas.prototype as SchemaMigration,
+    fieldTypes: schemaController.default.prototype as FieldTypes,
   }
 }
 

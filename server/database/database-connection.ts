@@ -8,6 +8,7 @@ import {
   handOverWrites,
   type WritingAdapter,
 } from '../../cloud/parse-server/adapter/object-writes.ts'
+import { acceptAnyType, respondInFull } from '../../cloud/parse-server/adapter/open-environment.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
@@ -48,14 +49,14 @@ interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
 /**
  * Opens the only connection of the process, which Parse Server shares.
  * @param others true if other instances work on the same database
- * @param derives true if the service derives fields; the open test environment stores objects unchanged
+ * @param open true in the open test environment, which keeps no derived records up to date
  */
 export async function openDatabaseConnection(
   uri: string,
   metrics: Metrics,
-  { others, derives }: { others: boolean; derives: boolean },
+  { others, open }: { others: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
-  const { MongoStorageAdapter, ParseError, toObject, writeAnswers } = await loadParseServer()
+  const { MongoStorageAdapter, ParseError, toObject, writeAnswers, fieldTypes } = await loadParseServer()
   const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
   translateDatabaseErrors(adapter, ParseError)
@@ -63,9 +64,12 @@ export async function openDatabaseConnection(
   failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
-  const backfill = new Backfill(mongo, derives ? createDerivations([compositionDerivation]) : [])
+  const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  cacheTriggerReads(adapter, toObject)
+  if (open) {
+    acceptAnyType(fieldTypes)
+    respondInFull(adapter, writeAnswers, toObject, ParseError)
+  } else cacheTriggerReads(adapter, toObject)
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {

@@ -64,7 +64,7 @@ export function handOverWrites(
   findWriter: FindObjectWriter,
 ): void {
   const { createObject, findOneAndUpdate, deleteObjectsByQuery } = adapter
-  const toFullObject = respondWithFullObjects(responder, toObject)
+  const { toFullObject } = respondWithFullObjects(responder, toObject)
 
   adapter.createObject = async function (this: ThisAdapter, className, schema, object, session) {
     const writer = findWriter(className)
@@ -91,9 +91,13 @@ type ThisAdapter = RequestAdapter & WritingAdapter
 /**
  * Parse Server would respond with the fields that it changed; we respond with the full object, as stored. An afterSave
  * trigger could do so too, but Parse would build the object again for it, which takes some 0.1 ms.
- * @returns a function that converts a stored document to an object with which Parse responds in full
+ * @returns functions that convert a stored document to an object with which Parse responds in full, and that mark a
+ * converted one as such
  */
-function respondWithFullObjects(responder: WriteResponder, toObject: ToObject): ToObject {
+export function respondWithFullObjects(
+  responder: WriteResponder,
+  toObject: ToObject,
+): { toFullObject: ToObject; markFull<T extends object>(object: T): T } {
   const { _sanitizeDatabaseResult: respond } = responder
   const fullObjects = new WeakSet<object>()
   // Parse removes from the response what the client sent, but leaves its toJSON alone.
@@ -103,15 +107,13 @@ function respondWithFullObjects(responder: WriteResponder, toObject: ToObject): 
       ? Object.defineProperty(response, 'toJSON', { value: () => toClientJson(stored) })
       : response
   }
-  return (...of) => {
-    const object = toObject(...of)
+  const markFull = <T extends object>(object: T): T => {
     fullObjects.add(object)
     return object
   }
+  return { toFullObject: (...of) => markFull(toObject(...of)), markFull }
 }
 
-/** Converts a stored object to the class form, with its permissions as ACL. */
-export const toClientJson = ({ _rperm = [], _wperm = [], ...fields }: StoredObject): object => ({
-  ...fields,
-  ACL: toAcl({ read: _rperm, write: _wperm }),
-})
+/** Converts a stored object to the class form, with its permissions as ACL. Only the open test environment has none. */
+export const toClientJson = ({ _rperm, _wperm, ...fields }: StoredObject): object =>
+  _rperm || _wperm ? { ...fields, ACL: toAcl({ read: _rperm ?? [], write: _wperm ?? [] }) } : fields

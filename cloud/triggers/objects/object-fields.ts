@@ -18,7 +18,7 @@ const READ_ONLY_ATTRIBUTES = new Set<string>([
 const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode
 
 /** The attributes that clients see, in class form; null counts as absent. */
-const classFormOf = (object: Parse.Object): Record<string, unknown> =>
+export const classFormOf = (object: Parse.Object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(object.attributes)
       .filter(([name, value]) => !READ_ONLY_ATTRIBUTES.has(name) && value !== null && value !== undefined)

@@ -11,7 +11,7 @@ import { changeInSteps, hiddenRecordsWith } from './hidden-records.ts'
 export type DatabaseWithContents = Pick<StoreContext, 'client' | 'db' | 'contents'>
 
 /** Containers, and the fields in which other records name them. EHRs are deleted in another way. */
-const CONTAINER_ID_FIELDS = {
+export const CONTAINER_ID_FIELDS = {
   CarePlan: 'carePlanId',
   Goal: 'goalId',
   Task: 'taskId',

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { byClass, type Json, newPlace, type Place } from '../../family-kinds.ts'
+import { createExampleChange, exampleObject, parentIdsOf } from '../../harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { config, findStartRefusal } from '../../harness/service/service.ts'
 import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/service-process.ts'
 import { waitFor } from '../../harness/wait.ts'
@@ -18,6 +21,29 @@ describe('the open test environment', function suite() {
   })
   after(() => stopProcess(open))
 
+  /** The properties that both services give an object alike. */
+  const comparable = (object: Json): Json => {
+    const { objectId: _, createdAt: __, updatedAt: ___, ACL: ____, creatorId: _____, ...same } = object
+    return Object.fromEntries(
+      Object.entries(same).map(([name, value]) => [
+        name,
+        /^(ehr|carePlan|goal|subject)Id$/.test(name) ? 'id' : value,
+      ]),
+    )
+  }
+
+  /** An EHR with a plan and a goal. */
+  async function newOpenPlace(): Promise<Place> {
+    const ehrId = (await send('POST', '/1/classes/Ehr', { subjectId: 'somebody' })).body.objectId ?? ''
+    const plan = (await send('POST', '/1/classes/CarePlan', { ehrId, name: 'x' })).body.objectId ?? ''
+    const goal = { ehrId, carePlanId: plan, name: 'x' }
+    return {
+      ehrId,
+      carePlanId: plan,
+      goalId: (await send('POST', '/1/classes/Goal', goal)).body.objectId ?? '',
+    }
+  }
+
   const send = async (
     method: string,
     path: string,
@@ -29,9 +55,16 @@ describe('the open test environment', function suite() {
       headers: { 'Content-Type': 'application/json', ...headers },
       ...(body ? { body: JSON.stringify(body) } : {}),
     })
-    const json = (await answer.json()) as Record<string, never>
-    return { status: answer.status, body: json, environment: answer.headers.get('x-environment') }
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any response
+    const json = (await answer.json()) as Record<string, any>
+    const [environment, etag] = ['x-environment', 'etag'].map((name) => answer.headers.get(name))
+    return { status: answer.status, body: json, environment, etag }
   }
+
+  const sessionOf = ({ sessionToken = '' }: Record<string, string>) => ({
+    ...keys,
+    'X-Parse-Session-Token': sessionToken,
+  })
 
   it('reports at the start and in every response that it is open', async () => {
     assert.match(open.output(), /OPEN TEST ENVIRONMENT/)
@@ -49,6 +82,92 @@ describe('the open test environment', function suite() {
     const listed = await send('GET', '/1/classes/AnythingElse?count=1&limit=0')
     assert.deepEqual(listed.body, { results: [], count: 1 })
     assert.equal((await send('DELETE', `/1/classes/BloodPressure/${objectId}`)).status, 200)
+  })
+
+  for (const name of SAMPLED_KINDS)
+    it(`fills in, derives and answers like the main service: ${name}`, async () => {
+      const [{ patient, place }, openPlace] = await Promise.all([newPlace(), newOpenPlace()])
+      const { post, put, get } = byClass(patient)
+      const object = { ...exampleObject(name), ...(name === 'Ehr' && { subjectId: patient.mvUid }) }
+      const created = (await post(name, { ...parentIdsOf(name, place), ...object }).expect(201)).body
+      const sent = { ...object, ...parentIdsOf(name, openPlace) }
+      // It follows from the care plan.
+      if ('carePlanId' in sent && 'timestamp' in sent) delete (sent as Json).ehrId
+      const openly = await send('POST', `/1/classes/${name}`, sent)
+      assert.deepEqual([openly.status, comparable(openly.body)], [201, comparable(created)])
+      const change = createExampleChange(name)
+      if (!change) return
+      const [changed, openChanged] = [
+        await put(name, created.objectId, change).expect(200),
+        await send('PUT', `/1/classes/${name}/${openly.body.objectId}`, change),
+      ]
+      assert.deepEqual([openChanged.status, openChanged.etag], [200, '"2"'])
+      assert.deepEqual(comparable(openChanged.body), comparable(changed.body))
+      assert.deepEqual(
+        comparable((await send('GET', `/1/classes/${name}/${openly.body.objectId}`)).body),
+        comparable((await get(name, created.objectId)).body),
+      )
+    })
+
+  it('derives nothing from values that fit no schema', async () => {
+    const high = { systolic: 150, systolicUnit: 'mm[Hg]', diastolic: 95, diastolicUnit: 'mm[Hg]' }
+    const { body } = await send('POST', '/1/classes/BloodPressure', high)
+    assert.deepEqual([body.condition, body.version], ['grade1', 1])
+    const put = (change: object) => send('PUT', `/1/classes/BloodPressure/${body.objectId}`, change)
+    const wrong = (await put({ systolic: 'very high', condition: 'fine' })).body
+    assert.deepEqual([wrong.systolic, wrong.condition, wrong.version], ['very high', undefined, 2])
+    assert.equal((await put({ systolic: 150 })).body.condition, 'grade1')
+  })
+
+  it('accepts values of every type in the same field, also where the main service has one', async () => {
+    const date = { __type: 'Date', iso: '2026-03-01T08:30:00.000Z' }
+    const values = [120, 'high', true, [1, 'two', { three: 3 }], { a: { b: 1 } }, date, null]
+    for (const [className, field] of [
+      ['BloodPressure', 'systolic'],
+      ['CarePlan', 'dueDate'],
+      ['Anything', 'value'],
+    ])
+      for (const value of [...values, ...values.toReversed()]) {
+        const { status, body } = await send('POST', `/1/classes/${className}`, { [field ?? '']: value })
+        assert.deepEqual([status, body[field ?? ''] ?? null], [201, value], JSON.stringify(body))
+        const path = `/1/classes/${className}/${body.objectId}`
+        const other = values[(values.indexOf(value) + 1) % values.length]
+        const changed = await send('PUT', path, { [field ?? '']: other })
+        assert.deepEqual([changed.status, changed.body[field ?? ''] ?? null], [200, other])
+        for (const operation of [
+          { __op: 'Increment', amount: 1 },
+          { __op: 'Add', objects: [1] },
+          { __op: 'Remove', objects: [1] },
+          { __op: 'Delete' },
+        ]) {
+          const { status, body } = await send('PUT', path, { [field ?? '']: operation })
+          assert.ok(
+            status === 200 || (status === 400 && body.code === 111),
+            JSON.stringify([value, operation, body]),
+          )
+        }
+      }
+  })
+
+  it('reads dates in every form, and obeys If-Match', async () => {
+    const dueDate = { __type: 'Date', iso: '2026-03-01T09:30+01:00' }
+    const { body, etag } = await send('POST', '/1/classes/CarePlan', { name: 'x', dueDate })
+    assert.deepEqual([body.dueDate, etag], [{ __type: 'Date', iso: '2026-03-01T08:30:00.000Z' }, '"1"'])
+    const where = encodeURIComponent(JSON.stringify({ dueDate: { $lte: dueDate }, objectId: body.objectId }))
+    assert.equal((await send('GET', `/1/classes/CarePlan?where=${where}`)).body.results?.length, 1)
+    const put = (version: string) =>
+      send('PUT', `/1/classes/CarePlan/${body.objectId}`, { name: version }, { ...keys, 'If-Match': version })
+    assert.deepEqual([(await put('"1"')).status, (await put('"1"')).status], [200, 412])
+    assert.equal((await put('*')).status, 428)
+  })
+
+  it('deletes what a deleted object contains', async () => {
+    const place = await newOpenPlace()
+    const weight = { ...parentIdsOf('BodyWeight', place), ...exampleObject('BodyWeight') }
+    const { objectId } = (await send('POST', '/1/classes/BodyWeight', weight)).body
+    await send('DELETE', `/1/classes/CarePlan/${place.carePlanId}`)
+    for (const path of [`BodyWeight/${objectId}`, `Goal/${place.goalId}`])
+      assert.equal((await send('GET', `/1/classes/${path}`)).status, 404, path)
   })
 
   it('requires the application id and the key', async () => {
@@ -78,6 +197,12 @@ describe('the open test environment', function suite() {
     const account = { username: 'ann', password: 'x' }
     const signUp = await send('POST', '/1/users', account)
     assert.equal(signUp.status, 201, JSON.stringify(signUp.body))
+    const subjectId = signUp.body.objectId
+    const where = encodeURIComponent(JSON.stringify({ subjectId }))
+    const [ehr, ...others] = (await send('GET', `/1/classes/Ehr?where=${where}`)).body.results ?? []
+    assert.deepEqual([ehr, others.length], [{ ...(ehr as Json), subjectId, pending: false, version: 1 }, 0])
+    const own = (await send('GET', `/1/users/${subjectId}`, undefined, sessionOf(signUp.body))).body
+    assert.equal(own.ehrId, (ehr as Json).objectId)
     const login = await send('POST', '/Login', account)
     assert.equal(login.status, 200)
     assert.match(login.body.sessionToken ?? '', /^r:/)

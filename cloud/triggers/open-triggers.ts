@@ -1,0 +1,126 @@
+import type Parse from 'parse/node'
+import { type ClassKind, resolveRules } from '../../records/ehr-records/kind.ts'
+import { batchedEhrFinder } from '../../records/ehr-records/parents.ts'
+import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
+import { derivedFieldNames } from '../../records/ehr-records/validation/record-validation.ts'
+import { CONTAINER_ID_FIELDS } from '../../records/ehrs/deletion/cascading-deletion.ts'
+import { CLASS_NAMES, type ClassName, classKindOf, containedCollections } from '../../records/kinds.ts'
+import { documentCollection } from '../../records/store/documents/database.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import { requireExpectedVersion } from '../../records/store/write-decider.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
+import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
+import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
+import { classFormOf, keepChangedFields } from './objects/object-fields.ts'
+
+// The open test environment has no sessions and validates nothing. Objects are otherwise completed as in the main
+// service: docs/decisions/open-environment.md.
+
+type FindEhrId = (carePlanId: string) => Promise<string | undefined>
+
+interface OpenContext {
+  write?: ObjectWriteRequest
+  /** Id of an object that the service creates. */
+  newId?: string
+}
+
+/** Registers the triggers of the open test environment. */
+export function registerOpenTriggers(parse: typeof Parse, records: StoreContext): void {
+  const findEhrId = batchedEhrFinder(records)
+  for (const name of CLASS_NAMES) {
+    parse.Cloud.beforeSave(name, (request) =>
+      translateOutage(completeObject(records, findEhrId, classKindOf(name), request)),
+    )
+    parse.Cloud.beforeDelete(name, ({ object, context }) =>
+      translateOutage(
+        requireExpected(object, context).then(() => deleteContents(records, name, object.id ?? '')),
+      ),
+    )
+  }
+  registerAccountTriggers(parse)
+}
+
+/** Every account has an EHR, which its sign-up creates. */
+function registerAccountTriggers({ Cloud, Object: ParseObject }: typeof Parse): void {
+  Cloud.beforeSave('_User', ({ object, original }) => {
+    if (original) object.increment('version')
+    else object.set({ ehrId: newId(), version: 1 })
+  })
+  Cloud.afterSave('_User', async ({ object, original }) => {
+    if (original) return
+    const context: OpenContext = { newId: object.get('ehrId') }
+    const ehr = new ParseObject('Ehr', { subjectId: object.id ?? '' })
+    await ehr.save(null, { useMasterKey: true, context } as Parse.Object.SaveOptions)
+  })
+}
+
+/** Fills in and derives what follows from the valid properties of an object. */
+async function completeObject(
+  records: StoreContext,
+  findEhrId: FindEhrId,
+  plain: ClassKind,
+  { object, original, context = {} }: Parse.Cloud.BeforeSaveRequest,
+): Promise<void> {
+  if (original) {
+    await requireExpected(original, context)
+    if (object.dirty('version')) object.revert('version')
+    if (keepChangedFields(object, original).length === 0) return
+    object.set('version', nextVersion(original))
+  } else await fillIn(findEhrId, plain, object, context as OpenContext)
+  const sent = classFormOf(object)
+  const values = fromClassForm(plain.fields, withoutInvalidProperties(sent, plain.checks.create(sent)))
+  const { fields, rules } = await resolveRules(records, plain, { ...values, typeVersion: sent.typeVersion })
+  const derived = toClassForm(fields, rules.derived?.(values) ?? {})
+  for (const name of derivedFieldNames({ fields })) {
+    if (original && rules.fixedDerived?.includes(name)) continue
+    if (derived[name] !== undefined) object.set(name, derived[name])
+    else if (original?.has(name)) object.unset(name)
+  }
+}
+
+const nextVersion = (original: Parse.Object): number => {
+  const version: unknown = original.get('version')
+  return typeof version === 'number' ? version + 1 : 1
+}
+
+/** The values of a new object that its sender leaves out. */
+async function fillIn(
+  findEhrId: FindEhrId,
+  { fields, place }: ClassKind,
+  object: Parse.Object,
+  { newId: id }: OpenContext,
+): Promise<void> {
+  if (id !== undefined) object.id = id
+  for (const name of object.dirtyKeys()) if (object.get(name) === null) object.revert(name)
+  const initial = {
+    ...defaultsOf(fields),
+    ...initialStatusOf(fields),
+    ...('pending' in fields && { pending: false }),
+  }
+  for (const [name, value] of Object.entries(initial)) if (!object.has(name)) object.set(name, value)
+  object.set('version', 1)
+  const carePlanId: unknown = object.get('carePlanId')
+  if (!('ehrId' in place) || object.has('ehrId') || typeof carePlanId !== 'string') return
+  const ehrId = await findEhrId(carePlanId)
+  if (ehrId !== undefined) object.set('ehrId', ehrId)
+}
+
+async function requireExpected(object: Parse.Object, context: unknown): Promise<void> {
+  const { write } = (context ?? {}) as OpenContext
+  await translateServiceErrors(
+    async () => requireExpectedVersion(write?.expected, Number(object.get('version'))),
+    write?.tellVersion,
+  )
+}
+
+/** Deletes the objects in a deleted EHR, care plan, goal, task or event. */
+async function deleteContents(records: StoreContext, name: ClassName, id: string): Promise<void> {
+  const fieldsByContainer: Partial<Record<string, string>> = { Ehr: 'ehrId', ...CONTAINER_ID_FIELDS }
+  const field = fieldsByContainer[name]
+  const contents = Object.entries(containedCollections).find(([container]) => container === name)
+  if (field === undefined || !contents) return
+  for (const collection of contents[1])
+    await documentCollection(records, collection).deleteMany({ [field]: id })
+}
