@@ -1,8 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { createValidator } from '../validation/validators.ts'
 
-const ISO_TIME =
-  /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|([+-]\d\d)(?::?(\d\d))?))?$/
+/** A day of the calendar, of the year, or of a week; with or without hyphens. */
+const DAY =
+  /(?<year>\d{4})(?:(?<hyphen>-?)(?<month>\d\d)\k<hyphen>(?<day>\d\d)|-?(?<ofYear>\d{3})|-?W(?<week>\d\d)-?(?<ofWeek>[1-7]))/
+/** A fraction belongs to the smallest unit that is given. */
+const CLOCK = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d))?)?(?:[.,](?<fraction>\d{1,9}))?/
+const ZONE = /(?:Z|(?<offset>[+-]\d\d)(?::?(?<offsetMinute>\d\d))?)/
+const ISO_TIME = new RegExp(`^${DAY.source}(?:T${CLOCK.source}${ZONE.source})?$`)
 
 const violationsOf = createValidator(Type.String({ format: 'date-time' }))
 
@@ -12,23 +17,56 @@ export interface IsoTime {
   offset?: string
 }
 
+type Parts = Record<string, string | undefined>
+
 /**
- * Reads a day or a time of ISO 8601: with seconds or only minutes, in UTC or with an offset. A day is its
- * midnight in UTC. A time without an offset is none, since it could be anywhere.
+ * Reads a day or a time of ISO 8601: in the extended or the basic format, with seconds or less, in UTC or with an
+ * offset. A day is its midnight in UTC. A time without an offset is none, since it could be anywhere.
  * @returns undefined for other texts, and for times outside the years 1 to 9999
  */
 export function parseIsoTime(text: string): IsoTime | undefined {
-  const [matched, day, minutes = '00:00', seconds = '00', fraction = '', zone, hours, rest = '00'] =
-    ISO_TIME.exec(text) ?? []
-  if (matched === undefined) return undefined
-  const offset = hours === undefined ? undefined : `${hours}:${rest}`
-  const full = `${day}T${minutes}:${seconds}.${fraction.padEnd(3, '0').slice(0, 3)}${offset ?? 'Z'}`
-  if (violationsOf(full).length > 0) return undefined
-  const at = new Date(full)
+  const parts: Parts | undefined = ISO_TIME.exec(text)?.groups
+  const day = parts && dayOf(parts)
+  const milliseconds = parts && timeOfDay(parts)
+  if (!day || milliseconds === undefined) return undefined
+  const { offset: hours, offsetMinute = '00' } = parts
+  const offset = hours === undefined ? undefined : `${hours}:${offsetMinute}`
+  if (violationsOf(`${day}T00:00:00${offset ?? 'Z'}`).length > 0) return undefined
+  const at = new Date(Date.parse(`${day}T00:00:00${offset ?? 'Z'}`) + milliseconds)
   if (Number.isNaN(at.getTime())) return undefined
   const utc = at.toISOString()
   if (!/^(?!0000)\d{4}-/.test(utc)) return undefined
-  return offset === undefined || zone === 'Z' ? { utc } : { utc, offset }
+  return offset === undefined ? { utc } : { utc, offset }
+}
+
+const DAY_MS = 86_400_000
+
+/** The day as YYYY-MM-DD, perhaps an impossible one; undefined if the year has no such day or week. */
+function dayOf({ year = '', month, day, ofYear, week, ofWeek }: Parts): string | undefined {
+  if (month !== undefined) return `${year}-${month}-${day}`
+  const first = Date.parse(`${year}-01-01`)
+  if (ofYear !== undefined) return dayIn(year, first + (Number(ofYear) - 1) * DAY_MS)
+  // Week 1 is the one with the fourth of January.
+  const fourth = first + 3 * DAY_MS
+  const monday = fourth - ((new Date(fourth).getUTCDay() + 6) % 7) * DAY_MS
+  const start = monday + (Number(week) - 1) * 7 * DAY_MS
+  // Its Thursday decides to which year a week belongs.
+  if (week === '00' || dayIn(year, start + 3 * DAY_MS) === undefined) return undefined
+  return new Date(start + (Number(ofWeek) - 1) * DAY_MS).toISOString().slice(0, 10)
+}
+
+const dayIn = (year: string, at: number): string | undefined => {
+  const text = Number.isNaN(at) ? '' : new Date(at).toISOString().slice(0, 10)
+  return text.startsWith(`${year}-`) ? text : undefined
+}
+
+/** Milliseconds since midnight, which 24:00 ends; undefined if there is no such time. */
+function timeOfDay({ hour = '00', minute, second, fraction = '0' }: Parts): number | undefined {
+  const unit = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000
+  const [h, m, s] = [hour, minute ?? '0', second ?? '0'].map(Number) as [number, number, number]
+  const milliseconds =
+    ((h * 60 + m) * 60 + s) * 1000 + Math.floor((Number(fraction.padEnd(9, '0')) * unit) / 1e9)
+  return m > 59 || s > 59 || milliseconds > DAY_MS ? undefined : milliseconds
 }
 
 /** The local time of a moment at an offset, as text with that offset. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { classKinds } from '../../records/kinds.ts'
 import {
   byClass,
+  createByClass,
   createByPath,
   type Json,
   KIND_NAMES,
@@ -12,6 +13,7 @@ import {
 } from '../family-kinds.ts'
 import type { Patient } from '../harness/care/patients.ts'
 import { assertError, parseDate } from '../harness/clients/class-client.ts'
+import { createConnectMessage, openRawSocket } from '../harness/clients/live-client.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 
 /** Each form of ISO 8601 with its time in UTC. */
@@ -24,6 +26,17 @@ const FORMS = [
   ['2026-03-01T09:30+01:00', '2026-03-01T08:30:00.000Z'],
   ['2026-03-01T09:30:00.000+01', '2026-03-01T08:30:00.000Z'],
   ['2026-02-28T23:00:00-0930', '2026-03-01T08:30:00.000Z'],
+  ['2026-03-01T09+01:00', '2026-03-01T08:00:00.000Z'],
+  ['2026-03-01T08:30,5Z', '2026-03-01T08:30:30.000Z'],
+  ['2026-03-01T08.5Z', '2026-03-01T08:30:00.000Z'],
+  ['2026-03-01T24:00Z', '2026-03-02T00:00:00.000Z'],
+  ['20260301', '2026-03-01T00:00:00.000Z'],
+  ['20260301T083015Z', '2026-03-01T08:30:15.000Z'],
+  ['20260301T0930+0100', '2026-03-01T08:30:00.000Z'],
+  ['2026-060', '2026-03-01T00:00:00.000Z'],
+  ['2026060T0830Z', '2026-03-01T08:30:00.000Z'],
+  ['2026-W09-7', '2026-03-01T00:00:00.000Z'],
+  ['2026W097T083000Z', '2026-03-01T08:30:00.000Z'],
 ] as const
 
 const NO_TIMES = [
@@ -32,9 +45,33 @@ const NO_TIMES = [
   '2026-02-30',
   '2026-03-01T08:30',
   '2026-03-01T24:30Z',
+  '2026-03-01T08:60Z',
+  '2026-0301',
+  '2026-366',
+  '2026-000',
+  '2026-W00-1',
+  '2026-W54-1',
+  '2026-03-01T08:30+25:00',
   '0001-01-01T00:30+01:00',
   '1 March',
 ]
+
+/** Conditions on a field, of every form that takes a time. */
+const CONDITIONS: ((field: string, date: object) => Json)[] = [
+  (field, date) => ({ [field]: date }),
+  ...['$eq', '$ne', '$lt', '$lte', '$gt', '$gte'].map((operator) => (field: string, date: object) => ({
+    [field]: { [operator]: date },
+  })),
+  ...['$in', '$nin'].map((operator) => (field: string, date: object) => ({
+    [field]: { [operator]: [date] },
+  })),
+  (field, date) => ({ $or: [{ [field]: date }, { $and: [{ [field]: { $gte: date, $lt: date } }] }] }),
+]
+
+const dateFieldsIn = (properties: object): string[] =>
+  Object.entries(properties).flatMap(([property, schema]) =>
+    (schema as { properties?: { __type?: unknown } }).properties?.__type ? [property] : [],
+  )
 
 describe('a time', () => {
   let patient: Patient
@@ -44,27 +81,36 @@ describe('a time', () => {
   })
 
   for (const name of KIND_NAMES) {
-    const [field] = Object.entries(classKinds[name].create.properties).flatMap(([property, schema]) =>
-      (schema as { properties?: { __type?: unknown } }).properties?.__type ? [property] : [],
-    )
+    const { create, update } = classKinds[name]
+    const [field, ...others] = dateFieldsIn({ ...create.properties, ...update.properties })
     if (field === undefined) continue
 
     it(`has any form of ISO 8601 in the ${name} of the class family`, async () => {
+      const { post, put, list } = byClass(patient)
       for (const [sent, utc] of FORMS) {
         const date = { __type: 'Date', iso: sent }
         const object = { ...kinds[name].object(place), [field]: date }
-        const answer = await byClass(patient).post(name, object)
+        const answer = await post(name, object)
         // Conditions may exist only once.
         if (answer.status === 400) assert.notEqual(answer.body.code, 107, JSON.stringify(answer.body))
         else assert.deepEqual(answer.body[field], parseDate(utc), `${sent} ${JSON.stringify(answer.body)}`)
-        const listed: { body: Json } = await byClass(patient)
-          .list(name, { [field]: date })
-          .expect(200)
-        for (const found of listed.body.results as Json[])
-          assert.deepEqual(found[field], parseDate(utc), sent)
-        await byClass(patient)
-          .list(name, { [field]: { $gte: date, $lt: date } })
-          .expect(200)
+        const found = async (where: Json) =>
+          (await list(name, where as never).expect(200)).body.results.map(({ objectId }: Json) => objectId)
+        const inForm = CONDITIONS[FORMS.findIndex(([form]) => form === sent) % CONDITIONS.length]
+        assert.ok(inForm)
+        assert.deepEqual(
+          await found(inForm(field, date)),
+          await found(inForm(field, parseDate(utc))),
+          `${sent} ${JSON.stringify(inForm(field, date))}`,
+        )
+        if (answer.status !== 400) assert.ok((await found({ [field]: date })).includes(answer.body.objectId))
+      }
+      const { objectId } = await createByClass(patient, name, place)
+      for (const [i, other] of [field, ...others].entries()) {
+        const [sent, utc] = FORMS[(i + 5) % FORMS.length] ?? []
+        const { status, body } = await put(name, String(objectId), { [other]: { __type: 'Date', iso: sent } })
+        if (status === 200) assert.deepEqual(body[other], parseDate(utc ?? ''), other)
+        else assert.equal(body.code, 142, JSON.stringify(body))
       }
       for (const iso of NO_TIMES)
         assertError(
@@ -102,4 +148,22 @@ describe('a time', () => {
         assert.ok(texts.includes(local), `${local} in ${texts.slice(0, 500)}`)
     })
   }
+
+  it('has any form of ISO 8601 at any depth of a payload, and in a live query', async () => {
+    const { post, list } = byClass(patient)
+    const { answer, socket } = await openRawSocket()
+    await answer(createConnectMessage({ sessionToken: patient.sessionToken }))
+    for (const [i, [iso, utc]] of FORMS.entries()) {
+      const date = { __type: 'Date', iso }
+      const ids = { ehrId: place.ehrId, carePlanId: place.carePlanId }
+      const payload = { at: date, list: [{ at: date }] }
+      const { body } = await post('Custom', { ...ids, modelClassName: 'Diary', payload }).expect(201)
+      assert.deepEqual(body.payload, { at: parseDate(utc), list: [{ at: parseDate(utc) }] })
+      const { results } = (await list('Custom', { 'payload.at': date }).expect(200)).body
+      assert.ok(results.some(({ objectId }: Json) => objectId === body.objectId))
+      const query = { className: 'Custom', where: { updatedAt: { $lt: date } } }
+      assert.equal((await answer({ op: 'subscribe', requestId: i + 1, query })).op, 'subscribed', iso)
+    }
+    socket.close()
+  })
 })

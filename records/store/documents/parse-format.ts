@@ -77,6 +77,30 @@ const DATE_CONVERSION: Conversion = {
   load: (value) => (value as Date).toISOString().slice(0, 10),
 }
 
+/** The date that a Parse Date means; undefined for other values, and for a time in another notation. */
+function exactDateIn({ __type, iso, ...more }: { __type?: unknown; iso?: unknown }): Date | undefined {
+  if (__type !== 'Date' || typeof iso !== 'string' || Object.keys(more).length > 0) return undefined
+  const date = new Date(iso)
+  return !Number.isNaN(date.getTime()) && date.toISOString() === iso ? date : undefined
+}
+
+/** Converts the members of lists and plain objects, at any depth. */
+function mapJson(value: unknown, convert: (one: object) => unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const converted = convert(value)
+  if (converted !== undefined) return converted
+  if (Array.isArray(value)) return value.map((one) => mapJson(one, convert))
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapJson(one, convert)]))
+}
+
+/** Any JSON. Parse Dates in it are stored as dates, so that the class family can search by them. */
+const JSON_CONVERSION: Conversion = {
+  store: (value) => mapJson(value, exactDateIn),
+  load: (value) =>
+    mapJson(value, (one) => (one instanceof Date ? { __type: 'Date', iso: one.toISOString() } : undefined)),
+}
+
 /** Passes null and undefined through. */
 const nullable = (convert: Converter): Converter => {
   return (value) => (value === null || value === undefined ? value : convert(value))
@@ -133,8 +157,11 @@ function conversionOf(schema: TSchema): Conversion {
   if (schema.type === 'object') return objectConversion(schema)
   if (schema.format === 'date') return DATE_CONVERSION
   if (schema.format === 'date-time') return DATE_TIME_CONVERSION
-  return undefined
+  return isAnyJson(schema) ? JSON_CONVERSION : undefined
 }
+
+const isAnyJson = ({ type, enum: values, const: value }: TSchema): boolean =>
+  type === undefined && values === undefined && value === undefined
 
 const propertiesOf = (schema: TSchema): Record<string, TSchema> => schema.properties ?? {}
 
@@ -182,7 +209,8 @@ const METADATA_FIELDS: Record<string, FieldFormat> = {
 /**
  * Derives a resource's storage format from its schema. At any depth, strings of the formats `date` and
  * `date-time` become BSON dates, which the class family shows as Date. A string annotated `{ pointer:
- * 'ClassName' }` becomes a Parse pointer. All other values are stored unchanged. Time zones are lost: times
+ * 'ClassName' }` becomes a Parse pointer. Parse Dates in values of any type become dates, too. All other values are
+ * stored unchanged. Time zones are lost: times
  * are returned in UTC.
  *
  *     const format = createParseFormat(Type.Object({ dueDate: Type.String({ format: 'date' }) }))
