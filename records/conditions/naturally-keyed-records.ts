@@ -7,6 +7,7 @@ import type { Caller } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
+import { findDeletedIds } from '../store/writing/history.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 interface PutCondition {
@@ -28,6 +29,12 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
   async findKey(ehrId: string, values: object): Promise<EhrRecordKey> {
     const [id = ''] = await this.#findIds(ehrId, values)
     return { id, ehrId }
+  }
+
+  /** The same; without a record it is the key of the one that was deleted last, which can return. */
+  async findKeyOrDeleted(ehrId: string, values: object): Promise<EhrRecordKey> {
+    const key = await this.findKey(ehrId, values)
+    return key.id === '' ? { id: await this.#findDeletedId(ehrId, values), ehrId } : key
   }
 
   /**
@@ -76,9 +83,24 @@ export class NaturallyKeyedRecords<S extends TObject, L extends string> extends 
 
   /** Ignores permissions; the operations check them for the ids that this returns. */
   async #findIds(ehrId: string, values: object): Promise<string[]> {
-    const keys = Object.entries(values).filter(([, value]) => value !== null)
-    const knownBy = { $in: this.kind.naturalKey?.keysOf(Object.fromEntries(keys)) ?? [] }
-    const documents = documentCollection(this.#records, this.kind.collection).find({ ehrId, knownBy })
+    const documents = this.#documents.find({ ehrId, knownBy: { $in: this.#keysOf(values) } })
     return (await documents.project({ _id: 1 }).limit(2).toArray()).map(({ _id }) => String(_id))
+  }
+
+  /** A record that was deleted may exist again, with other natural keys. */
+  async #findDeletedId(ehrId: string, values: object): Promise<string> {
+    const place = { ehrId, collection: this.kind.collection }
+    const deleted = await findDeletedIds(this.#records.db, place, this.#keysOf(values))
+    const existing = await this.#documents.distinct('_id', { _id: { $in: deleted } })
+    return deleted.find((id) => !existing.includes(id)) ?? ''
+  }
+
+  get #documents() {
+    return documentCollection(this.#records, this.kind.collection)
+  }
+
+  #keysOf(values: object): string[] {
+    const keys = Object.entries(values).filter(([, value]) => value !== null)
+    return this.kind.naturalKey?.keysOf(Object.fromEntries(keys)) ?? []
   }
 }

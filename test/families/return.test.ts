@@ -1,109 +1,208 @@
 import assert from 'node:assert/strict'
-import { kinds as allKinds, containedCollections } from '../../records/kinds.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Document } from 'mongodb'
+import { pathParameterNames } from '../../path-api/operation/operation.ts'
+import { operationTable } from '../../path-api/operation-table.ts'
+import { kinds as allKinds, CLASS_NAMES, type ClassName, classKindOf } from '../../records/kinds.ts'
+import { byClass, type Json, newPlace } from '../family-kinds.ts'
 import {
-  agree,
-  byClass,
-  createByPath,
-  type Json,
-  KIND_NAMES,
-  type KindName,
-  kinds,
-  newPlace,
-  type Place,
-  pathOf,
-  readByPath,
-  tellsVersion,
-} from '../family-kinds.ts'
-import { createTask, createWeight, type Patient } from '../harness/care/patients.ts'
+  createPatient,
+  createPlan,
+  createTask,
+  createWeight,
+  type Patient,
+} from '../harness/care/patients.ts'
+import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from '../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError } from '../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../harness/clients/path-client.ts'
+import { createPressureComposition, getStoredTemplate } from '../harness/openehr-samples.ts'
 import { createAdmin, createPerson } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 
-/** All ids of an EHR's records, in their collections or in the history of deletions. */
-async function idsOf(ehrId: string): Promise<Set<string>> {
-  const found = await Promise.all(
-    allKinds.map(async ({ collection }) =>
-      (await service.db.collection(collection).distinct('_id', { ehrId })).map((id) => `${collection} ${id}`),
-    ),
-  )
-  const deleted = await service.db
-    .collection<{ _id: string; before: { _id: string } }>('history.changes')
-    .find({ _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` }, action: 'delete' })
+/** A document without the permissions that hide it. */
+const contentOf = ({ _rperm: _, _wperm: __, _acl: ___, ...content }: Document): Document => content
+
+/** All documents of an EHR, by collection and id. */
+async function documentsOf(ehrId: string): Promise<Map<string, Document>> {
+  const found = allKinds.map(async ({ collection, ehr }) => {
+    const documents = service.db
+      .collection(collection)
+      .find(ehr === 'id' ? { _id: ehrId as never } : { ehrId })
+    return (await documents.toArray()).map((one) => [`${collection} ${one._id}`, contentOf(one)] as const)
+  })
+  return new Map((await Promise.all(found)).flat())
+}
+
+/** What the history keeps of each document of an EHR. */
+async function formerVersionsOf(ehrId: string): Promise<Map<string, Document[]>> {
+  const changes = service.db.collection<Document & { _id: string }>('history.changes')
+  const found = await changes
+    .find({ _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` }, before: { $ne: null } })
     .toArray()
-  return new Set([...found.flat(), ...deleted.map(({ _id, before }) => `${_id.split('/')[1]} ${before._id}`)])
+  const versions = new Map<string, Document[]>()
+  for (const { _id, before } of found) {
+    const key = `${_id.split('/')[1]} ${before._id}`
+    versions.set(key, [...(versions.get(key) ?? []), contentOf(before)])
+  }
+  return versions
 }
 
-const withoutVersion = ({ version: _, updatedAt: __, lastUpdated: ___, ...resource }: Json) => resource
-
-/** Each way to delete a record, in either family. */
-const deletions = {
-  'the class family': (who: Patient, name: KindName, _: Place, id: string) =>
-    byClass(who).delete(name, id).expect(200),
-  'the path family': async (who: Patient, name: KindName, place: Place, id: string) =>
-    assertStatus(await who.call('DELETE', pathOf(name, place, id)), 204),
+/** Runs a deletion, and asserts that each document is still there, or a former version of its record. */
+async function assertNothingLost(ehrId: string, remove: () => PromiseLike<unknown>): Promise<void> {
+  const before = await documentsOf(ehrId)
+  await remove()
+  const [after, former] = [await documentsOf(ehrId), await formerVersionsOf(ehrId)]
+  const isKept = ([key, document]: [string, Document]) =>
+    [after.get(key), ...(former.get(key) ?? [])].some((one) => isDeepStrictEqual(one, document))
+  assert.ok(before.size > 2)
+  assert.deepEqual(
+    [...before].filter((one) => !isKept(one)).map(([key]) => key),
+    [],
+  )
 }
+
+/** The EHR has a restoration of its own, and people can take back messages: docs/decisions/chat.md. */
+const DELETABLE = CLASS_NAMES.filter((name) => !classKindOf(name).readOnly && name !== 'Ehr')
+
+const operationOf = (name: ClassName, what: 'delete' | 'history' | 'restore') => {
+  const ids = { delete: `delete${name}`, history: `list${name}Changes`, restore: `restore${name}` }
+  return operationTable.find(({ id }) => id === ids[what])
+}
+
+const ofEhrs = operationTable.filter(({ path }) => path.includes('{ehrId}') || path.startsWith('/chat'))
+
+/** A record with its EHR, a participant who reads its plan, and the parts that a plan, goal, task or event has. */
+interface Prepared {
+  patient: Patient
+  nurse: Awaited<ReturnType<typeof createPerson>>
+  id: string
+  object: Json
+  pathTo(what: 'delete' | 'history' | 'restore'): string
+  /** Other objects, which a deletion may hide. */
+  others: [ClassName, string][]
+}
+
+async function prepare(name: ClassName): Promise<Prepared> {
+  const [{ patient, place }, nurse] = await Promise.all([newPlace(), createPerson()])
+  const sent = { mvUid: nurse.mvUid, access: 'READ', role: 'NURSE' }
+  assertStatus(await patient.call('POST', `careplan/${place.carePlanId}/participant`, sent), 201)
+  const taskId = await createTask(patient, place.carePlanId, place.goalId)
+  const known: Partial<Record<ClassName, string>> = {
+    ...{ CarePlan: place.carePlanId, Goal: place.goalId, Task: taskId },
+  }
+  const object = withOtherKey(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
+  const id = known[name] ?? (await byClass(patient).post(name, object).expect(201)).body.objectId
+  const weight = await createWeight(patient, place.carePlanId)
+  const topic = { title: 'Question', text: 'How are you?' }
+  const about = { CarePlan: 'careplan', Goal: 'goal', Task: 'task', Event: 'event' }[name as string]
+  if (about) assertStatus(await patient.call('POST', `/chat/${about}/${id}`, topic), 201)
+  return {
+    ...{ patient, nurse, id },
+    object: (await byClass(patient).get(name, id).expect(200)).body,
+    pathTo(what) {
+      const operation = operationOf(name, what)
+      assert.ok(operation, `${what} of ${name}`)
+      const own = pathParameterNames(operation.path).at(-1) ?? ''
+      return fillPath(operation.path, { ...place, taskId, [own]: object[own] ?? id })
+    },
+    others: [
+      ['Task', taskId],
+      ['BodyWeight', weight],
+    ],
+  }
+}
+
+const withoutVersion = ({ version: _, updatedAt: __, ...object }: Json) => object
 
 describe('a deletion', () => {
-  const returning = KIND_NAMES.filter((name) => kinds[name].history)
-
-  it('is tried for every kind that has a history', () => {
-    assert.ok(returning.length >= 10, String(returning))
-    const containers = Object.keys(containedCollections).filter((name) => name !== 'Ehr')
-    assert.deepEqual(
-      containers.filter((name) => !returning.includes(name as KindName)),
-      [],
-    )
+  it('is tried at every operation that deletes something in an EHR, and for every kind', () => {
+    const ofKinds = DELETABLE.flatMap((name) => operationOf(name, 'delete')?.id ?? [])
+    const others = ofEhrs.filter(({ id, method }) => method === 'delete' && !ofKinds.includes(id))
+    assert.deepEqual(others.map(({ id }) => id).sort(), [
+      'archiveMedicalParticipant',
+      'archiveParticipant',
+      'deleteComposition',
+      'deleteEhr',
+      'deleteMedicalCarePlan',
+      'deleteMessage',
+    ])
+    assert.equal(DELETABLE.length + 3, CLASS_NAMES.length)
   })
 
-  for (const name of returning)
-    for (const [family, remove] of Object.entries(deletions)) {
-      if (family === 'the path family' && !kinds[name].deletes) continue
+  for (const name of DELETABLE.filter((one) => SAMPLED_KINDS.includes(one)))
+    for (const family of ['the class family', 'the path family']) {
+      if (family === 'the path family' && !operationOf(name, 'delete')) continue
 
-      it(`loses nothing of the ${name} by ${family}, and it returns as it was`, async () => {
-        const { patient, place } = await newPlace()
-        const id =
-          name === 'CarePlan'
-            ? place.carePlanId
-            : name === 'Goal'
-              ? place.goalId
-              : String((await createByPath(patient, name, place)).id)
-        if (!kinds[name].isNamed) await createByPath(patient, 'BloodPressure', place)
-        const task = await createTask(patient, place.carePlanId, place.goalId)
-        const [before, all] = [await readByPath(patient, name, place, id), await idsOf(place.ehrId)]
-        await remove(patient, name, place, id)
-        const after = await idsOf(place.ehrId)
-        assert.deepEqual(
-          [...all].filter((one) => !after.has(one)),
-          [],
+      it(`loses nothing of the ${name} by ${family}; its readers see it, and it returns as it was`, async () => {
+        const { patient, nurse, id, object, pathTo, others } = await prepare(name)
+        await assertNothingLost(patient.ehrId, async () =>
+          family === 'the class family'
+            ? byClass(patient).delete(name, id).expect(200)
+            : assertStatus(await patient.call('DELETE', pathTo('delete')), 204),
         )
-        assert.equal((await readByPath(patient, name, place, id)).resource, undefined)
         assertError(await byClass(patient).get(name, id), 101)
 
-        const path = pathOf(name, place, id)
-        if (kinds[name].isNamed) return
-        const { items } = assertStatus(await patient.call('GET', `${path}/history`))
-        assert.deepEqual([items[0].action, items[0].version], ['delete', 2])
-        assertProblem(await (await createPerson()).call('GET', `${path}/history`), 404, 'not-found')
-        assertProblem(
-          await (await createPerson()).call('POST', `${path}/restore`, { version: 1 }),
-          404,
-          'not-found',
-        )
-        const back = assertStatus(await patient.call('POST', `${path}/restore`, { version: 1 }))
-        if (tellsVersion(name)) assert.equal(back.version, 3)
-        const restored = await readByPath(patient, name, place, id)
-        assert.deepEqual(
-          name === 'CarePlan' || name === 'Goal'
-            ? restored.resource?.id
-            : withoutVersion(restored.resource ?? {}),
-          name === 'CarePlan' || name === 'Goal' ? id : withoutVersion(before.resource ?? {}),
-        )
-        agree(name, restored.resource, (await byClass(patient).get(name, id).expect(200)).body)
-        await byClass(patient).get('Task', task).expect(200)
-        assert.deepEqual(await idsOf(place.ehrId), after)
+        for (const reader of name === 'CarePlan' ? [patient] : [patient, nurse]) {
+          const { items } = assertStatus(await reader.call('GET', pathTo('history')))
+          assert.deepEqual([items[0].action, items[0].version], ['delete', 2])
+        }
+        const stranger = await createPerson()
+        assertProblem(await stranger.call('GET', pathTo('history')), 404, 'not-found')
+        const restore = (who: Pick<Patient, 'call'>) => who.call('POST', pathTo('restore'), { version: 1 })
+        assertProblem(await restore(stranger), 404, 'not-found')
+        const refused = await restore(nurse)
+        assert.equal(refused.status, name === 'CarePlan' ? 404 : 403)
+        const restored = await restore(patient)
+        assertStatus(restored)
+        assert.match(restored.etag, /^"3/)
+        const { body } = await byClass(patient).get(name, id).expect(200)
+        assert.deepEqual([body.version, withoutVersion(body)], [3, withoutVersion(object)])
+        for (const who of [patient, nurse])
+          for (const [className, other] of others) await byClass(who).get(className, other).expect(200)
       })
     }
+
+  it('loses nothing of a composition, a message, a participation and an EHR', async () => {
+    const { patient, place } = await newPlace()
+    const { ehrId, carePlanId } = place
+    const template = await getStoredTemplate()
+    const composition = createPressureComposition(template, 120)
+    const { compositionId } = assertStatus(
+      await patient.call('POST', `/med/ehr/${ehrId}/composition/json`, composition),
+      201,
+    )
+    const chat = `/chat/careplan/${carePlanId}`
+    const topic = assertStatus(await patient.call('POST', chat, { title: 'x', text: 'y' }), 201).id
+    const message = assertStatus(await patient.call('POST', `${chat}/${topic}`, { text: 'z' }), 201).id
+    const invite = async () => {
+      const { mvUid } = await createPerson()
+      const sent = { mvUid, access: 'READ', role: 'NURSE' }
+      const added = await patient.call('POST', `careplan/${carePlanId}/participant`, sent)
+      return assertStatus(added, 201).participationId
+    }
+    const deletions = [
+      `/med/ehr/${ehrId}/composition/${compositionId}`,
+      `${chat}/${topic}/message/${message}`,
+      `/ehr/${ehrId}/careplan/${carePlanId}/participant/${await invite()}`,
+      `/med/${ehrId}/careplan/${carePlanId}/participant/${await invite()}`,
+      `/med/${ehrId}/careplan/${carePlanId}`,
+    ]
+    for (const path of deletions)
+      await assertNothingLost(ehrId, async () => assertStatus(await patient.call('DELETE', path), 204))
+
+    const other = await createPatient()
+    await createWeight(other, await createPlan(other))
+    for (const [owner, remove] of [
+      [patient, () => byClass(patient).delete('Ehr', ehrId).expect(200)],
+      [other, () => other.call('DELETE', `/med/ehr/${other.ehrId}`)],
+    ] as const) {
+      await assertNothingLost(owner.ehrId, remove)
+      const admin = await createAdmin()
+      assertStatus(await admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
+      assertStatus(await owner.call('GET', 'careplan'))
+    }
+  })
 
   it('is refused to the participants of a care plan, in both families', async () => {
     const { patient, place } = await newPlace()

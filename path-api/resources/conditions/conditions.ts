@@ -79,7 +79,7 @@ const reactionOperations = [
       schema: substanceParameter,
       keyOf: (params, { reactions }) => {
         const { ehrId, substance } = params as { ehrId: string; substance: string }
-        return reactions.findKey(ehrId, { substance })
+        return reactions.findKeyOrDeleted(ehrId, { substance })
       },
     },
   }),

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { classKinds } from '../../../records/kinds.ts'
 import type { BatchItem, BatchItemOutcome } from '../../../records/measurements/measurement-batches.ts'
 import { createSequentialIdGenerator } from '../../../records/store/documents/ids.ts'
 import { Occurrence } from '../../../records/user-data/occurrence.ts'
@@ -209,5 +210,12 @@ export const userDataOperations = [
     source: userDataSource,
     parameter: 'occurrenceId',
     extra: EXTRA_OPERATIONS,
+  }),
+  // Clients write them in the class family, which has no way to restore them.
+  ...defineRecordOperations(classKinds.Custom, '/ehr/{ehrId}/custom', {
+    source: 'Class Custom',
+    parameter: 'customId',
+    extra: ['get'],
+    without: ['list', 'add', 'replace', 'delete'],
   }),
 ]

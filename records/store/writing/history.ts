@@ -125,6 +125,22 @@ export async function findDeletedVersion(db: Db, record: HistoryKey): Promise<Pa
   return last?.action === 'delete' ? last.before : null
 }
 
+/**
+ * The records of a kind that were deleted from an EHR, the last one first, even if they have returned.
+ * @param keys texts of which its `knownBy` had one
+ */
+export async function findDeletedIds(
+  db: Db,
+  { ehrId, collection }: { ehrId: string; collection: string },
+  keys: readonly string[],
+): Promise<string[]> {
+  const start = `${ehrId}/${collection}`
+  const ofKind = { _id: { $gte: `${start}/`, $lt: `${start}0` }, action: 'delete' } as const
+  const deletions = historyCollection(db).find({ ...ofKind, 'before.knownBy': { $in: [...keys] } })
+  const found = await deletions.sort({ logicalTime: -1 }).toArray()
+  return [...new Set(found.flatMap(({ before }) => before?._id ?? []))]
+}
+
 /** The id range of all changes of a record, in the order of its versions. */
 const entryIdRange = (record: HistoryKey): { $gte: string; $lt: string } => ({
   $gte: entryIdStart(record),
