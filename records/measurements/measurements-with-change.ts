@@ -83,7 +83,11 @@ export class MeasurementsWithChange<S extends TObject, L extends string> extends
       [comparedField]: { not: null },
       timestamp: { to: now.timestamp },
     }
-    const query = { where, limit: 1 } as PageQuery<never>
+    const query = {
+      where,
+      either: [{ ehrId: { checked: now.ehrId } }],
+      limit: 1,
+    } as unknown as PageQuery<never>
     return (await this.store.list(caller, 'ofPlan' as L, query)).items[0] as Values | undefined
   }
 }

@@ -45,10 +45,7 @@ const eventFormat = createParseFormat(Event.schema)
  */
 export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDerivation {
   const alertInputs = (record: MeasurementRecord | null) =>
-    record && [
-      record.timestamp,
-      Object.values(kindOf(record).exactValues(record)).map((value) => value?.toNumber()),
-    ]
+    record && [record.timestamp, Object.values(kindOf(record).exactValues(record))]
   return {
     rulesCollection: PlanThresholds.collection,
     deriveWrites(caller, transition) {
