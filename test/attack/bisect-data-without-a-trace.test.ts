@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { tracesOf as tracesOfPerson } from '../harness/care/audit-traces.ts'
 import {
   addParticipant,
   createEhrAbout,
@@ -47,16 +48,7 @@ describe('attack: find out values by queries that leave no trace', () => {
     assertStatus(await (await createRoleHolder('modeller')).call('PUT', query, { q }), 201)
   })
 
-  /** The EHRs with an entry of the nurse since a moment, and what the entries say. */
-  async function tracesOf(work: () => PromiseLike<unknown>): Promise<string[]> {
-    const entries = service.db.collection('audit.entries')
-    const known = await entries.distinct('_id', { userId: nurse.mvUid })
-    await work()
-    const found = await entries.find({ userId: nurse.mvUid, _id: { $nin: known } }).toArray()
-    return [
-      ...new Set(found.map(({ ehrId, action, outcome = 'done' }) => `${ehrId} ${action} ${outcome}`)),
-    ].sort()
-  }
+  const tracesOf = (work: () => PromiseLike<unknown>) => tracesOfPerson(nurse, work)
 
   const read = async (path: string) => assertStatus(await nurse.call('GET', path))
   const aql = async (q: string, more: object = {}, path = '/med/aql', accept = 'application/json') =>

@@ -1,6 +1,9 @@
 import type { AuditedAccess } from '../../../records/store/audit/audit-log.ts'
 import { findSearchedEhrs, queryAccesses } from '../../../records/store/audit/query-accesses.ts'
+import { type Caller, isPermitted } from '../../../records/store/documents/caller.ts'
+import { documentCollection } from '../../../records/store/documents/database.ts'
 import { accessWithoutRecords } from '../../../records/store/resource.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { idsInQuery, PARENT_FIELDS } from './query-conditions.ts'
 import { type ClassQuery, describeAuditedQuery, type RecordAccess } from './record-access.ts'
 import { type AuditContext, auditedResource, findEhrsOfObjects } from './response-objects.ts'
@@ -9,6 +12,8 @@ import { type AuditContext, auditedResource, findEhrsOfObjects } from './respons
 interface AccessLocation {
   id?: string
   ehrId?: unknown
+  /** The class of the object that a query names, and its readers. */
+  named?: { className: string; readers: readonly string[] | undefined }
 }
 
 /** Audit entries of a forbidden access, in the EHRs that it named, if they are known. */
@@ -42,13 +47,31 @@ export async function findSearchAccesses(
   const caller = { ...asking.caller, roles: asking.caller.unrestricted ? [] : await asking.roles() }
   const places = await findNamedLocations(asking, request, narrowest > 0)
   const ids = new Map(places.map(({ ehrId, id }) => [ehrId, id === undefined ? [] : [id]]))
-  const named = await findSearchedEhrs(records, caller, { ehrIds: places.map(({ ehrId }) => String(ehrId)) })
+  const hidden = narrowest > 0 ? ehrsWithoutReadable(places, caller) : []
+  const ehrIds = places.map(({ ehrId }) => String(ehrId)).filter((ehrId) => !hidden.includes(ehrId))
+  const named = await findSearchedEhrs(records, caller, { ehrIds })
   const { searched } = narrowest > 0 ? named : await findSearchedEhrs(records, caller, {})
-  const ehrs = { searched: searched.filter((ehrId) => !found.has(ehrId)), denied: named.denied }
+  const ehrs = {
+    searched: searched.filter((ehrId) => !found.has(ehrId)),
+    denied: [...new Set([...named.denied, ...hidden])],
+  }
   if (found.size > 0 && ehrs.searched.length + ehrs.denied.length === 0) return []
   const asked = describeAuditedQuery({ ...request, action: 'query' }).asked ?? ''
   const entries = await queryAccesses(records.audit, caller, { type: request.className, asked }, ehrs)
-  return entries.map((entry) => ({ ...entry, ids: ids.get(entry.ehrId) ?? entry.ids }))
+  return entries.map((entry) =>
+    entry.outcome === 'denied' ? { ...entry, ids: ids.get(entry.ehrId) ?? entry.ids } : entry,
+  )
+}
+
+/** The EHRs in which a query could find nothing, because it names objects of a class that the caller cannot read. */
+function ehrsWithoutReadable(places: readonly AccessLocation[], caller: Caller): string[] {
+  const isReadable = new Map<string, boolean>()
+  for (const { ehrId, named } of places) {
+    if (!named) continue
+    const key = `${named.className} ${ehrId}`
+    isReadable.set(key, isReadable.get(key) === true || isPermitted(named.readers, caller))
+  }
+  return [...isReadable].flatMap(([key, is]) => (is ? [] : [key.slice(key.indexOf(' ') + 1)]))
 }
 
 /** Number of required ids in the most selective field; 0 if the query may match in any EHR. */
@@ -71,15 +94,26 @@ async function findNamedLocations(
     ['Goal', named('goalId')],
   ] as const
   const found = idsByClass.map(async ([container, ids]) => {
-    const places = await findEhrsOfObjects(
-      records,
-      container,
-      ids.map((objectId) => ({ objectId })),
-    )
-    return container === className ? places : places.map(({ ehrId }) => ({ ehrId }))
+    const places = await findNamedObjects(records, container, ids)
+    return container === className ? places : places.map(({ id: _, ...place }) => place)
   })
   const places = [...named('ehrId').map((ehrId) => ({ ehrId })), ...(await Promise.all(found)).flat()]
   return places.filter(({ ehrId }) => typeof ehrId === 'string')
+}
+
+async function findNamedObjects(
+  records: StoreContext,
+  className: string,
+  ids: readonly string[],
+): Promise<AccessLocation[]> {
+  if (className === 'Ehr') return ids.map((id) => ({ id, ehrId: id }))
+  if (ids.length === 0) return []
+  const fields = { projection: { ehrId: 1, _rperm: 1 } }
+  const found = documentCollection(records, className).find({ _id: { $in: [...ids] } }, fields)
+  return (await found.toArray()).map(({ _id: id, ehrId, _rperm: readers }) => ({
+    ...{ id, ehrId },
+    named: { className, readers },
+  }))
 }
 
 /** Creates one entry per EHR. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Access } from '../../../path-api/operation/access.ts'
 import { type ClassName, classKindOf, classKinds } from '../../../records/kinds.ts'
@@ -16,7 +17,8 @@ import {
   type Verdict,
   verdictOf,
 } from '../../harness/care/access-fixture.ts'
-import { withOtherKey } from '../../harness/care/samples/examples.ts'
+import { outcomesOf } from '../../harness/care/audit-traces.ts'
+import { createExampleChange, withOtherKey } from '../../harness/care/samples/examples.ts'
 import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { apiKeys, request } from '../../harness/service/service.ts'
 import { isFullSize } from '../../harness/test-size.ts'
@@ -65,9 +67,13 @@ function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): R
   const { status: _, ...example } = exampleOf(classKinds[className][of]) as Record<string, unknown>
   for (const name of ['ehrId', 'carePlanId', 'goalId']) delete example[name]
   return of === 'update'
-    ? without(example, classKindOf(className).naturalKey?.fields)
+    ? { ...without(example, classKindOf(className).naturalKey?.fields), ...newChange(className) }
     : { ...withOtherKey(className, example), ...Object.fromEntries(place.map((name) => [name, ids[name]])) }
 }
+
+/** Another text each time: a change to the same value makes no version. */
+const newChange = (className: ClassName): object =>
+  Object.fromEntries(Object.keys(createExampleChange(className) ?? {}).map((name) => [name, randomUUID()]))
 
 const without = (values: Record<string, unknown>, names: readonly string[] = []) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)))
@@ -83,7 +89,13 @@ type Outcome = 'done' | number
 /** The refusals of the class family by the status of the path family. */
 const CODES: Record<Verdict, Outcome> = { done: 'done', 401: 209, 403: 119, 404: 101 }
 
-type Way = (headers: Record<string, string>, parts: SingleRequest[]) => Promise<Outcome[]>
+/** An outcome, and the id of its request if it had one of its own. */
+interface Answered {
+  outcome: Outcome
+  requestId?: string
+}
+
+type Way = (headers: Record<string, string>, parts: SingleRequest[]) => Promise<Answered[]>
 
 /** Separate requests, or one batch. */
 const ways: Record<string, Way> = {
@@ -91,17 +103,24 @@ const ways: Record<string, Way> = {
     Promise.all(
       parts.map(async ({ method, path, body }) => {
         const verb = method.toLowerCase() as Lowercase<SingleRequest['method']>
-        const answer = await request()[verb](path).set(headers).send(body)
-        return answer.status < 300 ? 'done' : answer.body.code
+        const requestId = randomUUID()
+        const answer = await request()
+          [verb](path)
+          .set({ ...headers, 'x-request-id': requestId })
+          .send(body)
+        return { outcome: answer.status < 300 ? ('done' as const) : answer.body.code, requestId }
       }),
     ),
   'in a batch': async (headers, parts) => {
     const { body } = await request().post('/1/batch').set(headers).send({ requests: parts })
-    return parts.map((_, i) =>
-      Array.isArray(body) ? (body[i].success ? 'done' : body[i].error.code) : body.code,
-    )
+    return parts.map((_, i) => ({
+      outcome: Array.isArray(body) ? (body[i].success ? 'done' : body[i].error.code) : body.code,
+    }))
   },
 }
+
+/** A refused request leaves exactly one entry in the audit of the EHR, and that says that it was refused. */
+const REFUSED_OUTCOMES: Readonly<Record<string, string>> = { 101: 'denied', 119: 'refused' }
 
 /** Splits the classes into groups, so that each has a test file. */
 function groupOf({ className }: Row) {
@@ -217,7 +236,7 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
       async function attempt(name: Name, send: Way, path: string, ids: Ids): Promise<Outcome[]> {
         // An EHR has no property to change, so its subject is sent back, which makes no version.
         const { subjectId } = await seenByOwner(path)
-        const outcomes = await send(headersOf(name), [
+        const answers = await send(headersOf(name), [
           { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
           { method: 'GET', path },
           {
@@ -227,8 +246,23 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
           },
         ])
         const wanted = (['create', 'read', 'update'] as const).map((action) => expected(name, access[action]))
-        assert.deepEqual(outcomes, wanted, name)
+        assert.deepEqual(
+          answers.map(({ outcome }) => outcome),
+          wanted,
+          name,
+        )
+        for (const answer of answers) await requireEntry(answer, cast.patient.ehrId, name)
         return wanted
+      }
+
+      async function requireEntry(
+        { outcome, requestId }: Answered,
+        ehrId: string,
+        name: Name,
+      ): Promise<void> {
+        const entry = REFUSED_OUTCOMES[outcome]
+        if (!entry || requestId === undefined) return
+        assert.deepEqual(await outcomesOf(requestId), [`${entry} ${ehrId}`], `${name}: ${outcome}`)
       }
 
       /**
@@ -240,8 +274,9 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
       }
 
       async function remove(name: Name, send: Way, inBatch: boolean, path: string): Promise<void> {
-        const outcomes = await send(headersOf(name), [{ method: 'DELETE', path }])
-        assert.deepEqual(outcomes, [removal(name, inBatch)], `${name}: delete`)
+        const [answer] = await send(headersOf(name), [{ method: 'DELETE', path }])
+        assert.equal(answer?.outcome, removal(name, inBatch), `${name}: delete`)
+        await requireEntry(answer as Answered, cast.patient.ehrId, name)
       }
 
       async function attemptAlone(name: Name, send: Way, inBatch: boolean): Promise<void> {
@@ -262,19 +297,23 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         const objectId = await objectFor(row, shared, false)
         const where = JSON.stringify({ objectId })
         const look = async (name: Name): Promise<void> => {
-          const list = (query: object) =>
-            request()
+          const outcome = expected(name, access.read)
+          const list = async (query: object) => {
+            const requestId = randomUUID()
+            const { body } = await request()
               .get(all)
-              .set(headersOf(name))
+              .set({ ...headersOf(name), 'x-request-id': requestId })
               .query({ where, ...query })
-              .then(({ body }) => body)
+            // The list is empty, so only the audit tells that something was withheld.
+            await requireEntry({ outcome, requestId }, cast.patient.ehrId, name)
+            return body
+          }
           const answers = [
             (await list({})).results?.map((one: { objectId: string }) => one.objectId),
             (await list({ count: 1, limit: 0 })).count,
             (await list({ distinct: 'version' })).results,
           ]
           const seen = [[objectId], 1, answers[2]?.slice(0, 1)]
-          const outcome = expected(name, access.read)
           if (outcome === 209) assert.deepEqual(answers, [undefined, undefined, undefined], name)
           else assert.deepEqual(answers, outcome === 'done' ? seen : [[], 0, []], name)
           if (outcome === 'done') assert.equal(answers[2]?.length, 1)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TObject } from '@sinclair/typebox'
-import { UUID } from 'mongodb'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { type ClassName, classKindOf, isClassName } from '../../../records/kinds.ts'
+import { byClass } from '../../family-kinds.ts'
 import {
   type AccessFixture,
   CALLERS,
@@ -20,11 +20,14 @@ import {
   type Verdict,
   verdictOf,
 } from '../../harness/care/access-fixture.ts'
+import { outcomesOf } from '../../harness/care/audit-traces.ts'
 import {
   createExampleChange,
   exampleBody,
+  exampleObject,
   fillPath,
   findAddOperation,
+  parentIdsOf,
   recordPathOf,
   withOtherKey,
 } from '../../harness/care/samples/examples.ts'
@@ -32,7 +35,6 @@ import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
-import { service } from '../../harness/service/service.ts'
 import { restBodyOf, restIdsOf } from './openehr-requests.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
@@ -106,11 +108,6 @@ const REFUSED_OUTCOMES: Readonly<Record<string | number, string>> = { 404: 'deni
 /** The role decides, whatever the EHR: nothing of the EHR is told, and its audit has no entry. */
 const isOperators = ({ access }: Operation): boolean => access === 'admin'
 
-async function outcomesOf(requestId: string): Promise<string[]> {
-  const entries = service.db.collection('audit.entries').find({ requestId: new UUID(requestId) })
-  return (await entries.toArray()).map(({ outcome = 'done', ehrId }) => `${outcome} ${ehrId}`)
-}
-
 /** Calls operations as every caller of a fixture. */
 function matrix<Name>(
   chosen: readonly Operation[],
@@ -142,7 +139,9 @@ function matrix<Name>(
   /** A record with a former version. */
   async function newRecord(kind: ClassName): Promise<string> {
     const { ehrId } = cast.patient
-    const { path, method } = findAddOperation(kind) as Operation
+    const added = findAddOperation(kind)
+    if (!added) return newObject(kind)
+    const { path, method } = added
     const named = 'carePlanId' in classKindOf(kind).body.properties && { carePlanId: shared.careplanId }
     const body: Record<string, unknown> = withOtherKey(kind, { ...exampleBody(kind), ...named })
     const at = fillPath(path, { ...body, ehrId })
@@ -152,6 +151,15 @@ function matrix<Name>(
     )
     const [own] = pathParameterNames(path).filter((name) => name !== 'ehrId')
     return own === undefined ? id : encodeURIComponent(String(body[own]))
+  }
+
+  /** The same for a kind that only the class family adds. */
+  async function newObject(kind: ClassName): Promise<string> {
+    const { post, put } = byClass(cast.patient)
+    const place = parentIdsOf(kind, { ...shared, ehrId: cast.patient.ehrId })
+    const { objectId } = (await post(kind, { ...place, ...exampleObject(kind) }).expect(201)).body
+    await put(kind, objectId, createExampleChange(kind) ?? {}).expect(200)
+    return objectId
   }
 
   for (const [i, operation] of chosen.entries()) {
