@@ -8,7 +8,7 @@ import {
   handOverWrites,
   type WritingAdapter,
 } from '../../cloud/parse-server/adapter/object-writes.ts'
-import { acceptAnyType, respondInFull } from '../../cloud/parse-server/adapter/open-environment.ts'
+import { adaptToOpenEnvironment } from '../../cloud/parse-server/adapter/open-environment.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
@@ -66,10 +66,8 @@ export async function openDatabaseConnection(
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  if (open) {
-    acceptAnyType(fieldTypes)
-    respondInFull(adapter, writeAnswers, toObject, ParseError)
-  } else cacheTriggerReads(adapter, toObject)
+  if (open) adaptToOpenEnvironment({ adapter, responder: writeAnswers, fieldTypes, toObject, ParseError })
+  else cacheTriggerReads(adapter, toObject)
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {

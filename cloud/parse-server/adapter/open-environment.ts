@@ -21,8 +21,26 @@ const CONVERTED_TYPES = new Set(['Pointer', 'Relation', 'GeoPoint', 'Polygon', '
 const isStoredAsSent = (type: FieldType | undefined): boolean =>
   type !== undefined && !CONVERTED_TYPES.has(typeof type === 'string' ? type : type.type)
 
-/** Lets a field have values of several types: the open test environment validates no data. */
-export function acceptAnyType(types: FieldTypes): void {
+/** The parts of Parse Server that the open test environment changes. */
+interface ParseParts {
+  adapter: WritingAdapter
+  responder: WriteResponder
+  fieldTypes: FieldTypes
+  toObject: ToObject
+  ParseError: ParseErrorClass
+}
+
+/**
+ * Changes Parse Server for the open test environment: it validates no data, and writes objects itself. It responds
+ * with them in full, as the main service does.
+ */
+export function adaptToOpenEnvironment({ fieldTypes, ...parts }: ParseParts): void {
+  acceptAnyType(fieldTypes)
+  respondInFull(parts)
+}
+
+/** Lets a field have values of several types. */
+function acceptAnyType(types: FieldTypes): void {
   const { enforceFieldExists } = types
   types.enforceFieldExists = function (className, fieldName, type, ...more) {
     const known = this.getExpectedType(className, fieldName)
@@ -36,13 +54,7 @@ const TYPE_ERROR_CODES = new Set<unknown>([2, 14, 28])
 
 type ParseErrorClass = { new (code: number, message: string): Error; INCORRECT_TYPE: number }
 
-/** Lets Parse Server write objects itself, and respond with them in full, as the main service does. */
-export function respondInFull(
-  adapter: WritingAdapter,
-  responder: WriteResponder,
-  toObject: ToObject,
-  ParseError: ParseErrorClass,
-): void {
+function respondInFull({ adapter, responder, toObject, ParseError }: Omit<ParseParts, 'fieldTypes'>): void {
   const { createObject, findOneAndUpdate } = adapter
   const { toFullObject, markFull } = respondWithFullObjects(responder, toObject)
   const isOfClients = (className: string) => !className.startsWith('_')
