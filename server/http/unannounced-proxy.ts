@@ -3,7 +3,8 @@ import { isLoopbackAddress } from '../../records/limits/loopback.ts'
 import type { Log } from '../telemetry/log.ts'
 
 /** Headers with which a proxy says that it forwards the request of somebody else. */
-const FORWARDING_HEADER = /^(forwarded|via|x-real-ip|x-forwarded-.+)$/
+const FORWARDING_HEADER =
+  /^(forwarded|via|cdn-loop)$|^x-(forwarded|original|remote|envoy)|(client|connecting|real|user)-?ip$/
 /** The unspecified address: the client of the proxy is unknown, but is not this machine. */
 const UNKNOWN_ADDRESS = '0.0.0.0'
 

@@ -126,6 +126,15 @@ describe('class family: known classes of defects', () => {
       await request().post('/1/login').set(apiKeys()).send({ username: user.email, password }),
       await request().post('/functions/Login').set(apiKeys()).send({ username: user.email, password: 'x' }),
     ]
+    const { paths } = (await request().get('/openapi.json').expect(200)).body
+    for (const [template, operations] of Object.entries<object>(paths)) {
+      if (!/^\/(1|functions)\//.test(template)) continue
+      const path = template.replace(/\{\w+\}/g, 'x')
+      for (const method of ['get', 'post', 'put', 'delete'] as const)
+        if (method in operations && !/logout/.test(path))
+          answers.push(await request()[method](path).set(user.headers), await request()[method](path))
+    }
+    assert.ok(answers.length > 150, String(answers.length))
     for (const { headers, status, request: asked } of answers) {
       assert.equal(headers['cache-control'], 'no-store', `${asked.url} ${status}`)
       assert.equal(headers['x-powered-by'], undefined, `${asked.url} ${status}`)
@@ -139,6 +148,17 @@ describe('class family: known classes of defects', () => {
     ['X-Forwarded-Host', 'health.example.org'],
     ['X-Real-IP', '127.0.0.1'],
     ['Via', '1.1 proxy'],
+    ...[
+      ...['X-Forwarded', 'X-Original-Forwarded-For', 'X-Original-Host', 'X-Remote-Addr'],
+      ...['X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'Fastly-Client-IP', 'WL-Proxy-Client-IP'],
+      ...[
+        'CF-Connecting-IP',
+        'X-Envoy-External-Address',
+        'X-Azure-ClientIP',
+        'X-AppEngine-User-IP',
+        'CDN-Loop',
+      ],
+    ].map((header): [string, string] => [header, '203.0.113.1']),
   ]
   for (const [name, value] of forwarded)
     it(`proxies: a request with ${name} is not from this machine, unless TRUST_PROXY says so`, async () => {
