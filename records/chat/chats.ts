@@ -175,6 +175,14 @@ export class Chats {
     return { message: created, names: await this.#namesOf(subject, [caller.userId]) }
   }
 
+  /** @throws NotFound */
+  async getMessage(caller: Caller, place: ChatSubjectKey, { topicId, messageId }: MessageKey) {
+    const subject = await this.#subject(caller, place)
+    await this.#topic(caller, subject, topicId)
+    const message = await this.#messages.get(caller, { id: messageId, topicId })
+    return { message, names: await this.#namesOf(subject, [message.createdBy]) }
+  }
+
   /**
    * @throws NotFound; Forbidden for another author's message; PreconditionFailed; RuleViolated after the edit
    * period

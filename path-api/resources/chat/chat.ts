@@ -182,6 +182,14 @@ const topicOperations = [
   }),
 ]
 
+function replyWithMessage(
+  { message, names }: { message: StoredMessage; names: ReadonlyMap<string, string> },
+  addressOf: Services['addressOf'],
+) {
+  const shown = toChatMessage(message, names, addressOf)
+  return replyWith(shown, { version: shown.version })
+}
+
 const messageOperations = [
   defineOperation({
     ...chatDefaults,
@@ -214,11 +222,10 @@ const messageOperations = [
     limits: CHAT_BODY_LIMITS,
     reply: [200, ChatMessageResource, 'versioned'],
     errors: ['RuleViolated'],
-    handle: async ({ params, body: { text } }, { caller, chats, ifMatch, addressOf }) => {
-      const edited = await chats.edit(caller, subjectFromParams(params), params, text, ifMatch)
-      const message = toChatMessage(edited.message, edited.names, addressOf)
-      return replyWith(message, { version: message.version })
-    },
+    readCurrent: async ({ params }, { caller, chats, addressOf }) =>
+      replyWithMessage(await chats.getMessage(caller, subjectFromParams(params), params), addressOf),
+    handle: async ({ params, body: { text } }, { caller, chats, ifMatch, addressOf }) =>
+      replyWithMessage(await chats.edit(caller, subjectFromParams(params), params, text, ifMatch), addressOf),
   }),
   defineOperation({
     ...chatDefaults,
