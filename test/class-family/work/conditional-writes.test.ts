@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { createGoal, createPatient, type Patient } from '../../harness/care/patients.ts'
+import { createExampleChange, exampleObject, parentIdsOf } from '../../harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError, createClassClient } from '../../harness/clients/class-client.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson } from '../../harness/people/people.ts'
@@ -76,6 +78,23 @@ describe('versions of objects in the class family', () => {
     const { put, delete: remove } = createClassClient(patient)
     assert.equal((await remove('Ehr', patient.ehrId).set('If-Match', '"9"')).status, 412)
     assert.equal((await put('Ehr', patient.ehrId, { version: 1 }).set('If-Match', '"9"')).status, 412)
+  })
+
+  it('are none that * names, for any class', async () => {
+    const { post, put, get, delete: remove } = createClassClient(patient)
+    const place = { ehrId: patient.ehrId, carePlanId: plan, goalId: await createGoal(patient, plan) }
+    for (const name of SAMPLED_KINDS) {
+      const { objectId } = (
+        await post(name, { ...parentIdsOf(name, place), ...exampleObject(name) }).expect(201)
+      ).body
+      const { body: before } = await get(name, objectId)
+      for (const answer of [
+        await put(name, objectId, { ...createExampleChange(name) }).set('If-Match', '*'),
+        await remove(name, objectId).set('If-Match', '*'),
+      ])
+        assert.deepEqual([answer.status, answer.body.code], [428, 107], name)
+      assert.deepEqual((await get(name, objectId)).body, before)
+    }
   })
 
   it('tell a stranger nothing', async () => {
