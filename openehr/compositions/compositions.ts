@@ -101,7 +101,7 @@ export class Compositions {
     { newUuid, tx }: { newUuid: string; tx?: Transaction },
   ): Promise<SavedComposition> {
     const id = uid ?? newUuid
-    if (id === statusIdOf(place.ehrId)) throw takenUidError()
+    if (id.toLowerCase() === statusIdOf(place.ehrId)) throw takenUidError()
     const made = { ...kept, ...place, id } as CompositionRecord & { id: string }
     const where = {
       ...insertTargetFor({ permissions: ehrPermissions }, id, place),

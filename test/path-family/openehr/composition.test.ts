@@ -259,6 +259,8 @@ describe('compositions', () => {
     }
     const { uid } = assertStatus(await patient.call('GET', `/med/ehr/${patient.ehrId}/status`))
     assertProblem(await add(142, { uid }), 409, 'conflict')
+    const inCapitals = { ...uid, value: uid.value.toUpperCase() }
+    assertProblem(await add(142, { uid: inCapitals }), 409, 'conflict')
   })
 
   it('get ids that begin with the time', async () => {
