@@ -233,7 +233,7 @@ describe('class family: errors', () => {
     const requests = [
       { method: 'GET', path: '/1/classes/CarePlan/nothing' },
       { method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Delete' } } },
-      { method: 'PUT', path: '/1/classes/CarePlan/x', body: null },
+      { method: 'PUT', path: '/1/classes/CarePlan/x', body: {} },
       { method: 'DELETE', path: '/1/classes/CarePlan/x' },
     ]
     const { status, body } = await request().post('/1/batch').set(user.headers).send({ requests })
@@ -255,6 +255,7 @@ describe('class family: errors', () => {
       { requests: [null] },
       { requests: [{ method: 'GET' }] },
       { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: 5 }] },
+      { requests: [{ method: 'PUT', path: '/1/classes/CarePlan/x', body: null }] },
       { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Explode' } } }] },
       { requests: [{ method: 5, path: '/1/classes/CarePlan' }] },
       { requests: [{ method: 'get', path: '/1/classes/CarePlan' }] },
