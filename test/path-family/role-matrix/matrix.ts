@@ -4,7 +4,7 @@ import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
-import { type ClassName, classKindOf, isClassName } from '../../../records/kinds.ts'
+import { type ClassName, isClassName } from '../../../records/kinds.ts'
 import { byClass } from '../../family-kinds.ts'
 import {
   type AccessFixture,
@@ -23,16 +23,12 @@ import {
 import { outcomesOf } from '../../harness/care/audit-traces.ts'
 import {
   createExampleChange,
-  exampleBody,
   exampleObject,
-  fillPath,
-  findAddOperation,
   parentIdsOf,
-  recordPathOf,
   withOtherKey,
 } from '../../harness/care/samples/examples.ts'
 import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
-import { assertStatus, call } from '../../harness/clients/path-client.ts'
+import { call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
 import { restBodyOf, restIdsOf } from './openehr-requests.ts'
@@ -131,35 +127,19 @@ function matrix<Name>(
     const own = pathParameterNames(path).find(isOwn)
     if (own === undefined || !isClassName(kind))
       return once ? cast.replaceRecord(shared, pathParameterNames(path).at(-1) ?? '') : shared
-    const record = (!once && records.get(kind)) || newRecord(kind)
+    const record = (!once && records.get(kind)) || newRecord(kind, own)
     if (!once) records.set(kind, record)
     return { ...shared, [own]: await record }
   }
 
-  /** A record with a former version. */
-  async function newRecord(kind: ClassName): Promise<string> {
-    const { ehrId } = cast.patient
-    const added = findAddOperation(kind)
-    if (!added) return newObject(kind)
-    const { path, method } = added
-    const named = 'carePlanId' in classKindOf(kind).body.properties && { carePlanId: shared.careplanId }
-    const body: Record<string, unknown> = withOtherKey(kind, { ...exampleBody(kind), ...named })
-    const at = fillPath(path, { ...body, ehrId })
-    const { id } = assertStatus(await cast.patient.call(method.toUpperCase(), at, body), 201)
-    assertStatus(
-      await cast.patient.call('PUT', recordPathOf(kind, at, id), { ...body, ...createExampleChange(kind) }),
-    )
-    const [own] = pathParameterNames(path).filter((name) => name !== 'ehrId')
-    return own === undefined ? id : encodeURIComponent(String(body[own]))
-  }
-
-  /** The same for a kind that only the class family adds. */
-  async function newObject(kind: ClassName): Promise<string> {
+  /** A record with a former version. @returns the parameter of its path: its id, or a natural key */
+  async function newRecord(kind: ClassName, parameter: string): Promise<string> {
     const { post, put } = byClass(cast.patient)
     const place = parentIdsOf(kind, { ...shared, ehrId: cast.patient.ehrId })
-    const { objectId } = (await post(kind, { ...place, ...exampleObject(kind) }).expect(201)).body
+    const object: Record<string, unknown> = withOtherKey(kind, { ...place, ...exampleObject(kind) })
+    const { objectId } = (await post(kind, object).expect(201)).body
     await put(kind, objectId, createExampleChange(kind) ?? {}).expect(200)
-    return objectId
+    return parameter in object ? encodeURIComponent(String(object[parameter])) : objectId
   }
 
   for (const [i, operation] of chosen.entries()) {

@@ -5,7 +5,7 @@ import { exampleOf } from '../../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../../path-api/operation-table.ts'
 import { FormBody, RawBody } from '../../../../path-api/reply/body-media.ts'
-import { CLASS_NAMES, type ClassName, classKindOf, isClassName } from '../../../../records/kinds.ts'
+import { CLASS_NAMES, isClassName } from '../../../../records/kinds.ts'
 import { byClass } from '../../../family-kinds.ts'
 import {
   createGoal,
@@ -14,12 +14,7 @@ import {
   createTask,
   type Patient,
 } from '../../../harness/care/patients.ts'
-import {
-  exampleBody,
-  fillPath,
-  findAddOperation,
-  withOtherKey,
-} from '../../../harness/care/samples/examples.ts'
+import { exampleObject, parentIdsOf, withOtherKey } from '../../../harness/care/samples/examples.ts'
 import { isSampled } from '../../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertError } from '../../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
@@ -83,20 +78,13 @@ describe('an anonymous care plan', function suite() {
       assert.ok(!text.includes(secret), `${about}: ${text.slice(0, 500)}`)
   }
 
-  const named = (kind: ClassName) =>
-    'carePlanId' in classKindOf(kind).body.properties && { carePlanId: ids.carePlanId }
-
   /** The ids for an operation; the patient creates records that do not exist yet. */
   async function idsFor({ kind, path }: Operation): Promise<Ids> {
     const own = pathParameterNames(path).find((name) => !(name in ids) && name !== 'mvUid')
     if (own === undefined || !isClassName(kind)) return ids
-    const { path: at, method } = findAddOperation(kind) as Operation
-    const body: Body = withOtherKey(kind, { ...exampleBody(kind), ...named(kind) })
-    const { id } = assertStatus(
-      await patient.call(method.toUpperCase(), fillPath(at, { ...body, ...ids }), body),
-      201,
-    )
-    return { ...ids, [own]: own in body ? encodeURIComponent(String(body[own])) : id }
+    const object: Body = withOtherKey(kind, { ...parentIdsOf(kind, ids), ...exampleObject(kind) })
+    const { objectId } = (await byClass(patient).post(kind, object).expect(201)).body
+    return { ...ids, [own]: own in object ? encodeURIComponent(String(object[own])) : objectId }
   }
 
   function bodyOf({ body, path }: Operation): unknown {
