@@ -99,8 +99,13 @@ describe('both families', () => {
       if (change)
         it('is changed concurrently, with each change in its history', async () => {
           const id = String((await createByPath(patient, name, place)).id)
-          const writers = Array.from({ length: 4 }, () => [
-            byClass(patient).put(name, id, change).expect(200),
+          // A change to the same value makes no version.
+          const changeTo = (value: string) =>
+            Object.fromEntries(Object.keys(change).map((field) => [field, value]))
+          const writers = Array.from({ length: 4 }, (_, i) => [
+            byClass(patient)
+              .put(name, id, changeTo(`changed ${i}`))
+              .expect(200),
             patient
               .call('PUT', pathOf(name, place, id), expectedOf(name, id))
               .then((answer) => assertStatus(answer)),
@@ -120,7 +125,7 @@ describe('both families', () => {
           await byClass(patient)
             .put(name, id, change ?? { version: 1 })
             .expect(200)
-        const changes = change ? ['2 update class family', '3 update path family'] : ['2 update class family']
+        const changes = change ? ['2 update class family', '3 update path family'] : []
         for (const [id, first] of [
           [byPath, 'path family'],
           [object, 'class family'],

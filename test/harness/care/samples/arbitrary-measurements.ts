@@ -4,6 +4,7 @@ import type { MeasurementKind } from '../../../../records/measurements/measureme
 import type { Quantity } from '../../../../records/measurements/quantities/quantity.ts'
 import { createPathNamer, pathNameOf } from '../../../../schemas/forms/fields.ts'
 import { convertUnit, unitNames } from '../../../../schemas/measurements/units.ts'
+import { createValidator } from '../../../../schemas/validation/validators.ts'
 
 type Sent = Record<string, unknown>
 
@@ -36,7 +37,10 @@ function arbitraryField({ type: types, ...schema }: TSchema): fc.Arbitrary<unkno
       minExcluded: exclusiveMinimum !== undefined,
       noNaN: true,
     })
-  return fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
+  const isValid = createValidator({ ...schema, type: 'string' } as TSchema)
+  return fc
+    .string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
+    .filter((text) => isValid(text).length === 0)
 }
 
 /** Any valid measurement of a kind, as the path family's clients send it. */
