@@ -2,8 +2,9 @@ import type { Db } from 'mongodb'
 import Parse from 'parse/node'
 import { type BatchedLookup, createBatchedLookup } from '../../../records/store/batching/batched-lookup.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
-import { isOutage, unavailableError } from '../../../records/store/documents/outage.ts'
+import { isOutage } from '../../../records/store/documents/outage.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
+import { UNAVAILABLE_MESSAGE } from './database-errors.ts'
 
 type FoundObject = Record<string, unknown> & { objectId: string; _wperm?: string[] }
 type AdapterFind = (
@@ -60,7 +61,8 @@ export function cacheTriggerReads(adapter: { find: AdapterFind; database: Db }, 
 
   const readDocument = (className: string, objectId: string): Promise<ParseDocument | undefined> =>
     lookupIn(className)(objectId).catch((error: unknown) => {
-      throw isOutage(error) ? unavailableError(error) : error
+      // Parse Server would wrap any other error, and hide what it was.
+      throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE_MESSAGE) : error
     })
 
   const readOne = async (className: string, schema: unknown, objectId: string): Promise<FoundObject[]> => {
