@@ -122,6 +122,15 @@ describe('an unreachable database', function suite() {
     await nothingWasDone()
   })
 
+  it('is told in the same way when it goes away in the middle of a request', async () => {
+    const ended = { ok: 0, code: 11_600, codeName: 'InterruptedAtShutdown', errmsg: 'the server stops' }
+    faulty.findFault = (command) => (command.find === 'CarePlan' ? { answer: ended } : undefined)
+    await refuses(requests().filter(([, path]) => path.includes(plan)))
+    faulty.findFault = () => undefined
+    await isReady()
+    await nothingWasDone()
+  })
+
   it('refuses all writes in the same way when its disk is full, and recovers when there is room', async () => {
     const writes = ['insert', 'update', 'delete', 'findAndModify', 'commitTransaction']
     const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }
