@@ -5,6 +5,7 @@ import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
 import { type Caller, type Permissions, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { fromStoredPermissions } from '../store/documents/parse-format.ts'
+import { accessWithoutRecords } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 
 const SUBJECT_COLLECTIONS: Readonly<Partial<Record<ChatSubjectType, string>>> = {
@@ -34,21 +35,44 @@ interface ConnectionCheck {
   areConnected(mvUid: string, other: string): Promise<boolean>
 }
 
-/** @throws NotFound if the caller may not see the subject */
+/** @throws NotFound, after an entry in the audit of the EHR, if the caller may not see the subject */
+export async function requireChatSubject(...of: Parameters<typeof findChatSubject>): Promise<ChatSubject> {
+  const subject = await findChatSubject(...of)
+  if (subject) return subject
+  await recordDenial(...of)
+  throw new ServiceError('NotFound')
+}
+
+async function recordDenial(
+  ...[records, _, caller, about, id]: Parameters<typeof findChatSubject>
+): Promise<void> {
+  const collection = SUBJECT_COLLECTIONS[about]
+  if (collection === undefined) return
+  const found = await documentCollection(records, collection).findOne(
+    { _id: id },
+    { projection: { ehrId: 1 } },
+  )
+  const audited = { collection, ehr: about === 'ehr' ? 'id' : 'ehrId' } as const
+  const denied = { action: 'read', outcome: 'denied' } as const
+  const wanted = { id, ehrId: found?.ehrId }
+  if (found) await records.audit.record(...accessWithoutRecords(audited, caller, denied, wanted))
+}
+
+/** @returns undefined if the caller may not see the subject */
 export async function findChatSubject(
   records: StoreContext,
   connections: ConnectionCheck,
   caller: Caller,
   about: ChatSubjectType,
   id: string,
-): Promise<ChatSubject> {
+): Promise<ChatSubject | undefined> {
   const collection = SUBJECT_COLLECTIONS[about]
   if (collection === undefined) return findNetworkSubject(connections, caller, id)
   const found = await documentCollection(records, collection).findOne(
     { _id: id, ...permissionFilter('_rperm', caller) },
     { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
   )
-  if (!found) throw new ServiceError('NotFound')
+  if (!found) return undefined
   const ehrId = about === 'ehr' ? id : String(found.ehrId)
   const carePlanId = about === 'careplan' ? id : (found.carePlanId as string | undefined)
   caller.onAccess?.(ehrId)
@@ -71,9 +95,9 @@ async function findNetworkSubject(
   connections: ConnectionCheck,
   caller: Caller,
   other: string,
-): Promise<ChatSubject> {
+): Promise<ChatSubject | undefined> {
   const { userId } = caller
-  if (other === userId || !(await connections.areConnected(userId, other))) throw new ServiceError('NotFound')
+  if (other === userId || !(await connections.areConnected(userId, other))) return undefined
   caller.onAccess?.(other)
   const both = [userId, other].sort()
   return {

@@ -18,7 +18,7 @@ import { lockExclusive } from '../store/writing/ehr-locks.ts'
 import { runAuditedReads, runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { chatTextViolations, EDIT_PERIOD_MS } from './chat-rules.ts'
-import { type ChatSubject, findChatSubject } from './chat-subjects.ts'
+import { type ChatSubject, findChatSubject, requireChatSubject } from './chat-subjects.ts'
 import { ReadMarks } from './read-marks.ts'
 
 export type StoredTopic = SavedRecord<Static<typeof ChatTopic.schema>>
@@ -178,8 +178,8 @@ export class Chats {
   /** @throws NotFound */
   async getMessage(caller: Caller, place: ChatSubjectKey, { topicId, messageId }: MessageKey) {
     const subject = await this.#subject(caller, place)
-    await this.#topic(caller, subject, topicId)
-    const message = await this.#messages.get(caller, { id: messageId, topicId })
+    await this.#requireTopic(caller, subject, topicId)
+    const message = await this.#messages.get(caller, { id: messageId, topicId, ehrId: subject.ehrId })
     return { message, names: await this.#namesOf(subject, [message.createdBy]) }
   }
 
@@ -281,29 +281,31 @@ export class Chats {
     expected: ExpectedVersions,
   ): Promise<TopicView> {
     const subject = await this.#subject(caller, place)
-    const { about, aboutId } = subject
-    const key = { id: topicId, about, aboutId }
+    const { about, aboutId, ehrId } = subject
+    const key = { id: topicId, about, aboutId, ehrId }
     const topic = await this.#topics.update(caller, key, (now) => ({ ...now, closed: true }), { expected })
     return (await this.#toViews(caller, subject, [topic]))[0] as TopicView
   }
 
   #subject(caller: Caller, { about, id }: ChatSubjectKey): Promise<ChatSubject> {
-    return findChatSubject(this.records, this.#dependencies.connections, caller, about, id)
+    return requireChatSubject(this.records, this.#dependencies.connections, caller, about, id)
   }
 
-  #isSubjectReachable(caller: Caller, place: ChatSubjectKey): Promise<boolean> {
-    return this.#subject(caller, place).then(
-      () => true,
-      (error: unknown) => {
-        if (error instanceof ServiceError && error.error === 'NotFound') return false
-        throw error
-      },
-    )
+  async #isSubjectReachable(caller: Caller, { about, id }: ChatSubjectKey): Promise<boolean> {
+    const { connections } = this.#dependencies
+    return (await findChatSubject(this.records, connections, caller, about, id)) !== undefined
   }
 
   #topic(caller: Caller, { about, aboutId, ehrId }: ChatSubject, id: string, tx?: never | object) {
     const key = { id, about, aboutId, ehrId }
     return this.#topics.get(caller, key, tx ? { tx: tx as never } : {})
+  }
+
+  /** Checks, before an entry in the audit, that a topic is about the subject. @throws NotFound */
+  async #requireTopic(caller: Caller, subject: ChatSubject, id: string): Promise<void> {
+    const { about, aboutId, ehrId } = subject
+    const topic = await this.#topics.find(caller, { id, about, aboutId, ehrId })
+    if (!topic) await this.#topic(caller, subject, id)
   }
 
   async #change(
@@ -314,12 +316,13 @@ export class Chats {
     expected: ExpectedVersions,
   ) {
     const subject = await this.#subject(caller, place)
-    await this.#topic(caller, subject, topicId)
+    await this.#requireTopic(caller, subject, topicId)
     const own = (now: StoredMessage): StoredMessage => {
       if (now.createdBy !== caller.userId) throw new ServiceError('Forbidden')
       return change(now)
     }
-    const message = await this.#messages.update(caller, { id: messageId, topicId }, own, { expected })
+    const key = { id: messageId, topicId, ehrId: subject.ehrId }
+    const message = await this.#messages.update(caller, key, own, { expected })
     return { message, names: await this.#namesOf(subject, [message.createdBy]) }
   }
 

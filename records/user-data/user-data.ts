@@ -7,6 +7,7 @@ import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
+import { accessWithoutRecords } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { resolveType } from '../types/type-registry.ts'
 
@@ -53,9 +54,23 @@ export class UserData {
     const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
     const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
     const named = caller.userId === mvUid ? ids : await this.#withoutAnonymized(caller, ids)
-    if (named.length === 0 && caller.userId !== mvUid) throw new ServiceError('NotFound')
+    if (named.length === 0 && caller.userId !== mvUid) {
+      await this.#recordDenial(caller, mvUid)
+      throw new ServiceError('NotFound')
+    }
     for (const id of named) caller.onAccess?.(id)
     return named
+  }
+
+  /** Each EHR about a user tells who wanted the data of that user. */
+  async #recordDenial(caller: Caller, mvUid: string): Promise<void> {
+    const about = { subjectId: mvUid, pending: { $ne: true } }
+    const found = documentCollection(this.#records, 'Ehr').find(about, { projection: { _id: 1 } })
+    const ehrs = await found.limit(MAX_DENIED_EHRS).toArray()
+    const denied = { action: 'read', outcome: 'denied' } as const
+    const audited = { collection: 'Ehr', ehr: 'id' } as const
+    const entries = ehrs.flatMap(({ _id: id }) => accessWithoutRecords(audited, caller, denied, { id }))
+    await this.#records.audit.record(...entries)
   }
 
   async #withoutAnonymized(caller: Caller, ids: readonly string[]): Promise<string[]> {
@@ -144,6 +159,9 @@ export class UserData {
     return new Map(found.map(({ _id, ehrId }) => [_id, ehrId]))
   }
 }
+
+/** An account can have an EHR of its own and others, created by others. */
+const MAX_DENIED_EHRS = 20
 
 /** The schema guarantees that the body names a plan. */
 const carePlanIdOf = (body: object): string => String((body as { carePlanId?: unknown }).carePlanId)
