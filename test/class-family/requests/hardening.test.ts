@@ -150,7 +150,7 @@ describe('class family: known classes of defects', () => {
     ['Via', '1.1 proxy'],
     ...[
       ...['X-Forwarded', 'X-Original-Forwarded-For', 'X-Original-Host', 'X-Remote-Addr'],
-      ...['X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'Fastly-Client-IP', 'WL-Proxy-Client-IP'],
+      ...['X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'WL-Proxy-Client-IP'],
       ...[
         'CF-Connecting-IP',
         'X-Envoy-External-Address',
