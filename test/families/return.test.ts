@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'mongodb'
 import { pathParameterNames } from '../../path-api/operation/operation.ts'
 import { operationTable } from '../../path-api/operation-table.ts'
+import { toRestEhrId } from '../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
 import { kinds as allKinds, CLASS_NAMES, type ClassName, classKindOf } from '../../records/kinds.ts'
+import { folder } from '../conformance/openehr-rest/fixture.ts'
 import { byClass, type Json, newPlace } from '../family-kinds.ts'
 import {
   createPatient,
@@ -123,9 +125,11 @@ describe('a deletion', () => {
       'archiveMedicalParticipant',
       'archiveParticipant',
       'deleteComposition',
+      'deleteDirectory',
       'deleteEhr',
       'deleteMedicalCarePlan',
       'deleteMessage',
+      'deleteRestComposition',
     ])
     assert.equal(DELETABLE.length + 3, CLASS_NAMES.length)
   })
@@ -163,15 +167,19 @@ describe('a deletion', () => {
       })
     }
 
-  it('loses nothing of a composition, a message, a participation and an EHR', async () => {
+  it('loses nothing of a composition, directory, message, participation and EHR', async () => {
     const { patient, place } = await newPlace()
     const { ehrId, carePlanId } = place
     const template = await getStoredTemplate()
-    const composition = createPressureComposition(template, 120)
-    const { compositionId } = assertStatus(
-      await patient.call('POST', `/med/ehr/${ehrId}/composition/json`, composition),
-      201,
-    )
+    const store = async () => {
+      const composition = createPressureComposition(template, 120)
+      const stored = await patient.call('POST', `/med/ehr/${ehrId}/composition/json`, composition)
+      return assertStatus(stored, 201).compositionId
+    }
+    const rest = `/openehr/v1/ehr/${toRestEhrId(ehrId)}`
+    const versionOf = async (id: string) =>
+      (await patient.call('GET', `${rest}/composition/${id}`)).etag.slice(1, -1)
+    const { etag } = await patient.call('POST', `${rest}/directory`, folder())
     const chat = `/chat/careplan/${carePlanId}`
     const topic = assertStatus(await patient.call('POST', chat, { title: 'x', text: 'y' }), 201).id
     const message = assertStatus(await patient.call('POST', `${chat}/${topic}`, { text: 'z' }), 201).id
@@ -182,7 +190,8 @@ describe('a deletion', () => {
       return assertStatus(added, 201).participationId
     }
     const deletions = [
-      `/med/ehr/${ehrId}/composition/${compositionId}`,
+      `/med/ehr/${ehrId}/composition/${await store()}`,
+      `${rest}/composition/${await versionOf(await store())}`,
       `${chat}/${topic}/message/${message}`,
       `/ehr/${ehrId}/careplan/${carePlanId}/participant/${await invite()}`,
       `/med/${ehrId}/careplan/${carePlanId}/participant/${await invite()}`,
@@ -190,6 +199,9 @@ describe('a deletion', () => {
     ]
     for (const path of deletions)
       await assertNothingLost(ehrId, async () => assertStatus(await patient.call('DELETE', path), 204))
+    await assertNothingLost(ehrId, async () =>
+      assertStatus(await patient.call('DELETE', `${rest}/directory`, undefined, { 'if-match': etag }), 204),
+    )
 
     const other = await createPatient()
     await createWeight(other, await createPlan(other))
