@@ -5,6 +5,7 @@ import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
 import { type ClassName, isClassName } from '../../../records/kinds.ts'
+import { restBodyOf, restIdsOf } from '../../conformance/openehr-rest/rest-requests.ts'
 import { byClass } from '../../family-kinds.ts'
 import {
   type AccessFixture,
@@ -31,7 +32,6 @@ import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import type { Person } from '../../harness/people/people.ts'
-import { restBodyOf, restIdsOf } from './openehr-requests.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
 const ofEhrs = operationTable.filter(({ path }) =>

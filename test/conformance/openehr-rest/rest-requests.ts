@@ -1,10 +1,15 @@
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
-import { contributionOf, folder, subjectStatus, versionOf } from '../../conformance/openehr-rest/fixture.ts'
 import type { Ids } from '../../harness/care/access-fixture.ts'
 import type { Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPressureComposition } from '../../harness/openehr-samples.ts'
+import { contributionOf, folder, subjectStatus, versionOf } from './fixture.ts'
+
+/** A directory that has the folder of the document's example: `/emergency/episode`. */
+const exampleDirectory = folder('root', {
+  folders: [folder('emergency', { folders: [folder('episode')] })],
+})
 
 /** The ids for an operation of the openEHR REST API on the patient's EHR, which then has a directory. */
 export async function restIdsOf({ path, method }: Operation, patient: Patient, ids: Ids): Promise<Ids> {
@@ -14,7 +19,7 @@ export async function restIdsOf({ path, method }: Operation, patient: Patient, i
   const named = pathParameterNames(path)
   const { compositionId = '' } = ids
   if (path.includes('/directory') && method !== 'post')
-    await patient.call('POST', `${ehr}/directory`, folder())
+    await patient.call('POST', `${ehr}/directory`, exampleDirectory)
   if (path.includes('/directory') && method === 'post') await deleteDirectory(patient, `${ehr}/directory`)
   const resource = path.includes('/directory')
     ? '/directory'
