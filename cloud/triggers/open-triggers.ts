@@ -73,7 +73,8 @@ async function completeObject(
   const values = fromClassForm(plain.fields, withoutInvalidProperties(sent, plain.checks.create(sent)))
   const { fields, rules } = await resolveRules(records, plain, { ...values, typeVersion: sent.typeVersion })
   const derived = toClassForm(fields, rules.derived?.(values) ?? {})
-  for (const name of derivedFieldNames({ fields })) {
+  // A rule also calculates properties that a client may send otherwise, such as a body-mass index.
+  for (const name of new Set([...derivedFieldNames({ fields }), ...Object.keys(derived)])) {
     if (original && rules.fixedDerived?.includes(name)) continue
     if (derived[name] !== undefined) object.set(name, derived[name])
     else if (original?.has(name)) object.unset(name)

@@ -75,7 +75,7 @@ describe('attack: regular expressions over many long texts', function suite() {
     await subscribe(2, { modelClassName: 'Long' })
     await createClassClient(person).put('Custom', long, {
       modelClassName: 'Long',
-      payload: { text: RANDOM_TEXT },
+      payload: { text: RANDOM_TEXT, changed: true },
     })
     await waitUntil(() => heard.length === 5)
     const [failed, changed] = heard.slice(3).toSorted((one, other) => one.requestId - other.requestId)
