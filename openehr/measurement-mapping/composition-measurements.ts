@@ -63,11 +63,13 @@ function toDerivedWrite(
   return {
     ...{ collection: kind.collection, id, isNew },
     parentId: carePlanId ?? ehrId,
-    decide(found, _, at) {
+    decide({ found, at, firstVersion }) {
       const decisions = new WriteDecider({ ...kind, refuseChange: undefined }, format, () => at)
       const key = { id, ehrId } as never
       if (!found)
-        return isGone ? undefined : decisions.decideCreate(caller, [{ ...record, id }], permissions, null)
+        return isGone
+          ? undefined
+          : decisions.decideCreate(caller, [{ ...record, id }], permissions, null, firstVersion)
       if (isGone) return decisions.decideRemoval(caller, key, found, undefined)
       if (isSame(found)) return undefined
       const free = { expected: undefined, permissions: undefined, action: 'update' as const }

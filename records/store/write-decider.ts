@@ -12,7 +12,12 @@ import {
 } from './documents/parse-format.ts'
 import { accessesByEhr, historyKeyOf, type RecordSelector, type Resource } from './resource.ts'
 import type { RecordParent } from './writing/batch-writer.ts'
-import { changedFieldNames, createHistoryEntry, type HistoryEntry } from './writing/history.ts'
+import {
+  changedFieldNames,
+  createHistoryEntry,
+  type HistoryEntry,
+  versionAfterDeletion,
+} from './writing/history.ts'
 import type { DerivedWrite, WriteDecision } from './writing/write-decision.ts'
 
 /** The versions that the caller agrees to overwrite; undefined: no condition. */
@@ -53,13 +58,14 @@ export class WriteDecider<S extends TObject> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
+    version = 1,
   ): WriteDecision<WrittenRecord<Static<S>>[]> {
     const at = this.#clock()
     const given =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
-    const meta = { version: 1, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
+    const meta = { version, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
     const documents = inputs.map((input) => ({
       _id: input.id ?? newId(),
       ...this.#format.toStored(input),
@@ -69,7 +75,7 @@ export class WriteDecider<S extends TObject> {
     return {
       operations: documents.map((document) => ({ insertOne: { document } })),
       changes: created.map((record) =>
-        this.#createHistoryEntry(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
+        this.#createHistoryEntry(caller, record, { action: 'create', version, before: null, changed: [] }),
       ),
       accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, created),
       derivedWrites: created.flatMap((after) => this.#deriveWrites(caller, null, after, given)),
@@ -139,17 +145,16 @@ export class WriteDecider<S extends TObject> {
   /** Decides the return of a deleted record, as its next version. */
   decideReturn(
     caller: Caller,
-    { _id, version, _created_at }: ParseDocument,
+    last: ParseDocument,
     record: Static<S>,
     permissions: Permissions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const document = {
-      _id,
+      _id: last._id,
       ...this.#format.toStored(record),
       ...toStoredPermissions(permissions),
-      // The deletion was a version of its own.
-      version: version + 2,
-      ...{ _created_at, _updated_at: this.#clock() },
+      version: versionAfterDeletion(last),
+      ...{ _created_at: last._created_at, _updated_at: this.#clock() },
     }
     const returned = this.#format.fromStored(document)
     const change = { action: 'create' as const, version: document.version, before: null, changed: [] }

@@ -12,7 +12,7 @@ import {
   jobId,
 } from '../../store/jobs/background-jobs.ts'
 import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
-import { deleteHistoryOfEhr } from '../../store/writing/history.ts'
+import { deleteHistoryOfEhr, versionAfterDeletion } from '../../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
 import { recordEhrCreation } from '../creation/account-ehr.ts'
 import { ehrRoles, isSystemId, planRoles } from '../rights/access.ts'
@@ -129,8 +129,7 @@ async function reinstateEhr(
 ): Promise<void> {
   const { session } = tx
   const now = records.clock()
-  // The deletion was a version of its own.
-  const version = document.version + 2
+  const version = versionAfterDeletion(document)
   await deletedEhrsOf(records).deleteOne({ _id: ehrId }, { session })
   const restored = { ...document, version, _updated_at: now }
   await documentCollection(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })

@@ -12,7 +12,12 @@ import {
   type SavedRecord,
 } from '../../store/documents/parse-format.ts'
 import { WriteDecider } from '../../store/write-decider.ts'
-import type { RecordDerivation, RecordTransition } from '../../store/writing/derived-records.ts'
+import {
+  isCreation,
+  type RecordDerivation,
+  type RecordTransition,
+} from '../../store/writing/derived-records.ts'
+import type { DerivedState } from '../../store/writing/write-decision.ts'
 import {
   type AlertBands,
   type ExactValues,
@@ -59,10 +64,10 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
           collection: Event.collection,
           id: record.id,
           parentId: record.carePlanId,
-          isNew: before === null,
-          decide(found, rules, at) {
-            const alert = after && buildAlert(kindOf(after), after, rules)
-            return reconcileAlert(caller, permissions, record, { found, alert, removed: after === null, at })
+          isNew: isCreation(transition as RecordTransition<SavedRecord<object>>),
+          decide(state) {
+            const alert = after && buildAlert(kindOf(after), after, state.rules)
+            return reconcileAlert(caller, permissions, record, { ...state, alert, removed: after === null })
           },
         },
       ]
@@ -70,14 +75,11 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
   }
 }
 
-interface AlertState {
-  /** The stored alert. */
-  found: ParseDocument | null
+interface AlertState extends DerivedState {
   /** The alert that follows from the measurement now. */
   alert: AlertFields | null
   /** Whether the measurement itself was deleted. */
   removed: boolean
-  at: Date
 }
 
 /** The write that turns the stored alert into the one that follows from the measurement. */
@@ -85,7 +87,7 @@ function reconcileAlert(
   caller: Caller,
   permissions: Permissions,
   { id, ehrId, carePlanId, timestamp }: MeasurementRecord,
-  { found, alert, removed, at }: AlertState,
+  { found, alert, removed, at, firstVersion }: AlertState,
 ) {
   const decisions = new WriteDecider(Event, eventFormat, () => at)
   const key = { id, ehrId }
@@ -93,7 +95,7 @@ function reconcileAlert(
   if (!found) {
     if (!alert) return undefined
     const event = addDerivedFields({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
-    return decisions.decideCreate(caller, [{ ...event, id }], permissions, null)
+    return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, firstVersion)
   }
   const change = (now: SavedRecord<EventRecord>) =>
     addDerivedFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) })

@@ -3,6 +3,7 @@ import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { StoreContext, Transaction } from './transaction.ts'
+import { findDeletedVersion, versionAfterDeletion } from './history.ts'
 import { type DerivedWrite, DocumentWrites } from './write-decision.ts'
 
 /**
@@ -13,6 +14,10 @@ export interface RecordTransition<T> {
   after: T | null
   permissions: Permissions
 }
+
+/** Whether the record has never been there before; one that returns has a later version. */
+export const isCreation = ({ before, after }: RecordTransition<{ version: number }>): boolean =>
+  before === null && after?.version === 1
 
 /**
  * Derives records of other collections from those of a resource: an alert from a measurement, measurements
@@ -56,36 +61,44 @@ export async function writeDerivedRecords(
   const all = new Map([...unknown.map((id) => [id, others.get(id) ?? null] as const), ...known])
   for (const name of new Set(writes.map(({ collection }) => collection))) {
     const ofOne = writes.filter(({ collection }) => collection === name)
-    const following = await writeToCollection(
-      documentCollection(records, name),
-      tx,
-      ofOne,
-      all,
-      records.clock(),
-    )
+    const following = await writeToCollection(records, tx, name, ofOne, all)
     await writeDerivedRecords(records, tx, rules, following, all)
   }
 }
 
 /** @returns the writes derived from these */
 async function writeToCollection(
-  documents: Collection<ParseDocument>,
+  { db, clock }: StoreContext,
   tx: Transaction,
+  collection: string,
   writes: readonly DerivedWrite[],
   rules: RulesByParentId,
-  at: Date,
 ): Promise<DerivedWrite[]> {
+  const documents = documentCollection({ db }, collection)
   const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
   const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
-  const follows = writes.flatMap(({ id, parentId, decide }) => {
-    const decision = decide(written.find(id), rules.get(parentId) ?? null, at)
-    if (decision) written.apply(decision.operations)
-    return decision ?? []
-  })
+  const following: DerivedWrite[] = []
+  for (const { id, parentId, isNew, decide } of writes) {
+    const state = {
+      found: written.find(id),
+      rules: rules.get(parentId) ?? null,
+      at: clock(),
+      firstVersion: 1,
+    }
+    let decision = decide(state)
+    const [first] = decision?.operations ?? []
+    if (first && 'insertOne' in first && !isNew) {
+      const { ehrId } = first.insertOne.document as ParseDocument
+      const last = await findDeletedVersion(db, { collection, id, ehrId: String(ehrId) }, tx.session)
+      if (last) decision = decide({ ...state, firstVersion: versionAfterDeletion(last) })
+    }
+    written.apply(decision?.operations ?? [])
+    tx.changes.push(...(decision?.changes ?? []))
+    tx.accesses.push(...(decision?.accesses ?? []))
+    following.push(...(decision?.derivedWrites ?? []))
+  }
   await written.save(documents, tx.session)
-  tx.changes.push(...follows.flatMap(({ changes }) => changes))
-  tx.accesses.push(...follows.flatMap(({ accesses }) => accesses))
-  return follows.flatMap(({ derivedWrites: following = [] }) => following)
+  return following
 }
 
 export async function findDocumentsById(

@@ -120,10 +120,18 @@ export async function findVersion(
 }
 
 /** Finds the last version of a record that has been deleted; null for a record that exists. */
-export async function findDeletedVersion(db: Db, record: HistoryKey): Promise<ParseDocument | null> {
-  const last = await historyCollection(db).findOne({ _id: entryIdRange(record) }, { sort: { _id: -1 } })
+export async function findDeletedVersion(
+  db: Db,
+  record: HistoryKey,
+  session?: ClientSession,
+): Promise<ParseDocument | null> {
+  const options = { sort: { _id: -1 }, ...(session && { session }) } as const
+  const last = await historyCollection(db).findOne({ _id: entryIdRange(record) }, options)
   return last?.action === 'delete' ? last.before : null
 }
+
+/** The version with which a deleted record returns: the deletion was a version of its own. */
+export const versionAfterDeletion = ({ version }: ParseDocument): number => version + 2
 
 /**
  * The records of a kind that were deleted from an EHR, the last one first, even if they have returned.

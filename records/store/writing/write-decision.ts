@@ -24,11 +24,16 @@ export interface DerivedWrite {
   /** The record has no derived record yet, because it is new. */
   isNew: boolean
   /** Returns undefined when nothing has to be written. */
-  decide(
-    found: ParseDocument | null,
-    rules: ParseDocument | null,
-    at: Date,
-  ): Omit<WriteDecision<unknown>, 'result'> | undefined
+  decide(state: DerivedState): Omit<WriteDecision<unknown>, 'result'> | undefined
+}
+
+/** What the write of a derived record depends on. */
+export interface DerivedState {
+  found: ParseDocument | null
+  rules: ParseDocument | null
+  at: Date
+  /** The version of a record that is created now; one that was deleted continues its versions. */
+  firstVersion: number
 }
 
 /** Operations of decisions; each concerns one document. */

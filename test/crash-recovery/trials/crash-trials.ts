@@ -237,7 +237,12 @@ export class CrashTrials {
     // All versions of a composition are kept, so a repeated deletion finds it as already deleted.
     const gone = happened && call.method === 'DELETE' && (status === 404 || status === 400)
     // A change that happened has replaced the version that its repetition names.
-    const replaced = happened && status === 412 && call.headers?.['if-match'] !== undefined
+    // That of a contribution may also find the EHR no longer modifiable.
+    const inContribution = JSON.stringify(call.body ?? null).includes('"preceding_version_uid"')
+    const replaced =
+      happened &&
+      ((status === 412 && (inContribution || call.headers?.['if-match'] !== undefined)) ||
+        (status === 409 && inContribution))
     if (status >= 300 && !gone && !replaced)
       course.faults.push(
         `sent again after ${describeCrashPoint(course, moment)}: ${status} ${JSON.stringify(body)}`,

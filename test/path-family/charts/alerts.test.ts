@@ -243,6 +243,13 @@ for (const [family, familyOf] of [
       )
       await pressures.remove(id)
       assert.deepEqual(await state(), [])
+      assertStatus(await patient.call('POST', `procedure/bloodpressure/${id}/restore`, { version: 6 }))
+      assert.deepEqual(await state(), [['OPEN', 'MODERATE', 6]])
+      const { items } = assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`))
+      assert.deepEqual(
+        items.map(({ version }: Values) => version),
+        [6, 5, 4, 3, 2, 1],
+      )
     })
 
     it('is visible to everyone who sees the plan, and only to them', async () => {

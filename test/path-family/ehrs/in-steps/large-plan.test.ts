@@ -28,7 +28,7 @@ import {
 } from './interrupted.ts'
 
 describe('plans, in several transactions', function suite() {
-  this.timeout(60_000)
+  this.timeout(bySize(60_000, 300_000))
   const scene = sceneOfBlock()
 
   describe('a large plan', () => {
