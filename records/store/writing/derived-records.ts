@@ -2,8 +2,8 @@ import type { ClientSession, Collection } from 'mongodb'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import type { StoreContext, Transaction } from './transaction.ts'
 import { findDeletedVersion, versionAfterDeletion } from './history.ts'
+import type { StoreContext, Transaction } from './transaction.ts'
 import { type DerivedWrite, DocumentWrites } from './write-decision.ts'
 
 /**
