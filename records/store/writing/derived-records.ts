@@ -89,7 +89,7 @@ async function writeToCollection(
     const [first] = decision?.operations ?? []
     if (first && 'insertOne' in first && !isNew) {
       const { ehrId } = first.insertOne.document as ParseDocument
-      const last = await findDeletedVersion(db, { collection, id, ehrId: String(ehrId) }, tx.session)
+      const last = await findDeletedVersion(db, { collection, id, ehrId: String(ehrId) }, tx)
       if (last) decision = decide({ ...state, firstVersion: versionAfterDeletion(last) })
     }
     written.apply(decision?.operations ?? [])

@@ -119,14 +119,20 @@ export async function findVersion(
   return found?.before ?? null
 }
 
-/** Finds the last version of a record that has been deleted; null for a record that exists. */
+/**
+ * Finds the last version of a record that has been deleted; null for a record that exists.
+ * @param tx a transaction whose own changes count, too
+ */
 export async function findDeletedVersion(
   db: Db,
   record: HistoryKey,
-  session?: ClientSession,
+  tx?: { session: ClientSession; changes: readonly HistoryEntry[] },
 ): Promise<ParseDocument | null> {
-  const options = { sort: { _id: -1 }, ...(session && { session }) } as const
-  const last = await historyCollection(db).findOne({ _id: entryIdRange(record) }, options)
+  const start = entryIdStart(record)
+  const options = { sort: { _id: -1 }, ...(tx && { session: tx.session }) } as const
+  const last =
+    tx?.changes.findLast(({ _id }) => _id.startsWith(start)) ??
+    (await historyCollection(db).findOne({ _id: entryIdRange(record) }, options))
   return last?.action === 'delete' ? last.before : null
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { toRestEhrId } from '../../../path-api/resources/openehr-rest/frame/ehr-ids.ts'
+import { contributionOf, versionOf } from '../../conformance/openehr-rest/fixture.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertError, createClassClient } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
@@ -130,6 +132,31 @@ describe('measurements in compositions', () => {
     )
     assert.equal((await patient.call('DELETE', `${compositions()}/${id}`)).status, 204)
     assert.deepEqual([await heldBy(id), await alertsOf(ids)], [[], []])
+  })
+
+  it('continue their versions when one contribution takes them out of a composition and back', async () => {
+    const pressures: Pressures = [
+      [121, 78],
+      [145, 92, LATER],
+    ]
+    const id = await commit(pressures)
+    const [later] = await heldBy(id)
+    const steps = [pressures.slice(0, 1), pressures].map((next, i) =>
+      versionOf(createPressuresComposition(template, BLOOD_PRESSURE, next), {
+        preceding: `${id}::hrs.local::${i + 1}`,
+      }),
+    )
+    const at = `/openehr/v1/ehr/${toRestEhrId(patient.ehrId)}/contribution`
+    assertStatus(await patient.call('POST', at, contributionOf(...steps)), 201)
+    const { items } = assertStatus(await patient.call('GET', `procedure/bloodpressure/${later.id}/history`))
+    assert.deepEqual(
+      items.map(({ version, action }: Shown) => [version, action]),
+      [
+        [3, 'create'],
+        [2, 'delete'],
+        [1, 'create'],
+      ],
+    )
   })
 
   it('are changed with their composition only', async () => {
