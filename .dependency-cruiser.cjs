@@ -45,6 +45,7 @@ const rooms = {
     'validation',
     'measurement-mapping',
     'templates',
+    'simplified',
     'versions',
     'compositions',
     'ehr-status',

@@ -42,7 +42,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     run: async () => (await import('./live/benchmark-live.ts')).benchmarkLive(),
   },
   aql: {
-    about: 'AQL over a growing number of compositions: one EHR, all EHRs, a count; and commits',
+    about: 'AQL over a growing number of compositions: one EHR, all EHRs, pages, averages; reads and commits',
     run: async ({ items, data }) => (await import('./aql/benchmark-aql.ts')).benchmarkAql(items, data),
   },
   measurements: {

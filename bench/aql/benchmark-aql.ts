@@ -1,6 +1,7 @@
 /**
- * AQL over blood pressures that were committed as compositions, ten in an EHR: what one EHR's were last, which were too high
- * in a month across all EHRs, how many there are; and commits. One client asks, 24 commit.
+ * AQL over blood pressures that were committed as compositions, most of them a hundred in an EHR: what one EHR's were
+ * last, which were too high in a month across all EHRs, pages in their order, averages, how many there are. One client
+ * asks. Then 24 clients read compositions, and 8 and 24 commit.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
 import {
   compareSides,
+  createGet,
   createRequest,
   describeVerdict,
   type Figures,
@@ -18,10 +20,16 @@ import {
   sideDatabaseUri,
   signInByPathFamily,
   stopSide,
+  type Workload,
 } from '../frame/compare-sides.ts'
 import { readMemory } from '../frame/process-memory.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
-import { COMPOSITIONS_PER_EHR, createPressureComposition, loadCompositions } from './composition-data.ts'
+import {
+  createPressureComposition,
+  type LoadedEhrs,
+  loadCompositions,
+  MIN_COMPOSITIONS,
+} from './composition-data.ts'
 
 const analyst = { ...account, email: 'analyst@example.org' }
 const observation = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
@@ -32,27 +40,40 @@ const LAST = `SELECT ${time} AS time, ${systolic} AS systolic FROM EHR e[ehr_id/
 const HIGH = `SELECT e/ehr_id/value, ${systolic} FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} WHERE ${systolic} >= 180 AND c/context/start_time/value >= '2025-03-01' AND c/context/start_time/value < '2025-04-01'`
 const COUNT = `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
 
+const NEWEST = `SELECT c/uid/value, ${time} AS time, ${systolic} FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY time DESC LIMIT 10`
+const PAGE = (key: string) =>
+  `SELECT e/ehr_id/value, c/uid/value, ${key} AS ordered FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY ordered DESC LIMIT 20`
+const AVERAGES = `SELECT e/ehr_id/value, AVG(${systolic}), COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
+
 const createQueryRequest = (q: string, query_parameters: object = {}): Request =>
   createRequest('POST', '/med/aql', { q, query_parameters })
 
 const LAST_OF_ONE = 'last of one EHR'
+const NEWEST_OF_FEW = 'newest 10 of 10'
+const NEWEST_OF_MANY = 'newest 10 of 10,000'
+const PAGE_BY_VALUE = 'page by systolic'
+const PAGE_BY_TIME = 'page by start'
 
 /** The most milliseconds, half or nine tenths of the time; or the least in a second. */
 const aims: Record<string, { p50?: number; p90?: number; rate?: number }> = {
   [LAST_OF_ONE]: { p90: 20 },
   'high in a month': { p50: 400 },
   'count of an archetype': { p50: 50 },
+  [PAGE_BY_VALUE]: { p50: 30 },
+  [PAGE_BY_TIME]: { p50: 30 },
   commit: { rate: 400 },
 }
 const MAX_MEMORY_MB = 1024
 const MAX_GROWTH = 1.3
+/** Other aims for the growth to ten times as many compositions. */
+const maxGrowth: Record<string, number> = { [PAGE_BY_VALUE]: 1.5, [PAGE_BY_TIME]: 1.5, 'average by EHR': 10 }
 
 const startEngine = (directory: string) => startEmbeddedMongo({ dataDir: join(directory, 'engine') })
 
 /** Those EHRs that are asked for, of a directory that has been filled, or is now. */
-async function loadOnce(directory: string, items: number): Promise<string[]> {
+async function loadOnce(directory: string, items: number): Promise<LoadedEhrs> {
   const file = join(directory, 'ehrs.json')
-  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as string[]
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as LoadedEhrs
   mkdirSync(directory, { recursive: true })
   const engine = await startEngine(directory)
   const uri = sideDatabaseUri(engine.uri, 'ours')
@@ -65,16 +86,16 @@ async function loadOnce(directory: string, items: number): Promise<string[]> {
   )
   await client.close()
   await stopSide(side)
-  const ehrIds = await loadCompositions(uri, userId, items)
+  const ehrs = await loadCompositions(uri, userId, items)
   await engine.stop()
-  writeFileSync(file, JSON.stringify(ehrIds))
-  return ehrIds
+  writeFileSync(file, JSON.stringify(ehrs))
+  return ehrs
 }
 
 /** The services over one number of compositions: as the analyst, and as who committed them, asks. */
 interface Size {
   items: number
-  ehrIds: string[]
+  ehrs: LoadedEhrs
   engine: Awaited<ReturnType<typeof startEngine>>
   service: Side
 }
@@ -83,41 +104,73 @@ const queryAs = ({ service, ...size }: Size, who: typeof account): Promise<Side 
   signInByPathFamily({ ...service, ...size, name: String(size.items) }, who)
 
 async function startSize(directory: string, items: number): Promise<Size> {
-  const ehrIds = await loadOnce(directory, items)
+  const ehrs = await loadOnce(directory, items)
   const engine = await startEngine(directory)
-  return { items, ehrIds, engine, service: await launchParseSide('ours', '../server/main.js', engine.uri) }
+  return { items, ehrs, engine, service: await launchParseSide('ours', '../server/main.js', engine.uri) }
 }
 
 /** The sizes in turn, so that the machine's moods meet all of them. */
 async function measureSizes(sizes: readonly Size[]): Promise<Map<string, Figures[]>> {
   const analysts = await Promise.all(sizes.map((size) => queryAs(size, analyst)))
   const owners = await Promise.all(sizes.map((size) => queryAs(size, account)))
-  const one = { connections: 1, warmUp: 20 }
   return new Map([
-    ...(await compareSides(owners, {
-      [LAST_OF_ONE]: {
-        requests: ({ ehrIds }) => ehrIds.map((ehr) => createQueryRequest(LAST, { ehr })),
-        connections: 1,
-        warmUp: 300,
-      },
-    })),
-    ...(await compareSides(analysts, {
-      'high in a month': { requests: () => [createQueryRequest(HIGH)], ...one },
-      'count of an archetype': { requests: () => [createQueryRequest(COUNT)], ...one },
-    })),
-    ...(await compareSides(owners, {
-      commit: {
-        requests: ({ ehrIds }) =>
-          ehrIds.map((ehr, i) =>
-            createRequest(
-              'POST',
-              `/med/ehr/${ehr}/composition/json`,
-              createPressureComposition(i % 99, Date.now()),
-            ),
-          ),
-      },
-    })),
+    ...(await compareSides(owners, workloadsOfOne)),
+    ...(await compareSides(analysts, workloadsOfAll)),
+    ...(await compareSides(owners, writesAndReads)),
   ])
+}
+
+type Person = Awaited<ReturnType<typeof queryAs>>
+
+const one = { connections: 1, warmUp: 300 }
+
+const workloadsOfOne: Record<string, Workload<Person>> = {
+  [LAST_OF_ONE]: {
+    requests: ({ ehrs }) => ehrs.small.map(({ ehrId: ehr }) => createQueryRequest(LAST, { ehr })),
+    ...one,
+  },
+  [NEWEST_OF_FEW]: {
+    requests: ({ ehrs }) => ehrs.small.map(({ ehrId: ehr }) => createQueryRequest(NEWEST, { ehr })),
+    ...one,
+  },
+  [NEWEST_OF_MANY]: {
+    requests: ({ ehrs: { large, small } }) => [createQueryRequest(NEWEST, { ehr: large ?? small[0]?.ehrId })],
+    ...one,
+  },
+}
+
+const askAll = (q: string): Workload<Person> => ({
+  requests: () => [createQueryRequest(q)],
+  connections: 1,
+  warmUp: 20,
+})
+
+const workloadsOfAll: Record<string, Workload<Person>> = {
+  'high in a month': askAll(HIGH),
+  'count of an archetype': askAll(COUNT),
+  [PAGE_BY_VALUE]: askAll(PAGE(systolic)),
+  [PAGE_BY_TIME]: askAll(PAGE('c/context/start_time/value')),
+  'average by EHR': askAll(AVERAGES),
+}
+
+const commits = ({ ehrs }: Person): Request[] =>
+  ehrs.small.map(({ ehrId }, i) =>
+    createRequest(
+      'POST',
+      `/med/ehr/${ehrId}/composition/json`,
+      createPressureComposition(i % 99, Date.now()),
+    ),
+  )
+
+const writesAndReads: Record<string, Workload<Person>> = {
+  read: {
+    requests: ({ ehrs }) =>
+      ehrs.small.map(({ ehrId, compositionId }) =>
+        createGet(`/med/ehr/${ehrId}/composition/${compositionId}/json`),
+      ),
+  },
+  'commit, 8 clients': { requests: commits, connections: 8 },
+  commit: { requests: commits },
 }
 
 async function writeMemory({ items, engine, service }: Size): Promise<void> {
@@ -148,14 +201,12 @@ function writeAims(table: Map<string, Figures[]>, size: number, { items }: Size)
  */
 export async function benchmarkAql(sizes: string, kept?: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
-  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % COMPOSITIONS_PER_EHR === 0))
-    throw new RangeError(
-      `--items takes multiples of ${COMPOSITIONS_PER_EHR} from 1000 to 2000000, separated by commas`,
-    )
+  if (!numbers.every((items) => items >= MIN_COMPOSITIONS && items <= 2_000_000))
+    throw new RangeError(`--items takes numbers from ${MIN_COMPOSITIONS} to 2000000, separated by commas`)
   const data = kept ?? mkdtempSync(join(tmpdir(), 'bench-'))
   // The last one first: the others are what it is compared with.
   const all: Size[] = []
-  for (const items of numbers.reverse()) all.push(await startSize(join(data, `aql-${items}`), items))
+  for (const items of numbers.reverse()) all.push(await startSize(join(data, `aql-v2-${items}`), items))
   const table = await measureSizes(all)
   process.stdout.write('\n')
   for (const [i, size] of all.entries()) {
@@ -165,10 +216,19 @@ export async function benchmarkAql(sizes: string, kept?: string): Promise<void> 
     await size.engine.stop()
   }
   if (kept === undefined) rmSync(data, { recursive: true, force: true })
-  const before = table.get(LAST_OF_ONE)?.[1]
-  if (!before) return
-  const growth = 1 / before.ratio
+  for (const name of [LAST_OF_ONE, PAGE_BY_VALUE, PAGE_BY_TIME, 'average by EHR']) {
+    const [last, before] = table.get(name) ?? []
+    if (last && before) writeGrowth(name, 1 / before.ratio)
+  }
+  for (const [i, { items }] of all.entries()) {
+    const [few, many] = [NEWEST_OF_FEW, NEWEST_OF_MANY].map((name) => table.get(name)?.[i])
+    if (few && many) writeGrowth(`${items}: newest 10, of 10 to 10,000`, few.rate / many.rate)
+  }
+}
+
+const writeGrowth = (name: string, growth: number): void => {
+  const aim = maxGrowth[name] ?? MAX_GROWTH
   process.stdout.write(
-    `growth: ${growth.toFixed(2)}, aim <= ${MAX_GROWTH}: ${describeVerdict(growth <= MAX_GROWTH)}\n`,
+    `growth of ${name}: ${growth.toFixed(2)}, aim <= ${aim}: ${describeVerdict(growth <= aim)}\n`,
   )
 }

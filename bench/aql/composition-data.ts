@@ -1,5 +1,5 @@
 import { type Db, MongoClient } from 'mongodb'
-import { extractIndexedValues } from '../../openehr/compositions/facts.ts'
+import { searchFieldsOf } from '../../openehr/compositions/search-fields.ts'
 import { compositionHead, toComposition } from '../../openehr/measurement-mapping/to-composition.ts'
 import { Composition } from '../../records/compositions/composition-record.ts'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
@@ -8,11 +8,17 @@ import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { newId, newUuid } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 
-export const COMPOSITIONS_PER_EHR = 10
-/** EHRs that are written at a time. */
-const EHRS_PER_BATCH = 200
-/** Who is asked for. */
-const SAMPLE_SIZE = 200
+/** The small EHRs are those that one person asks for and adds to. */
+const SMALL_EHRS = 200
+const COMPOSITIONS_OF_SMALL = 10
+/** One EHR is as large as those of many years. */
+const COMPOSITIONS_OF_LARGE = 10_000
+/** All others. */
+const COMPOSITIONS_PER_EHR = 100
+/** The least that fills the small EHRs, and some others; from twice the large EHR on there is one. */
+export const MIN_COMPOSITIONS = 5_000
+/** Compositions that are written at a time. */
+const COMPOSITIONS_PER_BATCH = 2_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
 const YEAR_MS = 365 * 86_400_000
 const kind = BloodPressure as unknown as MeasurementKind
@@ -31,38 +37,54 @@ export function createPressureComposition(
   return composition
 }
 
+/** What is asked for: small EHRs with a composition of each, and the large one if there is one. */
+export interface LoadedEhrs {
+  small: { ehrId: string; compositionId: string }[]
+  large: string | undefined
+}
+
+/** How many compositions each EHR has. */
+function planEhrs(items: number): { ehrId: string; count: number }[] {
+  const sizes = new Array<number>(SMALL_EHRS).fill(COMPOSITIONS_OF_SMALL)
+  if (items >= 2 * COMPOSITIONS_OF_LARGE) sizes.unshift(COMPOSITIONS_OF_LARGE)
+  let left = items - sizes.reduce((sum, size) => sum + size, 0)
+  for (; left > 0; left -= COMPOSITIONS_PER_EHR) sizes.push(Math.min(left, COMPOSITIONS_PER_EHR))
+  return sizes.map((count) => ({ ehrId: newId(), count }))
+}
+
 /**
- * Commits that many blood pressures, ten in each EHR of one subject, through the driver: with what queries need of them, but
+ * Commits that many blood pressures, in EHRs of one subject, through the driver: with what queries need of them, but
  * without history and audit, and without the measurements that they hold.
- * @returns some of the EHRs
  */
-export async function loadCompositions(uri: string, subjectId: string, items: number): Promise<string[]> {
+export async function loadCompositions(uri: string, subjectId: string, items: number): Promise<LoadedEhrs> {
   const client = await MongoClient.connect(uri)
   const db = client.db()
-  const { templateId, name, archetypes } = compositionHead(kind)
+  const { templateId, name } = compositionHead(kind)
   const [template] = await db.collection('openehr.templates').find({ templateId }).toArray()
-  const ehrIds = Array.from({ length: items / COMPOSITIONS_PER_EHR }, newId)
-  const kept = { template: String(template?._id), templateId, name, archetypes, links: [] }
-  for (let i = 0; i < ehrIds.length; i += EHRS_PER_BATCH) {
-    const some = ehrIds.slice(i, i + EHRS_PER_BATCH)
-    process.stderr.write(`\r${i * COMPOSITIONS_PER_EHR} of ${items} compositions`)
-    const ehrs = some.map((id) => createDocument(id, id, subjectId, { subjectId }))
-    const compositions = some.flatMap((ehrId, at) =>
-      Array.from({ length: COMPOSITIONS_PER_EHR }, (_, nth) => {
-        const composition = createPressureComposition((i + at) * COMPOSITIONS_PER_EHR + nth)
-        const own = { ...extractIndexedValues(composition), json: JSON.stringify(composition) }
-        return createDocument(newUuid(), ehrId, subjectId, { ehrId, ...kept, ...own })
-      }),
-    )
-    await Promise.all([
-      insertDocuments(db, 'Ehr', ehrs),
-      insertDocuments(db, Composition.collection, compositions),
-    ])
+  const kept = { template: String(template?._id), templateId, name }
+  const ehrs = planEhrs(items)
+  const found: LoadedEhrs = { small: [], large: undefined }
+  let compositions: ParseDocument[] = []
+  let made = 0
+  for (const { ehrId, count } of ehrs) {
+    await insertDocuments(db, 'Ehr', [createDocument(ehrId, ehrId, subjectId, { subjectId })])
+    for (let nth = 0; nth < count; nth++) {
+      const composition = createPressureComposition(made++)
+      const own = { ...searchFieldsOf(composition as never), json: JSON.stringify(composition) }
+      const compositionId = newUuid()
+      compositions.push(createDocument(compositionId, ehrId, subjectId, { ehrId, ...kept, ...own }))
+      if (nth === 0 && count === COMPOSITIONS_OF_SMALL) found.small.push({ ehrId, compositionId })
+      if (compositions.length < COMPOSITIONS_PER_BATCH) continue
+      await insertDocuments(db, Composition.collection, compositions)
+      compositions = []
+      process.stderr.write(`\r${made} of ${items} compositions`)
+    }
+    if (count === COMPOSITIONS_OF_LARGE) found.large = ehrId
   }
+  if (compositions.length > 0) await insertDocuments(db, Composition.collection, compositions)
   process.stderr.write('\n')
   await client.close()
-  const every = Math.max(1, Math.floor(ehrIds.length / SAMPLE_SIZE))
-  return ehrIds.filter((_, i) => i % every === 0).slice(0, SAMPLE_SIZE)
+  return found
 }
 
 const insertDocuments = (db: Db, collection: string, documents: ParseDocument[]) =>

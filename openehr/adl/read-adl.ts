@@ -4,6 +4,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
 import type { ObjectConstraint, TermDefinitions } from '../opt/constraints.ts'
 import { requireExpandable } from '../opt/expansion.ts'
+import { DEMOGRAPHIC_REFUSAL, isDemographic } from '../rm/node-ids.ts'
 import { odinAt, odinMembers, readMembers } from './odin.ts'
 import { readDefinition } from './read-definition.ts'
 import { AdlScanner } from './scanner.ts'
@@ -48,15 +49,7 @@ export function readAdl(bytes: Uint8Array): AdlArchetype {
       .find((word) => ARCHETYPE_ID.test(word)) ?? ''
   const [, rmType = '', name = ''] = ARCHETYPE_ID.exec(id) ?? []
   const violations = [
-    ...(findRmClass(rmType)
-      ? []
-      : [
-          violationAt(
-            'archetype',
-            'pattern',
-            'must name the archetype: openEHR-EHR-OBSERVATION.body_weight.v2',
-          ),
-        ]),
+    ...idViolations(id, rmType),
     ...(version && version !== '1.4' ? [violationAt('archetype', 'version', 'must be ADL 1.4')] : []),
     ...REQUIRED_SECTIONS.filter((one) => !sections.has(one)).map((one) =>
       violationAt(one, 'required', 'is required'),
@@ -96,6 +89,13 @@ function readSection<T>(
       cause: error,
     })
   }
+}
+
+function idViolations(id: string, rmType: string): Violation[] {
+  if (isDemographic(id)) return [violationAt('archetype', 'demographic', DEMOGRAPHIC_REFUSAL)]
+  if (findRmClass(rmType)) return []
+  const message = 'must name the archetype: openEHR-EHR-OBSERVATION.body_weight.v2'
+  return [violationAt('archetype', 'pattern', message)]
 }
 
 const violationAt = (path: string, code: string, message: string): Violation => ({

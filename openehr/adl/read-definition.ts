@@ -21,6 +21,8 @@ const NODE_ID = /\[(?:at|id)\d+(?:\.\d+)*\]/y
 const NODE_PATH = /(?:\/[a-z]\w*(?:\[[^\][\n]{1,200}\])?)+/y
 const PATH_STEPS = /\/([a-z]\w*)(?:\[([\w.]+)[^\][\n]*\])?/g
 const RANGE_TEXT = /\*|\d{1,9}(?:\s*\.\.\s*(?:\*|\d{1,9}))?/y
+/** Some scores have halves: `0.5`. */
+const ORDINAL_VALUE = /-?\d{1,9}(?:\.\d{1,9})?/y
 const CONTAINER_FLAGS = /(?:;\s*(?:un)?ordered\s*|;\s*(?:non-)?unique\s*)+/y
 /** Constraints on primitive types: a number, a date and its pattern, a duration, a range, true or false. */
 const PRIMITIVE_CONSTRAINT = /\|[^|\n]*\||(?:true\b|false\b|yyyy|[A-Z\d+-])[\w:?.+/-]*/y
@@ -143,7 +145,8 @@ class DefinitionReader {
     if (scanner.take(/use_node\b/y) !== undefined) return [this.#use()]
     if (scanner.isNext(CLASS_NAME)) return [this.object()]
     if (scanner.isNext(/\[/y)) return [this.#node('CODE_PHRASE', { codes: this.#codes() })]
-    if (scanner.isNext(/-?\d+\s*\|\s*\[/y)) return [this.#node('DV_ORDINAL', { ordinals: this.#ordinals() })]
+    if (scanner.isNext(/-?\d+(?:\.\d+)?\s*\|\s*\[/y))
+      return [this.#node('DV_ORDINAL', { ordinals: this.#ordinals() })]
     return this.#primitive()
   }
 
@@ -196,12 +199,12 @@ class DefinitionReader {
     const scanner = this.#scanner
     const ordinals: { value: number; symbol: Code }[] = []
     do {
-      const value = Number(scanner.expect(/-?\d{1,9}/y, 'a number'))
+      const value = Number(scanner.expect(ORDINAL_VALUE, 'a number'))
       scanner.expect(/\|/y, '|')
       const { terminology, list } = this.#codes()
       ordinals.push(...list.map((code) => ({ value, symbol: { terminology, code } })))
     } while (scanner.take(/,/y) !== undefined)
-    if (scanner.take(/;/y) !== undefined) scanner.expect(/-?\d{1,9}/y, 'the assumed number')
+    if (scanner.take(/;/y) !== undefined) scanner.expect(ORDINAL_VALUE, 'the assumed number')
     return ordinals
   }
 

@@ -7,13 +7,18 @@ import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { lineAndColumnOf, TextSyntaxError } from '../formats/text-syntax-error.ts'
 import { checkQuery, MAX_ROWS, pathsOfQuery, type QueryParameters } from './check-query.ts'
-import { allOf, type DatabaseFilter } from './database-filters.ts'
 import { createEvaluation } from './evaluation/evaluation.ts'
+import { rowsOfGroups } from './facts/groups/fact-group-rows.ts'
+import { groupByFacts } from './facts/groups/group-by-facts.ts'
+import { evaluateInOrder } from './facts/order/evaluate-in-order.ts'
+import { KnownStructures } from './facts/structures.ts'
 import type { QueryTree } from './language/ast.ts'
 import { parseQuery } from './language/parse-query.ts'
 import { tokenize } from './language/tokenizer.ts'
 import { limitToEhr } from './language/within-ehr.ts'
-import { planQuery, type QueryPlan } from './planner.ts'
+import { allOf, type DatabaseFilter } from './plan/database-filters.ts'
+import { type FactGrouping, recogniseFactGrouping } from './plan/fact-grouping.ts'
+import { planQuery, type QueryPlan } from './plan/planner.ts'
 import { evaluateRows } from './results/evaluate-rows.ts'
 import { MemoryBudget } from './results/memory-budget.ts'
 import { type ResultRow, type RowWindow, sourcesOf } from './results/row.ts'
@@ -64,6 +69,8 @@ export interface QueryExplanation {
   evaluated: string[]
 }
 
+type EvaluationInput = Omit<Parameters<typeof evaluateInOrder>[0], 'order' | 'structures'>
+
 /** The role that may query all EHRs. */
 const ANALYST_ROLE = 'analyst'
 
@@ -72,6 +79,7 @@ export class Queries {
   readonly #records: StoreContext
   readonly #kinds: readonly MeasurementKind[]
   readonly #haveFacts: () => boolean
+  readonly #structures: KnownStructures
 
   /**
    * @param kinds measurements that are shown as compositions
@@ -85,6 +93,7 @@ export class Queries {
     this.#records = records
     this.#kinds = kinds
     this.#haveFacts = haveFacts
+    this.#structures = new KnownStructures(records.db)
   }
 
   /**
@@ -100,26 +109,59 @@ export class Queries {
     const plan = this.#planQuery(query)
     const reader = withAnalystRights(caller)
     const ehrs = new EhrScan(this.#records.db, reader, plan)
-    const trees = scanEhrTrees({
+    const reading = {
       ...{ db: this.#records.db, kinds: this.#kinds },
       ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
-    })
-    const evaluate = () =>
-      evaluateRows({ trees, evaluation, collector, timeSlice: new TimeSlice(isAbandoned) })
+    }
+    const timeSlice = new TimeSlice(isAbandoned)
+    const wanted = window.offset + window.limit + 1
+    const evaluate = () => this.#evaluate({ reading, query, evaluation, collector, timeSlice, wanted })
     const archetype = this.#haveFacts() ? countedArchetype(query) : undefined
+    const grouping = this.#haveFacts() ? recogniseFactGrouping(query) : undefined
+    const page = { hasMore: false }
+    const about = { reading, query, grouping, structures: this.#structures }
+    const group = () => this.#group(about, window, { evaluate, page })
     const rowBatches =
-      archetype === undefined ? evaluate() : this.#countByIndex(reader, archetype, window, { evaluate, ehrs })
+      archetype === undefined
+        ? group()
+        : this.#countByIndex(reader, archetype, window, { evaluate: group, ehrs })
     return {
       columns: resultColumns(query),
       window,
       rows: () => this.#auditRows(caller, request, ehrs, rowBatches),
-      hasMore: collector.hasMore,
+      hasMore: () => page.hasMore || collector.hasMore(),
     }
+  }
+
+  /** Groups the values in the database if the facts of compositions decide about all rows. */
+  async *#group(
+    {
+      grouping,
+      ...about
+    }: Omit<Parameters<typeof groupByFacts>[0], 'grouping'> & {
+      grouping: FactGrouping | undefined
+    },
+    window: RowWindow,
+    { evaluate, page }: { evaluate: () => AsyncGenerator<ResultRow[]>; page: { hasMore: boolean } },
+  ): AsyncGenerator<ResultRow[]> {
+    const groups = grouping && (await groupByFacts({ ...about, grouping }))
+    if (!grouping || !groups) return yield* evaluate()
+    const { rows, hasMore } = rowsOfGroups(about.query, grouping, groups, window)
+    page.hasMore = hasMore
+    yield rows
   }
 
   #planQuery(query: QueryTree): QueryPlan {
     const plan = planQuery(query)
-    return this.#haveFacts() ? plan : { ...plan, facts: undefined }
+    return this.#haveFacts() ? plan : { ...plan, facts: undefined, order: undefined }
+  }
+
+  /** Evaluates records in the order of the result if the database can return them so, otherwise all. */
+  async *#evaluate(about: EvaluationInput): AsyncGenerator<ResultRow[]> {
+    const { order } = about.reading.plan
+    const inOrder = order && (await evaluateInOrder({ ...about, order, structures: this.#structures }))
+    const { reading, ...rest } = about
+    yield* inOrder ?? evaluateRows({ ...rest, trees: scanEhrTrees(reading) })
   }
 
   /** Counts by indexes alone, for callers who query all EHRs. */

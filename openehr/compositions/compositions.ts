@@ -11,19 +11,20 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import type { SavedRecord } from '../../records/store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ConditionalWriteOptions } from '../../records/store/store-writes.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
-import { MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
+import { isMeasurementId, MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
 import type { StoredTemplate, TemplateStore } from '../templates/template-store.ts'
 import { readVersion, withVersionUid } from '../versions/read-version.ts'
 import { findLinks, targetIds } from './links.ts'
 import { readComposition, type SentComposition, valueAt } from './read-composition.ts'
-import { NO_SEARCH_FIELDS, searchFieldsOf } from './search-fields.ts'
+import { NO_SEARCH_FIELDS, SEARCH_FIELD_NAMES, searchFieldsOf } from './search-fields.ts'
 
 type CompositionRecord = Static<typeof Composition.schema>
 export type SavedComposition = SavedRecord<CompositionRecord>
@@ -122,10 +123,28 @@ export class Compositions {
     if (named.id !== id) throw new ServiceError('NotFound')
     const measured = await this.#measurementCompositions.get(caller, { ehrId, id }, named.version)
     if (measured) return measured
-    const now = await this.#store.get(caller, { id, ehrId })
+    const now = await this.#store.get(caller, { id, ehrId }, { without: SEARCH_FIELD_NAMES })
     return readVersion(now, { version: named.version, at }, (version) =>
       this.#store.findFormerVersion(caller, now, version),
     )
+  }
+
+  /**
+   * The uid of the latest version, if the caller may read it and has it already. Its content is not read.
+   * @param isKnown whether the caller has a version; undefined: it has none
+   */
+  async findKnownUid(
+    caller: Caller,
+    { ehrId, uid }: CompositionKey,
+    isKnown: ((uid: string) => boolean) | undefined,
+  ): Promise<string | undefined> {
+    const { id, version } = parseVersionUid(uid)
+    if (!isKnown || isMeasurementId(id) || version !== undefined) return undefined
+    const without = [...SEARCH_FIELD_NAMES, 'json']
+    const found = await this.#store.find(caller, { id, ehrId }, { without })
+    if (!found || !isKnown(versionUidOf(found))) return undefined
+    await this.#records.audit.record(...accessesByEhr(Composition, caller, { action: 'read' }, [found]))
+    return versionUidOf(found)
   }
 
   /** @throws NotFound, also when it is deleted; PreconditionFailed with the latest version; as create */
@@ -137,7 +156,10 @@ export class Compositions {
   ): Promise<SavedComposition> {
     const { id } = parseVersionUid(uid)
     await this.#measurementCompositions.refuseChange(caller, { ehrId, id })
-    return this.update(caller, { ehrId, id }, await this.read(caller, sent), { expected })
+    const needsTemplate = 'format' in sent && sent.templateId === undefined
+    const { templateId } = needsTemplate ? await this.#store.get(caller, { id, ehrId }) : {}
+    const content = await this.read(caller, needsTemplate ? { ...sent, templateId } : sent)
+    return this.update(caller, { ehrId, id }, content, { expected })
   }
 
   /** Replaces content, in the transaction of other writes if there is one. @throws as replace */
@@ -256,8 +278,10 @@ export class Compositions {
 
   /** Reads content and checks it against the model and its template. @throws as create */
   async read(caller: Caller, sent: SentComposition): Promise<CompositionContent> {
-    const { object, template } = await readComposition(sent, (templateId) =>
-      this.#findTemplate(caller, templateId),
+    const { object, template } = await readComposition(
+      sent,
+      (templateId) => this.#findTemplate(caller, templateId),
+      this.#records.clock(),
     )
     await giveWay()
     const searchFields = searchFieldsOf(object)
@@ -305,10 +329,25 @@ export function toRmObject({
   return { _type, archetype_node_id, name, uid, ...rest }
 }
 
+/** How the JSON of each composition begins. */
+const JSON_BEGINNING = '{"_type":"COMPOSITION",'
+
+/** The JSON of a version with its uid, as it is stored; undefined if that version marks it as deleted. */
+export function toRmJson({
+  json,
+  ...version
+}: Pick<SavedComposition, 'id' | 'version' | 'json'>): string | undefined {
+  if (json === undefined) return undefined
+  if (!json.startsWith(JSON_BEGINNING)) return JSON.stringify(toRmObject({ json, ...version }))
+  const uid = JSON.stringify({ _type: 'OBJECT_VERSION_ID', value: versionUidOf(version) })
+  return `${JSON_BEGINNING}"uid":${uid},${json.slice(JSON_BEGINNING.length)}`
+}
+
 const takenUidError = (cause?: unknown): ServiceError =>
   new ServiceError('Conflict', { detail: 'A composition with this uid already exists.', cause })
 
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+/** A UUID, or the uid of a version: `8849182c-…::system::1`. */
+const UID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(::[^:\s]+::\d+(\.\d+\.\d+)?)?$/i
 
 /**
  * The id in a uid that a client sent. Ids of measurements, which AQL shows as compositions, have another form, so
@@ -316,8 +355,13 @@ const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  * @throws RuleViolated when it is not a UUID
  */
 function requireUuid(uid: string): string {
-  const { id } = parseVersionUid(uid)
-  if (!UUID_PATTERN.test(id))
-    requireNoViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
-  return id
+  if (!UID_PATTERN.test(uid))
+    requireNoViolations([
+      {
+        path: 'uid.value',
+        code: 'pattern',
+        message: 'must be a UUID, or the uid of a version (UUID::system::1)',
+      },
+    ])
+  return parseVersionUid(uid).id
 }

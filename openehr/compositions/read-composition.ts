@@ -3,15 +3,25 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, unreadableXml } from '../formats/xml.ts'
 import type { Template } from '../opt/constraints.ts'
-import { type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
+import { MAX_VIOLATIONS, type RmObject, readCanonicalJson } from '../rm/canonical-json.ts'
 import { xmlToJson } from '../rm/canonical-xml.ts'
+import { fromSimplified } from '../simplified/from-simplified.ts'
+import { readFlat, readStructured } from '../simplified/simple-tree.ts'
 import { templateViolations } from '../validation/template-validation.ts'
 
 /** Maximum nesting of a composition, in either format. */
 export const MAX_COMPOSITION_DEPTH = 200
 
-/** Canonical JSON as it was sent, or bytes of XML. */
-export type SentComposition = { json: unknown } | { xml: Uint8Array }
+/** JSON in one of the simplified formats, by the ids of a web template. */
+export interface SimplifiedComposition {
+  format: 'flat' | 'structured'
+  json: unknown
+  /** Undefined: the template of the composition that it replaces. */
+  templateId: string | undefined
+}
+
+/** Canonical JSON as it was sent, bytes of XML, or a simplified format. */
+export type SentComposition = { json: unknown } | { xml: Uint8Array } | SimplifiedComposition
 
 /** The value below a path of an object: `archetype_details`, `template_id`, `value`. */
 export function valueAt(object: unknown, ...path: string[]): unknown {
@@ -25,17 +35,20 @@ export function valueAt(object: unknown, ...path: string[]): unknown {
 /**
  * Reads a composition and checks it against the reference model and its template.
  * @param find finds a template by id
+ * @param now for times that the simplified formats may leave out
  * @throws MalformedRequest for malformed XML; InvalidInput if it violates the model; RuleViolated with all
  * violations if it names no template or violates its template
  */
 export async function readComposition<T extends { template: Template }>(
   sent: SentComposition,
   find: (templateId: string) => Promise<T | undefined>,
+  now = new Date(),
 ): Promise<{ object: RmObject; template: T }> {
-  const json = 'xml' in sent ? xmlToJson(readXmlRoot(sent.xml), 'COMPOSITION') : sent.json
+  const { json, violations: unread } = await readSent(sent, find, now)
   // A composition may have 4 MB, so each step of its reading lets other requests run.
   await giveWay()
-  const { object, violations } = readCanonicalJson(json, 'COMPOSITION')
+  const { object, violations: found } = readCanonicalJson(json, 'COMPOSITION')
+  const violations = [...unread, ...found]
   await giveWay()
   const templateId = valueAt(object, 'archetype_details', 'template_id', 'value')
   const template = typeof templateId === 'string' ? await find(templateId) : undefined
@@ -46,6 +59,23 @@ export async function readComposition<T extends { template: Template }>(
     throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(templateId)] })
   if (broken.length > 0) throw new ServiceError('RuleViolated', { violations: broken })
   return { object, template }
+}
+
+/** The canonical JSON of what was sent, as far as it can be read. */
+async function readSent(
+  sent: SentComposition,
+  find: (templateId: string) => Promise<{ template: Template } | undefined>,
+  now: Date,
+): Promise<{ json: unknown; violations: Violation[] }> {
+  if ('xml' in sent) return { json: xmlToJson(readXmlRoot(sent.xml), 'COMPOSITION'), violations: [] }
+  if (!('format' in sent)) return { json: sent.json, violations: [] }
+  const template = sent.templateId === undefined ? undefined : await find(sent.templateId)
+  if (template === undefined)
+    throw new ServiceError('RuleViolated', { violations: [unknownTemplateViolation(sent.templateId)] })
+  const { root, violations } =
+    sent.format === 'flat' ? readFlat(sent.json as Record<string, unknown>) : readStructured(sent.json)
+  const read = fromSimplified(template.template, root, now.toISOString())
+  return { json: read.composition, violations: [...violations, ...read.violations].slice(0, MAX_VIOLATIONS) }
 }
 
 function readXmlRoot(bytes: Uint8Array) {

@@ -1,38 +1,135 @@
 import { Composition } from '../../records/compositions/composition-record.ts'
 import { createFieldDerivation } from '../../records/store/backfill/derivation.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
-import { extractIndexedValues } from './facts.ts'
+import {
+  type Fact,
+  factPlace,
+  hasFacts,
+  instantMsIn,
+  occurrenceCountPlace,
+  shortKey,
+  structurePlace,
+} from './facts.ts'
 import { findLinks, targetIds } from './links.ts'
+import { isFactRoot, structureKey } from './structure.ts'
 
 /** The fields by which queries find a composition. */
-export const searchFieldsOf = (composition: RmObject) => ({
-  archetypes: archetypeIdsIn(composition),
-  ...extractIndexedValues(composition),
-  links: [...new Set(findLinks(composition).flatMap(({ target }) => targetIds(target)))],
-})
+interface SearchFields {
+  /** The archetypes that occur in it. */
+  archetypes: string[]
+  /** The ids in its links. */
+  links: string[]
+  facts: Fact[]
+  /** The earliest and the latest event of each archetype, if they differ; otherwise one of them. */
+  times: Fact[]
+  /** Start of its context, in milliseconds. */
+  start?: number
+}
 
 /** The search fields of a version that marks the composition as deleted. */
-export const NO_SEARCH_FIELDS = { archetypes: [], links: [], facts: [] }
+export const NO_SEARCH_FIELDS: SearchFields = { archetypes: [], links: [], facts: [], times: [] }
+
+/** The search fields that a version always has. */
+export const SEARCH_FIELD_NAMES: readonly string[] = Object.keys(NO_SEARCH_FIELDS)
 
 export const compositionDerivation = createFieldDerivation({
   collection: Composition.collection,
-  version: 1,
-  fields: ['archetypes', 'links', 'facts', 'start'],
+  version: 2,
+  fields: ['archetypes', 'links', 'facts', 'times', 'start'],
   // Each composition may have 4 MB.
   batchSize: 20,
   areShown: false,
-  derive: async (_, { json }) =>
-    typeof json === 'string' ? searchFieldsOf(JSON.parse(json) as RmObject) : NO_SEARCH_FIELDS,
+  derive: async (_, { json }) => ({
+    ...(typeof json === 'string' ? searchFieldsOf(JSON.parse(json) as RmObject) : NO_SEARCH_FIELDS),
+  }),
 })
 
-function archetypeIdsIn(object: unknown): string[] {
-  const archetypeIds = new Set<string>()
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const id = (value as RmObject).archetype_node_id
-    if (typeof id === 'string' && id.startsWith('openEHR-')) archetypeIds.add(id)
-    for (const member of Object.values(value)) visit(member)
+/** The archetype at whose places facts are, and the attributes that lead from its root to an object. */
+interface FactContext {
+  archetypeId: string
+  path: string
+}
+
+export function searchFieldsOf(composition: RmObject): SearchFields {
+  const { start_time } = (composition.context ?? {}) as { start_time?: RmObject }
+  const start = instantMsIn(start_time?.value)
+  const collected = new SearchFieldCollector()
+  collected.visit(composition, undefined)
+  return { ...collected.fields(), ...(start !== undefined && { start }) }
+}
+
+/** Collects the search fields of a composition in one pass. */
+class SearchFieldCollector {
+  /** How often each archetype occurs as a node of its class. */
+  readonly #archetypes = new Map<string, number>()
+  readonly #links = new Set<string>()
+  readonly #facts: Fact[] = []
+  /** How often each value occurs at each place. */
+  readonly #times = new Map<string, number>()
+  readonly #events = new Map<string, { least: number; most: number }>()
+
+  visit(value: unknown, within: FactContext | undefined): void {
+    if (Array.isArray(value)) for (const one of value) this.#visitMember(one, within)
+    else this.#visitMember(value, within)
   }
-  visit(object)
-  return [...archetypeIds]
+
+  #visitMember(value: unknown, within: FactContext | undefined): void {
+    if (typeof value !== 'object' || value === null) return
+    const object = value as RmObject
+    const id = object.archetype_node_id
+    const here = typeof id === 'string' ? this.#visitNode(object, id, within) : within
+    for (const name in object) {
+      const member = object[name]
+      if (typeof member !== 'object') continue
+      if (name === 'links') for (const link of findLinks({ links: member })) this.#addLink(link.target)
+      this.visit(member, here && { ...here, path: here.path === '' ? name : `${here.path}/${name}` })
+    }
+  }
+
+  #visitNode(object: RmObject, id: string, within: FactContext | undefined): FactContext | undefined {
+    if (id.startsWith('openEHR-'))
+      this.#archetypes.set(
+        id,
+        (this.#archetypes.get(id) ?? 0) + (id.split(/[-.]/)[2] === object._type ? 1 : 0),
+      )
+    if (isFactRoot(object)) this.#add(structurePlace(id), structureKey(object))
+    const here = hasFacts(id) ? { archetypeId: id, path: '' } : within
+    if (here) this.#addFacts(object, id, here)
+    return here
+  }
+
+  #addFacts({ value, time }: RmObject, nodeId: string, { archetypeId, path }: FactContext): void {
+    if (path.endsWith('items')) {
+      const magnitude = (value as RmObject | undefined)?.magnitude
+      if (typeof magnitude === 'number') this.#add(factPlace(archetypeId, path, nodeId), magnitude)
+    } else if (path.endsWith('events')) {
+      const at = instantMsIn((time as RmObject | undefined)?.value)
+      if (at !== undefined) this.#addEvent(factPlace(archetypeId, `${path}/time`), at)
+    }
+  }
+
+  #addEvent(place: string, at: number): void {
+    this.#add(place, at)
+    const { least, most } = this.#events.get(place) ?? { least: at, most: at }
+    this.#events.set(place, { least: Math.min(least, at), most: Math.max(most, at) })
+  }
+
+  #add(place: string, v: number | string): void {
+    const k = shortKey(place)
+    const i = this.#times.get(`${k}${v}`) ?? 0
+    this.#times.set(`${k}${v}`, i + 1)
+    this.#facts.push({ k, v, ...(i > 0 && { i }) })
+  }
+
+  #addLink(target: string): void {
+    for (const id of targetIds(target)) this.#links.add(id)
+  }
+
+  fields(): SearchFields {
+    for (const [id, count] of this.#archetypes) if (count !== 1) this.#add(occurrenceCountPlace(id), count)
+    const times = [...this.#events].flatMap(([place, { least, most }]) =>
+      [...new Set([least, most])].map((v) => ({ k: shortKey(place), v })),
+    )
+    return { archetypes: [...this.#archetypes.keys()], links: [...this.#links], facts: this.#facts, times }
+  }
 }

@@ -1,6 +1,5 @@
-import { lookUp } from '../../schemas/validation/look-up.ts'
-import { findTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
-import { codedText, codePhrase, EXAMPLE_TIME } from './default-values.ts'
+import { findCodeTerm, type Interval, type ObjectConstraint, type Primitive } from '../opt/constraints.ts'
+import { codedText, codePhrase, defaultValue, EXAMPLE_TIME } from './default-values.ts'
 
 type AttributeValues = Record<string, unknown>
 
@@ -25,6 +24,8 @@ export function constrainedValues(node: ObjectConstraint, type: string): Attribu
       return { lower_included: true, upper_included: true, lower_unbounded: false, upper_unbounded: false }
     case 'DV_URI':
       return { value: 'https://example.org/' }
+    case 'DV_MULTIMEDIA':
+      return attributeConstraint(node, 'data') ? {} : { uri: defaultValue('DV_URI', 'uri') }
     case 'DV_TEXT':
       return attributeConstraint(node, 'value') ? {} : { value: 'Example' }
     default:
@@ -58,35 +59,17 @@ function ordinalValues(node: ObjectConstraint, type: string): AttributeValues {
   const [first] = node.ordinals ?? []
   if (!first) return type === 'DV_SCALE' ? { value: 1.5 } : {}
   const { value, symbol } = first
-  const text = findTerm(node, symbol.code)?.text ?? symbol.code
+  const text = findCodeTerm(node, symbol)?.text ?? symbol.code
   return { value, symbol: codedText(text, symbol.code, symbol.terminology || 'local') }
-}
-
-/** Terms of openEHR codes that templates often use. */
-const OPENEHR_TERMS: Readonly<Record<string, string>> = {
-  '433': 'event',
-  '431': 'persistent',
-  '451': 'episodic',
-  '238': 'other care',
-  '225': 'home',
-  '524': 'initial',
-  '526': 'planned',
-  '245': 'active',
-  '530': 'suspended',
-  '531': 'aborted',
-  '532': 'completed',
-  '528': 'cancelled',
-  '146': 'mean',
-  '144': 'maximum',
-  '145': 'minimum',
 }
 
 function codedValues(node: ObjectConstraint): AttributeValues {
   const code = attributeConstraint(node, 'defining_code')
   const defining_code = (code && constrainedCodePhrase(code)) ?? codePhrase('example', 'example')
   if (attributeConstraint(node, 'value')) return { defining_code }
-  const { code_string } = defining_code
-  const text = findTerm(node, code_string)?.text ?? lookUp(OPENEHR_TERMS, code_string) ?? code_string
+  const { code_string, terminology_id } = defining_code
+  const term = findCodeTerm(node, { terminology: terminology_id.value, code: code_string })
+  const text = term?.text ?? code_string
   return { value: text || 'Example', defining_code }
 }
 

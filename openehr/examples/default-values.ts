@@ -54,6 +54,7 @@ const DEFAULTS_BY_ATTRIBUTE: Readonly<Record<string, () => unknown>> = {
   narrative: () => ({ _type: 'DV_TEXT', value: 'Example' }),
   formalism: () => 'text/plain',
   media_type: () => codePhrase('IANA_media-types', 'text/plain'),
+  action_archetype_id: () => '/.*/',
   archetype_node_id: () => 'at0000',
   name: () => ({ _type: 'DV_TEXT', value: 'Example' }),
   scheme: () => 'example',
@@ -81,6 +82,9 @@ const PRIMITIVE_DEFAULTS: Readonly<Record<string, unknown>> = {
   EhrUri: 'ehr://example.org/',
 }
 
+/** Attributes that are optional in the model, but without which an object would be empty. */
+const NEEDED_ATTRIBUTES: Readonly<Record<string, string>> = { ELEMENT: 'value', DV_MULTIMEDIA: 'uri' }
+
 /** A minimal valid object or value where no template constrains it. */
 export function defaultValue(type: string, name: string): unknown {
   const ofAttribute = lookUp(DEFAULTS_BY_ATTRIBUTE, name)
@@ -89,7 +93,7 @@ export function defaultValue(type: string, name: string): unknown {
   const concrete = concreteClassOf(type, type)
   const object: Record<string, unknown> = { _type: concrete }
   for (const attribute of findRmClass(concrete)?.attributes.values() ?? [])
-    if (attribute.mandatory || (concrete === 'ELEMENT' && attribute.name === 'value')) {
+    if (attribute.mandatory || lookUp(NEEDED_ATTRIBUTES, concrete) === attribute.name) {
       const value = defaultValue(attribute.type, attribute.name)
       object[attribute.name] = attribute.multiple ? [value] : value
     }

@@ -18,8 +18,8 @@ interface MeasurementKey {
   id: string
 }
 
-/** The form of measurement ids; ids of compositions are UUIDs. */
-const MEASUREMENT_ID_PATTERN = /^[A-Za-z0-9]{10}$/
+/** Whether an id has the form of measurement ids; ids of compositions are UUIDs. */
+export const isMeasurementId = (id: string): boolean => /^[A-Za-z0-9]{10}$/.test(id)
 
 /** The manually entered measurements of an EHR, shown as compositions. */
 export class MeasurementCompositions {
@@ -45,7 +45,15 @@ export class MeasurementCompositions {
     if (!wanted) throw new ServiceError('NotFound')
     const { uid: _, ...composition } = toComposition(kind, wanted)
     return {
-      ...{ ...key, version: wanted.version, template: '', links: [], facts: [], ...compositionHead(kind) },
+      ...{
+        ...key,
+        version: wanted.version,
+        template: '',
+        links: [],
+        facts: [],
+        times: [],
+        ...compositionHead(kind),
+      },
       json: JSON.stringify(composition),
       createdAt: record._created_at.toISOString(),
       updatedAt: wanted._updated_at.toISOString(),
@@ -63,7 +71,7 @@ export class MeasurementCompositions {
   }
 
   async #find(caller: Caller, { ehrId, id }: MeasurementKey): Promise<FoundMeasurement | undefined> {
-    if (!MEASUREMENT_ID_PATTERN.test(id)) return undefined
+    if (!isMeasurementId(id)) return undefined
     const filter = { _id: id, ehrId, compositionId: null, ...permissionFilter('_rperm', caller) }
     for (const kind of this.#kinds) {
       const record = await documentCollection(this.#records, kind.collection).findOne(filter)

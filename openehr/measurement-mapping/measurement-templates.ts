@@ -149,11 +149,15 @@ function observationXml(kind: MeasurementKind): string {
 
 const ARCHETYPE_ROOT = { type: 'C_ARCHETYPE_ROOT', nodeId: 'at0000' }
 
-const DESCRIPTION_XML = xmlElement(
-  'description',
-  '<original_author id="name">Health Record Service</original_author>',
-  '<lifecycle_state>published</lifecycle_state>',
-)
+const languageXml = xmlElement('language', codePhraseXml('ISO_639-1', xmlElement('code_string', 'en')))
+
+const descriptionXml = (name: string): string =>
+  xmlElement(
+    'description',
+    '<original_author id="name">Health Record Service</original_author>',
+    '<lifecycle_state>published</lifecycle_state>',
+    xmlElement('details', languageXml, xmlElement('purpose', `Records ${escapeXml(name.toLowerCase())}.`)),
+  )
 
 /** The operational template (OPT 1.4) of a kind's measurement compositions. */
 export function measurementTemplate(kind: MeasurementKind): string {
@@ -164,11 +168,10 @@ export function measurementTemplate(kind: MeasurementKind): string {
     archetypeIdXml(ENCOUNTER_ARCHETYPE),
     termDefinitionsXml([['at0000', compositionName(kind)]]),
   )
-  const language = xmlElement('language', codePhraseXml('ISO_639-1', xmlElement('code_string', 'en')))
   const templateId = xmlElement('template_id', xmlElement('value', compositionHead(kind).templateId))
   const parts = [
-    language,
-    DESCRIPTION_XML,
+    languageXml,
+    descriptionXml(compositionName(kind)),
     templateId,
     xmlElement('concept', escapeXml(compositionName(kind))),
     definition,

@@ -1,3 +1,4 @@
+import { openehrRubric } from '../../schemas/openehr/openehr-codes.ts'
 import type { TextMatcher } from './text-matcher.ts'
 
 /** A range; a missing bound is open. */
@@ -38,13 +39,17 @@ export interface Slot {
 
 /** The constraint on an attribute of a primitive type. */
 export type Primitive =
-  | { type: 'string'; list?: string[]; pattern?: string }
+  /** An open list offers texts, but permits others. */
+  | { type: 'string'; list?: string[]; isOpen?: true; pattern?: string }
   | { type: 'boolean'; trueValid: boolean; falseValid: boolean }
   | { type: 'number'; list?: number[]; range?: Interval }
   | { type: 'date' | 'time' | 'date-time'; pattern?: string; range?: Interval<string> }
   | { type: 'duration'; pattern?: string; range?: Interval<string> }
 
-/** Names and descriptions of an archetype's codes in the template. */
+/**
+ * Names and descriptions of an archetype's codes in the template, and of codes of other terminologies:
+ * `at0004`, `SNOMED-CT::444301002`.
+ */
 export type TermDefinitions = ReadonlyMap<string, Readonly<Record<string, string>>>
 
 /** The archetype that a node belongs to. */
@@ -66,7 +71,14 @@ export interface ObjectConstraint {
   isRoot: boolean
   slot?: Slot
   primitive?: Primitive
-  codes?: { terminology: string; list: string[] }
+  codes?: {
+    terminology: string
+    list: string[]
+    /** The reference set that has the codes. */
+    referenceSet?: string
+    /** The states of an instruction that belong to each code, a careflow step. */
+    states?: ReadonlyMap<string, readonly string[]>
+  }
   quantity?: { property?: Code; list: QuantityUnits[] }
   ordinals?: { value: number; symbol: Code }[]
 }
@@ -76,6 +88,8 @@ export interface Template {
   templateId: string
   concept: string
   language: string
+  /** The languages of its description. */
+  languages: string[]
   root: ObjectConstraint
 }
 
@@ -110,11 +124,35 @@ export function allowedNames({ attributes }: ObjectConstraint): string[] | undef
   return value?.type === 'string' ? value.list : undefined
 }
 
+/** The names that a template gives a node or lets it choose from: texts, or the texts of codes. */
+export function nodeNames(node: ObjectConstraint): string[] {
+  const [name, ...others] = node.attributes.find((attribute) => attribute.name === 'name')?.children ?? []
+  if (name === undefined || others.length > 0) return []
+  const codes = name.attributes.find((attribute) => attribute.name === 'defining_code')?.children[0]?.codes
+  const texts = codes?.list.map((code) => findCodeTerm(name, { terminology: codes.terminology, code })?.text)
+  return allowedNames(node) ?? (texts ?? []).filter((text) => text !== undefined)
+}
+
 /** The label of a node: from the template, otherwise from its archetype. */
 export const labelOf = (node: ObjectConstraint): string =>
   allowedNames(node)?.[0] ?? findTerm(node, node.nodeId)?.text ?? ''
 
-export const findTerm = ({ archetype }: ObjectConstraint, code: string) => archetype.terms.get(code)
+export const findTerm = ({ archetype }: Pick<ObjectConstraint, 'archetype'>, code: string) =>
+  archetype.terms.get(code)
+
+/** `local` or empty: the archetype's own codes. */
+export const isLocalTerminology = (terminology: string): boolean =>
+  terminology === '' || terminology.toLowerCase() === 'local'
+
+/** The name and description of a code: from the template, or from openEHR's own terminology. */
+export function findCodeTerm(
+  node: Pick<ObjectConstraint, 'archetype'>,
+  { terminology, code }: Code,
+): Readonly<Record<string, string>> | undefined {
+  if (isLocalTerminology(terminology)) return findTerm(node, code)
+  const rubric = terminology === 'openehr' ? openehrRubric(code) : undefined
+  return findTerm(node, `${terminology}::${code}`) ?? (rubric === undefined ? undefined : { text: rubric })
+}
 
 /** A node and all nodes below it. */
 export function* walkNodes(node: ObjectConstraint): Generator<ObjectConstraint> {

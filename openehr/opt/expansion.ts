@@ -1,7 +1,7 @@
 import { ServiceError } from '../../schemas/errors.ts'
 import { findRmClass, rmClassNames } from '../../schemas/openehr/rm-classes.ts'
 import { ARCHETYPE_ID_PATTERN, NODE_ID_PATTERN } from '../rm/node-ids.ts'
-import { findTerm, labelOf, nodeIdOf, type ObjectConstraint } from './constraints.ts'
+import { type Code, findCodeTerm, labelOf, nodeIdOf, type ObjectConstraint } from './constraints.ts'
 
 /**
  * Limits of what one template or archetype expands to: its example, its web template, its nodes in any other
@@ -49,12 +49,17 @@ export function requireExpandable(root: ObjectConstraint): void {
 function textLength(node: ObjectConstraint): number {
   const { rmType, primitive, codes, quantity, ordinals } = node
   const own = JSON.stringify([rmType, nodeIdOf(node), labelOf(node), primitive, codes, quantity, ordinals])
-  const used = [node.nodeId, ...(codes?.list ?? []), ...(ordinals ?? []).map(({ symbol }) => symbol.code)]
+  const { terminology = '', list = [] } = codes ?? {}
+  const used = [
+    { terminology: '', code: node.nodeId },
+    ...list.map((code) => ({ terminology, code })),
+    ...(ordinals ?? []).map(({ symbol }) => symbol),
+  ]
   return used.reduce((sum, code) => sum + termLength(node, code), own.length)
 }
 
-function termLength(node: ObjectConstraint, code: string): number {
-  const { text = '', description = '', comment = '' } = findTerm(node, code) ?? {}
+function termLength(node: ObjectConstraint, code: Code): number {
+  const { text = '', description = '', comment = '' } = findCodeTerm(node, code) ?? {}
   return text.length + description.length + comment.length
 }
 

@@ -22,7 +22,12 @@ export function readPrimitive(xml: XmlElement): Primitive | undefined {
   const kind = item.type ?? `C_${elementText(xml, 'rm_type_name')}`
   switch (kind) {
     case 'C_STRING':
-      return { type: 'string', ...(list.length > 0 && { list }), ...(pattern && { pattern }) }
+      return {
+        type: 'string',
+        ...(list.length > 0 && { list }),
+        ...(elementText(item, 'list_open') === 'true' && { isOpen: true }),
+        ...(pattern && { pattern }),
+      }
     case 'C_BOOLEAN':
       return {
         type: 'boolean',
@@ -62,7 +67,7 @@ export function readProfileConstraints(xml: XmlElement): ProfileConstraints {
     case 'C_CODE_PHRASE':
       return { codes: readCodes(xml) }
     case 'C_CODE_REFERENCE':
-      return { codes: { terminology: elementText(xml, 'terminology_id', 'value'), list: [] } }
+      return { codes: readCodeReference(xml) }
     case 'C_DV_QUANTITY':
       return { quantity: readQuantity(xml) }
     case 'C_DV_ORDINAL':
@@ -81,6 +86,13 @@ function readCodes(xml: XmlElement): ObjectConstraint['codes'] & object {
       .map((code) => code.trim())
       .filter(Boolean),
   }
+}
+
+/** Codes of a reference set, which `referenceSetUri` names: `terminology:SNOMED-CT?subset=…`. */
+function readCodeReference(xml: XmlElement): ObjectConstraint['codes'] & object {
+  const referenceSet = elementText(xml, 'referenceSetUri').replace(/^\w+:/, '')
+  const terminology = elementText(xml, 'terminology_id', 'value')
+  return { terminology, list: [], ...(referenceSet && { referenceSet }) }
 }
 
 const readCode = (xml: XmlElement | undefined): Code => ({

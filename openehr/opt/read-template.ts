@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { findRmClass } from '../../schemas/openehr/rm-classes.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { readXml, type XmlElement } from '../formats/xml.ts'
+import { DEMOGRAPHIC_REFUSAL, isDemographic } from '../rm/node-ids.ts'
 import type {
   ArchetypeRoot,
   AttributeConstraint,
@@ -31,6 +32,7 @@ export function readTemplate(bytes: Uint8Array): Template {
   const definition = childElement(xml, 'definition')
   const templateId = requiredText(reading, xml, 'template_id', 'value')
   const concept = requiredText(reading, xml, 'concept')
+  const language = requiredText(reading, xml, 'language', 'code_string')
   if (xml.name !== 'template')
     addViolation(reading, xml.name, 'root', 'must be an operational template (OPT 1.4)')
   if (definition === undefined) addViolation(reading, 'definition', 'required', 'is required')
@@ -38,8 +40,14 @@ export function readTemplate(bytes: Uint8Array): Template {
   if (root && !root.isRoot) addViolation(reading, 'definition.archetype_id', 'required', 'is required')
   if (reading.violations.length > 0 || root === undefined)
     throw new ServiceError('InvalidInput', { violations: reading.violations })
-  const language = elementText(xml, 'language', 'code_string') || 'en'
-  return { templateId, concept, language, root }
+  return { templateId, concept, language, languages: readLanguages(xml, language), root }
+}
+
+function readLanguages(xml: XmlElement, language: string): string[] {
+  const details = childElements(childElement(xml, 'description'), 'details')
+  return [
+    ...new Set([language, ...details.map((one) => elementText(one, 'language', 'code_string'))]),
+  ].filter(Boolean)
 }
 
 function addViolation({ violations }: TemplateReading, path: string, code: string, message: string): void {
@@ -66,6 +74,8 @@ function readObjectConstraint(
   const archetypeId = elementText(xml, 'archetype_id', 'value')
   const isRoot = archetypeId !== ''
   if (rmType === '') addViolation(reading, `${path}.rm_type_name`, 'required', 'is required')
+  if (isDemographic(archetypeId))
+    addViolation(reading, `${path}.archetype_id.value`, 'demographic', DEMOGRAPHIC_REFUSAL)
   const archetype = isRoot ? { id: archetypeId, terms: readTerms(xml) } : (within ?? NO_ARCHETYPE)
   const primitive = readPrimitive(xml)
   if (!primitive && rmType !== '' && xml.type !== 'C_PRIMITIVE_OBJECT' && findRmClass(rmType) === undefined)

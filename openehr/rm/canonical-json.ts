@@ -1,4 +1,5 @@
 import { withArticle } from '../../schemas/common.ts'
+import { openehrCodesOf } from '../../schemas/openehr/openehr-codes.ts'
 import {
   findRmClass,
   isSubclassOf,
@@ -15,6 +16,9 @@ export interface RmObject {
   _type: string
   [attribute: string]: unknown
 }
+
+export const isRmObject = (value: unknown): value is RmObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Collects violations with their paths. */
 class ViolationList {
@@ -147,25 +151,26 @@ function readValue(value: unknown, type: string, path: string, faults: Violation
 function completeObject(object: RmObject, path: string, faults: ViolationList): RmObject {
   if (object._type === 'DV_INTERVAL') return completeInterval(object, path, faults)
   if (object._type === 'DV_PROPORTION') checkProportion(object, path, faults)
-  for (const [name, codes] of lookUp(TERMINOLOGY_GROUPS, object._type) ?? [])
-    checkTerminologyGroup(object[name], codes, joinPath(path, name), faults)
+  if (object._type === 'DV_MULTIMEDIA' && !object.data && object.uri === undefined)
+    faults.add(path, 'notEmpty', 'must have data or a uri (rule Not_empty of DV_MULTIMEDIA)')
+  const [name, codes] = lookUp(TERMINOLOGY_GROUPS, object._type) ?? []
+  if (name && codes) checkTerminologyGroup(object[name], codes, joinPath(path, name), faults)
   return object
 }
 
 /** The permitted openEHR terminology codes of each attribute. */
-const TERMINOLOGY_GROUPS: Readonly<Record<string, readonly [attribute: string, codes: readonly number[]][]>> =
-  {
-    COMPOSITION: [['category', [431, 433, 451, 815]]],
-    EVENT_CONTEXT: [['setting', [225, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 802]]],
-    ELEMENT: [['null_flavour', [253, 271, 272, 273]]],
-    INTERVAL_EVENT: [['math_function', [144, 145, 146, 147, 148, 149, 267, 268, 521, 522, 640]]],
-    ISM_TRANSITION: [['current_state', [245, 524, 526, 527, 528, 529, 530, 531, 532, 533]]],
-  }
+const TERMINOLOGY_GROUPS: Readonly<Record<string, readonly [attribute: string, codes: readonly string[]]>> = {
+  COMPOSITION: ['category', openehrCodesOf('composition category')],
+  EVENT_CONTEXT: ['setting', openehrCodesOf('setting')],
+  ELEMENT: ['null_flavour', openehrCodesOf('null flavours')],
+  INTERVAL_EVENT: ['math_function', openehrCodesOf('event math function')],
+  ISM_TRANSITION: ['current_state', openehrCodesOf('instruction states')],
+}
 
 /** Codes of other terminologies are not checked. */
 function checkTerminologyGroup(
   value: unknown,
-  codes: readonly number[],
+  codes: readonly string[],
   path: string,
   faults: ViolationList,
 ): void {
@@ -173,7 +178,7 @@ function checkTerminologyGroup(
     terminology_id?: { value?: string }
     code_string?: string
   }
-  if (terminology_id?.value !== 'openehr' || codes.some((code) => String(code) === code_string)) return
+  if (terminology_id?.value !== 'openehr' || codes.includes(String(code_string))) return
   faults.add(joinPath(path, 'defining_code.code_string'), 'code', `must be one of ${codes.join(', ')}`)
 }
 

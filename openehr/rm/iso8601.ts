@@ -104,6 +104,13 @@ export function parseDuration(text: string): Duration | undefined {
   return { ...Object.fromEntries(parts.filter(([, value]) => value !== undefined)), negative: sign === '-' }
 }
 
+/**
+ * Whether a text is a duration as the XML schema writes it: with a point, and a fraction only in its last
+ * part. Earlier versions of the service stored others.
+ */
+export const isWellFormedDuration = (text: string): boolean =>
+  parseDuration(text) !== undefined && !text.includes(',') && !/\.\d+[A-Z]T?\d/.test(text)
+
 const DAY_S = 86_400
 /** Average year and month of the reference model, in days. */
 const AVERAGE_YEAR_DAYS = 365.24

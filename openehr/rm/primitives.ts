@@ -1,4 +1,4 @@
-import { parseDate, parseDateTime, parseDuration, parseTime } from './iso8601.ts'
+import { isWellFormedDuration, parseDate, parseDateTime, parseTime } from './iso8601.ts'
 
 /** The result of reading a JSON value as a primitive type; `fault` says what the value must be. */
 export type PrimitiveResult = { value: string | number | boolean } | { fault: string }
@@ -67,7 +67,13 @@ export const primitiveReaders: Readonly<Record<string, (value: unknown) => Primi
   Date: readIso8601(parseDate, '2026-03-01'),
   Time: readIso8601(parseTime, '08:30:00'),
   DateTime: readIso8601(parseDateTime, '2026-03-01T08:30:00Z'),
-  Duration: readIso8601(parseDuration, 'P1DT2H'),
+  Duration: (value) =>
+    readText(value, (given) =>
+      faultUnless(
+        isWellFormedDuration(given),
+        'must be an ISO 8601 duration, such as P1DT2H, with a point and a fraction only in the last part (PT1.5S)',
+      ),
+    ),
   Base64: (value) =>
     readText(value, (given) => faultUnless(/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given), 'must be in Base64')),
   Uri: (value) => readText(value, (given) => faultUnless(isUri(given), 'must be a URI')),

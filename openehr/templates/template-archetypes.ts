@@ -2,6 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isSubclassOf } from '../../schemas/openehr/rm-classes.ts'
 import type { ArchetypeNode } from '../../schemas/openehr/template.ts'
 import {
+  type Code,
+  findCodeTerm,
   findTerm,
   type Interval,
   labelOf,
@@ -74,10 +76,14 @@ const locatableNodes = (node: ObjectConstraint): ObjectConstraint[] => {
 const childNodes = ({ attributes }: ObjectConstraint): ObjectConstraint[] =>
   attributes.flatMap(({ children }) => children)
 
+const NO_CODES = { terminology: '', list: [] }
+
 function nodeCodes(value: ObjectConstraint): ArchetypeNode['codes'] {
-  const named = (code: string) => ({ code, text: findTerm(value, code)?.text ?? '' })
+  const named = (code: Code) => ({ code: code.code, text: findCodeTerm(value, code)?.text ?? '' })
   const phrases = value.attributes.flatMap(({ children }) =>
-    children.flatMap(({ codes }) => codes?.list ?? []),
+    children.flatMap(({ codes: { terminology, list } = NO_CODES }) =>
+      list.map((code) => ({ terminology, code })),
+    ),
   )
-  return [...phrases, ...(value.ordinals ?? []).map(({ symbol }) => symbol.code)].map(named)
+  return [...phrases, ...(value.ordinals ?? []).map(({ symbol }) => symbol)].map(named)
 }

@@ -11,7 +11,7 @@ import {
   type ObjectConstraint,
   type Template,
 } from '../opt/constraints.ts'
-import { MAX_VIOLATIONS, type RmObject } from '../rm/canonical-json.ts'
+import { isRmObject, MAX_VIOLATIONS, type RmObject } from '../rm/canonical-json.ts'
 import { valueViolations } from './value-validation.ts'
 
 /**
@@ -24,9 +24,6 @@ export function templateViolations(template: Template, object: RmObject): Violat
 
 const joinPath = (path: string, name: string | number): string =>
   path === '' ? String(name) : `${path}.${name}`
-
-const isRmObject = (value: unknown): value is RmObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The violations of a template node by a value. */
 function nodeViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {

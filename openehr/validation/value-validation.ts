@@ -1,9 +1,11 @@
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   describeInterval,
+  findCodeTerm,
   findTerm,
   type Interval,
   isInInterval,
+  isLocalTerminology,
   type ObjectConstraint,
   type Primitive,
 } from '../opt/constraints.ts'
@@ -18,7 +20,14 @@ export function valueViolations(node: ObjectConstraint, value: unknown, path: st
   if (codes) return codeViolations(node, codes, value as RmObject, path)
   if (quantity) return quantityViolations(quantity, value as RmObject, path)
   if (ordinals && ordinals.length > 0) return ordinalViolations(node, ordinals, value as RmObject, path)
+  if (isFractionalOrdinal(value)) return violationAt(`${path}.value`, 'format', 'must be a whole number')
   return codedTextViolations(node, value, path)
+}
+
+/** Only a template that lists them allows fractions. */
+const isFractionalOrdinal = (value: unknown): boolean => {
+  const { _type, value: number } = (value ?? {}) as Partial<RmObject>
+  return _type === 'DV_ORDINAL' && !Number.isInteger(number)
 }
 
 const violationAt = (path: string, code: string, message: string): Violation[] => [{ path, code, message }]
@@ -42,11 +51,12 @@ function primitiveViolations(primitive: Primitive, value: unknown, path: string)
 }
 
 function stringViolations(
-  { list, pattern }: Extract<Primitive, { type: 'string' }>,
+  { list, isOpen, pattern }: Extract<Primitive, { type: 'string' }>,
   value: string,
   path: string,
 ): Violation[] {
-  if (list && !list.includes(value)) return violationAt(path, 'value', `must be one of ${formatList(list)}`)
+  if (list && !isOpen && !list.includes(value))
+    return violationAt(path, 'value', `must be one of ${formatList(list)}`)
   // An attribute that names archetypes by a pattern (action_archetype_id) may contain the pattern itself.
   if (pattern && value !== pattern && !createTextMatcher(pattern)(value))
     return violationAt(path, 'pattern', `must match ${pattern.slice(0, 500)}`)
@@ -84,10 +94,6 @@ interface CodePhrase {
   code_string?: string
 }
 
-/** `local` or empty: the archetype's own codes. */
-const isLocalTerminology = (terminology: string): boolean =>
-  terminology === '' || terminology.toLowerCase() === 'local'
-
 function codeViolations(
   node: ObjectConstraint,
   { terminology, list }: ObjectConstraint['codes'] & object,
@@ -116,7 +122,10 @@ const hasCodeList = ({ attributes }: ObjectConstraint): boolean =>
     ({ name, children }) => name === 'defining_code' && children.some((one) => one.codes?.list.length),
   )
 
-/** The text of an archetype's code must be the archetype's term. */
+/**
+ * The text of a code must be the one that the template gives it: the archetype's term, or the text of a code of
+ * another terminology. Rubrics of openEHR's codes have translations, so these are not compared.
+ */
 function codedTextViolations(node: ObjectConstraint, value: unknown, path: string): Violation[] {
   const { _type, defining_code, value: text } = (value ?? {}) as Record<string, unknown>
   if (_type !== 'DV_CODED_TEXT' || !hasCodeList(node)) return []
@@ -129,9 +138,10 @@ function labelViolations(
   text: unknown,
   path: string,
 ): Violation[] {
-  const label = findTerm(node, code?.code_string ?? '')?.text
-  if (!isLocalTerminology(code?.terminology_id?.value ?? '-') || label === undefined || label === text)
-    return []
+  const terminology = code?.terminology_id?.value ?? '-'
+  if (terminology === 'openehr') return []
+  const label = findCodeTerm(node, { terminology, code: code?.code_string ?? '' })?.text
+  if (label === undefined || label === text) return []
   return violationAt(`${path}.value`, 'label', `must be ${label} for the code ${code?.code_string}`)
 }
 

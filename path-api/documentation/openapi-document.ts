@@ -180,7 +180,7 @@ const HEADER_PARAMETERS = {
 }
 
 function describeOperation(operation: Operation, schemas: SchemaCollector, refusals: Json): Json {
-  const { id, summary, path, access, body, limits, source, extra } = operation
+  const { id, summary, path, access, body, alsoAs = [], limits, source, extra } = operation
   return {
     operationId: id,
     tags: [tagOf(path)],
@@ -199,7 +199,7 @@ function describeOperation(operation: Operation, schemas: SchemaCollector, refus
           requestBody: {
             description: describeLimits(limits, body),
             required: true,
-            content: createBodyContent(body, schemas),
+            content: { ...createBodyContent(body, schemas), ...createOtherContent(alsoAs) },
           },
         }),
     responses: {
@@ -278,6 +278,9 @@ function createBodyContent(body: TSchema | RawBody | FormBody<TSchema>, schemas:
     ]),
   )
 }
+
+const createOtherContent = (types: readonly string[]): Json =>
+  Object.fromEntries(types.map((type) => [type, { schema: createBytesContent(type) }]))
 
 /** The classes of the reference model have no examples: their members would not fit each other. */
 const isExampleKnown = (body: TSchema | RawBody | FormBody<TSchema>, schema: TSchema): boolean =>

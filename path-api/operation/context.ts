@@ -39,6 +39,8 @@ interface RequestFacts<A extends Access> {
   language: InterfaceLanguage
   /** Preferred media type of the client among those of the response. */
   accepted: string
+  /** Media type of the body, in lower case, without parameters. */
+  sentAs: string
   /** Content coding that the client accepts; only large documents are compressed. */
   coding: ContentCoding | undefined
   /** Versions from `If-Match`; the store compares and sets. */
@@ -47,6 +49,8 @@ interface RequestFacts<A extends Access> {
   ifMatchOf(id: string): ExpectedVersions
   /** `Prefer`; only in the openEHR REST API. */
   preference: Preference
+  /** The template of a composition in a simplified format; only in the openEHR REST API. */
+  templateId: string | undefined
   /** Committal metadata; only in the openEHR REST API. */
   commitDetails: CommitDetails
   /** `Authorization: Basic`. */
@@ -55,6 +59,8 @@ interface RequestFacts<A extends Access> {
   current: Readonly<Record<string, unknown>> | undefined
   /** `Last-Event-ID`: the stream resumes after this event. */
   lastEventId: string | undefined
+  /** Whether the client has a version already, so that the response needs no body; absent without `If-None-Match`. */
+  isKnown: ((version: number | string) => boolean) | undefined
   /** True for `If-None-Match: *`: create only. */
   createOnly: boolean
   /**

@@ -67,6 +67,8 @@ export interface OperationDescription<A extends Access> {
   resumes?: true
   /** Description of the 204 that a GET returns for a deleted resource. */
   gone?: string
+  /** Further media types of a JSON body, whose content has another form than its schema shows. */
+  alsoAs?: readonly string[]
   /** Limits of the body; default 1 MB, 32 levels and 20,000 values. */
   limits?: Partial<BodyLimits>
   /** Time limit of a query in milliseconds; default 5 s. */

@@ -11,7 +11,7 @@ import type { Context } from '../operation/context.ts'
 import { isConditional, type Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 import { RawBody } from '../reply/body-media.ts'
-import { isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
+import { etagOf, isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
 import { malformedInput } from '../reply/invalid-input.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
@@ -19,10 +19,11 @@ import {
   parseBasicCredentials,
   parseCommitDetails,
   parsePreference,
+  parseTemplateId,
   parseVersionCondition,
 } from './headers/commit-details.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
-import { createInputReader, locateInInput, type RequestInput } from './request-input.ts'
+import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
 import { authenticateRequest, type TokenPolicy } from './token.ts'
 
 /** Dependencies of every request handler. */
@@ -167,6 +168,7 @@ function readRequestFacts(
   const openEhr = {
     ifMatchOf: parseVersionCondition(isOpenEhr ? condition : undefined),
     preference: parsePreference(request.headers.prefer),
+    templateId: parseTemplateId(request),
     commitDetails: isOpenEhr ? parseCommitDetails(request) : {},
   }
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
@@ -178,13 +180,26 @@ function readRequestFacts(
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
   const coding = (['br', 'gzip'] as const).find((one) => request.acceptsEncodings(one))
   const basicCredentials = parseBasicCredentials(request.headers.authorization)
-  const client = { address: request.ip ?? '', userAgent, accepted, language, coding, basicCredentials }
+  const sentAs = mediaTypeOf(request)
+  const client = {
+    address: request.ip ?? '',
+    userAgent,
+    accepted,
+    sentAs,
+    language,
+    coding,
+    basicCredentials,
+  }
+  const known = request.headers['if-none-match']
+  const isKnown =
+    known === undefined ? undefined : (version: number | string) => isUnchanged(known, etagOf(version))
   return {
     requestId,
     ...client,
     ifMatch,
     ...openEhr,
     createOnly,
+    isKnown,
     lastEventId: lastEventId || undefined,
     isAbandoned,
   }

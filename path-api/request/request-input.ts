@@ -144,7 +144,8 @@ function toBodyError(error: unknown): ServiceError {
 const hasBody = ({ headers }: Request): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
-const mediaTypeOf = ({ headers }: Request): string =>
+/** The media type of the body, in lower case, without parameters. */
+export const mediaTypeOf = ({ headers }: Request): string =>
   headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 
 /** @throws UnsupportedMediaType; an empty body needs no media type */

@@ -1,5 +1,12 @@
 import { Type } from '@sinclair/typebox'
 
+/** A value with its place, see `compositions/facts.ts`. */
+const FactRecord = Type.Object({
+  k: Type.String(),
+  v: Type.Union([Type.Number(), Type.String()]),
+  i: Type.Optional(Type.Number()),
+})
+
 const compositionSchema = Type.Object({
   ehrId: Type.String(),
   carePlanId: Type.Optional(Type.String()),
@@ -11,8 +18,9 @@ const compositionSchema = Type.Object({
   archetypes: Type.Array(Type.String()),
   /** The ids in its links. */
   links: Type.Array(Type.String()),
-  /** The numbers in it with their places, see `compositions/facts.ts`. */
-  facts: Type.Array(Type.String()),
+  facts: Type.Array(FactRecord),
+  /** The earliest and the latest event of each archetype. */
+  times: Type.Array(FactRecord),
   /** Start time of its context, in milliseconds. */
   start: Type.Optional(Type.Number()),
   /**
@@ -22,14 +30,19 @@ const compositionSchema = Type.Object({
   json: Type.Optional(Type.String()),
 })
 
-/** Finds compositions by archetype, sorted by EHR. */
-export const ARCHETYPES_INDEX = 'archetypes'
-
-/** Finds compositions by fact. */
-export const FACTS_INDEX = 'facts'
-
-/** Finds compositions by the start of their context. */
-export const START_INDEX = 'start'
+/** The indexes by which queries find compositions. An index whose key has changed has another name, so queries name the key. */
+export const COMPOSITION_INDEX_KEYS = {
+  /** By EHR, the latest start first. */
+  list_ofEhr: { ehrId: 1, start: -1, _id: -1 },
+  /** By archetype and EHR, the latest start first. */
+  archetypes: { archetypes: 1, ehrId: 1, start: -1, _id: -1 },
+  /** By the values at a place, across all EHRs. */
+  facts: { 'facts.k': 1, 'facts.v': 1, 'facts.i': 1, ehrId: 1 },
+  /** By the events of an archetype in one EHR. */
+  times: { ehrId: 1, 'times.k': 1, 'times.v': 1 },
+  /** By the start of the context, across all EHRs. */
+  start: { start: 1 },
+} as const
 
 /** Contains a dot, so no class can have this name and the class family never reaches the collection. */
 export const Composition = {
@@ -39,7 +52,7 @@ export const Composition = {
   parentType: 'either',
   words: { en: 'compositions', nl: 'composities' },
   lists: {
-    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    ofEhr: { by: ['ehrId'], sort: 'start', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
     // Sorted by link alone: most compositions have no links, and in the order of time these share a page of
     // the index.
@@ -47,9 +60,10 @@ export const Composition = {
   },
   indexes: [
     { key: { template: 1 } },
-    { name: FACTS_INDEX, key: { facts: 1 } },
-    { name: START_INDEX, key: { start: 1 } },
-    { name: ARCHETYPES_INDEX, key: { archetypes: 1, ehrId: 1, _created_at: -1, _id: -1 } },
+    { name: 'facts', key: COMPOSITION_INDEX_KEYS.facts },
+    { name: 'times', key: COMPOSITION_INDEX_KEYS.times },
+    { name: 'start', key: COMPOSITION_INDEX_KEYS.start },
+    { name: 'archetypes', key: COMPOSITION_INDEX_KEYS.archetypes },
   ],
 } as const
 

@@ -44,6 +44,8 @@ import type { AuditedReads, StoreContext, Transaction } from './writing/transact
 interface ReadOptions {
   /** The transaction, or the group of audited reads, to join. */
   tx?: AuditedReads | undefined
+  /** Stored fields that the caller does not need: the record lacks them. */
+  without?: readonly string[] | undefined
 }
 
 /** A history entry in API form: the time as text, the record with its API fields. */
@@ -124,13 +126,16 @@ export class Store<S extends TObject, L extends string> {
   async find(
     caller: Caller,
     key: RecordSelector<Static<S>>,
-    { tx }: ReadOptions = {},
+    { tx, without = [] }: ReadOptions = {},
   ): Promise<SavedRecord<Static<S>> | undefined> {
     const filter = {
       ...toMongoFilter(this.#format, key as Where<Static<S>>),
       ...permissionFilter('_rperm', caller),
     }
-    const document = await this.#documents.findOne(filter, tx?.session ? { session: tx.session } : {})
+    const document = await this.#documents.findOne(filter, {
+      ...(tx?.session && { session: tx.session }),
+      ...(without.length > 0 && { projection: Object.fromEntries(without.map((name) => [name, 0])) }),
+    })
     return document ? this.#format.fromStored(document) : undefined
   }
 
@@ -138,9 +143,9 @@ export class Store<S extends TObject, L extends string> {
   async get(
     caller: Caller,
     key: RecordSelector<Static<S>>,
-    { tx }: ReadOptions = {},
+    { tx, without }: ReadOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
-    const record = await this.find(caller, key, { tx })
+    const record = await this.find(caller, key, { tx, without })
     if (!record) {
       await this.#reportAccesses(
         undefined,

@@ -48,7 +48,8 @@ const CLASSES = {
     upper_unbounded: 'Boolean',
   }),
   REFERENCE_RANGE: concreteClass(undefined, { meaning: 'DV_TEXT!', range: 'DV_INTERVAL!' }),
-  DV_ORDINAL: concreteClass('DV_ORDERED', { value: 'Integer!', symbol: 'DV_CODED_TEXT!' }),
+  // Whole numbers, but templates of some scores list halves.
+  DV_ORDINAL: concreteClass('DV_ORDERED', { value: 'Real!', symbol: 'DV_CODED_TEXT!' }),
   DV_SCALE: concreteClass('DV_ORDERED', { value: 'Real!', symbol: 'DV_CODED_TEXT!' }),
   DV_QUANTIFIED: abstractClass('DV_ORDERED', { magnitude_status: 'MagnitudeStatus' }),
   DV_AMOUNT: abstractClass('DV_QUANTIFIED', { accuracy: 'Real', accuracy_is_percent: 'Boolean' }),

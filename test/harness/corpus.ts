@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { accessSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { Context } from 'mocha'
 
 const root = new URL('../../../../shared/corpus/', import.meta.url)
@@ -17,6 +18,13 @@ function skipUnlessPresent<T>(test: Context, path: string, read: (place: URL) =>
 /** A file of the corpus; skips the test if the corpus does not exist. */
 export const readCorpusFile = <T>(test: Context, path: string): T =>
   skipUnlessPresent(test, path, (place) => JSON.parse(readFileSync(place, 'utf8')))
+
+/** The path of a file of the corpus on this machine; skips the test if the corpus does not exist. */
+export const corpusPath = (test: Context, path: string): string =>
+  skipUnlessPresent(test, path, (place) => {
+    accessSync(place)
+    return fileURLToPath(place)
+  })
 
 /** The paths of all files in a directory of the corpus; skips the test if the corpus does not exist. */
 export const listCorpusFiles = (test: Context, directory: string): string[] =>

@@ -37,11 +37,18 @@ const QUANTITY_XML =
 interface ObservationArchetype {
   archetype: string
   event: string
+  /** An archetype nested in each event, which has a node at0004 of its own. */
+  device?: string
 }
 
 const TEST_OBSERVATION: ObservationArchetype = {
   archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1',
   event: 'at0002',
+}
+
+export const OBSERVATION_WITH_DEVICE: ObservationArchetype = {
+  ...TEST_OBSERVATION,
+  device: 'openEHR-EHR-CLUSTER.device_of_tests.v1',
 }
 
 /** As in the international archetype. */
@@ -58,7 +65,20 @@ export const createTemplateXml = (
 ): string => {
   const element = (nodeId: string) =>
     objectXml('C_COMPLEX_OBJECT', 'ELEMENT', nodeId, attributeXml('SINGLE', 'value', QUANTITY_XML))
-  const items = attributeXml('MULTIPLE', 'items', element('at0004') + element('at0005'))
+  const device = (archetype: string) =>
+    objectXml(
+      'C_ARCHETYPE_ROOT',
+      'CLUSTER',
+      'at0006',
+      attributeXml('MULTIPLE', 'items', element('at0004')) +
+        archetypeXml(archetype) +
+        termsXml({ at0000: 'Device', at0004: 'Cuff pressure' }),
+    )
+  const items = attributeXml(
+    'MULTIPLE',
+    'items',
+    element('at0004') + element('at0005') + (observed.device ? device(observed.device) : ''),
+  )
   const tree = objectXml('C_COMPLEX_OBJECT', 'ITEM_TREE', 'at0003', items)
   const data = attributeXml('SINGLE', 'data', tree, 1)
   const event = objectXml('C_COMPLEX_OBJECT', 'EVENT', observed.event, data, '*')
@@ -157,7 +177,15 @@ export function createPressuresComposition(
     const upper = locatable('ELEMENT', 'at0004', 'Systolic', quantityOf(systolic))
     const lower =
       diastolic === undefined ? [] : [locatable('ELEMENT', 'at0005', 'Diastolic', quantityOf(diastolic))]
-    const data = locatable('ITEM_TREE', 'at0003', 'Tree', { items: [upper, ...lower] })
+    const device = observed.device
+      ? [
+          locatable('CLUSTER', observed.device, 'Device', {
+            ...archetypeDetails(observed.device),
+            items: [locatable('ELEMENT', 'at0004', 'Cuff pressure', quantityOf(1))],
+          }),
+        ]
+      : []
+    const data = locatable('ITEM_TREE', 'at0003', 'Tree', { items: [upper, ...lower, ...device] })
     return locatable('POINT_EVENT', observed.event, 'Any event', {
       time: { ...EXAMPLE_DATE_TIME, value: time },
       data,

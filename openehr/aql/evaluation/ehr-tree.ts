@@ -1,7 +1,6 @@
 import { ServiceError } from '../../../schemas/errors.ts'
 import { valueAt } from '../../compositions/read-composition.ts'
-import type { RmObject } from '../../rm/canonical-json.ts'
-import { isRmObject } from '../terms/terms.ts'
+import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
 
 /** A node: an object of a composition, EHR_STATUS or directory, or one that contains them. */
 export interface TreeNode {

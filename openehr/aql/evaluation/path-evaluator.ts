@@ -1,6 +1,6 @@
-import type { RmObject } from '../../rm/canonical-json.ts'
+import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
 import type { CodeLiteral, Constant, PathStep, Predicate } from '../language/ast.ts'
-import { compareTerms, isRmObject, type Term } from '../terms/terms.ts'
+import { compareTerms, type Term } from '../terms/terms.ts'
 
 /** Whether an object fulfils a predicate. */
 export type ObjectTest = (object: RmObject) => boolean

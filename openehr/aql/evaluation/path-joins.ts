@@ -1,6 +1,7 @@
-import type { RmObject } from '../../rm/canonical-json.ts'
+import { findRmClass, isSubclassOf } from '../../../schemas/openehr/rm-classes.ts'
+import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
 import type { Path, PathStep, Predicate } from '../language/ast.ts'
-import { isRmObject, type Term } from '../terms/terms.ts'
+import type { Term } from '../terms/terms.ts'
 import type { BoundNodes } from './class-patterns.ts'
 import { attributeMembers, createObjectTest, createPathEvaluator, type ObjectTest } from './path-evaluator.ts'
 
@@ -27,6 +28,10 @@ export interface PathJoinStep {
   /** Missing: the step stays at the object, if the predicate accepts it. */
   attribute: string | undefined
   accepts: ObjectTest | undefined
+  /** Whether a path ends here. */
+  isEnd: boolean
+  /** The steps that follow it. */
+  next: number[]
 }
 
 /** Computes an operand of a row; with the variables that it uses. */
@@ -46,6 +51,20 @@ const pathStepKey = (
     name === 'at' ? undefined : value,
   )
 
+/** Whether an attribute leads to further nodes: to data structures, not to a value of the node. */
+function leadsToNodes(node: unknown, attribute: string | undefined): boolean {
+  const rm = isRmObject(node) ? findRmClass(node._type) : undefined
+  const { type = '' } = (attribute && rm?.attributes.get(attribute)) || {}
+  return isSubclassOf(type, 'LOCATABLE') || NODES_WITHOUT_NAMES.has(type)
+}
+
+const NODES_WITHOUT_NAMES = new Set([
+  'EVENT_CONTEXT',
+  'FEEDER_AUDIT',
+  'FEEDER_AUDIT_DETAILS',
+  'INSTRUCTION_DETAILS',
+])
+
 /** The steps of all paths of a query. */
 export class PathJoins {
   readonly steps: PathJoinStep[] = []
@@ -63,6 +82,7 @@ export class PathJoins {
     if (predicate) last = this.#addStep(slot, undefined, undefined, predicate)
     for (const { attribute, predicate: memberPredicate } of parts)
       last = this.#addStep(slot, last, attribute, memberPredicate)
+    if (last !== undefined) (this.steps[last] as PathJoinStep).isEnd = true
     return this.#createGetter(slot, last)
   }
 
@@ -107,8 +127,10 @@ export class PathJoins {
     const known = this.#stepNumbers.get(key)
     if (known !== undefined) return known
     const accepts = predicate && createObjectTest(predicate)
-    this.#stepNumbers.set(key, this.steps.length)
-    return this.steps.push({ slot, parent, attribute, accepts }) - 1
+    const step = this.steps.push({ slot, parent, attribute, accepts, isEnd: false, next: [] }) - 1
+    this.#stepNumbers.set(key, step)
+    if (parent !== undefined) (this.steps[parent] as PathJoinStep).next.push(step)
+    return step
   }
 
   #createGetter(slot: number, step: number | undefined): OperandGetter {
@@ -132,12 +154,32 @@ export class PathJoins {
     return (this.steps[step] as PathJoinStep).slot
   }
 
-  /** The values that a step leads to; a missing value counts as one undefined value. */
+  /**
+   * The values that a step leads to; a missing value counts as one undefined value. Several members make no
+   * rows where no path finds its node.
+   */
   members(step: number, row: BindingRow): unknown[] {
+    const members = this.#membersOf(step, this.#parentValue(step, row))
+    const found = members.length > 1 ? members.filter((member) => this.#leadsOn(step, member)) : members
+    return found.length === 0 ? [undefined] : found
+  }
+
+  #membersOf(step: number, parent: unknown): unknown[] {
     const { attribute, accepts } = this.steps[step] as PathJoinStep
-    const parent = this.#parentValue(step, row)
-    if (attribute === undefined) return isRmObject(parent) && accepts?.(parent) ? [parent] : [undefined]
-    const members = attributeMembers(parent, attribute, accepts)
-    return members.length === 0 ? [undefined] : members
+    if (attribute === undefined) return isRmObject(parent) && accepts?.(parent) ? [parent] : []
+    return attributeMembers(parent, attribute, accepts)
+  }
+
+  /** Whether this member of a step is the node of a path, or a path goes on from it to its node. */
+  #leadsOn(step: number, member: unknown): boolean {
+    const { isEnd, next } = this.steps[step] as PathJoinStep
+    return (
+      isEnd ||
+      next.some(
+        (following) =>
+          !leadsToNodes(member, this.steps[following]?.attribute) ||
+          this.#membersOf(following, member).some((one) => this.#leadsOn(following, one)),
+      )
+    )
   }
 }

@@ -58,14 +58,21 @@ function minOrMax(direction: 1 | -1): Aggregator {
 }
 
 function sumOrAverage(average: boolean): Aggregator {
-  let [total, added] = [0, 0]
+  let [total, lost, added] = [0, 0, 0]
   return {
     add(term, times) {
-      const value = numberOfTerm(term)
-      if (value === undefined) return
-      total += value * times
+      const number = numberOfTerm(term)
+      if (number === undefined) return
+      const value = number * times
+      const sum = total + value
+      // As in the database, rounding errors are added up, too: so the order of the values does not matter.
+      lost += Math.abs(total) >= Math.abs(value) ? total - sum + value : value - sum + total
+      total = sum
       added += times
     },
-    result: () => numericResult(added === 0 ? undefined : average ? total / added : total),
+    result() {
+      const sum = total + lost
+      return numericResult(added === 0 ? undefined : average ? sum / added : sum)
+    },
   }
 }

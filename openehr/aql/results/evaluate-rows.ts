@@ -18,8 +18,11 @@ export function* collectRows({
   tree,
   evaluation,
   collector,
-}: Pick<EvaluationRun, 'evaluation' | 'collector'> & { tree: EhrTree }): Generator<ResultRow[] | undefined> {
-  for (const row of evaluation.rows(tree)) yield row ? yield* collector.add(row, tree.ehrId) : undefined
+  rank,
+}: Pick<EvaluationRun, 'evaluation' | 'collector'> & { tree: EhrTree; rank?: number }): Generator<
+  ResultRow[] | undefined
+> {
+  for (const row of evaluation.rows(tree)) yield row ? yield* collector.add(row, tree.ehrId, rank) : undefined
 }
 
 /** Evaluates one EHR tree after the other, and yields to other requests in between. */

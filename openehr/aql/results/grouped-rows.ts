@@ -65,6 +65,7 @@ export function createGroupingCollector(
       return allGroups.slice(offset, offset + limit)
     },
     isFull: () => false,
+    isSettled: () => false,
     hasMore: () => more,
   }
 }

@@ -1,7 +1,8 @@
+import { isRmObject } from '../../rm/canonical-json.ts'
 import type { Evaluation } from '../evaluation/evaluation.ts'
 import type { PatternMatch } from '../evaluation/matches/match-enumerator.ts'
 import type { QueryTree } from '../language/ast.ts'
-import { isRmObject, sortKeyOf, type Term } from '../terms/terms.ts'
+import { compareSortKeys, sortKeyOf, type Term } from '../terms/terms.ts'
 import { createGroupingCollector } from './grouped-rows.ts'
 import type { MemoryBudget } from './memory-budget.ts'
 import {
@@ -102,6 +103,7 @@ function createPlainCollector(
     },
     end: () => [],
     isFull: () => seen > offset + limit,
+    isSettled: () => false,
     hasMore: () => seen > offset + limit,
   }
 }
@@ -124,8 +126,8 @@ function createOrderedCollector(
     kept = kept.slice(0, wanted)
   }
   return {
-    *add(row, ehrId) {
-      const made = yield* make(row, ehrId)
+    *add(row, ehrId, rank = 0) {
+      const made = { ...(yield* make(row, ehrId)), rank }
       const times = Math.min(timesOf(made, row), wanted)
       budget.reserve(times * rowSizeBytes(made))
       kept.push(...repeatRow(made, times))
@@ -138,6 +140,13 @@ function createOrderedCollector(
       return kept.slice(offset, offset + limit)
     },
     isFull: () => false,
+    isSettled(bound) {
+      trim()
+      const last = kept[wanted - 1]
+      if (!last) return false
+      const order = compareSortKeys(last.keys[0], bound) * (query.orderBy[0]?.descending ? -1 : 1)
+      return query.orderBy.length > 1 ? order < 0 : order <= 0
+    },
     hasMore: () => more,
   }
 }

@@ -8,6 +8,8 @@ export interface ResultRow {
   cells: string[]
   /** The values of ORDER BY. */
   keys: SortKey[]
+  /** The place among rows with equal keys, if they do not come in their order. */
+  rank?: number
   /** The sources: EHRs, each with its records. */
   from: readonly { ehrId: string; records: readonly string[] }[]
 }
@@ -21,11 +23,13 @@ export interface RowWindow {
 /** Collects rows, and returns the requested ones: at once if possible, otherwise at the end. */
 export interface RowCollector {
   /** @yields undefined where the query may yield */
-  add(row: PatternMatch, ehrId: string): Generator<undefined, ResultRow[]>
+  add(row: PatternMatch, ehrId: string, rank?: number): Generator<undefined, ResultRow[]>
   /** Returns the remaining rows. */
   end(): ResultRow[]
   /** Whether further rows cannot change the result. */
   isFull(): boolean
+  /** Whether rows whose first key does not sort before this one cannot change the result. */
+  isSettled(bound: SortKey): boolean
   /** Whether there are more rows than requested; known at the end. */
   hasMore(): boolean
 }
@@ -52,13 +56,13 @@ export function sourcesOf(rows: readonly ResultRow[]): Map<string, string[]> {
   return new Map([...sources].map(([ehrId, ids]) => [ehrId, [...ids]]))
 }
 
-/** Compares rows by ORDER BY; rows with equal keys stay in the order of their arrival. */
+/** Compares rows by ORDER BY, then by rank; other rows with equal keys stay in the order of their arrival. */
 export const createRowComparator =
   ({ orderBy }: QueryTree) =>
-  (a: Pick<ResultRow, 'keys'>, b: Pick<ResultRow, 'keys'>): number => {
+  (a: Pick<ResultRow, 'keys' | 'rank'>, b: Pick<ResultRow, 'keys' | 'rank'>): number => {
     for (const [i, { descending }] of orderBy.entries()) {
       const order = compareSortKeys(a.keys[i], b.keys[i])
       if (order !== 0) return descending ? -order : order
     }
-    return 0
+    return (a.rank ?? 0) - (b.rank ?? 0)
   }

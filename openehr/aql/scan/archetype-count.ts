@@ -1,13 +1,9 @@
 import type { Db } from 'mongodb'
-import {
-  ARCHETYPES_INDEX,
-  Composition,
-  FACTS_INDEX,
-} from '../../../records/compositions/composition-record.ts'
+import { COMPOSITION_INDEX_KEYS, Composition } from '../../../records/compositions/composition-record.ts'
 import { FROM_COMPOSITION_FILTER } from '../../../records/measurements/compositions/composition-membership.ts'
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
-import { occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
+import { type Fact, occurrenceCount, repeatedArchetypeFilter } from '../../compositions/facts.ts'
 import { compositionHead } from '../../measurement-mapping/to-composition.ts'
 import { constantValue } from '../evaluation/path-evaluator.ts'
 import type { ClassNode, QueryTree } from '../language/ast.ts'
@@ -53,14 +49,14 @@ export async function countArchetypeByIndex(
       { facts: repeatedArchetypeFilter(archetypeId) },
       { maxTimeMS: AQL_TIMEOUT_MS, projection: { facts: 1, ehrId: 1 } },
     )
-    .hint(FACTS_INDEX)
+    .hint(COMPOSITION_INDEX_KEYS.facts)
     .limit(MAX_COUNTED_SINGLY + 1)
     .toArray()
   if (repeating.length > MAX_COUNTED_SINGLY) return undefined
   const repeats = repeating.filter(({ ehrId }) => !withheldIds.has(String(ehrId)))
-  const more = repeats.map(({ facts }) => occurrenceCount(facts as string[], archetypeId) - 1)
+  const more = repeats.map(({ facts }) => occurrenceCount(facts as Fact[], archetypeId) - 1)
   const hasArchetype = { archetypes: archetypeId }
-  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: ARCHETYPES_INDEX }
+  const counted = { maxTimeMS: AQL_TIMEOUT_MS, hint: COMPOSITION_INDEX_KEYS.archetypes }
   const [all, some] = [
     await compositions.countDocuments(hasArchetype, counted),
     withheldIds.size > 0 ? await compositions.countDocuments({ ...hasArchetype, ...hidden }, counted) : 0,

@@ -1,10 +1,5 @@
 import type { Db } from 'mongodb'
-import {
-  ARCHETYPES_INDEX,
-  Composition,
-  FACTS_INDEX,
-  START_INDEX,
-} from '../../../records/compositions/composition-record.ts'
+import { COMPOSITION_INDEX_KEYS, Composition } from '../../../records/compositions/composition-record.ts'
 import { type Caller, permissionFilter } from '../../../records/store/documents/caller.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
@@ -12,20 +7,20 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { toRmObject } from '../../compositions/compositions.ts'
 import { type FactRange, factRangeFilter } from '../../compositions/facts.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
-import { type DatabaseFilter, requiresField, translateFilter } from '../database-filters.ts'
-import { START_PLACE } from '../fact-filter.ts'
-import type { QueryPlan } from '../planner.ts'
+import { type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
+import type { QueryPlan } from '../plan/planner.ts'
+import { START_PLACE } from '../plan/query-places.ts'
 import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
 
 /** A search for compositions: index and filter. */
 export interface CompositionSearch {
-  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX | typeof FACTS_INDEX | typeof START_INDEX
+  index: '_id' | keyof typeof COMPOSITION_INDEX_KEYS
   filter: DatabaseFilter
 }
 
 /** Fields that the evaluation does not need. */
-const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0 }
+const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0, times: 0, archetypes: 0, links: 0 }
 
 /** From this number on, EHRs mostly have more compositions than a condition on a fact leaves. */
 const MANY_EHRS_COUNT = 100
@@ -50,9 +45,9 @@ export function planCompositionSearch(
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (requiresField(candidates, '_id')) return { index: '_id', filter }
-  if (requiresField(factFilter, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
-  if (requiresField(factFilter, 'start') && areMany(ehrIds)) return { index: START_INDEX, filter }
-  return { index: requiresField(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
+  if (requiresField(factFilter, 'facts') && areMany(ehrIds)) return { index: 'facts', filter }
+  if (requiresField(factFilter, 'start') && areMany(ehrIds)) return { index: 'start', filter }
+  return { index: requiresField(candidates, 'archetypes') ? 'archetypes' : 'list_ofEhr', filter }
 }
 
 /** The fact filter in terms of the stored fields. */
@@ -72,10 +67,9 @@ export async function* readCompositionBatches(
     projection: UNREAD_FIELDS,
   }
   const documents = documentCollection({ db }, Composition.collection).find(filter, options)
+  if (index !== '_id') documents.hint(COMPOSITION_INDEX_KEYS[index])
   const cursor =
-    index === FACTS_INDEX || index === START_INDEX
-      ? documents.hint(index)
-      : (index === '_id' ? documents : documents.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
+    index === 'facts' || index === 'start' ? documents : documents.sort({ ehrId: 1, start: -1, _id: -1 })
   let batch: ParseDocument[] = []
   try {
     for await (const one of cursor) {
@@ -92,9 +86,13 @@ export async function* readCompositionBatches(
 /** Counting stops here. */
 export const MAX_COUNTED = 100_000
 
-export function countCompositions(db: Db, { index, filter }: CompositionSearch): Promise<number> {
-  const hint = index === '_id' ? {} : { hint: index }
-  const options = { maxTimeMS: AQL_TIMEOUT_MS, limit: MAX_COUNTED, ...hint }
+export function countCompositions(
+  db: Db,
+  { index, filter }: CompositionSearch,
+  limit = MAX_COUNTED,
+): Promise<number> {
+  const hint = index === '_id' ? {} : { hint: COMPOSITION_INDEX_KEYS[index] }
+  const options = { maxTimeMS: AQL_TIMEOUT_MS, limit, ...hint }
   return documentCollection({ db }, Composition.collection).countDocuments(filter, options)
 }
 

@@ -5,7 +5,7 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { toFolder } from '../../directories/directories.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
-import type { QueryPlan } from '../planner.ts'
+import type { QueryPlan } from '../plan/planner.ts'
 import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { scanVersions } from './version-scan.ts'
 

@@ -10,9 +10,9 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { defaultStatus, parseStatusRecord, toStatusResponse } from '../../ehr-status/ehr-status.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
-import type { DatabaseFilter } from '../database-filters.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
-import type { QueryPlan } from '../planner.ts'
+import type { DatabaseFilter } from '../plan/database-filters.ts'
+import type { QueryPlan } from '../plan/planner.ts'
 import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { type RmObjectReader, scanVersions } from './version-scan.ts'
 

@@ -3,7 +3,7 @@ import type { MeasurementKind } from '../../../records/measurements/measurement.
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { buildEhrTree, type EhrTree } from '../evaluation/ehr-tree.ts'
-import type { QueryPlan } from '../planner.ts'
+import type { QueryPlan } from '../plan/planner.ts'
 import {
   planCompositionSearch,
   readCompositionBatches,
@@ -52,7 +52,7 @@ async function* scanAllEhrTrees(reading: ScanOptions): AsyncGenerator<EhrTree> {
 }
 
 /** Yields each composition as a tree of its own. */
-async function* scanSingleDocuments(
+export async function* scanSingleDocuments(
   { needsEhr, ehrs }: ScanOptions,
   batches: AsyncGenerator<ScannedRecord[]>,
 ): AsyncGenerator<EhrTree> {

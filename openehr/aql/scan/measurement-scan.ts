@@ -12,10 +12,10 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { type FactRange, factPlace } from '../../compositions/facts.ts'
 import { observationArchetypeOf } from '../../measurement-mapping/observation-archetypes.ts'
 import { compositionHead, toComposition } from '../../measurement-mapping/to-composition.ts'
-import { type DatabaseFilter, requiresField, translateFilter } from '../database-filters.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
-import { START_PLACE } from '../fact-filter.ts'
-import type { QueryPlan } from '../planner.ts'
+import { type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
+import type { QueryPlan } from '../plan/planner.ts'
+import { START_PLACE } from '../plan/query-places.ts'
 import { AQL_TIMEOUT_MS } from '../time-slice.ts'
 import { areMany, MAX_COUNTED } from './composition-scan.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
@@ -61,10 +61,10 @@ function chooseIndex({ series }: MeasurementKind, filter: DatabaseFilter): strin
 }
 
 /** The field with the time of a measurement. */
-const TIME_FIELD = 'timestamp'
+export const TIME_FIELD = 'timestamp'
 
 /** The record fields by their places in the composition that `toComposition` builds. */
-function fieldsByPlace(kind: MeasurementKind): Readonly<Record<string, string>> {
+export function fieldsByPlace(kind: MeasurementKind): Readonly<Record<string, string>> {
   const { archetype, items } = observationArchetypeOf(kind)
   const values = Object.values(kind.series).map(({ field }, i) => [
     factPlace(archetype, 'data/events/data/items', items[i]),
@@ -97,7 +97,7 @@ function toMeasurementFilter(
 /** A condition on any other place never holds for this kind. */
 const isRecordField = (name: string): boolean => name === '_id' || name === 'ehrId'
 
-const toDateRange = (range: FactRange) =>
+export const toDateRange = (range: FactRange) =>
   Object.fromEntries(Object.entries(range).map(([end, at]: [string, number]) => [end, new Date(at)]))
 
 const findMeasurements = (db: Db, { kind, filter, index }: MeasurementSearch) => {

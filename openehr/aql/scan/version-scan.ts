@@ -4,7 +4,7 @@ import { findHistories, type HistoryEntry } from '../../../records/store/writing
 import type { RmObject } from '../../rm/canonical-json.ts'
 import { toOriginalVersion } from '../../versions/original-version.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
-import type { QueryPlan } from '../planner.ts'
+import type { QueryPlan } from '../plan/planner.ts'
 
 /** Builds the RM object of one version of a record. */
 export type RmObjectReader = (version: ParseDocument) => RmObject | undefined

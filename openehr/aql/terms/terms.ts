@@ -1,9 +1,6 @@
-import type { RmObject } from '../../rm/canonical-json.ts'
+import { isRmObject, type RmObject } from '../../rm/canonical-json.ts'
 import { magnitudeOf } from '../../rm/magnitude.ts'
 import type { Operator } from '../language/ast.ts'
-
-export const isRmObject = (value: unknown): value is RmObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value of an operand; for an attribute also the object that has it. */
 export interface Term {

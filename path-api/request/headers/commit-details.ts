@@ -58,6 +58,12 @@ export function parseCommitDetails({ rawHeaders }: Pick<Request, 'rawHeaders'>):
   return Object.fromEntries(Object.entries(details).filter(([, text]) => text)) as CommitDetails
 }
 
+/** The template of a composition in a simplified format, which does not name it; releases before 1.1 wrote `template_id`. */
+export function parseTemplateId({ headers }: Pick<Request, 'headers'>): string | undefined {
+  const sent = headers['openehr-template-id'] ?? headers['openehr-template_id']
+  return typeof sent === 'string' && sent !== '' ? sent : undefined
+}
+
 /** The name and secret of `Authorization: Basic` (RFC 6749, 2.3.1). */
 export function parseBasicCredentials(
   header: string | undefined,

@@ -1,11 +1,11 @@
 import { type SavedComposition, toRmObject } from '../../../openehr/compositions/compositions.ts'
 import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
-import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { compositionIdField } from '../../../schemas/openehr/composition.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import type { RawContent } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
+import { composeText, SIMPLIFIED_TYPES, simplifiedFormatOf } from '../openehr/composition-formats.ts'
 import { commitAlone, isDescribed } from './frame/described-commit.ts'
 import { toRestEhrId } from './frame/ehr-ids.ts'
 import {
@@ -25,13 +25,14 @@ import { replyDeleted, replyToChange, replyWithObject, uidOf } from './frame/res
 import { versionOperations } from './frame/rest-versions.ts'
 
 const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
-const compositionBody = rmBody('COMPOSITION')
-const compositionReply = rmReply('COMPOSITION')
+const compositionBody = rmBody('COMPOSITION', ...SIMPLIFIED_TYPES)
+const compositionReply = rmReply('COMPOSITION', ...SIMPLIFIED_TYPES)
 
-const sentComposition = ({ type, bytes, json }: RawContent): SentComposition =>
-  type.endsWith('xml') ? { xml: bytes } : { json: json ?? undefined }
-
-const objectOf = (saved: SavedComposition): RmObject => toRmObject(saved) as RmObject
+function sentComposition({ type, bytes, json }: RawContent, templateId: string | undefined): SentComposition {
+  if (type.endsWith('xml')) return { xml: bytes }
+  const format = simplifiedFormatOf(type)
+  return format ? { format, json, templateId } : { json: json ?? undefined }
+}
 
 const changeOf = (ehrId: string, saved: SavedComposition, isNew: boolean) => {
   const uid = uidOf(saved)
@@ -55,15 +56,15 @@ export const restCompositionOperations = [
     reply: [201, compositionReply, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId }, body }, context) => {
-      const { caller, compositions, ehrStatuses, newUuid, isRetry } = context
+      const { caller, compositions, ehrStatuses, newUuid, isRetry, accepted, templateId } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
-      const sent = sentComposition(body)
+      const sent = sentComposition(body, templateId)
       const saved = isDescribed(context)
         ? await commitAlone(context, ehrId, { type: 'COMPOSITION', preceding: undefined, data: sent }).then(
             ({ versions: [made] }) => compositions.get(caller, { ehrId, uid: made?.uid ?? '' }),
           )
         : await compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry })
-      return replyToChange(changeOf(ehrId, saved, true), context, () => objectOf(saved))
+      return replyToChange(changeOf(ehrId, saved, true), context, () => composeText(saved, accepted, context))
     },
   }),
   defineOperation({
@@ -78,11 +79,12 @@ export const restCompositionOperations = [
     reply: [200, compositionReply, 'versioned'],
     gone: 'The composition is deleted in this version',
     handle: async ({ params: { ehrId, compositionId: uid }, query }, context) => {
+      const { caller, compositions, accepted } = context
       const at = parseVersionTime(query.version_at_time)
-      const saved = await context.compositions.get(context.caller, { ehrId, uid }, { at })
-      const object = toRmObject(saved)
-      if (!object) return replyDeleted(uidOf(saved))
-      return replyWithObject(object, { uid: uidOf(saved), updatedAt: saved.updatedAt }, context)
+      const saved = await compositions.get(caller, { ehrId, uid }, { at })
+      if (saved.json === undefined) return replyDeleted(uidOf(saved))
+      const text = await composeText(saved, accepted, context)
+      return replyWithObject(text, { uid: uidOf(saved), updatedAt: saved.updatedAt }, context)
     },
   }),
   defineOperation({
@@ -99,11 +101,11 @@ export const restCompositionOperations = [
     reply: [200, compositionReply, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, compositionId: id }, body }, context) => {
-      const { caller, compositions, ehrStatuses, ifMatchOf } = context
+      const { caller, compositions, ehrStatuses, ifMatchOf, accepted, templateId } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
       const expected = ifMatchOf(id)
       const [version] = expected ?? []
-      const sent = sentComposition(body)
+      const sent = sentComposition(body, templateId)
       const saved =
         isDescribed(context) && version !== undefined
           ? await commitAlone(context, ehrId, {
@@ -112,7 +114,9 @@ export const restCompositionOperations = [
               data: sent,
             }).then(() => compositions.get(caller, { ehrId, uid: id }))
           : await compositions.replace(caller, { ehrId, uid: id }, sent, expected)
-      return replyToChange(changeOf(ehrId, saved, false), context, () => objectOf(saved))
+      return replyToChange(changeOf(ehrId, saved, false), context, () =>
+        composeText(saved, accepted, context),
+      )
     },
   }),
   defineOperation({

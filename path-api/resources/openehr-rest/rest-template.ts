@@ -1,12 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { createExample } from '../../../openehr/examples/example-composition.ts'
-import { toFlatFormat } from '../../../openehr/examples/flat-format.ts'
-import { toXml } from '../../../openehr/rm/canonical-xml.ts'
-import { toWebTemplate } from '../../../openehr/templates/web-template.ts'
+import { toWebTemplate } from '../../../openehr/simplified/forms/web-template.ts'
 import { TemplateHead } from '../../../schemas/openehr/template.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
+import { SIMPLIFIED_TYPES, writeComposition } from '../openehr/composition-formats.ts'
 import { exampleOptions, templateParams, toTemplateHead, withExampleUid } from '../openehr/template.ts'
 import { REST_PATH, restOperation } from './frame/rest-operation.ts'
 
@@ -14,7 +13,6 @@ const TEMPLATES_PATH = `${REST_PATH}/definition/template/adl1.4` as const
 const TEMPLATE_PATH = `${TEMPLATES_PATH}/{templateId}` as const
 const params = { templateId: templateParams.concept }
 const WEB_TEMPLATE = 'application/openehr.wt+json'
-const FLAT = 'application/openehr.wt.flat+json'
 
 /** An ETag with the id, since clients take it from there. */
 const templateTag = (templateId: string): string => encodeURI(templateId).replaceAll('%20', ' ')
@@ -84,16 +82,13 @@ export const restTemplateOperations = [
     query: { detail_level: exampleOptions.detail_level, type: exampleOptions.type },
     summary: 'Generate an example composition of a template',
     access: 'user',
-    reply: [200, rawBody('application/json', 'application/xml', FLAT), 'versioned'],
+    reply: [200, rawBody('application/json', 'application/xml', ...SIMPLIFIED_TYPES), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
     handle: async ({ params: { templateId }, query }, { caller, templates, accepted }) => {
       const { head, template } = await templates.get(caller, templateId)
       const made = createExample(template, query.detail_level ?? 'required')
       const example = query.type === 'output' ? withExampleUid(made) : made
-      const text =
-        accepted === 'application/xml'
-          ? toXml(example, 'composition')
-          : JSON.stringify(accepted === FLAT ? toFlatFormat(toWebTemplate(template), example) : example)
+      const text = writeComposition(template, example, accepted)
       const headers = { 'content-type': accepted, vary: 'Accept' }
       return replyWith(text, { version: templateTag(head.templateId), headers })
     },

@@ -1,10 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import { type SavedComposition, toRmObject } from '../../../openehr/compositions/compositions.ts'
+import type { SavedComposition } from '../../../openehr/compositions/compositions.ts'
 import {
   MAX_COMPOSITION_DEPTH,
   type SentComposition,
 } from '../../../openehr/compositions/read-composition.ts'
-import { toXml } from '../../../openehr/rm/canonical-xml.ts'
 import { versionUidOf as uidOf } from '../../../records/compositions/composition-record.ts'
 import { idField } from '../../../schemas/common.ts'
 import {
@@ -19,6 +18,12 @@ import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
+import {
+  COMPOSITION_TYPES,
+  composeText,
+  SIMPLIFIED_TYPES,
+  simplifiedFormatOf,
+} from './composition-formats.ts'
 
 const compositionsSource = 'Endpoints, Medical data'
 const compositionsPath = '/med/ehr/{ehrId}/composition'
@@ -44,33 +49,47 @@ const toCreatedVersion = (saved: SavedComposition) => ({
   ehrId: saved.ehrId,
 })
 
-const toXmlText = (saved: SavedComposition): string => {
-  const object = toRmObject(saved)
-  return object ? toXml(object, 'composition') : ''
-}
-
-const toJsonText = (saved: SavedComposition): string => JSON.stringify(toRmObject(saved))
-
-/** The two formats: names, bodies and serialisation. */
+/** The two formats of the paths: names and bodies. JSON may also be in the simplified formats. */
 const COMPOSITION_FORMATS = [
   {
     format: 'json',
     name: 'Json',
     body: CanonicalComposition,
-    reply: rawBody('application/json'),
-    textOf: toJsonText,
+    alsoAs: SIMPLIFIED_TYPES,
+    reply: rawBody('application/json', ...SIMPLIFIED_TYPES),
   },
-  { format: 'xml', name: 'Xml', body: xmlBody, reply: xmlBody, textOf: toXmlText },
+  { format: 'xml', name: 'Xml', body: xmlBody, alsoAs: [], reply: xmlBody },
 ] as const
 
-const sentComposition = (body: unknown): SentComposition =>
-  typeof body === 'object' && body !== null && 'bytes' in body && Buffer.isBuffer(body.bytes)
-    ? { xml: body.bytes }
-    : { json: body }
+const templateParameter = {
+  templateId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: `Id of the template, for a body in ${COMPOSITION_TYPES.flat} or ${COMPOSITION_TYPES.structured}; a replacement has that of the composition by default`,
+      examples: ['vital_signs.v2'],
+    }),
+  ),
+}
+
+/** Only the simplified formats need it. */
+const templateParameterFor = (format: CompositionFormat['format']) =>
+  (format === 'json' ? templateParameter : {}) as typeof templateParameter
+
+const sentComposition = (
+  body: unknown,
+  sentAs: string,
+  { templateId }: { templateId?: string | undefined },
+): SentComposition => {
+  if (typeof body === 'object' && body !== null && 'bytes' in body && Buffer.isBuffer(body.bytes))
+    return { xml: body.bytes }
+  const format = simplifiedFormatOf(sentAs)
+  return format ? { format, json: body, templateId } : { json: body }
+}
 
 type CompositionFormat = (typeof COMPOSITION_FORMATS)[number]
 
-const addComposition = ({ format, name, body }: CompositionFormat) =>
+const addComposition = ({ format, name, body, alsoAs }: CompositionFormat) =>
   defineOperation({
     id: `addComposition${name}`,
     method: 'post',
@@ -80,17 +99,17 @@ const addComposition = ({ format, name, body }: CompositionFormat) =>
       'Validates the composition against the reference model (400) and its template (422); the error names every violation with its path. In a care plan, the readers and writers of the plan can read and write the composition.',
     source: compositionsSource,
     access: 'plan:write',
-    query: carePlanParameter,
+    query: { ...carePlanParameter, ...templateParameterFor(format) },
     body,
+    alsoAs,
     limits: compositionBodyLimits,
     reply: [201, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, isRetry }) => {
+    handle: async ({ params: { ehrId }, query, body }, context) => {
+      const { caller, compositions, newUuid, isRetry, sentAs } = context
       const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
-      const saved = await compositions.create(caller, place, sentComposition(body), {
-        newUuid: newUuid(),
-        isRetry,
-      })
+      const sent = sentComposition(body, sentAs, query)
+      const saved = await compositions.create(caller, place, sent, { newUuid: newUuid(), isRetry })
       const version = uidOf(saved)
       return replyWith(toCreatedVersion(saved), {
         version,
@@ -99,7 +118,7 @@ const addComposition = ({ format, name, body }: CompositionFormat) =>
     },
   })
 
-const getComposition = ({ format, name, reply, textOf }: CompositionFormat) =>
+const getComposition = ({ format, name, reply }: CompositionFormat) =>
   defineOperation({
     id: `getComposition${name}`,
     method: 'get',
@@ -113,17 +132,23 @@ const getComposition = ({ format, name, reply, textOf }: CompositionFormat) =>
     access: 'plan:read',
     reply: [200, reply, 'versioned'],
     gone: 'The composition is deleted in this version',
-    handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
+    handle: async ({ params: { ehrId, compositionId: uid }, query }, context) => {
+      const { caller, compositions, accepted, isKnown } = context
       const version = { versionUid: query.version_uid, at: query.version_at_time }
-      const composition = await compositions.get(caller, { ehrId, uid }, version)
-      return replyWith(textOf(composition) ?? '', {
-        version: uidOf(composition),
-        gone: composition.json === undefined,
-      })
+      const isLatest = Object.values(version).every((one) => one === undefined)
+      const known = isLatest ? await compositions.findKnownUid(caller, { ehrId, uid }, isKnown) : undefined
+      // XML has two media types, of which the response names the first.
+      const type = format === 'xml' ? COMPOSITION_TYPES.xml : accepted
+      const headers = { 'content-type': type, vary: 'Accept' }
+      if (known !== undefined) return replyWith('', { version: known, headers })
+      const found = await compositions.get(caller, { ehrId, uid }, version)
+      const gone = found.json === undefined
+      const text = await composeText(found, type, context)
+      return replyWith(text, { version: uidOf(found), gone, ...(gone ? {} : { headers }) })
     },
   })
 
-const replaceComposition = ({ format, name, body }: CompositionFormat) =>
+const replaceComposition = ({ format, name, body, alsoAs }: CompositionFormat) =>
   defineOperation({
     id: `updateComposition${name}`,
     method: 'put',
@@ -133,12 +158,16 @@ const replaceComposition = ({ format, name, body }: CompositionFormat) =>
     source: compositionsSource,
     access: 'plan:write',
     ifMatch: 'required',
+    query: templateParameterFor(format),
     body,
+    alsoAs,
     limits: compositionBodyLimits,
     reply: [200, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId, compositionId: uid }, body }, { caller, compositions, ifMatch }) => {
-      const saved = await compositions.replace(caller, { ehrId, uid }, sentComposition(body), ifMatch)
+    handle: async ({ params: { ehrId, compositionId: uid }, query, body }, context) => {
+      const { caller, compositions, ifMatch, sentAs } = context
+      const sent = sentComposition(body, sentAs, query)
+      const saved = await compositions.replace(caller, { ehrId, uid }, sent, ifMatch)
       return replyWith(toCreatedVersion(saved), { version: uidOf(saved) })
     },
   })

@@ -1,15 +1,14 @@
 import { Type } from '@sinclair/typebox'
 import { createExample } from '../../../openehr/examples/example-composition.ts'
-import { toFlatFormat } from '../../../openehr/examples/flat-format.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
-import { toXml } from '../../../openehr/rm/canonical-xml.ts'
-import { toWebTemplate } from '../../../openehr/templates/web-template.ts'
+import { toWebTemplate } from '../../../openehr/simplified/forms/web-template.ts'
 import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../../schemas/openehr/template.ts'
 import { defineArrayOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
 import { replyWith } from '../../reply/reply.ts'
+import { COMPOSITION_TYPES, writeComposition } from './composition-formats.ts'
 
 const templatesSource = 'Endpoints, Medical data'
 const templatesPath = '/med/knowledge/template'
@@ -30,8 +29,8 @@ const optionalEnumParameter = <const T extends readonly string[]>(names: T, desc
 
 export const exampleOptions = {
   format: optionalEnumParameter(
-    ['json', 'xml', 'flat'],
-    'Format: canonical JSON, XML, or JSON with a line for each value',
+    ['json', 'xml', 'flat', 'structured'],
+    'Format: canonical JSON, XML, or JSON by the ids of the web template: with a line for each value, or nested',
   ),
   detail_level: optionalEnumParameter(['required', 'medium', 'complete'], 'Level of detail'),
   type: optionalEnumParameter(['input', 'output'], 'Form of the example: as sent, or as read'),
@@ -134,13 +133,10 @@ export const templateOperations = [
       const { head, template } = await templates.get(caller, concept)
       const generated = createExample(template, detail_level)
       const example = type === 'output' ? withExampleUid(generated) : generated
-      const xml = format === 'xml'
-      const text = xml
-        ? toXml(example, 'composition')
-        : JSON.stringify(format === 'flat' ? toFlatFormat(toWebTemplate(template), example) : example)
+      const text = writeComposition(template, example, COMPOSITION_TYPES[format])
       return replyWith(text, {
         version: head.version,
-        headers: { 'content-type': xml ? 'application/xml' : 'application/json' },
+        headers: { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' },
       })
     },
   }),

@@ -60,7 +60,9 @@ function objectOf(declared: string, random: Random, depth = 0): RmObject {
   if (named === 'DV_INTERVAL') return interval(random)
   const attributes = [...(findRmClass(named)?.attributes.values() ?? [])]
   const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
-  const chosen = attributes.filter(({ mandatory }) => mandatory || random.chance(share))
+  const isNeeded = ({ name, mandatory }: RmAttribute) =>
+    mandatory || (named === 'DV_MULTIMEDIA' && name === 'data')
+  const chosen = attributes.filter((attribute) => isNeeded(attribute) || random.chance(share))
   const group = GROUPS[named]
   return Object.fromEntries([
     ['_type', named],

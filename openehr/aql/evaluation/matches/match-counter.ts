@@ -4,6 +4,7 @@ import {
   type ClassPattern,
   type ContainmentPattern,
   findCandidates,
+  isInSameArchetype,
   lowerBound,
 } from '../class-patterns.ts'
 import type { EhrTree, TreeNode } from '../ehr-tree.ts'
@@ -173,10 +174,21 @@ export class MatchCounter {
     return false
   }
 
+  /** The candidates of a class directly inside the node before `from`, in terms of FROM. */
   *#candidatesWithin(pattern: ClassPattern, from: number, to: number): Generator<number> {
+    for (const i of this.#candidatesBetween(pattern, from, to))
+      if (this.isAllowedWithin(pattern, from - 1, this.candidates(pattern)[i] as number)) yield i
+  }
+
+  *#candidatesBetween(pattern: ClassPattern, from: number, to: number): Generator<number> {
     const { candidates } = this.#countsOf(pattern)
     for (let i = lowerBound(candidates, from); i < candidates.length && (candidates[i] as number) < to; i++)
       yield i
+  }
+
+  /** Whether a node may be bound to a class, given the node bound to the class that contains it. */
+  isAllowedWithin({ isLocal }: ClassPattern, container: number, at: number): boolean {
+    return !isLocal || isInSameArchetype(this.#tree, container, at)
   }
 
   /**
@@ -192,7 +204,7 @@ export class MatchCounter {
     }
     const keys = this.candidates(of).map((at) => this.#keysAt(at, of.slot, own, steps))
     for (const [i, at] of this.candidates(pattern).entries()) {
-      const inside = of === pattern ? [i] : this.#candidatesWithin(of, at + 1, this.nodeAt(at).end)
+      const inside = of === pattern ? [i] : this.#candidatesBetween(of, at + 1, this.nodeAt(at).end)
       for (const j of inside) for (const key of keys[j] ?? []) add(key, i)
     }
     return slotsByVariable

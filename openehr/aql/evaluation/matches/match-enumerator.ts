@@ -180,7 +180,7 @@ export class MatchEnumerator {
     let node: TreeNode | undefined
     if (pattern === undefined) row.values[step as number] = value
     else {
-      if (value !== undefined && this.#among[slot] && this.#counter.countMatchesAt(pattern, i) === 0) return 0
+      if (value !== undefined && !this.#canBind(pattern, i, value as number)) return 0
       node = value === undefined ? undefined : this.#counter.nodeAt(value as number)
       row.bound[slot] = node
     }
@@ -189,6 +189,12 @@ export class MatchEnumerator {
     if (ways === 0 || !node || !pattern?.inner) return ways
     const inside = this.#countInside(pattern, value as number, node)
     return inside === 0 ? 0 : ways * inside
+  }
+
+  #canBind(pattern: ClassPattern, i: number, at: number): boolean {
+    const { slot } = pattern
+    if (!this.#counter.isAllowedWithin(pattern, (this.#from[slot] as number) - 1, at)) return false
+    return !this.#among[slot] || this.#counter.countMatchesAt(pattern, i) > 0
   }
 
   #countInside({ inner, negated }: ClassPattern, at: number, { end }: TreeNode): number {

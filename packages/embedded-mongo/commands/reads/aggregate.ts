@@ -2,8 +2,12 @@
 import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
 import type { Documents, ForeignCollection, StageEnvironment } from '../../language/aggregation/stage.ts'
+import { compileFilter } from '../../language/filters/matcher.ts'
 import { type Collection, checkNamespace } from '../../storage/collections/catalog.ts'
 import type { MatchedRecord } from '../../storage/collections/records.ts'
+import type { View } from '../../storage/disk/overlay.ts'
+import { KeyGroups, keyGroupingOf } from '../../storage/queries/keys/key-groups.ts'
+import { planUnwind, readUnwoundDocuments } from '../../storage/queries/keys/unwind.ts'
 import { findRecords, prepareQuery, type Query } from '../../storage/queries/query.ts'
 import { checkSize, encode, isNumeric, isObject, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
@@ -107,9 +111,71 @@ const runAggregation = async (
     const n = await countMatches(context, command.aggregate, query)
     return n > 0 ? [encode({ _id: counted[0], [counted[1]]: n })] : []
   }
-  const found = findRecords(view, collection, query)
-  if (rest.length === 0) return encodeMatches(found)
-  return encodeResults(compilePipeline(rest, environmentOf(context))(documents(found)))
+  if (rest.length === 0) return encodeMatches(findRecords(view, collection, query))
+  const environment = environmentOf(context)
+  const stages = compilePipeline(rest, environment)
+  const run = { view, query, rest, environment }
+  const byKeys = collection && (unwindByKeys(collection, run) ?? groupByKeys(collection, run))
+  return encodeResults(byKeys ?? stages(documents(findRecords(view, collection, query))))
+}
+
+/** A pipeline after its head. */
+interface Run {
+  view: View
+  query: Query
+  rest: Document[]
+  environment: StageEnvironment
+}
+
+/** Runs a pipeline that begins with `$unwind` and `$match`, if the keys of an index answer them. */
+const unwindByKeys = (
+  collection: Collection,
+  { view, query, rest, environment }: Run,
+): Documents | undefined => {
+  const { filter, sort, skip, limit, variables } = query
+  if (sort !== undefined || skip !== undefined || limit !== undefined) return undefined
+  const { collation, timer } = environment
+  const unwind = planUnwind(collection, { filter, collation, hint: query.hint }, rest)
+  if (!unwind) return undefined
+  const { index, bounds, certain } = unwind
+  const stages = rest.slice(unwind.stages)
+  const test = compileFilter(filter, { collation, variables })
+  const others = () =>
+    compilePipeline(stages, environment)(readUnwoundDocuments(view, collection, unwind, { test, timer }))
+  const grouping = certain ? keyGroupingOf(index, stages[0]?.$group) : undefined
+  if (!grouping) return others()
+  return groups(new KeyGroups(index, grouping).read(view, bounds, timer), stages, environment, others)
+}
+
+/** Runs a pipeline that begins with `$group`, if the keys of an index answer it. */
+const groupByKeys = (
+  collection: Collection,
+  { view, query, rest, environment }: Run,
+): Documents | undefined => {
+  const { plan } = prepareQuery(collection, query)
+  const { index, bounds, covered, ambiguous = [] } = plan
+  if (!index || !covered || ambiguous.length > 0 || query.skip !== undefined || query.limit !== undefined)
+    return undefined
+  const grouping = index.multikey && bounds.length > 1 ? undefined : keyGroupingOf(index, rest[0]?.$group)
+  if (!grouping || index.unique) return undefined
+  const others = () => compilePipeline(rest, environment)(documents(findRecords(view, collection, query)))
+  return groups(
+    new KeyGroups(index, grouping).read(view, bounds, environment.timer),
+    rest,
+    environment,
+    others,
+  )
+}
+
+/** @param others the results if the keys do not suffice after all */
+function* groups(
+  read: ReturnType<KeyGroups['read']>,
+  [, ...following]: Document[],
+  environment: StageEnvironment,
+  others: () => Documents,
+): Documents {
+  const found = yield* read
+  yield* found ? compilePipeline(following, environment)(found) : others()
 }
 
 const collectionOf = ({ command, find }: CommandContext): Collection | undefined =>

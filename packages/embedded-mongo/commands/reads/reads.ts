@@ -4,7 +4,7 @@ import { compileProjection, type ProjectionOptions, wholeFields } from '../../la
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { countRecords, type MatchedRecord } from '../../storage/collections/records.ts'
 import type { View } from '../../storage/disk/overlay.ts'
-import { createCoveringReader, readCoveredRows } from '../../storage/queries/covered.ts'
+import { createCoveringReader, readCoveredRows } from '../../storage/queries/keys/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import {
   countKeys,

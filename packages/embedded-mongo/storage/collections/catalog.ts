@@ -34,7 +34,7 @@ export const keyInSpace = (space: number, rest: Buffer): Buffer => spaceKey(spac
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
 
-type Flag = 'multikey' | 'cut' | 'untallied' | `array${number}` | `loss${number}`
+type Flag = 'multikey' | 'cut' | 'untallied' | 'uneven' | `array${number}` | `loss${number}`
 
 const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
@@ -42,7 +42,11 @@ const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${in
  * Records a property of an index. It applies in memory at once: if the write is undone, plans are only more
  * careful than necessary.
  */
-export const setFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut' | 'untallied'): void => {
+export const setFlag = (
+  view: WritableView,
+  index: Index,
+  flag: 'multikey' | 'cut' | 'untallied' | 'uneven',
+): void => {
   index[flag] = true
   storeFlag(view, index, flag)
 }
@@ -213,11 +217,12 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   uuid,
   options,
   space,
-  indexes: indexes.map(({ spec, space, ready, arrays, losses, tallied }) => ({
+  indexes: indexes.map(({ spec, space, ready, arrays, losses, uneven, tallied }) => ({
     spec,
     space,
     ...(arrays && { tracksArrays: true }),
     ...(losses && { tracksLosses: true }),
+    ...(uneven !== undefined && { tracksElements: true }),
     ...(tallied && { tallied }),
     ...(!ready && { building: true }),
   })),
@@ -233,7 +238,8 @@ const fromStored = (view: View, stored: Document): Collection => ({
   version: 0,
   indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...kept }) => {
     const [tracksArrays, tracksLosses] = [kept.tracksArrays === true, kept.tracksLosses === true]
-    const tracks = { tracksArrays, tracksLosses, tallied: kept.tallied === true }
+    const tracksElements = kept.tracksElements === true
+    const tracks = { tracksArrays, tracksLosses, tracksElements, tallied: kept.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
     const isFlagSet = (flag: Flag): boolean => {
@@ -241,6 +247,7 @@ const fromStored = (view: View, stored: Document): Collection => ({
       return index.storedFlags.has(flag)
     }
     for (const flag of ['multikey', 'cut', 'untallied'] as const) index[flag] = isFlagSet(flag)
+    if (tracksElements) index.uneven = isFlagSet('uneven')
     for (const component of index.fields.keys()) {
       if (isFlagSet(`array${component}`)) index.arrays?.add(component)
       if (isFlagSet(`loss${component}`)) index.losses?.add(component)

@@ -1,22 +1,12 @@
-/** Index definitions: checks specifications, and computes the keys of a document. */
+/** Index definitions: checks specifications. */
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, type DocumentTest, isOperators } from '../../language/filters/matcher.ts'
-import {
-  getMember,
-  isIndex,
-  isNullish,
-  isNumeric,
-  isObject,
-  isTruthy,
-  toNumber,
-} from '../../values/bson-values.ts'
+import { isIndex, isNullish, isNumeric, isObject, isTruthy, toNumber } from '../../values/bson-values.ts'
 import { type Collation, isEqual } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { collationOf, completeCollation } from '../../values/options/collation.ts'
 import { boolean, type Check, flag, object } from '../../values/options/option-types.ts'
-import { encodeEntries, encodeEntry } from './key-encoding.ts'
-import { isLosslessInKey } from './key-reader.ts'
 
 export interface Index {
   /** As listIndexes shows it. */
@@ -39,6 +29,10 @@ export interface Index {
   readonly arrays: Set<number> | undefined
   /** The components of which some key does not give its value back; undefined: not tracked. */
   readonly losses: Set<number> | undefined
+  /** The array of documents whose elements have keys of their own; undefined: the fields name no such array. */
+  readonly elements: Elements | undefined
+  /** Some element of such an array has no key of its own, or several; undefined: not tracked. */
+  uneven: boolean | undefined
   /** Some key was too long and was cut: its order cannot be trusted. */
   cut: boolean
   /** The engine counts the documents by their arrays in the first field. `untallied`: it left some out. */
@@ -46,6 +40,28 @@ export interface Index {
   untallied: boolean
   /** The flags that are known to be on disk. */
   readonly storedFlags: Set<string>
+}
+
+/** Fields such as `e.f` and `e.g`, all of the elements of the array `e`. */
+interface Elements {
+  readonly root: string
+  /** For each component: the field of an element; undefined: a top-level field. */
+  readonly parts: readonly (string | undefined)[]
+  /** The components that are fields of an element. */
+  readonly components: ReadonlySet<number>
+}
+
+const elementsOf = (fields: readonly string[]): Elements | undefined => {
+  const paths = fields.map((field) => field.split('.'))
+  const roots = new Set(paths.flatMap(([root, part]) => (part === undefined ? [] : [root as string])))
+  const [root] = roots
+  const isPlain = paths.every(([first, part, more]) =>
+    part === undefined ? first !== root : more === undefined && !isIndex(part),
+  )
+  if (root === undefined || roots.size > 1 || !isPlain) return undefined
+  const parts = paths.map(([, part]) => part)
+  const components = new Set([...parts.keys()].filter((at) => parts[at] !== undefined))
+  return { root, parts, components }
 }
 
 const SUPPORTED_OPTIONS =
@@ -198,11 +214,13 @@ const checkIndexKey = (field: string, kind: unknown): void => {
 export const buildIndex = (
   spec: Document,
   space: number,
-  { tracksArrays = true, tracksLosses = true, tallied = false } = {},
+  { tracksArrays = true, tracksLosses = true, tracksElements = true, tallied = false } = {},
 ): Index => ({
   spec,
   name: spec.name,
   fields: Object.keys(spec.key),
+  elements: elementsOf(Object.keys(spec.key)),
+  uneven: tracksElements && elementsOf(Object.keys(spec.key)) ? false : undefined,
   dotted: Object.keys(spec.key).some((field) => field.includes('.')),
   descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
   unique: isTruthy(spec.unique) || spec.name === '_id_',
@@ -258,160 +276,4 @@ export const alreadyExists = (indexes: readonly Index[], spec: Document): boolea
     if (same) fail(85, `Index already exists with a different name: ${existing.name}`)
   }
   return false
-}
-
-interface PathPosition {
-  value: unknown
-  rest: readonly string[]
-}
-
-/** The entries of a document in an index. */
-export interface IndexEntries {
-  readonly keys: readonly Buffer[]
-  /** The components that contain arrays. */
-  readonly arrays: ReadonlySet<number>
-  /** Whether each key gives the value of a component back. */
-  isLossless(component: number): boolean
-  /** The values that the keys were made of, in the order of the keys. */
-  values(): readonly unknown[][]
-}
-
-/**
- * The document's entries in an index; none if a sparse or partial index leaves the document out.
- * @param id the id of its record, with which the keys end
- */
-export const indexEntries = (index: Index, id: Uint8Array, document: Document): IndexEntries => {
-  if (index.filter && !index.filter(document)) return NO_ENTRIES
-  const end = index.unique ? NO_BYTES : id
-  return index.dotted ? deepEntries(index, document, end) : plainEntries(index, document, end)
-}
-
-const NO_BYTES = Buffer.alloc(0)
-const NO_ARRAYS: ReadonlySet<number> = new Set()
-const NO_ENTRIES: IndexEntries = { keys: [], arrays: NO_ARRAYS, isLossless: () => true, values: () => [] }
-
-const deepEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
-  const state = { arrays: new Set<number>(), present: false }
-  const walks = index.fields.map((field) => ({ value: document, rest: field.split('.') }))
-  const rows = expand(walks, state)
-  if (index.sparse && !state.present) return NO_ENTRIES
-  return { ...distinct(index, rows, end), arrays: state.arrays }
-}
-
-/** Removes rows that are equal under the index's collation. */
-const distinct = (index: Index, rows: unknown[][], end: Uint8Array): Omit<IndexEntries, 'arrays'> => {
-  const unique = new Map<string, { key: Buffer; row: unknown[] }>()
-  for (const row of rows) {
-    const key = encodeEntry(index, row, end)
-    unique.set(key.toString('latin1'), { key, row })
-  }
-  const found = [...unique.values()]
-  return {
-    keys: found.map(({ key }) => key),
-    isLossless: (component) => found.every(({ row }) => isLosslessInKey(row[component], index.collation)),
-    values: () => found.map(({ row }) => row),
-  }
-}
-
-/** A faster version for an index whose components are top-level fields, as in most indexes. */
-const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
-  const row: unknown[] = []
-  let present = false
-  let at = -1
-  for (const field of index.fields) {
-    const value = getMember(document, field)
-    if (Array.isArray(value)) {
-      if (at >= 0) fail(171, 'cannot index parallel arrays')
-      at = row.length
-    } else if (value !== undefined) present = true
-    row.push(value ?? null)
-  }
-  if (at < 0) {
-    if (index.sparse && !present) return NO_ENTRIES
-    return {
-      keys: [encodeEntry(index, row, end)],
-      arrays: NO_ARRAYS,
-      isLossless: (component) => isLosslessInKey(row[component], index.collation),
-      values: () => [row],
-    }
-  }
-  const array = row[at] as unknown[]
-  const isEmpty = array.length === 0
-  if (index.sparse && !present && !isEmpty && array.every((element) => element === undefined))
-    return NO_ENTRIES
-  const arrays = new Set([at])
-  // An empty array sorts before null.
-  const elements = isEmpty ? [undefined] : [...new Set(array)].map((element) => element ?? null)
-  const values = () => elements.map((element) => row.with(at, element))
-  const tell = !index.collation && elements.every((element) => typeof element === 'string')
-  if (!tell && !isEmpty) return { ...distinct(index, values(), end), arrays }
-  return {
-    keys: encodeEntries(index, row, at, elements, end),
-    arrays,
-    isLossless: (component) => component === at || isLosslessInKey(row[component], index.collation),
-    values,
-  }
-}
-
-/**
- * Follows each component to its end or to an array. Components that meet the same array go through it
- * together.
- */
-const expand = (walks: PathPosition[], state: { arrays: Set<number>; present: boolean }): unknown[][] => {
-  const ends = walks.map(advance)
-  let array: unknown[] | undefined
-  for (const { value } of ends) {
-    if (!Array.isArray(value)) continue
-    if (array && array !== value) fail(171, 'cannot index parallel arrays')
-    array = value
-  }
-  if (!array) return [ends.map((end) => finish(end, state))]
-  ends.forEach(({ value }, component) => {
-    if (value === array) state.arrays.add(component)
-  })
-  if (array.length === 0)
-    return [ends.map((end) => (end.value === array ? emptyArray(end, state) : finish(end, state)))]
-  return array.flatMap((element) =>
-    expand(
-      ends.map((end) => intoElement(end, array as unknown[], element)),
-      state,
-    ),
-  )
-}
-/** An element of an array in which a component ends, even if the element is an array itself. */
-class Leaf {
-  readonly value: unknown
-  constructor(value: unknown) {
-    this.value = value
-  }
-}
-
-const advance = ({ value, rest }: PathPosition): PathPosition => {
-  let at = 0
-  let current = value
-  while (at < rest.length && !Array.isArray(current) && !(current instanceof Leaf))
-    current = getMember(current, rest[at++] as string)
-  return { value: current, rest: rest.slice(at) }
-}
-
-const finish = ({ value }: PathPosition, state: { present: boolean }): unknown => {
-  const found = value instanceof Leaf ? value.value : value
-  if (found !== undefined) state.present = true
-  return found ?? null
-}
-
-/** An empty array sorts before null; paths into it find nothing. */
-const emptyArray = ({ rest }: PathPosition, state: { present: boolean }): unknown => {
-  if (rest.length > 0) return null
-  state.present = true
-  return undefined
-}
-
-const intoElement = (end: PathPosition, array: unknown[], element: unknown): PathPosition => {
-  if (end.value !== array) return end
-  const [part, ...below] = end.rest
-  if (part === undefined) return { value: new Leaf(element), rest: [] }
-  if (isIndex(part))
-    return { value: new Leaf(advance({ value: array[Number(part)], rest: below }).value), rest: [] }
-  return isObject(element) ? { value: element, rest: end.rest } : { value: new Leaf(undefined), rest: [] }
 }

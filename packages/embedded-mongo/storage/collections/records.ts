@@ -11,8 +11,9 @@ import type { CommandTimer } from '../../values/steps.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
 import { type Collection, keyInSpace, recordArray, recordLoss, setFlag, spaceBounds } from './catalog.ts'
 import { ID_BYTES } from './id-set.ts'
-import { type Index, type IndexEntries, indexEntries } from './indexes.ts'
-import { endOfPrefix, isPossiblyCut } from './key-encoding.ts'
+import type { Index } from './indexes.ts'
+import { type IndexEntries, indexEntries } from './keys/index-entries.ts'
+import { endOfPrefix, isPossiblyCut } from './keys/key-encoding.ts'
 import { tallyBounds, tallyExistingDocument, updateTallies } from './tallies.ts'
 
 const NO_VALUE = Buffer.alloc(0)
@@ -92,15 +93,16 @@ const entriesIn = (
 /** Raises the flags of an index before its new keys exist. */
 const setFlagsOf = (
   view: WritableView,
-  { index, keys, arrays, isLossless: isKept }: Entries,
+  { index, keys, arrays, isLossless, uneven }: Entries,
   id: Buffer,
 ): void => {
   if (keys.length === 0) return
   for (const component of arrays) recordArray(view, index, component)
   if (arrays.size > 0) setFlag(view, index, 'multikey')
+  if (uneven && index.uneven !== undefined) setFlag(view, index, 'uneven')
   if (keys.some((key) => isPossiblyCut(key, index.unique ? NO_VALUE : id))) setFlag(view, index, 'cut')
   for (let component = 0; component < index.fields.length; component++)
-    if (!isKept(component)) recordLoss(view, index, component)
+    if (!isLossless(component)) recordLoss(view, index, component)
 }
 
 /** The entries of a document as they are stored. */

@@ -9,7 +9,7 @@ import { getMember } from '../../values/bson-values.ts'
 import type { View, Visitor, WritableView } from '../disk/overlay.ts'
 import { keyInSpace, setFlag } from './catalog.ts'
 import type { Index } from './indexes.ts'
-import { encodeBound, endOfPrefix, SPACE_BYTES } from './key-encoding.ts'
+import { encodeBound, endOfPrefix, SPACE_BYTES } from './keys/key-encoding.ts'
 
 /** Two documents rarely share an array that is longer. */
 const MAX_ELEMENTS = 64

@@ -1,6 +1,6 @@
 /** The ranges of index keys that a query reads. */
 import type { Index } from '../collections/indexes.ts'
-import { encodeBound, endOfPrefix, textPrefix, typePrefix } from '../collections/key-encoding.ts'
+import { encodeBound, endOfPrefix, textPrefix, typePrefix } from '../collections/keys/key-encoding.ts'
 import type { IndexCondition } from './index-conditions.ts'
 
 /** Keys from `low` up to, not including, `high`; all begin with the same `shared` bytes. */

@@ -7,8 +7,16 @@ import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 
 /** A condition: an operator and its operand. A document must meet all conditions of a filter. */
 export interface IndexCondition {
-  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix' | 'element'
+  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix' | 'element' | 'fields'
+  /** Of `fields`: `ElementConditions`. */
   operand: unknown
+}
+
+/** The conditions on the fields of one element of an array. */
+export interface ElementConditions {
+  conditions: ConditionsByField
+  /** There are no other conditions on the element. */
+  isComplete: boolean
 }
 
 export type ConditionsByField = Map<string, IndexCondition[]>
@@ -53,8 +61,13 @@ const prefixConditions = (pattern: string, options: string): IndexCondition[] =>
   return prefix === '' ? [] : [{ operator: 'prefix', operand: prefix }]
 }
 
-/** One element lies between both bounds, which must have the same type. */
+/** One element lies between both bounds, which must have the same type; or its fields meet the conditions. */
 const elementConditions = (operand: unknown): IndexCondition[] => {
+  if (isObject(operand) && !isOperators(operand)) {
+    const conditions = collectConditions(operand)
+    const isComplete = countConditions(conditions) === countClauses(operand)
+    return [{ operator: 'fields', operand: { conditions, isComplete } satisfies ElementConditions }]
+  }
   const bounds = isOperators(operand) ? conditionsOf(operand) : []
   const lower = bounds.find(({ operator }) => operator === '$gt' || operator === '$gte')
   const upper = bounds.find(({ operator }) => operator === '$lt' || operator === '$lte')
@@ -73,6 +86,7 @@ export const excludesNull = ({ operator, operand }: IndexCondition): boolean => 
     case '$exists':
     case 'prefix':
     case 'element':
+    case 'fields':
       return operator !== '$exists'
     default:
       return !isNullish(operand) && !isExtreme(operand)
@@ -109,7 +123,7 @@ export const countClauses = (filter: Document): number =>
   }, 0)
 
 /** Returns true if meeting `given` guarantees meeting `required`. */
-const covers = (given: IndexCondition, required: IndexCondition): boolean => {
+export const covers = (given: IndexCondition, required: IndexCondition): boolean => {
   if (required.operator === '$exists')
     return given.operator === '$exists'
       ? isTruthy(given.operand) === isTruthy(required.operand)
@@ -120,7 +134,7 @@ const covers = (given: IndexCondition, required: IndexCondition): boolean => {
     const test = compileFilter({ value: { [required.operator]: required.operand } })
     return required.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
   }
-  if (given.operator === 'element' || required.operator === 'element') return false
+  if ([given, required].some(({ operator }) => operator === 'element' || operator === 'fields')) return false
   if (given.operator.slice(0, 3) !== required.operator.slice(0, 3) || given.operator === '$in') return false
   if (given.operator === 'prefix') return given.operand === required.operand
   if (typeOrder(given.operand) !== typeOrder(required.operand)) return false

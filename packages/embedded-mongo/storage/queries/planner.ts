@@ -12,6 +12,7 @@ import {
   collectConditions,
   countClauses,
   countConditions,
+  type ElementConditions,
   excludesNull,
   hasText,
   type IndexCondition,
@@ -49,7 +50,7 @@ export interface QueryShape {
 /** The maximum number of points: the values of $in, multiplied over the components. */
 const MAX_POINTS = 10_000
 /** The maximum number of ranges that are merged. */
-const MAX_MERGED_RANGES = 2_000
+export const MAX_MERGED_RANGES = 2_000
 
 /** The properties of a collection that the planner uses. */
 type IndexedCollection = Pick<Collection, 'indexes'>
@@ -182,12 +183,14 @@ interface IndexFit {
 const fitFields = (index: Index, { collation }: QueryShape, conditions: ConditionsByField): IndexFit => {
   const fit: IndexFit = { points: [[]], equalities: 0, range: undefined, excludesNull: false, score: 0 }
   const roots = new Set<string>()
-  for (const field of index.fields) {
+  for (const [at, field] of index.fields.entries()) {
     const parts = field.split('.')
+    const ofElement = elementConditions(index, at, conditions)
     // Different elements of an array, hence different keys, may meet conditions on its parts.
-    if (parts.some(isIndex) || (index.multikey && roots.has(parts[0] as string))) break
+    if (parts.some(isIndex) || (index.multikey && !ofElement && roots.has(parts[0] as string))) break
     roots.add(parts[0] as string)
-    const usable = (conditions.get(field) ?? []).filter((condition) => isUsable(condition, index, collation))
+    const wanted = ofElement ?? conditions.get(field) ?? []
+    const usable = wanted.filter((condition) => isUsable(condition, index, collation))
     if (usable.some(excludesNull)) fit.excludesNull = true
     const choices = pointValues(usable)
     if (choices && choices.length * fit.points.length <= MAX_POINTS) {
@@ -196,11 +199,23 @@ const fitFields = (index: Index, { collation }: QueryShape, conditions: Conditio
       fit.score += choices.length === 1 ? 8 : 6
       continue
     }
-    fit.range = rangeOf(usable, mayHoldArrays(index, index.fields.indexOf(field)))
+    fit.range = rangeOf(usable, ofElement ? index.uneven !== false : mayHoldArrays(index, at))
     if (fit.range) fit.score += fit.range.lower && fit.range.upper ? 5 : 4
     break
   }
   return fit
+}
+
+/** The conditions on a component that one and the same element of an array must meet; undefined: there are none. */
+const elementConditions = (
+  { elements }: Index,
+  at: number,
+  conditions: ConditionsByField,
+): IndexCondition[] | undefined => {
+  const part = elements?.parts[at]
+  const element = conditions.get(elements?.root ?? '')?.find(({ operator }) => operator === 'fields')
+  if (part === undefined || !element) return undefined
+  return (element.operand as ElementConditions).conditions.get(part) ?? []
 }
 
 /** Whether the bounds alone decide: the filter has no other conditions, and keys can answer each of these. */
@@ -222,22 +237,22 @@ const coversFilter = (
   )
 }
 
-const isPlain = ({ operator, operand }: IndexCondition): boolean =>
+export const isPlain = ({ operator, operand }: IndexCondition): boolean =>
   (operator === '$in' ? (operand as unknown[]) : [operand]).every(
     (value) => [10, 15, 35, 40, 45].includes(typeOrder(value)) || isNullish(value),
   )
 
 /** NaN sorts below all numbers in an index, but is not less than any. */
-const isWholeRange = (list: IndexCondition[], { lower, upper }: Range = {}): boolean =>
+export const isWholeRange = (list: IndexCondition[], { lower, upper }: Range = {}): boolean =>
   list.length === (lower ? 1 : 0) + (upper ? 1 : 0) &&
   (lower !== undefined || typeOrder(upper?.operand) !== 10)
 
-const isUsable = (
+export const isUsable = (
   { operator, operand }: IndexCondition,
   index: Index,
   collation: Collation | undefined,
 ): boolean => {
-  if (operator === '$exists') return false
+  if (operator === '$exists' || operator === 'fields') return false
   if (operator === 'element') {
     const { lower, upper } = operand as Required<Range>
     return isUsable(lower, index, collation) && isUsable(upper, index, collation)
@@ -254,13 +269,13 @@ const isUsable = (
   return point && index.collation === collation
 }
 
-const pointValues = (conditions: IndexCondition[]): unknown[] | undefined => {
+export const pointValues = (conditions: IndexCondition[]): unknown[] | undefined => {
   const single = conditions.find(({ operator }) => operator === '$eq')
   if (single) return [single.operand]
   return conditions.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
-const rangeOf = (conditions: IndexCondition[], inArrays: boolean): Range | undefined => {
+export const rangeOf = (conditions: IndexCondition[], inArrays: boolean): Range | undefined => {
   const element = conditions.find(({ operator }) => operator === 'element')
   if (element) return element.operand as Range
   const prefix = conditions.find(({ operator }) => operator === 'prefix')

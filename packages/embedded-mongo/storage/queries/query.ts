@@ -167,10 +167,10 @@ function* candidates(
 }
 
 /** The keys to read, and the order of reading. */
-type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
+export type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
 
 /** The entries within a plan's bounds. A record with several keys there occurs more than once. */
-function* entriesIn(
+export function* entriesIn(
   view: View,
   index: Index,
   { bounds, exact, reverse, merged: isMerged }: Ranges,

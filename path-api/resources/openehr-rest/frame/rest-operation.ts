@@ -65,10 +65,12 @@ export function parseVersionTime(text: string | undefined): string | undefined {
 const FORMATS = ['application/json', 'application/xml'] as const
 
 /** A body that is an object of the reference model, in canonical JSON or XML. */
-export const rmBody = (rmType: string) => describedBody(documentRmClass(rmType), ...FORMATS, 'text/xml')
+export const rmBody = (rmType: string, ...others: string[]) =>
+  describedBody(documentRmClass(rmType), ...FORMATS, 'text/xml', ...others)
 
 /** A reply that is an object of the reference model. */
-export const rmReply = (rmType: string) => describedBody(documentRmClass(rmType), ...FORMATS)
+export const rmReply = (rmType: string, ...others: string[]) =>
+  describedBody(documentRmClass(rmType), ...FORMATS, ...others)
 
 export const rmBodyLimits = { bytes: 4 * 1024 * 1024, depth: MAX_COMPOSITION_DEPTH, values: 200_000 }
 

@@ -12,8 +12,10 @@ const ROOT_ELEMENTS: Readonly<Record<string, string>> = {
 
 const rootElementOf = ({ _type }: RmObject): string => ROOT_ELEMENTS[_type] ?? _type.toLowerCase()
 
-const serialize = (object: RmObject, accepted: string): string =>
-  accepted === 'application/xml' ? toXml(object, rootElementOf(object)) : JSON.stringify(object)
+const serialize = (shown: RmObject | string, accepted: string): string => {
+  if (typeof shown === 'string') return shown
+  return accepted === 'application/xml' ? toXml(shown, rootElementOf(shown)) : JSON.stringify(shown)
+}
 
 interface Negotiated {
   /** Media type of the response. */
@@ -24,9 +26,9 @@ interface Negotiated {
 const versionHeaders = (updatedAt: string | undefined): Record<string, string> =>
   updatedAt === undefined ? {} : { 'last-modified': new Date(updatedAt).toUTCString() }
 
-/** Replies with an object. @param uid of its version, or its own */
+/** Replies with an object, or its text in the accepted format. @param uid of its version, or its own */
 export function replyWithObject(
-  object: RmObject,
+  object: RmObject | string,
   { uid, updatedAt }: { uid: string; updatedAt?: string },
   { accepted }: Negotiated,
 ) {
@@ -49,7 +51,7 @@ interface Changed {
 export async function replyToChange(
   { uid, location, updatedAt, isNew }: Changed,
   { accepted, preference }: Negotiated & { preference: Preference },
-  show: () => RmObject | Promise<RmObject>,
+  show: () => RmObject | Promise<RmObject | string>,
 ) {
   const headers: Record<string, string> = {
     ...versionHeaders(updatedAt),

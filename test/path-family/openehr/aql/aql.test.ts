@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../../harness/care/patients.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
-import { createPressureComposition, getStoredTemplate } from '../../../harness/openehr-samples.ts'
+import {
+  createPressureComposition,
+  createPressuresComposition,
+  getStoredTemplate,
+  OBSERVATION_WITH_DEVICE,
+} from '../../../harness/openehr-samples.ts'
 import { createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
 
 const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.pressure_of_tests.v1]'
@@ -178,6 +183,58 @@ describe('AQL', () => {
     assert.deepEqual(await rowsOf(other, 'SELECT c FROM COMPOSITION c'), [])
     const status = 'SELECT s/subject/external_ref/id/value, s/is_queryable FROM EHR e CONTAINS EHR_STATUS s'
     assert.deepEqual(await rowsOf(other, status), [[other.mvUid, true]])
+  })
+
+  it('finds a node by its at-code only in its own archetype', async () => {
+    const [other, withDevice] = await Promise.all([
+      createPatient(),
+      getStoredTemplate(OBSERVATION_WITH_DEVICE),
+    ])
+    const made = createPressuresComposition(withDevice, OBSERVATION_WITH_DEVICE, [[120], [130]])
+    assertStatus(await other.call('POST', `/med/ehr/${other.ehrId}/composition/json`, made), 201)
+    const values = async (contained: string) => {
+      const q = `SELECT n/name/value, n/value/magnitude FROM ${OBSERVATION} CONTAINS ${contained} ORDER BY n/value/magnitude`
+      return rowsOf(other, q)
+    }
+    const systolic = [
+      ['Systolic', 120],
+      ['Systolic', 130],
+    ]
+    const cuff = ['Cuff pressure', 1]
+    const device = 'CLUSTER d[openEHR-EHR-CLUSTER.device_of_tests.v1]'
+    assert.deepEqual(await values('ELEMENT n[at0004]'), systolic)
+    assert.deepEqual(await values('ITEM_TREE t[at0003] CONTAINS ELEMENT n[at0004]'), systolic)
+    assert.deepEqual(await values(`${device} CONTAINS ELEMENT n[at0004]`), [cuff, cuff])
+    const any = `SELECT COUNT(*) FROM OBSERVATION o CONTAINS ELEMENT n[at0004]`
+    assert.deepEqual(await rowsOf(other, any), [[4]])
+    const without = `SELECT COUNT(*) FROM ${OBSERVATION} CONTAINS CLUSTER d NOT CONTAINS ELEMENT n[at0004]`
+    assert.deepEqual(await rowsOf(other, without), [[0]])
+  })
+
+  it('makes no row of an event without a value, unless another column has one there', async () => {
+    const other = await createPatient()
+    const observed = { archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1', event: 'at0002' }
+    const made = createPressuresComposition(template, observed, [[120, 80], [130], [140, 90]])
+    const at = `/med/ehr/${other.ehrId}/composition/json`
+    assertStatus(await other.call('POST', at, made), 201)
+    const diastolic = SYSTOLIC.replace('at0004', 'at0005')
+    const from = `FROM ${OBSERVATION}`
+    assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d`), [[80], [90]])
+    assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d LIMIT 1 OFFSET 1`), [
+      [90],
+    ])
+    assert.deepEqual(await rowsOf(other, `SELECT COUNT(*), COUNT(${diastolic}) ${from}`), [[2, 2]])
+    assert.deepEqual(await rowsOf(other, `SELECT ${SYSTOLIC} AS s, ${diastolic} AS d ${from} ORDER BY s`), [
+      [120, 80],
+      [130, null],
+      [140, 90],
+    ])
+    assertStatus(await other.call('POST', at, createPressuresComposition(template, observed, [[150]])), 201)
+    assert.deepEqual(await rowsOf(other, `SELECT ${diastolic} AS d ${from} ORDER BY d DESC`), [
+      [null],
+      [90],
+      [80],
+    ])
   })
 
   it('explains its plan', async () => {

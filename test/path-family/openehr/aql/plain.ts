@@ -12,7 +12,7 @@ import { createLikeMatcher } from '../../../../openehr/aql/terms/like.ts'
 import { StepBudget } from '../../../../openehr/aql/terms/step-budget.ts'
 import { compareTerms, type Term, textOfTerm } from '../../../../openehr/aql/terms/terms.ts'
 import type { RmObject } from '../../../../openehr/rm/canonical-json.ts'
-import { isSubclassOf } from '../../../../schemas/openehr/rm-classes.ts'
+import { findRmClass, isSubclassOf } from '../../../../schemas/openehr/rm-classes.ts'
 
 /** An EHR with its whole content. */
 export interface PlainEhr {
@@ -60,20 +60,29 @@ const named = (bound: Bound): Map<string, RmObject> =>
     [...bound].flatMap(([{ variable }, object]) => (variable === undefined ? [] : [[variable, object]])),
   )
 
-/** All objects below an object. */
-function below(object: RmObject): RmObject[] {
+/** All objects below an object; or only those of its own archetype. */
+function below(object: RmObject, isLocal = false): RmObject[] {
   const isEhr = object._type === 'EHR'
   return Object.entries(object)
     .filter(([name]) => !isEhr || name === '')
     .flatMap(([, value]) => (Array.isArray(value) ? value : [value]))
     .filter((value): value is RmObject => typeof value === 'object' && value !== null)
-    .flatMap((value) => [value, ...below(value)])
+    .filter((value) => !isLocal || !String(value.archetype_node_id).startsWith('openEHR-'))
+    .flatMap((value) => [value, ...below(value, isLocal)])
 }
 
-/** All bindings of a FROM expression to objects below an object. */
-function ways(what: Containment, object: RmObject): Bound[] {
-  if (what.kind === 'class') return waysOfClass(what, object)
-  const all = what.terms.map((term) => ways(term, object))
+/** The archetype or node that a class names: `openEHR-`, `at`; undefined: neither. */
+function namedNode(predicate: Predicate | undefined): string | undefined {
+  if (predicate?.kind === 'node') return predicate.id.kind === 'literal' ? `${predicate.id.value}` : undefined
+  if (predicate?.kind !== 'and' && predicate?.kind !== 'or') return undefined
+  const all = predicate.terms.map(namedNode)
+  return predicate.kind === 'or' && all.includes(undefined) ? undefined : all.find(Boolean)
+}
+
+/** All bindings of a FROM expression to objects below an object, which is bound to the class around it. */
+function ways(what: Containment, object: RmObject, around?: ClassNode): Bound[] {
+  if (what.kind === 'class') return waysOfClass(what, object, around)
+  const all = what.terms.map((term) => ways(term, object, around))
   return what.kind === 'and'
     ? product(all)
     : product(
@@ -82,14 +91,15 @@ function ways(what: Containment, object: RmObject): Bound[] {
       )
 }
 
-function waysOfClass(what: ClassNode, object: RmObject): Bound[] {
-  return below(object)
+function waysOfClass(what: ClassNode, object: RmObject, around: ClassNode | undefined): Bound[] {
+  const isLocal = namedNode(what.predicate)?.startsWith('at') && namedNode(around?.predicate) !== undefined
+  return below(object, isLocal)
     .filter(({ _type }) => _type === what.rmType || isSubclassOf(_type, what.rmType))
     .filter((one) => !what.predicate || accepts(what.predicate, one))
     .flatMap((one) => {
       const own: Bound = new Map([[what, one]])
       if (!what.contains) return [own]
-      const inner = ways(what.contains.what, one)
+      const inner = ways(what.contains.what, one, what)
       if (what.contains.negated) return inner.length === 0 ? [own] : []
       return inner.map((found) => new Map([...own, ...found]))
     })
@@ -118,14 +128,33 @@ const beginnings = ({
     variable,
   }))
 
-/** All combinations of values along the paths; equal prefixes take equal values. */
+/** Whether a path from a member of an earlier step leads to a node, whatever values the node has. */
+function leads(member: unknown, parts: readonly PathStep[]): boolean {
+  const [first, ...rest] = parts
+  if (!first) return true
+  const { _type = '' } = (member ?? {}) as Partial<RmObject>
+  const type = findRmClass(_type)?.attributes.get(first.attribute)?.type ?? ''
+  const isNode = isSubclassOf(type, 'LOCATABLE') || /^EVENT_CONTEXT$|^FEEDER_AUDIT|_DETAILS$/.test(type)
+  return !isNode || members(member, first).some((one) => leads(one, rest))
+}
+
+/**
+ * All combinations of values along the paths; equal prefixes take equal values. A member from which no path
+ * leads to a node is missing, if there are others.
+ */
 function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>): Steps[] {
   const all = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
+  const reaches = (key: string, member: unknown): boolean =>
+    paths.some((path) => {
+      const at = beginnings(path).findIndex((one) => one.key === key)
+      return at >= 0 && leads(member, path.parts.slice(at + 1))
+    })
   let rows: Steps[] = [new Map()]
   for (const { key, before, part, variable } of all.values())
     rows = rows.flatMap((row) => {
       const parent = row.has(before) ? row.get(before)?.value : variables.get(variable)
-      const found = members(parent, part)
+      const all = members(parent, part)
+      const found = all.length > 1 ? all.filter((member) => reaches(key, member)) : all
       const terms = found.length > 0 ? found : [undefined]
       return terms.map(
         (value) => new Map([...row, [key, { value, parent: parent as RmObject, attribute: part.attribute }]]),

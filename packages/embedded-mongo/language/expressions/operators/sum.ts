@@ -10,7 +10,19 @@ import {
   toWhole,
 } from '../arithmetic.ts'
 
+/** What the rounded sum of two doubles lacks. */
+export const roundingError = (a: number, b: number, sum: number): number =>
+  Math.abs(a) >= Math.abs(b) ? a - sum + b : b - sum + a
+
 const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
+
+/** Integers, doubles, and the rounding errors of the latter. */
+export interface PartialSum {
+  whole: number
+  double: number
+  lost: number
+  hasDoubles: boolean
+}
 
 /** A sum without intermediate rounding: doubles with their rounding errors, integers without limit. */
 export class Sum {
@@ -26,6 +38,16 @@ export class Sum {
   constructor(short = false) {
     this.#short = short
     if (!short) this.#start = Decimal128.fromString('0')
+  }
+
+  /** The sum of doubles and 32-bit integers that were added up elsewhere, in the same way. */
+  static of({ whole, double, lost, hasDoubles }: PartialSum): Sum {
+    const sum = new Sum()
+    sum.#whole = BigInt(whole)
+    sum.#double = double
+    sum.#lost = lost
+    if (hasDoubles) sum.#type = 'double'
+    return sum
   }
 
   add(value: unknown): void {
@@ -46,8 +68,7 @@ export class Sum {
 
   #addDouble(value: number): void {
     const sum = this.#double + value
-    this.#lost +=
-      Math.abs(this.#double) >= Math.abs(value) ? this.#double - sum + value : value - sum + this.#double
+    this.#lost += roundingError(this.#double, value, sum)
     this.#double = sum
   }
 

@@ -1,0 +1,55 @@
+import { type Fact, shortKey } from '../../compositions/facts.ts'
+import { searchFieldsOf } from '../../compositions/search-fields.ts'
+import type { RmObject } from '../../rm/canonical-json.ts'
+import { pathsOfQuery } from '../check-query.ts'
+import { buildEhrTree } from '../evaluation/ehr-tree.ts'
+import { createEvaluation } from '../evaluation/evaluation.ts'
+import type { ClassNode, Column, QueryTree } from '../language/ast.ts'
+import { followsStructure, type QueryPlace } from '../plan/query-places.ts'
+import { ehrWithIdOnly } from '../scan/ehr-scan.ts'
+import { type SortKey, sortKeyOf } from '../terms/terms.ts'
+
+/**
+ * Evaluates the paths of one variable on an example of a structure: what it gives there, any occurrence of the
+ * structure gives, except the values themselves.
+ */
+export class ExampleEvaluation {
+  readonly #query: QueryTree
+  /** Whether the paths depend on the structure alone. */
+  readonly isDecided: boolean
+
+  /** @param node the class of the place's variable */
+  constructor(query: QueryTree, node: ClassNode, { path }: QueryPlace) {
+    const paths = pathsOfQuery(query).filter(({ variable }) => variable === path.variable)
+    this.isDecided = paths.every(followsStructure) && followsStructure(path)
+    const { contains: _, ...from } = node
+    const columns = paths.map((expression): Column => ({ expression, text: '' }))
+    this.#query = { distinct: false, columns, from, orderBy: [{ operand: path, descending: false }] }
+  }
+
+  /** The value at the place in each row. */
+  keysOf(example: RmObject): SortKey[] {
+    const evaluation = createEvaluation(this.#query, new Date(0))
+    const tree = buildEhrTree(ehrWithIdOnly('example'), 'example', [
+      { record: 'example', object: example, latest: true },
+    ])
+    const keys: SortKey[] = []
+    const [keyOf] = evaluation.orderBy
+    for (const row of evaluation.rows(tree))
+      if (row && keyOf)
+        for (let i = 0; i < Math.min(row.times, MAX_TIMES); i++) keys.push(sortKeyOf(keyOf(row)))
+    return keys
+  }
+}
+
+/** An example with more equal rows is none of use. */
+const MAX_TIMES = 1_000
+
+/** The values of a place among the facts of an object, in order. */
+export function factValuesOf(object: RmObject, place: string): Fact['v'][] {
+  const key = shortKey(place)
+  return searchFieldsOf(object)
+    .facts.filter(({ k }) => k === key)
+    .map(({ v }) => v)
+    .sort()
+}

@@ -1,0 +1,65 @@
+import type { QueryTree } from '../../language/ast.ts'
+import type { FactGrouping, GroupColumn } from '../../plan/fact-grouping.ts'
+import { createRowComparator, type ResultRow, type RowWindow } from '../../results/row.ts'
+import type { SortKey } from '../../terms/terms.ts'
+import type { ValueGroup } from './fact-groups.ts'
+
+/** The rows of a grouped query, one for each EHR if a column shows the EHR's id, otherwise one in all. */
+export function rowsOfGroups(
+  query: QueryTree,
+  { columns }: Pick<FactGrouping, 'columns'>,
+  groups: readonly ValueGroup[],
+  { offset, limit }: RowWindow,
+): { rows: ResultRow[]; hasMore: boolean } {
+  const found = groups.filter(({ count, empty }) => count + empty > 0)
+  const isByEhr = columns.some(({ kind }) => kind === 'ehrId')
+  const from = isByEhr ? found.map(({ ehrId = '' }) => ({ ehrId, records: [] })) : []
+  const shown = isByEhr ? found.toSorted(byEhrId) : [merge(found)]
+  const rows = shown
+    .map((group) => toRow(query, columns, { group, ehrs: isByEhr ? 1 : found.length, from }))
+    .sort(createRowComparator(query))
+  return { rows: rows.slice(offset, offset + limit), hasMore: rows.length > offset + limit }
+}
+
+const byEhrId = ({ ehrId: a = '' }: ValueGroup, { ehrId: b = '' }: ValueGroup): number =>
+  a < b ? -1 : a > b ? 1 : 0
+
+function merge(groups: readonly ValueGroup[]): ValueGroup {
+  const merged = {
+    ...{ ehrId: undefined, count: 0, sum: 0, empty: 0 },
+    ...{ least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY },
+  }
+  for (const { count, sum, least, most, empty } of groups) {
+    merged.count += count
+    merged.sum += sum
+    merged.empty += empty
+    merged.least = Math.min(merged.least, least)
+    merged.most = Math.max(merged.most, most)
+  }
+  return merged
+}
+
+interface ShownGroup {
+  group: ValueGroup
+  ehrs: number
+  from: ResultRow['from']
+}
+
+function toRow({ orderBy }: QueryTree, columns: readonly GroupColumn[], shown: ShownGroup): ResultRow {
+  const values = columns.map((column) => shownValue(column, shown))
+  return {
+    cells: values.map((value) => JSON.stringify(value ?? null)),
+    keys: orderBy.map(({ column = 0 }) => values[column]),
+    from: shown.from,
+  }
+}
+
+function shownValue(column: GroupColumn, { group, ehrs }: ShownGroup): SortKey {
+  const { ehrId, count, sum, least, most, empty } = group
+  if (column.kind === 'ehrId') return ehrId
+  if (column.kind === 'rows') return count + empty
+  if (column.kind === 'ehrs') return ehrs
+  if (column.name === 'COUNT') return count
+  if (count === 0) return undefined
+  return { SUM: sum, AVG: sum / count, MIN: least, MAX: most }[column.name]
+}

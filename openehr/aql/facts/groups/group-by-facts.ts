@@ -1,0 +1,124 @@
+import { manuallyEnteredIndexNameOf } from '../../../../records/measurements/compositions/composition-membership.ts'
+import { permissionFilter } from '../../../../records/store/documents/caller.ts'
+import type { RmObject } from '../../../rm/canonical-json.ts'
+import type { QueryTree } from '../../language/ast.ts'
+import { allOf } from '../../plan/database-filters.ts'
+import type { FactGrouping } from '../../plan/fact-grouping.ts'
+import type { ScanOptions } from '../../scan/ehr-tree-scan.ts'
+import { type MeasurementSearch, planMeasurementSearches } from '../../scan/measurement-scan.ts'
+import { ExampleEvaluation, factValuesOf } from '../examples.ts'
+import { placeInMeasurement } from '../measurement-places.ts'
+import type { KnownStructures, Structures } from '../structures.ts'
+import {
+  countEmptyRecords,
+  countOccurrences,
+  type GroupedCollection,
+  groupFacts,
+  groupField,
+  type ValueGroup,
+  ValueGroups,
+} from './fact-groups.ts'
+
+interface GroupingInput {
+  reading: ScanOptions
+  query: QueryTree
+  grouping: FactGrouping
+  structures: KnownStructures
+}
+
+/**
+ * Groups the values of a place in the database, by the facts of compositions and the fields of measurements.
+ * @returns undefined if the facts do not decide about all rows
+ */
+export async function groupByFacts(about: GroupingInput): Promise<ValueGroup[] | undefined> {
+  const { reading, grouping, structures } = about
+  const { db, caller, ehrs } = reading
+  const [ids, withheldIds] = [await ehrs.ids(), await ehrs.withheldIds()]
+  if (ids?.length === 0) return []
+  const known = grouping.place && (await structures.of(grouping.archetypeId))
+  const rows = grouping.place ? known && rowsOfStructures(about, known) : EVERY_OCCURRENCE
+  if (!rows) return undefined
+  const filter = allOf([
+    ids && { ehrId: { $in: [...ids] }, archetypes: grouping.archetypeId },
+    permissionFilter('_rperm', caller),
+  ])
+  const byEhr =
+    withheldIds.size > 0 || grouping.columns.some(({ kind }) => kind !== 'values' && kind !== 'rows')
+  const groups = new ValueGroups()
+  const compositions = { db, filter: filter ?? {}, byEhr }
+  const done = await Promise.all([
+    groupCompositions(compositions, grouping, { rows, isOfEhrs: ids !== undefined, groups }),
+    ...planMeasurementSearches(reading, ids).map((search) => groupMeasurements(about, search, byEhr, groups)),
+  ])
+  if (done.includes(false)) return undefined
+  return groups.all().filter(({ ehrId }) => ehrId === undefined || !withheldIds.has(ehrId))
+}
+
+/** The structures whose occurrences make a row without a value; undefined: all of them. */
+interface EmptyRows {
+  empty: string[] | undefined
+}
+
+const EVERY_OCCURRENCE: EmptyRows = { empty: undefined }
+
+/** Whether rows without a value count, or show that an EHR has rows. */
+const needsEmptyRows = ({ range, columns }: FactGrouping): boolean =>
+  Object.keys(range).length === 0 && columns.some(({ kind }) => kind !== 'values')
+
+/** @returns undefined if the facts of some structure are not exactly the rows of the query */
+function rowsOfStructures({ query, grouping }: GroupingInput, known: Structures): EmptyRows | undefined {
+  const { node, place, archetypeId } = grouping
+  const examples = place && new ExampleEvaluation(query, node, place)
+  if (!examples?.isDecided) return undefined
+  const empty: string[] = []
+  for (const [key, example] of known) {
+    const rows = examples.keysOf(example)
+    const values = rows.filter((value) => value !== undefined).sort()
+    const facts = factValuesOf(example, place?.place ?? '')
+    if (isNestedIn(example, archetypeId) || JSON.stringify(values) !== JSON.stringify(facts)) return undefined
+    if (values.length === 0 && rows.length === 1) empty.push(key)
+    else if (rows.length > values.length && needsEmptyRows(grouping)) return undefined
+  }
+  return { empty }
+}
+
+const isNestedIn = (root: RmObject, archetypeId: string): boolean => {
+  const visit = (value: unknown): boolean =>
+    typeof value === 'object' &&
+    value !== null &&
+    ((value !== root && (value as RmObject).archetype_node_id === archetypeId) ||
+      Object.values(value).some(visit))
+  return visit(root)
+}
+
+async function groupCompositions(
+  about: Omit<GroupedCollection, 'collection' | 'hint'>,
+  grouping: FactGrouping,
+  { rows, isOfEhrs, groups }: { rows: EmptyRows; isOfEhrs: boolean; groups: ValueGroups },
+): Promise<true> {
+  const { archetypeId, place } = grouping
+  if (place) for (const one of await groupFacts(about, grouping, isOfEhrs)) groups.addValues(one)
+  if (rows.empty?.length === 0 || !needsEmptyRows(grouping)) return true
+  for (const one of await countOccurrences(about, archetypeId, rows.empty, isOfEhrs)) groups.addEmpty(one)
+  return true
+}
+
+/** @returns false if the rows of a measurement do not follow from one field */
+async function groupMeasurements(
+  { reading: { db }, query, grouping }: GroupingInput,
+  { kind, filter, index }: MeasurementSearch,
+  byEhr: boolean,
+  groups: ValueGroups,
+): Promise<boolean> {
+  const { node, place, range } = grouping
+  const about = { db, collection: kind.collection, filter, byEhr, hint: index }
+  const found = place && placeInMeasurement(kind, place, new ExampleEvaluation(query, node, place))
+  if (found && !found.isDecided) return false
+  const field = found?.field
+  if (field !== undefined) {
+    const inOrder = { ...about, hint: manuallyEnteredIndexNameOf(field) }
+    for (const one of await groupField(inOrder, field, range)) groups.addValues(one)
+  }
+  if (needsEmptyRows(grouping)) for (const one of await countEmptyRecords(about, field)) groups.addEmpty(one)
+  return true
+}

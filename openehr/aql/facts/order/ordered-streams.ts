@@ -1,0 +1,170 @@
+import type { AggregationCursor, Db, FindCursor } from 'mongodb'
+import { COMPOSITION_INDEX_KEYS, Composition } from '../../../../records/compositions/composition-record.ts'
+import { documentCollection } from '../../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
+import { type Fact, type FactRange, shortKey } from '../../../compositions/facts.ts'
+import { conditionsOf, type DatabaseFilter } from '../../plan/database-filters.ts'
+import type { SortKey } from '../../terms/terms.ts'
+import { AQL_TIMEOUT_MS } from '../../time-slice.ts'
+
+/** Times are at most so many milliseconds before or after 1970. */
+export const MAX_TIME_MS = 8.64e15
+
+/** Records in the order of a value of theirs. */
+export interface OrderedStream {
+  /** No row of a record still to come sorts before it. */
+  readonly bound: SortKey
+  /** The next records; undefined: there are no more. */
+  next(): Promise<ParseDocument[] | undefined>
+  close(): Promise<void>
+}
+
+/** Each composition may have 4 MB. */
+const MAX_BATCH = 50
+/** The first batch of a page of 10 is as small as the page. */
+const MIN_BATCH = 16
+
+const batchSizeFor = (wanted: number): number => Math.min(MAX_BATCH, Math.max(MIN_BATCH, wanted))
+
+const UNREAD_FIELDS = { _rperm: 0, _wperm: 0, _acl: 0, archetypes: 0, links: 0 }
+
+const firstBound = (descending: boolean): number =>
+  descending ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY
+
+interface FactOrder {
+  filter: DatabaseFilter
+  /** The array with the facts, and its index. */
+  field: 'facts' | 'times'
+  place: string
+  archetypeId: string | undefined
+  range: FactRange
+  descending: boolean
+  /** The number of records that probably suffice. */
+  wanted: number
+}
+
+/**
+ * Compositions in the order of their facts at a place: one window of facts after the other. A composition
+ * occurs once for each of its facts. Each window repeats the facts that equal the last one before it.
+ */
+export class FactOrderStream implements OrderedStream {
+  bound: SortKey
+  readonly #db: Db
+  readonly #order: FactOrder
+  readonly #key: string
+  readonly #conditions: readonly DatabaseFilter[]
+  #size: number
+  #cursor: AggregationCursor<ParseDocument> | undefined
+  /** The number of facts read of the window. */
+  #read = 0
+
+  constructor(db: Db, order: FactOrder) {
+    this.#db = db
+    this.#order = order
+    this.#key = shortKey(order.place)
+    // A fact of the archetype implies the archetype, which is no part of the index.
+    this.#conditions = conditionsOf(order.filter).filter(
+      ({ archetypes }) => archetypes === undefined || archetypes !== order.archetypeId,
+    )
+    this.#size = Math.max(MIN_BATCH, order.wanted)
+    this.bound = firstBound(order.descending)
+  }
+
+  async next(): Promise<ParseDocument[] | undefined> {
+    this.#cursor ??= this.#openWindow()
+    const batch = await nextBatch(this.#cursor)
+    if (batch) {
+      this.#read += batch.length
+      this.bound = (batch.at(-1)?.[this.#order.field] as Fact | undefined)?.v
+      return batch
+    }
+    if (this.#read < this.#size) return undefined
+    this.#cursor = undefined
+    this.#read = 0
+    this.#size *= 4
+    return this.next()
+  }
+
+  #openWindow(): AggregationCursor<ParseDocument> {
+    const { field, descending, range } = this.#order
+    const isFirst = this.bound === firstBound(descending)
+    const rest = { ...range, ...(!isFirst && { [descending ? '$lte' : '$gte']: this.bound }) }
+    const v = Object.keys(rest).length > 0 ? rest : undefined
+    const pipeline = [
+      {
+        $match: {
+          $and: [...this.#conditions, { [field]: { $elemMatch: { k: this.#key, ...(v && { v }) } } }],
+        },
+      },
+      { $unwind: `$${field}` },
+      { $match: { [`${field}.k`]: this.#key, ...(v && { [`${field}.v`]: v }) } },
+      { $sort: { [`${field}.v`]: descending ? -1 : 1 } },
+      { $limit: this.#size },
+      { $project: { ...UNREAD_FIELDS, [field === 'facts' ? 'times' : 'facts']: 0 } },
+    ]
+    return documentCollection({ db: this.#db }, Composition.collection).aggregate<ParseDocument>(pipeline, {
+      maxTimeMS: AQL_TIMEOUT_MS,
+      batchSize: batchSizeFor(this.#size),
+      hint: COMPOSITION_INDEX_KEYS[field],
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#cursor?.close()
+  }
+}
+
+const nestedValue = (record: unknown, field: string): unknown =>
+  field
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], record)
+
+/** What the driver has in memory, or the next batch. */
+async function nextBatch(
+  cursor: AggregationCursor<ParseDocument> | FindCursor<ParseDocument>,
+): Promise<ParseDocument[] | undefined> {
+  const first = await cursor.next()
+  return first ? [first, ...(cursor.readBufferedDocuments() as ParseDocument[])] : undefined
+}
+
+interface FieldOrder {
+  collection: string
+  filter: DatabaseFilter
+  /** The field in whose order the records come; undefined: they lack the value. */
+  field: string | undefined
+  descending: boolean
+  hint: string | Readonly<Record<string, 1 | -1>>
+  wanted: number
+}
+
+/** Records in the order of a field; or those that lack it, in any order. */
+export class FieldOrderStream implements OrderedStream {
+  bound: SortKey
+  readonly #field: string | undefined
+  readonly #cursor: FindCursor<ParseDocument>
+
+  constructor(db: Db, { collection, filter, field, descending, hint, wanted }: FieldOrder) {
+    const isComposition = collection === Composition.collection
+    this.#field = field
+    this.#cursor = documentCollection({ db }, collection)
+      .find(filter, {
+        maxTimeMS: AQL_TIMEOUT_MS,
+        batchSize: batchSizeFor(wanted),
+        projection: isComposition ? { ...UNREAD_FIELDS, facts: 0, times: 0 } : {},
+      })
+      .hint(hint)
+    if (field !== undefined) this.#cursor.sort({ [field]: descending ? -1 : 1 })
+    this.bound = field === undefined ? undefined : firstBound(descending)
+  }
+
+  async next(): Promise<ParseDocument[] | undefined> {
+    const batch = await nextBatch(this.#cursor)
+    const last = this.#field === undefined ? undefined : nestedValue(batch?.at(-1), this.#field)
+    if (last !== undefined) this.bound = last instanceof Date ? last.getTime() : (last as number)
+    return batch
+  }
+
+  async close(): Promise<void> {
+    await this.#cursor.close()
+  }
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { BSON, type Collection, type Document, Double } from 'mongodb'
+import { engineOfBlock } from '../../../testing.ts'
+
+const { EJSON } = BSON
+const seed = Number(process.env.SEED ?? 20240229)
+const runs = process.env.TEST_SIZE ? 200 : 6
+const pipelinesPerRound = 30
+const exact = { promoteValues: false } as const
+
+const indexes = [
+  { name: 'k_v_o', key: { 'e.k': 1, 'e.v': 1, 'e.i': 1, o: 1 } },
+  { name: 'o_k_v', key: { o: 1, 'e.k': 1, 'e.v': -1 } },
+  { name: 'o_n', key: { o: 1, n: 1 } },
+] as const
+
+const number = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: -2, max: 4 }) },
+  { weight: 2, arbitrary: fc.constantFrom(0.1, 0.2, 1.5, 1e300, -0.5) },
+)
+/** Values that no key gives back, or that make several keys. */
+const odd = fc.constantFrom<unknown>(null, 'text', [1, 2], new Double(2), Number.NaN, { x: 1 })
+const kind = fc.constantFrom('a', 'b')
+const owner = fc.constantFrom<unknown>('x', 'y', 'z', null)
+
+/** Elements that differ from each other, as an index with one key for each element needs them. */
+const even = fc.uniqueArray(fc.record({ k: kind, v: number }), {
+  maxLength: 4,
+  selector: ({ k, v }) => `${k} ${v}`,
+})
+const uneven = fc.oneof(
+  fc.array(fc.record({ k: kind, v: fc.oneof(number, odd) }, { requiredKeys: [] }), { maxLength: 3 }),
+  fc.record({ k: kind, v: number }),
+  fc.constantFrom<unknown>(null, 'text', ['text'], [[{ k: 'a', v: 1 }]], undefined),
+)
+
+/** In half of the collections all arrays suit the keys; in the others some do not. */
+const documents = fc.boolean().chain((isEven) =>
+  fc.array(
+    fc.record(
+      {
+        e: isEven ? even : fc.oneof({ weight: 3, arbitrary: even }, { weight: 1, arbitrary: uneven }),
+        o: owner,
+        n: number,
+      },
+      { requiredKeys: ['e'] },
+    ),
+    { minLength: 5, maxLength: 30 },
+  ),
+)
+
+const range = fc.oneof(
+  fc.constant(undefined),
+  number.map(($gte) => ({ $gte })),
+  number.map(($lt) => ({ $lt })),
+  fc.tuple(number, number).map(([a, b]) => ({ $gt: Math.min(a, b), $lte: Math.max(a, b) })),
+  number,
+  fc.array(number, { maxLength: 3 }).map(($in) => ({ $in })),
+)
+
+const accumulator = fc.constantFrom<Document>(
+  { $sum: 1 },
+  { $count: {} },
+  { $sum: '$e.v' },
+  { $avg: '$e.v' },
+  { $min: '$e.v' },
+  { $max: '$e.v' },
+  { $push: '$e.v' },
+)
+
+const following = fc.oneof(
+  fc.constantFrom(1, -1).map((way): Document[] => [{ $sort: { 'e.v': way } }]),
+  fc
+    .constantFrom(1, -1)
+    .chain((way) =>
+      fc.integer({ min: 1, max: 4 }).map((most): Document[] => [{ $sort: { 'e.v': way } }, { $limit: most }]),
+    ),
+  fc
+    .tuple(fc.constantFrom('$o', null, '$e.k', '$n'), accumulator, accumulator)
+    .map(([_id, first, second]): Document[] => [{ $group: { _id, first, second } }]),
+  fc.constant<Document[]>([]),
+)
+
+const pipelines = fc
+  .record({
+    k: kind,
+    v: range,
+    head: fc.constantFrom('same', 'none', 'other', 'wide'),
+    o: fc.oneof(fc.constant(undefined), owner, fc.constant({ $in: ['x', 'y'] })),
+    n: fc.option(
+      fc.integer({ min: -1, max: 2 }).map(($gt) => ({ $gt })),
+      { nil: undefined, freq: 4 },
+    ),
+    following,
+  })
+  .map(({ k, v, head, o, n, following: rest }) => {
+    const element = { k, ...(v !== undefined && { v }) }
+    const of = { same: element, none: undefined, other: { k: 'b' }, wide: { k } }[head]
+    const filter = {
+      ...(of && { e: { $elemMatch: of } }),
+      ...(o !== undefined && { o }),
+      ...(n !== undefined && { n }),
+    }
+    const wanted = { 'e.k': k, ...(v !== undefined && { 'e.v': v }) }
+    return [{ $match: filter }, { $unwind: '$e' }, { $match: wanted }, ...rest] as Document[]
+  })
+
+/** Groups without an array before them. */
+const plain = fc
+  .tuple(fc.constantFrom({ o: 'x' }, { o: { $in: ['x', 'y'] } }, {}), fc.constantFrom('$o', null))
+  .map(([filter, _id]): Document[] => [
+    { $match: filter },
+    { $group: { _id, n: { $sum: 1 }, sum: { $sum: '$n' }, least: { $min: '$n' } } },
+  ])
+
+const text = (value: unknown) => EJSON.stringify(value, { relaxed: false })
+
+/** Groups, and elements with equal values, come in any order; a sum of doubles may differ in its last bit. */
+const comparable = (found: Document[]): string[] => found.map((one) => text(rounded(one))).sort()
+
+function rounded(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rounded).map(text).sort()
+  if (value instanceof Double) return Number(value.value.toPrecision(12))
+  if (typeof value !== 'object' || value === null || '_bsontype' in value) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, rounded(inner)]))
+}
+
+describe(`elements of arrays by their keys (SEED=${seed})`, () => {
+  const engine = engineOfBlock()
+
+  it(`are sorted and grouped as by reading each document, in ${runs * pipelinesPerRound} pipelines`, async function () {
+    this.timeout(240_000)
+    let run = 0
+    const some = fc.array(fc.oneof({ weight: 6, arbitrary: pipelines }, { weight: 1, arbitrary: plain }), {
+      minLength: pipelinesPerRound,
+      maxLength: pipelinesPerRound,
+    })
+    const property = fc.asyncProperty(documents, some, async (docs, all) => {
+      const [indexed, bare] = [
+        engine.db.collection(`run${++run}_indexed`),
+        engine.db.collection(`run${run}_bare`),
+      ]
+      await indexed.createIndexes(indexes.map((index) => ({ ...index })))
+      for (const [_id, document] of docs.entries())
+        await Promise.all([indexed, bare].map((one) => one.insertOne({ _id, ...document } as Document)))
+      await indexed.deleteOne({ _id: 0 } as Document)
+      await bare.deleteOne({ _id: 0 } as Document)
+      for (const pipeline of all) await compare(indexed, bare, pipeline)
+      await Promise.all([indexed.drop(), bare.drop()])
+    })
+    const outcome = await fc.check(property, { seed, numRuns: runs, endOnFailure: true })
+    if (outcome.failed) throw outcome.errorInstance
+  })
+})
+
+async function compare(indexed: Collection, bare: Collection, pipeline: Document[]): Promise<void> {
+  const [found, expected] = await Promise.all(
+    [indexed, bare].map((one) => one.aggregate(pipeline, exact).toArray()),
+  )
+  const values = (all: Document[] = []) => all.map(({ e }) => text(rounded(e?.v)))
+  const isSorted = pipeline.some((stage) => '$sort' in stage)
+  if (isSorted) assert.deepEqual(values(found), values(expected), `SEED=${seed} ${text(pipeline)}`)
+  if (pipeline.some((stage) => '$limit' in stage)) return
+  assert.deepEqual(comparable(found ?? []), comparable(expected ?? []), `SEED=${seed} ${text(pipeline)}`)
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { readComposition } from '../../../../openehr/compositions/read-composition.ts'
+import { createExample } from '../../../../openehr/examples/example-composition.ts'
+import { readTemplate } from '../../../../openehr/opt/read-template.ts'
+import { isRmObject, type RmObject, readCanonicalJson } from '../../../../openehr/rm/canonical-json.ts'
+import { toFlat, toStructured } from '../../../../openehr/simplified/simple-tree.ts'
+import { toSimplified } from '../../../../openehr/simplified/to-simplified.ts'
+import { createPatient, type Patient } from '../../../harness/care/patients.ts'
+import { assertProblemPlaces, assertStatus } from '../../../harness/clients/path-client.ts'
+import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
+import { getStoredTemplate, readCorpusBytes } from '../../../harness/openehr-samples.ts'
+
+const FLAT = 'application/openehr.wt.flat+json'
+const STRUCTURED = 'application/openehr.wt.structured+json'
+
+describe('compositions in simplified formats', () => {
+  let patient: Patient
+  let templateId: string
+  before(async () => {
+    ;[patient, templateId] = await Promise.all([createPatient(), getStoredTemplate()])
+  })
+
+  const at = (more: string) => `/med/ehr/${patient.ehrId}/composition${more}`
+  const send = (type: string, body: object, query = `?templateId=${encodeURIComponent(templateId)}`) =>
+    patient.call('POST', at(`/json${query}`), body, { 'content-type': type })
+  const get = async (id: string, accept: string) =>
+    assertStatus(await patient.call('GET', at(`/${id}/json`), undefined, { accept }))
+
+  const event = 'encounter/blood_pressure:0/any_event'
+  const flat = {
+    'ctx/language': 'en',
+    'ctx/territory': 'NL',
+    'ctx/composer_name': 'Anna de Vries',
+    'ctx/time': '2026-03-01T08:30:00Z',
+    [`${event}:0/systolic|magnitude`]: 142,
+    [`${event}:0/systolic|unit`]: 'mm[Hg]',
+    [`${event}:1/systolic|magnitude`]: 120,
+    [`${event}:1/time`]: '2026-03-01T09:00:00Z',
+  }
+
+  it('are stored from lines, and returned as lines, as objects and in canonical JSON', async () => {
+    const { compositionId: id, uid } = assertStatus(await send(FLAT, flat), 201)
+    const { content, composer, context, language } = await get(id, 'application/json')
+    const { origin, events } = content[0].data
+    assert.deepEqual(
+      [composer.name, context.start_time.value, language.code_string, origin.value],
+      ['Anna de Vries', '2026-03-01T08:30:00Z', 'en', '2026-03-01T08:30:00Z'],
+    )
+    // biome-ignore lint/suspicious/noExplicitAny: the test reads nested values
+    const values = events.map(({ time, data }: any) => [time.value, data.items[0].value])
+    assert.deepEqual(values, [
+      ['2026-03-01T08:30:00Z', { _type: 'DV_QUANTITY', magnitude: 142, units: 'mm[Hg]' }],
+      ['2026-03-01T09:00:00Z', { _type: 'DV_QUANTITY', magnitude: 120, units: 'mm[Hg]' }],
+    ])
+    const lines = await get(id, FLAT)
+    assert.equal(lines['encounter/_uid'], uid)
+    assert.equal(lines[`${event}:1/systolic|magnitude`], 120)
+    const objects = await get(id, STRUCTURED)
+    assert.equal(objects.encounter.blood_pressure[0].any_event[1].systolic[0]['|magnitude'], 120)
+  })
+
+  it('say in which format they are', async () => {
+    const { compositionId: id } = assertStatus(await send(FLAT, flat), 201)
+    const reply = await patient.call('GET', at(`/${id}/json`), undefined, { accept: STRUCTURED })
+    assert.equal(reply.headers.get('content-type'), STRUCTURED)
+    assert.match(reply.headers.get('vary') ?? '', /accept/i)
+  })
+
+  it('replace others without naming the template again', async () => {
+    const { compositionId: id, uid } = assertStatus(await send(FLAT, flat), 201)
+    const { encounter } = await get(id, STRUCTURED)
+    encounter.blood_pressure[0].any_event[0].systolic = [{ '|magnitude': 99, '|unit': 'mm[Hg]' }]
+    const headers = { 'content-type': STRUCTURED, 'if-match': `"${uid}"` }
+    assertStatus(await patient.call('PUT', at(`/${id}/json`), { encounter }, headers))
+    assert.equal((await get(id, FLAT))[`${event}:0/systolic|magnitude`], 99)
+  })
+
+  it('are rejected with each line that means nothing, and what is missing', async () => {
+    const lines = {
+      ...flat,
+      [`${event}:0/pulse`]: 1,
+      [`${event}:0/systolic|colour`]: 'red',
+      'encounter/blood_pressure:x/time': 1,
+      'encounter/composer': ['Anna'],
+      'vital_signs/time': '2026-03-01T08:30:00Z',
+    }
+    const { 'ctx/territory': _, ...rest } = lines
+    assert.deepEqual(assertProblemPlaces(await send(FLAT, rest), 400, 'invalid-input').sort(), [
+      `body.${event}:0/pulse`,
+      `body.${event}:0/systolic|colour`,
+      'body.encounter/blood_pressure:x/time',
+      'body.encounter/composer',
+      'body.territory',
+      'body.vital_signs/time',
+    ])
+    const place = ['body.archetype_details.template_id.value']
+    for (const query of ['', '?templateId=none'])
+      for (const type of [FLAT, STRUCTURED])
+        assert.deepEqual(assertProblemPlaces(await send(type, {}, query), 422, 'rule-violated'), place)
+  })
+
+  it('violate their template as others do', async () => {
+    const wrong = { ...flat, [`${event}:0/systolic|unit`]: 'kg' }
+    assert.deepEqual(assertProblemPlaces(await send(FLAT, wrong), 422, 'rule-violated'), [
+      'body.content.0.data.events.0.data.items.0.value.units',
+    ])
+  })
+
+  const templatesOf = (test: Mocha.Context) =>
+    ['templates', 'aql/data/opts', 'validation/data/templates']
+      .flatMap((directory) => listCorpusFiles(test, `openehr/${directory}`))
+      .map((file) => readTemplate(readCorpusBytes(file) as Buffer))
+
+  it('are read as other servers write them', async function () {
+    const templates = templatesOf(this)
+    for (const [file, id] of [
+      ['Vitalsigns', 'EHRN Vital signs.v2'],
+      ['test_all_types', 'test_all_types.en.v1'],
+    ]) {
+      const json = readCorpusFile<Record<string, unknown>>(this, `openehr/compositions/flat/${file}.json`)
+      const found = templates.find(({ templateId }) => templateId === id)
+      assert.ok(found, id)
+      const sent = { format: 'flat', json, templateId: id } as const
+      const { object } = await readComposition(sent, async () => ({ template: found }))
+      const written = toFlat(toSimplified(found, object))
+      for (const [line, value] of Object.entries(json)) {
+        const number = line.endsWith('identifier') ? `${line}|id` : line
+        const isQuotient = line.endsWith('proportion_any')
+        if (!isQuotient) assert.equal(written[number] ?? written[`${line}|value`], value, line)
+      }
+    }
+  })
+
+  it('come back as they were, in both formats', async function () {
+    const templates = templatesOf(this)
+    let same = 0
+    for (const template of templates) {
+      const { object } = readCanonicalJson(createExample(template, 'medium'), 'COMPOSITION')
+      const tree = toSimplified(template, object as RmObject)
+      for (const sent of [
+        { format: 'flat', json: toFlat(tree) },
+        { format: 'structured', json: toStructured(tree) },
+      ] as const) {
+        const json = JSON.parse(JSON.stringify(sent.json))
+        const { templateId } = template
+        const read = await readComposition({ ...sent, json, templateId }, async () => ({ template }))
+        if (JSON.stringify(sorted(read.object)) === JSON.stringify(sorted(object))) same++
+      }
+    }
+    // Some have nodes below slots, or sections in another order than the template's.
+    assert.ok(same >= templates.length * 2 * 0.9, `${same} of ${templates.length * 2}`)
+  })
+})
+
+/** With sorted attributes, and without structures that nothing is in. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isRmObject(value)) return value
+  const entries = Object.entries(value).sort(([a], [b]) => a.localeCompare(b))
+  return Object.fromEntries(
+    entries.filter(([, one]) => !isEmptyStructure(one)).map(([name, one]) => [name, sorted(one)]),
+  )
+}
+
+const isEmptyStructure = (value: unknown): boolean =>
+  isRmObject(value) &&
+  /^ITEM_/.test(value._type) &&
+  [value.items, value.item, value.rows].every((one) => one === undefined)

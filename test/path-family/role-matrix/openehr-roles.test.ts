@@ -1,4 +1,0 @@
-import { pendingRoleMatrix, roleMatrix } from './matrix.ts'
-
-roleMatrix('openEHR')
-pendingRoleMatrix('openEHR')

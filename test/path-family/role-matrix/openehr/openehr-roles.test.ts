@@ -1,0 +1,4 @@
+import { pendingRoleMatrix, roleMatrix } from '../matrix.ts'
+
+roleMatrix('openEHR')
+pendingRoleMatrix('openEHR')
