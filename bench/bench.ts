@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 
 interface Options {
   items: string
-  parts: string
+  parts?: string | undefined
   data?: string | undefined
 }
 
@@ -51,13 +51,17 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     run: async ({ items, parts, data }) =>
       (await import('./measurements/benchmark-measurements.ts')).benchmarkMeasurements(items, parts, data),
   },
+  overload: {
+    about: 'more requests than the service can answer, and ordinary users beside a heavy one',
+    run: async ({ parts }) => (await import('./overload/benchmark-overload.ts')).benchmarkOverload(parts),
+  },
 }
 
 const { values, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', short: 'h' },
     items: { type: 'string', default: '1000,100000,1000000' },
-    parts: { type: 'string', default: 'charts,queries,paths,plan,batches' },
+    parts: { type: 'string' },
     data: { type: 'string' },
   },
   allowPositionals: true,
@@ -70,7 +74,7 @@ if (values.help || !chosen) {
 
 ${list.join('')}
   --items N,N     aql, clinical, measurements: numbers of stored items (default: ${values.items})
-  --parts P,P     measurements: parts to run (default: ${values.parts})
+  --parts P,P     measurements, overload: parts to run (default: all)
   --data DIR      aql, measurements: directory that keeps the loaded data for the next run
   --help          Print this text
 

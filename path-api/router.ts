@@ -68,6 +68,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
       (operation): OperationRoute => ({ ...operation, perform: createRequestHandler(operation, frame) }),
     ),
   )
+  const probes = new Set(served.flatMap(({ probe, path }) => (probe ? path : [])))
   const router = express.Router()
   router.use(createCorsHandler(corsOrigins))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
@@ -85,7 +86,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
           ? createOpenEhrErrorResponse(error, { path: shortenPath(request.path), requestId })
           : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
     }
-    const rendered = await consume('address', addressKey(request.ip ?? ''), response)
+    const counted = probes.has(request.path)
+      ? Promise.resolve()
+      : consume('address', addressKey(request.ip ?? ''), response)
+    const rendered = await counted
       .then(() => dispatchRequest(find, { request, response, requestId, respondToError: refuse }))
       .catch(refuse)
     await writeResponse(response, rendered, pathPrefix).catch(() => response.destroy())

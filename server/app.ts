@@ -6,6 +6,7 @@ import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
 import { removePathPrefix } from './http/path-prefix.ts'
 import { hideUnannouncedProxy } from './http/unannounced-proxy.ts'
+import { refuseEarly } from './limits/early-refusals.ts'
 import type { Log } from './telemetry/log.ts'
 import { type Metrics, metricsRoute } from './telemetry/metrics.ts'
 import { observeRequests } from './telemetry/observe-requests.ts'
@@ -36,6 +37,8 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
   app.use(observeRequests(log, metrics, config.accessLog === 'on'))
   app.use(setCommonHeaders(parts))
+  const isClassFamily = (path: string) => /^\/1(\/|$)/.test(path) || isServedAtRoot(path)
+  app.use(refuseEarly(pathFamily.admission, { isClassFamily, pathPrefix: pathFamily.pathPrefix }))
   const serveClasses = createClassFamilyHandler(parse, {
     trustProxy: config.trustProxy,
     open: config.open,

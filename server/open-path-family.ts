@@ -4,6 +4,7 @@ import { startPage } from '../path-api/pages/start-page.ts'
 import { recordPathOf } from '../path-api/record-paths.ts'
 import { healthOperations } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
+import type { AdmissionControl } from '../records/limits/admission/admission-control.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { Subscriptions } from '../records/live/subscriptions.ts'
@@ -27,6 +28,7 @@ export interface PathFamilyDependencies {
   services: RecordServices['services']
   tail: ChangeFeed
   consume: RateLimiter
+  admission: AdmissionControl
   draining: () => boolean
 }
 
@@ -91,7 +93,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }
 
 function createPathApiOptions(
-  { config, publicUrl, log, database, consume }: PathFamilyDependencies,
+  { config, publicUrl, log, database, consume, admission }: PathFamilyDependencies,
   services: Services,
   accounts?: OpenAccounts,
 ): PathApiOptions {
@@ -105,6 +107,7 @@ function createPathApiOptions(
     db: database.db,
     log,
     consume,
+    admission,
     corsOrigins: config.corsOrigins ?? [],
     pathPrefix: services.pathPrefix,
     version: packageJson.version,

@@ -34,6 +34,7 @@ import {
 import { openDatabase } from './database/open-database.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
+import { openAdmissionControl } from './limits/open-admission-control.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
 import { openLiveQueries } from './live/open-live-queries.ts'
 import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
@@ -128,7 +129,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   // Loading takes half a second and runs while the database starts. A failure appears where the modules are
   // used.
   loadParseServer().catch(() => {})
-  const { engine, database, consume, mails } = await openInfrastructure(config, onStop, state, shared)
+  const { engine, database, mails, ...limits } = await openInfrastructure(config, onStop, state, shared)
   const { client, db } = database
   const { close, ...opened } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
@@ -142,7 +143,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
     middleware: createClassFamilyMiddleware({
       open: config.open,
       records,
-      consume,
+      ...limits,
       accounts: (...all) => accountAnswers(...all),
       entityTags: { etagOf, parseIfMatch },
     }),
@@ -152,12 +153,13 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const tail = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => tail.end())
   const draining = () => state.draining
-  const parts = { ...shared, database, mails, records, services, tail, consume, draining }
+  const parts = { ...shared, database, mails, records, services, tail, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  if (accounts) accountAnswers = createAccountHandler({ ...accounts.services, records, consume })
+  if (accounts)
+    accountAnswers = createAccountHandler({ ...accounts.services, records, consume: limits.consume })
   const app = await createApp({
-    ...{ ...shared, parse, consume, draining },
+    ...{ ...shared, parse, consume: limits.consume, draining },
     pathFamily: pathFamily.options,
   })
   const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
@@ -202,7 +204,7 @@ async function openInfrastructure(
     commonValues: createMailValues(config),
   })
   onStop(() => mails.close())
-  return { engine, database, consume, mails }
+  return { engine, database, mails, consume, admission: openAdmissionControl(metrics) }
 }
 
 const DATABASE_UP_GAUGE = { name: 'database_up', help: '1 if the database responds, otherwise 0' }
@@ -260,13 +262,16 @@ const createClassFamilyOptions = (
   },
 })
 
+/** Connections that wait to be accepted. Beyond it the system drops them, and clients try again after a second. */
+const LISTEN_BACKLOG = 4_096
+
 function listen({ app, serve, url }: ServiceParts, { port, host }: Config): Promise<Server> {
   const server = createHttpServer(app, pathPrefixOf(url))
   serve(server)
   return new Promise((resolve, reject) => {
     server
       .once('error', (error) => reject(toListenError(error, { port, host })))
-      .listen(port, host, () => resolve(server))
+      .listen({ port, host, backlog: LISTEN_BACKLOG }, () => resolve(server))
   })
 }
 

@@ -251,11 +251,15 @@ function writeTable(table: Table, sizes: readonly number[]): void {
 
 /**
  * @param sizes how many blood pressures, separated by commas; the growth is that from the first to the last
- * @param part which parts, separated by commas
+ * @param part which parts, separated by commas; default: all
  * @param kept where the data directories are kept; undefined: nowhere
  * @throws RangeError unless each is a number that can be spread over the people
  */
-export async function benchmarkMeasurements(sizes: string, part: string, kept?: string): Promise<void> {
+export async function benchmarkMeasurements(
+  sizes: string,
+  part = ['charts', ...Object.keys(parts)].join(),
+  kept?: string,
+): Promise<void> {
   const numbers = sizes.split(',').map(Number)
   if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % 1000 === 0))
     throw new RangeError('--items takes multiples of 1000 from 1000 to 2000000, separated by commas')

@@ -1,6 +1,7 @@
 import type { RequestHandler, Response } from 'express'
 import { isPendingFor } from '../../records/ehrs/acceptance.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
+import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
@@ -43,7 +44,7 @@ import {
   readRequestParts,
 } from './request/request-parts.ts'
 import { createServedClassCheck, fieldTypeOf, type IsServedClass } from './request/served-classes.ts'
-import { respondToDatabaseError, showVersion } from './response/normalized-response.ts'
+import { isResponded, respondToDatabaseError, showVersion } from './response/normalized-response.ts'
 import { getDatabaseTime } from './response/request-deadline.ts'
 import { checkAccountBody, checkAccountChange } from './write/account-body.ts'
 import { type EntityTags, findNamedClass, readIfMatch } from './write/if-match.ts'
@@ -54,6 +55,7 @@ interface MiddlewareDependencies {
   open: boolean
   records: StoreContext
   consume: RateLimiter
+  admission: AdmissionControl
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
   entityTags: EntityTags
@@ -68,6 +70,7 @@ export function createClassFamilyMiddleware({
   open,
   records,
   consume,
+  admission,
   accounts,
   entityTags,
 }: MiddlewareDependencies): RequestHandler {
@@ -88,8 +91,9 @@ export function createClassFamilyMiddleware({
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
+      const admitted = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
-      openWrites(req, res, { timeLeft, etagOf: entityTags.etagOf, expected })
+      openStorage(req, res, { timeLeft, admitted, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
@@ -116,10 +120,10 @@ export function createClassFamilyMiddleware({
 }
 
 /** Gives the request a storage adapter, and the triggers the facts about its writes. */
-function openWrites(
+function openStorage(
   req: ParseRequest,
   res: Response,
-  { timeLeft, etagOf, expected }: Pick<EntityTags, 'etagOf'> & WriteTerms,
+  { timeLeft, admitted, etagOf, expected }: Pick<EntityTags, 'etagOf'> & StorageTerms,
 ): void {
   const { config, auth } = req
   const headers = { 'x-request-id': req.get('x-request-id') }
@@ -132,12 +136,13 @@ function openWrites(
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
-  createRequestAdapter(config.database, timeLeft, write)
+  createRequestAdapter(config.database, { timeLeft, admission: admitted }, write)
   Object.assign(req.info.context, { write })
 }
 
-interface WriteTerms {
+interface StorageTerms {
   timeLeft(): number
+  admitted: Admission
   expected: ExpectedVersions
 }
 
@@ -153,6 +158,23 @@ async function consumeRateLimits(
 ): Promise<void> {
   if (parts > 1) await consume('address', addressKey(ip), res, parts - 1)
   if (auth.user) await consume('account', auth.user.id, res, Math.max(parts, 1))
+}
+
+/** Waits until the service has time for the request. @throws TooManyRequests, Unavailable */
+async function admitRequest(
+  { auth, ip = '' }: ParseRequest,
+  res: Response,
+  admission: AdmissionControl,
+): Promise<Admission> {
+  const admitted = await admission.admit(
+    auth.user?.id ?? addressKey(ip),
+    () => res.closed || isResponded(res),
+  )
+  const release = () => admitted.release(res.statusCode >= 500 || res.statusCode === 408)
+  // A client that reads slowly must not keep others waiting.
+  res.once('prefinish', release)
+  res.once('close', release)
+  return admitted
 }
 
 /** @throws Refusal for callers without permission and for disabled endpoints */

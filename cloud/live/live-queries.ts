@@ -17,7 +17,8 @@ import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 import type { ParseTransform } from '../parse-server/internals.ts'
 import { createCallerWithoutRoles } from '../request/caller.ts'
 import { CLOSE_CODES, type ConnectionHandler, type LiveConnection } from './live-connection.ts'
-import { isReadable, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
+import { isReadable, type LiveEvent, type LiveQuery, readLiveQuery, toLiveEvent } from './live-query.ts'
+import { PatternTime } from './pattern-time.ts'
 
 export interface LiveQueryDependencies {
   records: StoreContext
@@ -252,15 +253,13 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     const objects = await toClientObjects(this.#dependencies.forms, happenings)
     // Filters once per session, because most changes do not concern most subscribers.
     const readable = new Map<string, RecordChange[]>()
+    const patterns = new PatternTime()
     const tell = async (subscription: Subscription, caller: Caller) => {
       const { query, connection, requestId, noted, sid } = subscription
       const ofSession = readable.get(sid) ?? happenings.filter((one) => isReadable(caller, one))
       readable.set(sid, ofSession)
       const own = ofSession.filter(({ collection }) => collection === query.className)
-      const events = own.flatMap((happening) => {
-        const event = toLiveEvent(query, caller, happening)
-        return event ? [{ happening, ...event }] : []
-      })
+      const events = await findEvents(query, caller, own, patterns)
       if (events.length === 0) return
       const unnamed =
         query.className === 'Ehr'
@@ -285,7 +284,6 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
         this.#handleMissedChange(subscription, fault),
       )
       telling.push(delivery)
-      // Each subscription may match long texts, and other requests wait meanwhile.
       await giveWay()
     }
     await Promise.all(telling)
@@ -307,6 +305,23 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
   #closeAll(reason: number): void {
     for (const connection of [...this.#connections.keys()]) connection.close(reason)
   }
+}
+
+/** The events of the changes that concern a query. Others run between matches of patterns. */
+async function findEvents(
+  query: LiveQuery,
+  caller: Caller,
+  happenings: readonly RecordChange[],
+  patterns: PatternTime,
+): Promise<(LiveEvent & { happening: RecordChange })[]> {
+  const events: (LiveEvent & { happening: RecordChange })[] = []
+  for (const happening of happenings) {
+    const find = () => toLiveEvent(query, caller, happening)
+    const event = query.hasPattern ? patterns.measure(caller.userId, find) : find()
+    if (event) events.push({ happening, ...event })
+    if (query.hasPattern) await giveWay()
+  }
+  return events
 }
 
 const SUBJECT_FIELD = 'subjectId'

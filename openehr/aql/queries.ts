@@ -1,5 +1,6 @@
 import { Composition } from '../../records/compositions/composition-record.ts'
 import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
+import { TimeSlice } from '../../records/limits/time-slice.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { queryAccesses, type SearchedEhrs } from '../../records/store/audit/query-accesses.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -28,7 +29,7 @@ import { countCompositions, planCompositionSearch } from './scan/composition-sca
 import { EhrScan } from './scan/ehr-scan.ts'
 import { scanEhrTrees } from './scan/ehr-tree-scan.ts'
 import { countMeasurements, planMeasurementSearches } from './scan/measurement-scan.ts'
-import { TimeSlice } from './time-slice.ts'
+import { AQL_TIMEOUT_MS, TIMEOUT_ADVICE } from './timeout.ts'
 
 /** A query as a client sends it. */
 export interface QueryRequest {
@@ -113,7 +114,10 @@ export class Queries {
       ...{ db: this.#records.db, kinds: this.#kinds },
       ...{ caller: reader, plan, ehrs, needsEhr: needsEhr(query) },
     }
-    const timeSlice = new TimeSlice(isAbandoned)
+    const { admission } = caller
+    const timeSlice = new TimeSlice({
+      ...{ admission, isAbandoned, timeoutMs: AQL_TIMEOUT_MS, advice: TIMEOUT_ADVICE },
+    })
     const wanted = window.offset + window.limit + 1
     const evaluate = () => this.#evaluate({ reading, query, evaluation, collector, timeSlice, wanted })
     const archetype = this.#haveFacts() ? countedArchetype(query) : undefined

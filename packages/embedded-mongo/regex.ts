@@ -1,2 +1,3 @@
-/** The engine's regular expressions, for callers that check a pattern before they send it. */
-export { compileRegex, MAX_MATCH_STEPS, type RegularExpression } from './language/expressions/regex.ts'
+/** The engine's regular expressions, for callers that check a pattern before they send it, or match texts themselves. */
+export { compileRegex, type RegularExpression } from './language/expressions/regex.ts'
+export type { RegexBudget } from './language/expressions/regex-steps.ts'

@@ -63,6 +63,8 @@ export interface OperationDescription<A extends Access> {
   api?: 'openehr'
   /** Query parameters with other names are the values of the parameters of an AQL query. */
   openQuery?: true
+  /** It tells the state of the service, and is answered however many requests there are. */
+  probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */
   resumes?: true
   /** Description of the 204 that a GET returns for a deleted resource. */

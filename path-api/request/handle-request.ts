@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
+import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { parsePosition } from '../../records/live/change-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -13,6 +14,7 @@ import type { Services } from '../operation/services.ts'
 import { RawBody } from '../reply/body-media.ts'
 import { etagOf, isCreateOnly, isUnchanged, parseIfMatch } from '../reply/etag.ts'
 import { malformedInput } from '../reply/invalid-input.ts'
+import { toServiceError } from '../response/problem-document.ts'
 import { type RenderedResponse, renderResponse } from '../response/rendered-response.ts'
 import { superviseHandler } from './handler-supervision.ts'
 import {
@@ -33,6 +35,7 @@ export interface HandlerDependencies {
   operations: readonly Operation[]
   tokens: TokenPolicy
   consume: RateLimiter
+  admission: AdmissionControl
   once: RunOnce
   /** Supervise the handlers in tests and development, see handler-supervision.ts. */
   checking: boolean
@@ -52,12 +55,14 @@ export type HandleRequest = (
   params: Record<string, string>,
 ) => Promise<RenderedResponse>
 
-/** Creates the request handler of an operation: authenticate, read the input, check access, run, respond. */
+/**
+ * Creates the request handler of an operation: authenticate, receive the input, wait for admission, and carry it out.
+ */
 export function createRequestHandler(operation: Operation, frame: HandlerDependencies): HandleRequest {
   const readOnly = findReadOnlyProperties(operation, frame.operations)
-  const read = createInputReader(operation, readOnly?.names)
-  const { services, tokens, once, consume, checking } = frame
-  const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
+  const { receive, read } = createInputReader(operation, readOnly?.names)
+  const { tokens, consume, admission } = frame
+  const carryOut = createInputHandler(operation, frame, readOnly)
   return async (exchange, params) => {
     const { request, response } = exchange
     requireAcceptable(request, operation)
@@ -65,7 +70,41 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
     if (principal) await consume('account', principal.mvUid, response)
-    const input = await read(request, response, params)
+    const bytes = await receive(request, response)
+    if (operation.probe) return carryOut(exchange, principal, read(request, bytes, params))
+    const account = principal?.mvUid ?? addressKey(request.ip ?? '')
+    response.locals.account = account
+    const admitted = await admission.admit(account, () => response.closed)
+    try {
+      const rendered = await carryOut(exchange, principal, read(request, bytes, params), admitted)
+      admitted.release(isInVain(rendered.status))
+      return rendered
+    } catch (error) {
+      admitted.release(isInVain(toServiceError(error).status))
+      throw error
+    }
+  }
+}
+
+/** Whether a response tells that its request has waited in vain. */
+const isInVain = (status: number): boolean => status >= 500 || status === 408
+
+type HandleInput = (
+  exchange: RequestContext,
+  principal: Principal | undefined,
+  input: RequestInput,
+  admission?: Admission,
+) => Promise<RenderedResponse>
+
+/** Creates the part of a request handler that follows the input: check access, run, respond. */
+function createInputHandler(
+  operation: Operation,
+  { services, once, consume, checking }: HandlerDependencies,
+  readOnly: ReturnType<typeof findReadOnlyProperties>,
+): HandleInput {
+  const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
+  return async (exchange, principal, input, admission) => {
+    const { request } = exchange
     await limitGuardedAttempts(operation, input, exchange, consume)
     if (!(await isAccessPermitted(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
@@ -74,7 +113,7 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
       ...services,
       ...readRequestFacts(exchange, operation, input.params),
       principal,
-      caller: toCaller(exchange, principal, reached),
+      caller: toCaller(exchange, principal, reached, admission),
     }
     const rendered = await once(
       toIdempotentRequest(request, operation, principal, input),
@@ -133,10 +172,15 @@ function toCaller(
   { requestId }: RequestContext,
   principal: Principal | undefined,
   reached: Set<string>,
+  admission: Admission | undefined,
 ): Caller | undefined {
   if (principal === undefined) return undefined
   const { mvUid: userId, roles, application } = principal
-  return { userId, roles, application, requestId, onAccess: (ehrId) => reached.add(ehrId) }
+  return {
+    ...{ userId, roles, application, requestId },
+    ...(admission && { admission }),
+    onAccess: (ehrId) => reached.add(ehrId),
+  }
 }
 
 /** @throws TooManyRequests */

@@ -20,11 +20,12 @@ export interface RequestInput {
   bytes: Buffer
 }
 
-type InputReader = (
-  request: Request,
-  response: Response,
-  params: Record<string, string>,
-) => Promise<RequestInput>
+interface InputReader {
+  /** Waits for the body. @throws ContentTooLarge, UnsupportedMediaType, MalformedRequest */
+  receive(request: Request, response: Response): Promise<Buffer>
+  /** @throws MalformedRequest, InvalidInput */
+  read(request: Request, bytes: Buffer, params: Record<string, string>): RequestInput
+}
 
 /**
  * Compiles the schemas of an operation into a function that reads and validates the input, with all
@@ -37,22 +38,26 @@ export function createInputReader(operation: Operation, readOnly?: ReadonlySet<s
   const checkQuery = createQueryCheck(operation)
   const checkBody = createBodyCheck(body, furtherViolations)
   const readBytes = body === undefined ? undefined : createBodyReader(limits.bytes)
-  return async (request, response, values) => {
-    if (body !== undefined) requireMediaType(request, body)
-    const bytes = (await readBytes?.(request, response)) ?? Buffer.alloc(0)
-    const input = {
-      params: values,
-      query: readQuery(request.url, query),
-      ...separateReadOnly(decodeBody(request, body, bytes, limits), readOnly),
-      bytes,
-    }
-    const violations = [
-      ...checkParams(input.params).map(locateViolation('path')),
-      ...checkQuery(input.query).map(locateViolation('query')),
-      ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
-    ]
-    if (violations.length > 0) throw new InvalidInput(violations)
-    return mapParams ? { ...input, params: mapParams(input.params) } : input
+  return {
+    async receive(request, response) {
+      if (body !== undefined) requireMediaType(request, body)
+      return (await readBytes?.(request, response)) ?? Buffer.alloc(0)
+    },
+    read(request, bytes, values) {
+      const input = {
+        params: values,
+        query: readQuery(request.url, query),
+        ...separateReadOnly(decodeBody(request, body, bytes, limits), readOnly),
+        bytes,
+      }
+      const violations = [
+        ...checkParams(input.params).map(locateViolation('path')),
+        ...checkQuery(input.query).map(locateViolation('query')),
+        ...(checkBody?.(input.body) ?? []).map(locateViolation('body')),
+      ]
+      if (violations.length > 0) throw new InvalidInput(violations)
+      return mapParams ? { ...input, params: mapParams(input.params) } : input
+    },
   }
 }
 

@@ -18,6 +18,7 @@ export const healthOperations = [
     source: healthSource,
     extra: true,
     access: 'public',
+    probe: true,
     reply: [200, HealthStatus],
     handle: () => ({ status: 'up' as const }),
   }),
@@ -31,6 +32,7 @@ export const healthOperations = [
     source: healthSource,
     extra: true,
     access: 'public',
+    probe: true,
     reply: [200, HealthStatus],
     handle: async (_, { readiness }) => {
       const missing = Object.entries(await readiness()).filter(([, ready]) => !ready)

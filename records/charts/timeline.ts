@@ -6,6 +6,7 @@ import type {
   TimelineGroup,
 } from '../ehr-records/timeline-definition.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
+import { mapInSlices } from '../limits/time-slice.ts'
 import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
 import { type AuditedAccess, runWhileRecording } from '../store/audit/audit-log.ts'
 import { scopedQueryAccesses } from '../store/audit/query-accesses.ts'
@@ -25,6 +26,13 @@ import {
 } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
 import type { SortOrder } from '../store/reading/pages.ts'
+import {
+  createReadLimits,
+  limitOfPage,
+  type ReadLimits,
+  type ReadList,
+  readDocuments,
+} from '../store/reading/read-documents.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { findNonemptyCollections } from './nonempty-collections.ts'
@@ -122,21 +130,22 @@ export class Timelines {
       this.#planScopes(caller, ehrId),
     ])
     const nonemptyStreams = streams.filter(({ source }) => nonempty.has(source.kind.collection))
+    const limits = createReadLimits(caller)
+    const reading = { direction, after, limit: limit + 1, limits } as const
     const parts = await Promise.all(
       nonemptyStreams.flatMap((stream) =>
-        (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) => {
-          const readable = { ...place, ...permissionFilter('_rperm', caller) }
-          return readStream(stream, readable, { direction, after, limit: limit + 1 })
-        }),
+        (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) =>
+          readStream(stream, { ...place, ...permissionFilter('_rperm', caller) }, reading),
+        ),
       ),
     )
-    const all = parts.flat().sort((a, b) => direction * compareMatches(a, b))
-    const page = all.slice(0, limit)
+    const all = parts.flatMap(({ matches }) => matches).sort((a, b) => direction * compareMatches(a, b))
+    const page = all.slice(0, limitOfPage(limit, parts))
     if (after?.isBackward) page.reverse()
     const accesses = await this.#accesses(caller, ehrId, page)
     const recorded = this.#records.audit.record(...accesses)
-    const lines = await runWhileRecording(recorded, () => page.map(toTimelineEntry))
-    const around = neighbouringPositions(page, all.length > limit, after)
+    const lines = await runWhileRecording(recorded, () => mapInSlices(page, toTimelineEntry, limits.slice))
+    const around = neighbouringPositions(page, all.length > page.length, after)
     const cursorOf = (place: CursorPosition | undefined) =>
       place ? encodeCursor(cursorListOf(order), place) : null
     return { lines, next: cursorOf(around.next), prev: cursorOf(around.prev) }
@@ -261,15 +270,19 @@ function overlapFilter({ kind, format }: TimelineKind, from: Date | undefined | 
   return { $or: [{ [key]: { $gte: from } }, ...(open ? [{ [key]: null, ...open }, closed] : moments)] }
 }
 
+interface StreamReading {
+  direction: 1 | -1
+  after: (CursorPosition & { value: Date }) | undefined
+  limit: number
+  /** Shared by all streams of a timeline. */
+  limits: ReadLimits
+}
+
 async function readStream(
   { source, key, filter }: TimelineStream,
   readable: FieldValues,
-  {
-    direction,
-    after,
-    limit,
-  }: { direction: 1 | -1; after: (CursorPosition & { value: Date }) | undefined; limit: number },
-): Promise<TimelineMatch[]> {
+  { direction, after, limit, limits }: StreamReading,
+): Promise<ReadList<ParseDocument> & { matches: TimelineMatch[] }> {
   const { documents, kind } = source
   const reached = after ? afterPositionFilter(kind.collection, key, direction, after) : {}
   const bounds = narrowBounds(filter[key] as DateBounds, reached[key] as DateBounds | undefined)
@@ -279,17 +292,18 @@ async function readStream(
     ...(reached.$or ? combineFilters(filter, reached) : {}),
     [key]: bounds,
   }
-  const found = await documents
+  const found = documents
     .find(conditions as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
     .sort({ [key]: direction, _id: direction })
     .limit(limit)
-    .toArray()
-  return found.map((document) => ({
+  const read = await readDocuments(found, limits)
+  const matches = read.documents.map((document) => ({
     source,
     start: document[key] as Date,
     id: `${kind.collection}/${document._id}`,
-    document: document as ParseDocument,
+    document,
   }))
+  return { matches, ...read }
 }
 
 type DateBounds = Record<string, Date>

@@ -1,4 +1,3 @@
-import { setImmediate as others } from 'node:timers/promises'
 import type { TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
@@ -12,6 +11,7 @@ import {
   resolveParent,
 } from '../ehr-records/parents.ts'
 import { auditRefusal } from '../ehr-records/refusals/refusals.ts'
+import { TimeSlice } from '../limits/time-slice.ts'
 import type { AuditedAccess } from '../store/audit/audit-log.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { accessWithoutRecords } from '../store/resource.ts'
@@ -38,11 +38,8 @@ interface ValidBatchItem extends BatchItem {
 /** Limit of the query for already stored records; nobody stores the same measurement this often. */
 const MAX_STORED_MATCHES = 10_000
 
-/**
- * Items validated before yielding to the event loop; the previous batch also waits for the database
- * meanwhile.
- */
-const VALIDATION_CHUNK_SIZE = 50
+/** Long texts may take long for the patterns of their data types. */
+const VALIDATION_TIMEOUT_MS = 20_000
 
 /** Stores measurements of any kinds together, each on its own: a refused item does not affect the others. */
 export class MeasurementBatches {
@@ -58,14 +55,14 @@ export class MeasurementBatches {
    * Stores the items in one transaction, with their history and one audit entry for each kind.
    * @returns the outcome of each item, in the same order
    * @throws NotFound when the caller sees none of the plans, or not the EHR; Forbidden when they may write to
-   * none
+   * none; DeadlineExceeded when it takes too long to check them, before any is stored
    */
   async store(caller: Caller, ehrId: string, sent: readonly BatchItem[]): Promise<BatchItemOutcome[]> {
+    const slice = new TimeSlice({ admission: caller.admission, timeoutMs: VALIDATION_TIMEOUT_MS })
     const checked: (ValidBatchItem | BatchItemOutcome)[] = []
-    for (let i = 0; i < sent.length; i += VALIDATION_CHUNK_SIZE) {
-      const chunk = sent.slice(i, i + VALIDATION_CHUNK_SIZE)
-      checked.push(...(await Promise.all(chunk.map((one) => this.#validate(ehrId, one)))))
-      await others()
+    for (const one of sent) {
+      checked.push(await this.#validate(ehrId, one))
+      if (slice.isOver()) await slice.yieldToOthers()
     }
     const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
     const attempts = sent.flatMap((one, i) =>

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
 import { documentCollection, isDuplicateIdError } from './documents/database.ts'
@@ -21,6 +22,7 @@ import {
   type PageRequest,
   readPage,
 } from './reading/pages.ts'
+import { createReadLimits } from './reading/read-documents.ts'
 import {
   accessesByEhr,
   accessesOfList,
@@ -169,15 +171,12 @@ export class Store<S extends TObject, L extends string> {
     { tx }: ReadOptions = {},
   ): Promise<Page<SavedRecord<Static<S>>>> {
     const list = { name: qualifiedListName(this.#resource.collection, name), ...this.#resource.lists[name] }
-    const page = await readPage(
-      this.#documents,
-      this.#format,
-      list,
-      permissionFilter('_rperm', caller),
-      query,
-      tx?.session,
-    )
-    const items = page.items.map((document) => this.#format.fromStored(document))
+    const readable = permissionFilter('_rperm', caller)
+    const limits = tx?.session ? undefined : createReadLimits(caller)
+    const reading = { session: tx?.session, limits }
+    const page = await readPage(this.#documents, this.#format, list, readable, query, reading)
+    const toRecord = (document: ParseDocument) => this.#format.fromStored(document)
+    const items = await mapInSlices(page.items, toRecord, limits?.slice)
     const asked = `${name}: ${describeWhere(query.where)}`
     const found = { resource: this.#resource, query, asked, items }
     await this.#reportAccesses(tx, await accessesOfList(this.#context, caller, found, tx))
@@ -270,7 +269,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
     const now = (await this.findDeleted(caller, key)) ?? (await this.get(caller, key))
     const record = historyKeyOf(this.#resource, now)
-    const { items, ...rest } = await listHistory(this.#context.db, record, page)
+    const { items, ...rest } = await listHistory(this.#context.db, record, page, createReadLimits(caller))
     return {
       ...rest,
       items: items.map(({ version, at, userId, application, action, changed, before }) => ({

@@ -1,4 +1,4 @@
-import { compileRegex, MAX_MATCH_STEPS } from '@health-record-service/embedded-mongo/regex'
+import { compileRegex, type RegexBudget } from '@health-record-service/embedded-mongo/regex'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
@@ -57,20 +57,29 @@ const toEcmaScriptDollar = (pattern: string): string =>
 /** Thrown when the texts of a value would take too long for the patterns of its schema. */
 class PatternStepsExceeded extends Error {}
 
-/** The steps left for all patterns on the value that is being checked. */
-interface PatternBudget {
-  steps: number
+/** The steps of all patterns on one value, about 10 ms: a value is checked without a pause. */
+const MAX_PATTERN_STEPS = 2_000_000
+
+/** The steps left on the value that is being checked. */
+class PatternSteps implements RegexBudget {
+  #left = MAX_PATTERN_STEPS
+
+  /** @throws PatternStepsExceeded */
+  consume(steps: number): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new PatternStepsExceeded()
+  }
+
+  refill(): void {
+    this.#left = MAX_PATTERN_STEPS
+  }
 }
 
-/** A compiler whose patterns count their steps. @throws PatternStepsExceeded when the budget is used up */
-const createAjv = (budget: PatternBudget, isForSchemas = false): Ajv2020 => {
+/** A compiler whose patterns count their steps. */
+const createAjv = (steps: PatternSteps, isForSchemas = false): Ajv2020 => {
   const regExp = (pattern: string) => {
     const expression = compilePattern(pattern)
-    const test = (text: string): boolean => {
-      budget.steps -= expression.steps(text.length)
-      if (budget.steps < 0) throw new PatternStepsExceeded()
-      return expression.test(text)
-    }
+    const test = (text: string): boolean => expression.test(text, steps)
     // Ajv takes patterns with the same text for the same pattern.
     return { test, toString: () => pattern }
   }
@@ -92,7 +101,8 @@ const createAjv = (budget: PatternBudget, isForSchemas = false): Ajv2020 => {
 const compilePattern = (pattern: string) => compileRegex(toEcmaScriptDollar(pattern), 's')
 
 /** Checks the schemas themselves. */
-const schemaAjv = createAjv({ steps: Number.POSITIVE_INFINITY }, true)
+const schemaSteps = new PatternSteps()
+const schemaAjv = createAjv(schemaSteps, true)
 
 /** Whether the values that match the schema are numbers. */
 export const isNumericSchema = (schema: ValueSchema): boolean =>
@@ -102,6 +112,7 @@ export const isNumericSchema = (schema: ValueSchema): boolean =>
 export function valueSchemaViolations(schema: ValueSchema): Violation[] {
   const found = boundsViolations(schema)
   if (found.length > 0) return found
+  schemaSteps.refill()
   try {
     if (schemaAjv.validateSchema(schema) !== true)
       return violationsFromAjv(schemaAjv.errors).slice(0, MAX_VIOLATIONS)
@@ -120,12 +131,12 @@ export function valueSchemaViolations(schema: ValueSchema): Violation[] {
 
 /** Compiles a schema without violations to a check that returns all violations at once. */
 export function compileCheck(schema: ValueSchema): Validator {
-  const budget = { steps: 0 }
-  const validate = createAjv(budget).compile(schema)
+  const steps = new PatternSteps()
+  const validate = createAjv(steps).compile(schema)
   return (value) => {
     const large = sizeViolation(value)
     if (large) return [large]
-    budget.steps = MAX_MATCH_STEPS
+    steps.refill()
     try {
       return validate(value) ? [] : violationsFromAjv(validate.errors).slice(0, MAX_VIOLATIONS)
     } catch (error) {

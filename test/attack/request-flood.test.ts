@@ -59,6 +59,9 @@ describe('attack: a flood of requests', function suite() {
       [429, 'application/json; charset=utf-8'],
     )
     assert.equal(((await refused.json()) as { code: number }).code, 155)
-    assert.equal((await call('/health/live', address)).status, 429)
+    assert.equal((await call('/openapi.json', address)).status, 429)
+    // Load balancers must still learn the state of the service.
+    for (const path of ['/health/live', '/health/ready', '/1/health', '/metrics'])
+      assert.equal((await call(path, headers)).status, 200, path)
   })
 })

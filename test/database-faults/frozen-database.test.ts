@@ -27,10 +27,13 @@ const statOf = (pid: string): string[] => {
   }
 }
 
-/** The engine is the only child of the service. */
+const isEngine = (pid: string): boolean =>
+  readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('embedded-mongo')
+
+/** The engine is a child of the service, which may have others. */
 const engineOf = ({ child }: ServiceProcess): number => {
   const children = readdirSync('/proc').filter(
-    (pid) => /^\d+$/.test(pid) && statOf(pid)[1] === String(child.pid),
+    (pid) => /^\d+$/.test(pid) && statOf(pid)[1] === String(child.pid) && isEngine(pid),
   )
   assert.equal(children.length, 1)
   return Number(children[0])

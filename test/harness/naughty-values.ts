@@ -30,3 +30,13 @@ export const createForgedCursors = (list: string): string[] =>
   [[list, 'd', 1e20, 'x'], [list, 'd', 'x', 'x'], [list, 'v', {}, 'x'], [list, 'v', 1e308, 'x'], []].map(
     (parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'),
   )
+
+/** Random letters a and b, the same for each seed: few states of an expression repeat on them. */
+export function createRandomText(seed: number, length: number): string {
+  let value = seed
+  const letters = Array.from({ length }, () => {
+    value = (value * 48_271) % 2_147_483_647
+    return 'ab'[value & 1]
+  })
+  return letters.join('')
+}

@@ -2,6 +2,7 @@ import express, { type Response } from 'express'
 import type { Logger } from 'pino'
 import { isOutage, REQUEST_WAIT_TIMEOUT_MS } from '../../../records/store/documents/outage.ts'
 import { isDeadlineError } from '../../../records/store/reading/deadlines.ts'
+import type { ServiceError } from '../../../schemas/errors.ts'
 import { QUERY_TIMEOUT_MESSAGE, UNAVAILABLE_MESSAGE } from '../../parse-server/adapter/database-errors.ts'
 import { parseErrorCode } from '../request/parse-request.ts'
 
@@ -87,7 +88,8 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   const { status: errorStatus, ...fault } = toErrorBody(status, body)
   res.statusCode = errorStatus
   res.locals.refusal = `code ${fault.code}`
-  if (errorStatus === 503) res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
+  if (errorStatus === 503 && !res.hasHeader('Retry-After'))
+    res.set('Retry-After', String(REQUEST_WAIT_TIMEOUT_MS / 1000))
   if (errorStatus === 429 && !res.hasHeader('Retry-After'))
     res.set('Retry-After', String(RATE_LIMIT_RETRY_AFTER_S))
   return asJson(fault)
@@ -117,9 +119,18 @@ function endResponse(this: Response, ...args: unknown[]): Response {
  */
 export function respondToDatabaseError(error: unknown, res: Response): boolean {
   const [outage, overdue] = [isOutage(error), isDeadlineError(error)]
+  const { retryAfter } = (error ?? {}) as { retryAfter?: unknown }
+  if (outage && typeof retryAfter === 'number') res.set('Retry-After', String(retryAfter))
   if (outage) res.status(503).json({})
   else if (overdue) res.status(408).json({ code: parseErrorCode.timeout })
   return outage || overdue
+}
+
+/** Responds to a request that the service does not carry out. */
+export function respondToRefusal({ status, retryAfter = 1 }: ServiceError, res: Response): void {
+  translateErrors(res)
+  res.set({ 'Cache-Control': 'no-store', 'Retry-After': String(retryAfter) })
+  res.status(status).json({})
 }
 
 /** Responds to requests that Parse passes on: unknown routes and errors. */

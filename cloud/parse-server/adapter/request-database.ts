@@ -1,5 +1,6 @@
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { ExpectedVersions } from '../../../records/store/write-decider.ts'
+import { type ListCollection, type RequestReadLimits, RequestReads } from './request-reads.ts'
 
 /** Object that Parse Server creates per request to call its storage adapter. */
 export interface RequestDatabase<Schema> {
@@ -39,18 +40,39 @@ export interface RequestAdapter {
   readonly writeRequest: ObjectWriteRequest
 }
 
+type AdapterMethod = (this: object, ...args: unknown[]) => Promise<unknown>
+
+interface ReadingAdapter {
+  find: AdapterMethod
+  count: AdapterMethod
+  distinct: AdapterMethod
+  _adaptiveCollection(name: string): Promise<ListCollection>
+}
+
 /**
- * Gives a request a storage adapter of its own, with the deadline of its reads. Authentication has finished by then,
+ * Gives a request a storage adapter of its own, with the limits of its reads. Authentication has finished by then,
  * under the general read timeout.
- * @param timeLeft called before each read
  */
 export function createRequestAdapter(
   database: { adapter: object },
-  timeLeft: () => number,
+  limits: RequestReadLimits,
   writeRequest: ObjectWriteRequest,
 ): void {
-  database.adapter = Object.create(database.adapter, {
-    _maxTimeMS: { get: timeLeft },
+  const base = database.adapter as ReadingAdapter
+  const reads = new RequestReads(limits)
+  const runRead = (read: AdapterMethod) => ({
+    value(this: object, ...args: unknown[]) {
+      return reads.run(() => read.apply(this, args))
+    },
+  })
+  database.adapter = Object.create(base, {
+    _maxTimeMS: { get: limits.timeLeft },
+    find: runRead(base.find),
+    count: runRead(base.count),
+    distinct: runRead(base.distinct),
+    _adaptiveCollection: {
+      value: async (name: string) => reads.sliced(await base._adaptiveCollection(name)),
+    },
     writeRequest: { value: writeRequest },
   })
 }

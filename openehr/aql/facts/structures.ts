@@ -5,7 +5,7 @@ import { documentCollection } from '../../../records/store/documents/database.ts
 import { shortKey, structurePlace } from '../../compositions/facts.ts'
 import { isFactRoot, structureKey } from '../../compositions/structure.ts'
 import type { RmObject } from '../../rm/canonical-json.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 
 /** The structures of an archetype, each with an occurrence that has it. */
 export type Structures = ReadonlyMap<string, RmObject>

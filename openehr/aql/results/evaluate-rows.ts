@@ -1,6 +1,6 @@
+import type { TimeSlice } from '../../../records/limits/time-slice.ts'
 import type { EhrTree } from '../evaluation/ehr-tree.ts'
 import type { Evaluation } from '../evaluation/evaluation.ts'
-import type { TimeSlice } from '../time-slice.ts'
 import type { ResultRow, RowCollector } from './row.ts'
 
 /** Number of rows in one batch. */
@@ -43,6 +43,7 @@ export async function* evaluateRows({
     if (collector.isFull()) break
     if (batch.length >= ROWS_PER_BATCH) {
       yield batch
+      timeSlice.restart()
       batch = []
     }
   }

@@ -7,7 +7,7 @@ import { type Fact, occurrenceCount, repeatedArchetypeFilter } from '../../compo
 import { compositionHead } from '../../measurement-mapping/to-composition.ts'
 import { constantValue } from '../evaluation/path-evaluator.ts'
 import type { ClassNode, QueryTree } from '../language/ast.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 
 /**
  * The archetype, if a query only counts the nodes of one archetype in all EHRs: indexes alone can answer

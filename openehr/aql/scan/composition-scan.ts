@@ -10,7 +10,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import { type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
 import type { QueryPlan } from '../plan/planner.ts'
 import { START_PLACE } from '../plan/query-places.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
 
 /** A search for compositions: index and filter. */

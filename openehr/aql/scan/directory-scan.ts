@@ -6,7 +6,7 @@ import type { ParseDocument } from '../../../records/store/documents/parse-forma
 import { toFolder } from '../../directories/directories.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import type { QueryPlan } from '../plan/planner.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 import { scanVersions } from './version-scan.ts'
 
 /** The requested versions of the directories of EHRs, by EHR; none if the query names no folder. */

@@ -13,7 +13,7 @@ import type { RmObject } from '../../rm/canonical-json.ts'
 import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import type { DatabaseFilter } from '../plan/database-filters.ts'
 import type { QueryPlan } from '../plan/planner.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 import { type RmObjectReader, scanVersions } from './version-scan.ts'
 
 /** An EHR as queries see it, with the requested versions of its status. */

@@ -16,7 +16,7 @@ import type { DocumentVersion } from '../evaluation/ehr-tree.ts'
 import { type DatabaseFilter, requiresField, translateFilter } from '../plan/database-filters.ts'
 import type { QueryPlan } from '../plan/planner.ts'
 import { START_PLACE } from '../plan/query-places.ts'
-import { AQL_TIMEOUT_MS } from '../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../timeout.ts'
 import { areMany, MAX_COUNTED } from './composition-scan.ts'
 import { type ScannedRecord, scanVersions } from './version-scan.ts'
 

@@ -1,4 +1,4 @@
-import { compileRegex, MAX_MATCH_STEPS } from '@health-record-service/embedded-mongo/regex'
+import { compileRegex } from '@health-record-service/embedded-mongo/regex'
 import type { StepBudget } from './step-budget.ts'
 
 const REGEX_SPECIAL_CHARACTERS = /[\\^$.*+?()[\]{}|]/g
@@ -16,11 +16,5 @@ export function createLikeMatcher(pattern: string, budget: StepBudget): (text: s
     return (escaped ?? part).replace(REGEX_SPECIAL_CHARACTERS, '\\$&').replace(NUL, '\\x00')
   })
   const expression = compileRegex(`^(?:${body})\\z`, 's')
-  return (text) => {
-    const steps = expression.steps(text.length)
-    if (steps > MAX_MATCH_STEPS) budget.consume(Number.POSITIVE_INFINITY)
-    // Only with `?` can so many ways be open at each character.
-    budget.consume(pattern.includes('?') ? steps : text.length)
-    return expression.test(text)
-  }
+  return (text) => expression.test(text, budget)
 }

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ruleViolationsBesideSchema } from '../../../records/ehr-records/validation/record-validation.ts'
 import { MEASUREMENT_KINDS } from '../../../records/kinds.ts'
+import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
 import type { BatchItem, BatchItemOutcome } from '../../../records/measurements/measurement-batches.ts'
 import { createSequentialIdGenerator } from '../../../records/store/documents/ids.ts'
 import { errorCode, ServiceError } from '../../../schemas/errors.ts'
@@ -36,7 +37,11 @@ export const measurementBatchOperations = [
     reply: [200, BatchOutcome],
     handle: async ({ params: { ehrId }, body: { items } }, { caller, batches, newId }) => {
       const nextId = createSequentialIdGenerator(newId)
-      const read = items.map((item) => readBatchItem(item, nextId()))
+      const read = await mapInSlices(
+        items,
+        (item) => readBatchItem(item, nextId()),
+        new TimeSlice({ admission: caller.admission }),
+      )
       const sent = read.flatMap((one) => ('body' in one ? [one] : []))
       const stored = (await batches.store(caller, ehrId, sent)).values()
       const outcomes = read.map((one) => ('body' in one ? (stored.next().value as BatchItemOutcome) : one))

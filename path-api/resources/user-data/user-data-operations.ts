@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { classKinds } from '../../../records/kinds.ts'
+import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
 import type { BatchItem, BatchItemOutcome } from '../../../records/measurements/measurement-batches.ts'
 import { createSequentialIdGenerator } from '../../../records/store/documents/ids.ts'
 import { Occurrence } from '../../../records/user-data/occurrence.ts'
@@ -129,7 +130,11 @@ const addMeasurementsOperation = defineOperation({
   errors: ['Forbidden', 'RuleViolated', 'TooManyRequests'],
   handle: async ({ params: { mvUid }, body }, { caller, userData, newId }) => {
     const nextId = createSequentialIdGenerator(newId)
-    const read = [body].flat().map((item) => readMeasurement(item, nextId()))
+    const read = await mapInSlices(
+      [body].flat(),
+      (item) => readMeasurement(item, nextId()),
+      new TimeSlice({ admission: caller.admission }),
+    )
     const sent = read.flatMap((one) => ('body' in one ? [one] : []))
     const stored = (await userData.store(caller, mvUid, sent)).values()
     const outcomes = read.map((one) => ('body' in one ? (stored.next().value as OutcomeInEhr) : one))

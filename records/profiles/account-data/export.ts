@@ -1,9 +1,11 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { userPointer } from '../../accounts/login/sessions.ts'
+import { TimeSlice } from '../../limits/time-slice.ts'
 import { auditEntryCollection } from '../../store/audit/audit-log.ts'
 import { decodeAuditEntry } from '../../store/audit/chains/entry-format.ts'
 import { EVERY_EHR, findScopeIds } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
+import { ReadBudget } from '../../store/reading/read-documents.ts'
 import { accessesByEhr } from '../../store/resource.ts'
 import type { StoreContext } from '../../store/writing/transaction.ts'
 import { ownedIdRange } from '../storage/owner.ts'
@@ -48,28 +50,46 @@ const historySource = (collection: string, mvUid: string): ExportSource => ({
 /**
  * Exports everything stored about a person, as one line of JSON for each document: account, profile with its
  * history, and the EHRs about the person with all records that the caller may read. Leaves out passwords,
- * tokens and permissions.
+ * tokens and permissions. Yields several lines at a time, between which others run.
  */
 export async function* exportPerson(
   records: StoreContext,
   caller: Caller,
   mvUid: string,
 ): AsyncGenerator<string> {
-  for (const { kind, collection, where } of exportSourcesOf(mvUid)) {
+  const slice = new TimeSlice({ admission: caller.admission })
+  let lines: string[] = []
+  for await (const line of exportLines(records, caller, mvUid, slice)) {
+    lines.push(line)
+    if (!slice.isOver()) continue
+    await slice.yieldToOthers()
+    yield lines.join('')
+    lines = []
+    slice.restart()
+  }
+  yield lines.join('')
+}
+
+async function* exportLines(
+  records: StoreContext,
+  caller: Caller,
+  mvUid: string,
+  slice: TimeSlice,
+): AsyncGenerator<string> {
+  for (const { kind, collection, where } of exportSourcesOf(mvUid))
     for await (const document of collectionOf(records.db, collection).find(where, EXPORT_QUERY_OPTIONS))
       yield toJsonLine(kind, document)
-  }
+  const reading = { records, caller, slice }
   const ehrs = { subjectId: mvUid, ...permissionFilter('_rperm', caller) }
   const ehrIds: string[] = []
-  for await (const ehr of readBatches(records, caller, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
+  for await (const ehr of readBatches(reading, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
     ehrIds.push(ehr._id)
     yield toJsonLine('Ehr', ehr)
   }
   for (const kind of await findEhrCollections(records)) {
     const where = { ehrId: { $in: ehrIds }, ...permissionFilter('_rperm', caller) }
-    for await (const document of readBatches(records, caller, { kind, collection: kind, where })) {
+    for await (const document of readBatches(reading, { kind, collection: kind, where }))
       yield toJsonLine(kind, document)
-    }
   }
   // Queries over every EHR concern only those who have one.
   if (ehrIds.length === 0) return
@@ -89,12 +109,17 @@ async function findEhrCollections({ db, contents }: StoreContext): Promise<strin
   return [...new Set([...contents.Ehr, ...names])].sort()
 }
 
-/** Number of documents read at once, and audited before the first of them is sent. */
+/** Number of documents read at once, and audited before the first of them is sent; fewer if they are large. */
 const EXPORT_BATCH_SIZE = 500
 
+interface ExportReading {
+  records: StoreContext
+  caller: Caller
+  slice: TimeSlice
+}
+
 async function* readBatches(
-  { db, audit }: StoreContext,
-  caller: Caller,
+  { records: { db, audit }, caller, slice }: ExportReading,
   { collection, where }: ExportSource,
 ): AsyncGenerator<StoredDocument> {
   const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
@@ -103,15 +128,18 @@ async function* readBatches(
     await audit.record(...accessesByEhr(audited, caller, { action: 'query', asked: 'export' }, rows))
   }
   let batch: StoredDocument[] = []
+  let budget = new ReadBudget()
   for await (const document of collectionOf(db, collection).find(where, {
     ...EXPORT_QUERY_OPTIONS,
     batchSize: EXPORT_BATCH_SIZE,
   })) {
     batch.push(document)
-    if (batch.length < EXPORT_BATCH_SIZE) continue
+    if (slice.isOver()) await slice.yieldToOthers()
+    if (!budget.isUsedUpBy(document) && batch.length < EXPORT_BATCH_SIZE) continue
     await report(batch)
     yield* batch
     batch = []
+    budget = new ReadBudget()
   }
   if (batch.length === 0) return
   await report(batch)

@@ -43,7 +43,7 @@ export interface AuditOptions {
 }
 
 /** Runs CPU work while accesses are written to disk, and waits for both. */
-export async function runWhileRecording<T>(recorded: Promise<void>, work: () => T): Promise<T> {
+export async function runWhileRecording<T>(recorded: Promise<void>, work: () => T | Promise<T>): Promise<T> {
   // The next turn of the event loop starts after the command has been sent.
   const [done] = await Promise.all([setImmediate().then(work), recorded])
   return done

@@ -1,3 +1,5 @@
+import type { Admission } from '../../limits/admission/admission-control.ts'
+
 /** The user who sends a request, with the application and roles: all that access rules and audit need. */
 export interface Caller {
   userId: string
@@ -6,6 +8,8 @@ export interface Caller {
   /** The application that sent the request, as shown in the audit. */
   application: string
   requestId: string
+  /** The admission of the request, by which long work pauses for others; undefined: the service's own work. */
+  admission?: Pick<Admission, 'pause'>
   /** Called with the id of each EHR whose data the caller reached, and of each connected user. */
   onAccess?(id: string): void
   /** Set for the service's own jobs and for restores by administrators: no access filter, but audited. */

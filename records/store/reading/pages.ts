@@ -2,6 +2,7 @@ import type { ClientSession, Collection, Filter, IndexDescription } from 'mongod
 import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
 import { toMongoFilter, type Where } from './filter.ts'
+import { limitOfPage, type ReadLimits, readDocuments } from './read-documents.ts'
 
 /** One way to list a resource; its index is built from exactly this. */
 export interface ListDefinition<T> {
@@ -92,7 +93,7 @@ export async function readPage<T>(
   shape: ListDefinition<T> & { name: string },
   readable: Filter<ParseDocument>,
   query: PageQuery<T>,
-  session?: ClientSession,
+  { session, limits }: { session?: ClientSession | undefined; limits?: ReadLimits | undefined },
 ): Promise<Page<ParseDocument>> {
   const { by, sort } = shape
   const { where, either = [{}], limit, count, order = shape.order } = query
@@ -108,21 +109,23 @@ export async function readPage<T>(
     (one) => ({ ...toMongoFilter(format, one), ...readable }) as Filter<ParseDocument>,
   )
   const options = session ? { session } : {}
-  const pages = matching.map((one) =>
-    documents
-      .find(reached ? combineConditions(field.key, one, reached) : one, {
-        ...options,
-        projection: HIDDEN_FIELDS,
-      })
-      .sort({ [field.key]: direction, _id: direction })
-      .limit(limit + 1)
-      .toArray(),
+  const pages = await Promise.all(
+    matching.map((one) => {
+      const conditions = reached ? combineConditions(field.key, one, reached) : one
+      const found = documents.find(conditions, { ...options, projection: HIDDEN_FIELDS })
+      const sorted = found.sort({ [field.key]: direction, _id: direction }).limit(limit + 1)
+      return readDocuments(sorted, limits)
+    }),
   )
-  const found = mergePages(await Promise.all(pages), field.key, direction)
+  const found = mergePages(
+    pages.map((page) => page.documents),
+    field.key,
+    direction,
+  )
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
   return {
-    ...createBidirectionalPage(name, field.key, found, limit, from),
+    ...createBidirectionalPage(name, field.key, found, limitOfPage(limit, pages), from),
     ...(total === undefined ? {} : { total }),
   }
 }

@@ -7,6 +7,7 @@ import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
+import { limitOfPage, type ReadLimits, readDocuments } from '../reading/read-documents.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
 export interface HistoryEntry {
@@ -87,22 +88,24 @@ export async function listHistory(
   db: Db,
   record: HistoryKey,
   page: PageRequest,
+  limits: ReadLimits,
 ): Promise<Page<HistoryEntry>> {
   const start = entryIdStart(record)
   const end =
     page.cursor === undefined
       ? entryIdEnd(record)
       : start + decodeCursor(HISTORY_LIST_NAME, page.cursor).value
-  const found = await historyCollection(db)
+  const changes = historyCollection(db)
     .find({ _id: { $gte: start, $lt: end } })
     .sort({ _id: -1 })
     .limit(page.limit + 1)
-    .toArray()
+  const read = await readDocuments(changes, limits)
   const total = page.count
     ? await historyCollection(db).countDocuments({ _id: { $gte: start, $lt: entryIdEnd(record) } })
     : undefined
   const positionOf = ({ _id }: HistoryEntry) => ({ value: _id.slice(start.length), id: record.id })
-  return createPage(HISTORY_LIST_NAME, found, page.limit, positionOf, total)
+  const limit = limitOfPage(page.limit, [read])
+  return createPage(HISTORY_LIST_NAME, read.documents, limit, positionOf, total)
 }
 
 /** Finds a former version of a record; null when it is unknown. */

@@ -15,6 +15,7 @@ import type { Services } from '../../../path-api/operation/services.ts'
 import { formBody, rawBody } from '../../../path-api/reply/body-media.ts'
 import { replyWith } from '../../../path-api/reply/reply.ts'
 import { createPathApiRouter, type PathApiOptions } from '../../../path-api/router.ts'
+import { AdmissionControl } from '../../../records/limits/admission/admission-control.ts'
 import type { RateLimits } from '../../../records/limits/rate-limiter.ts'
 import { closedObject } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -282,6 +283,7 @@ async function startSampleServer(
     checking: true,
     db,
     consume: await openRateLimits(db, rateLimits),
+    admission: new AdmissionControl(),
     corsOrigins: ['https://friend.example'],
     pathPrefix: '',
     version: '0.0.0',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout, setTimeout as sleep } from 'node:timers/promises'
 import type { Db, MongoClient } from 'mongodb'
 import { type User, usersOf } from '../../../records/accounts/user/user.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
@@ -145,7 +145,13 @@ export async function logIn(victim: CrashService, email: string) {
 }
 
 async function requireSuccess(victim: CrashService, call: ServiceCall): Promise<ServiceAnswer['body']> {
-  const { status, body } = await victim.send(call)
+  let answer = await victim.send(call)
+  // Many EHRs are made at once: a busy service asks to try again later.
+  for (let i = 0; i < 10 && answer.status === 429; i++) {
+    await sleep(2_000)
+    answer = await victim.send(call)
+  }
+  const { status, body } = answer
   assert.ok(status < 300, `${call.method} ${call.path}: ${status} ${JSON.stringify(body)}`)
   return body
 }

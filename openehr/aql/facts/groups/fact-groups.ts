@@ -4,7 +4,7 @@ import { documentCollection } from '../../../../records/store/documents/database
 import { shortKey, structurePlace } from '../../../compositions/facts.ts'
 import { allOf, type DatabaseFilter } from '../../plan/database-filters.ts'
 import type { ExactRange, FactGrouping } from '../../plan/fact-grouping.ts'
-import { AQL_TIMEOUT_MS } from '../../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../../timeout.ts'
 
 /** The values of a place in one EHR, or in all. */
 export interface ValueGroup {

@@ -1,3 +1,4 @@
+import type { TimeSlice } from '../../../../records/limits/time-slice.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import { toComposition } from '../../../measurement-mapping/to-composition.ts'
@@ -12,7 +13,6 @@ import { type ScanOptions, scanSingleDocuments } from '../../scan/ehr-tree-scan.
 import { planMeasurementSearches } from '../../scan/measurement-scan.ts'
 import { type ScannedRecord, scanVersions } from '../../scan/version-scan.ts'
 import { compareSortKeys } from '../../terms/terms.ts'
-import type { TimeSlice } from '../../time-slice.ts'
 import type { KnownStructures, Structures } from '../structures.ts'
 import { openCompositionStreams } from './composition-streams.ts'
 import { openMeasurementStreams } from './measurement-streams.ts'

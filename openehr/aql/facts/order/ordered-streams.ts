@@ -5,7 +5,7 @@ import type { ParseDocument } from '../../../../records/store/documents/parse-fo
 import { type Fact, type FactRange, shortKey } from '../../../compositions/facts.ts'
 import { conditionsOf, type DatabaseFilter } from '../../plan/database-filters.ts'
 import type { SortKey } from '../../terms/terms.ts'
-import { AQL_TIMEOUT_MS } from '../../time-slice.ts'
+import { AQL_TIMEOUT_MS } from '../../timeout.ts'
 
 /** Times are at most so many milliseconds before or after 1970. */
 export const MAX_TIME_MS = 8.64e15

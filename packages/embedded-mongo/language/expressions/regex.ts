@@ -1,11 +1,12 @@
 /**
  * Translates MongoDB's Perl-compatible regular expressions for RE2, whose time is at most the size of the
- * compiled program times the length of the text. Both the size and the product are bounded.
+ * compiled program times the length of the text. The size is bounded, and so is the work of each match.
  */
 import { createRequire } from 'node:module'
 import type { RE2JS as Compiled, Matcher } from 're2js'
 import { bsonType } from '../../values/bson-values.ts'
 import { fail } from '../../values/errors.ts'
+import { MatchSteps, type RegexBudget, testInSteps } from './regex-steps.ts'
 
 const load = createRequire(import.meta.url)
 /** Loaded on first use, so that the engine starts quickly. */
@@ -14,8 +15,8 @@ const engine = (): typeof Compiled => (load('re2js') as typeof import('re2js')).
 const MAX_PATTERN_LENGTH = 32_764
 /** The most instructions of a program, in which each repetition `{n}` stands n times. */
 const MAX_PROGRAM_SIZE = 2_000
-/** The most steps of one match: instructions times characters. RE2 takes up to 35 ns for a step. */
-export const MAX_MATCH_STEPS = 8_000_000
+/** The most steps of a search for captures: instructions times characters. RE2 takes up to 35 ns for a step. */
+const MAX_FIND_STEPS = 1_000_000
 
 const horizontal = ' \\t\\x{a0}\\x{1680}\\x{180e}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}'
 const vertical = '\\n-\\r\\x{85}\\x{2028}\\x{2029}'
@@ -101,11 +102,10 @@ export interface RegexMatch {
   captures: (string | null)[]
 }
 
-/** A compiled expression. A match that may need too many steps fails with MaxTimeMSExpired (50). */
+/** A compiled expression. A match that needs too many steps fails with MaxTimeMSExpired (50). */
 export interface RegularExpression {
-  /** The most steps of a match on a text of this many characters. */
-  steps(characters: number): number
-  test(text: string): boolean
+  /** @param budget for the steps of several matches; by default each has its own */
+  test(text: string, budget?: RegexBudget): boolean
   find(text: string, from: number): RegexMatch | undefined
 }
 
@@ -156,18 +156,12 @@ const expression = (compiled: Compiled): RegularExpression => {
   const captures = Array.from({ length: compiled.groupCount() }, (_, i) => i + 1).filter(
     (n) => !hidden.has(n),
   )
-  const size = compiled.programSize()
-  const steps = (characters: number): number => size * characters
   const limitSteps = (characters: number): void => {
-    if (steps(characters) > MAX_MATCH_STEPS)
-      fail(50, `a regular expression of ${size} instructions takes too long on ${characters} characters`)
+    if (compiled.programSize() * characters > MAX_FIND_STEPS)
+      fail(50, `a regular expression takes too long on ${characters} characters`)
   }
   return {
-    steps,
-    test: (text) => {
-      limitSteps(text.length)
-      return compiled.test(text)
-    },
+    test: (text, budget = new MatchSteps()) => testInSteps(compiled, text, budget),
     find: (text, from) => {
       limitSteps(text.length - from)
       const matcher = compiled.matcher(text)

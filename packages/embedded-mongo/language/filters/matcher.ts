@@ -13,9 +13,11 @@ import { fail } from '../../values/errors.ts'
 import { toBigInt } from '../../values/numbers.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
-import { compileRegex, isRegex } from '../expressions/regex.ts'
+import { isRegex } from '../expressions/regex.ts'
+import { MatchSteps } from '../expressions/regex-steps.ts'
 import { createBitTest } from './bits.ts'
 import { typePredicate } from './bson-types.ts'
+import { createRegexTest, readRegex } from './regex-tests.ts'
 
 export type DocumentTest = (value: unknown) => boolean
 
@@ -23,6 +25,8 @@ export interface MatchOptions {
   collation?: Collation | undefined
   /** `let` variables of the command, for $expr. */
   variables?: Document | undefined
+  /** The budget of the regular expressions on one document; only inside of a filter. */
+  steps?: MatchSteps
 }
 
 const REFUSED_OPERATORS =
@@ -37,6 +41,16 @@ const unknownOperator = (name: string): never =>
 
 /** @throws 2 for an invalid filter, 115 for an operator that this engine refuses */
 export const compileFilter = (filter: unknown, options: MatchOptions = {}): DocumentTest => {
+  if (options.steps) return compileClauses(filter, options)
+  const steps = new MatchSteps()
+  const test = compileClauses(filter, { ...options, steps })
+  return (document) => {
+    steps.refill()
+    return test(document)
+  }
+}
+
+const compileClauses = (filter: unknown, options: MatchOptions): DocumentTest => {
   if (!isObject(filter)) return fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
   const tests = Object.entries(documentFields(filter)).map(([key, value]) => clause(key, value, options))
   return tests.length === 1 ? (tests[0] as DocumentTest) : (document) => tests.every((test) => test(document))
@@ -113,8 +127,8 @@ const createFieldTest = (parts: string[], value: unknown, options: MatchOptions)
 }
 
 const createValueTest = (value: unknown, options: Scope): FieldPredicate => {
-  const { reach, collation } = options
-  if (isRegex(value)) return reach(createRegexTest(value))
+  const { reach, collation, steps } = options
+  if (isRegex(value)) return reach(createRegexTest(value, steps))
   if (!isOperators(value)) return reach(equality(value, collation))
   const tests = Object.entries(value)
     .filter(([name]) => name !== '$options' && name !== '$comment')
@@ -164,14 +178,6 @@ const comparison = (
   }
 }
 
-const createRegexTest = (operand: { pattern: string; options: string }): DocumentTest => {
-  const expression = compileRegex(operand.pattern, operand.options)
-  return (value) =>
-    typeof value === 'string'
-      ? expression.test(value)
-      : isRegex(value) && value.pattern === operand.pattern && value.options === operand.options
-}
-
 type FieldOperator = (operand: unknown, options: Scope, siblings: Document) => FieldPredicate
 
 export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
@@ -189,23 +195,10 @@ export const fieldOperators: Readonly<Record<string, FieldOperator>> = {
     return (values) => values.some((value) => value !== undefined) === wanted
   },
   $type: (operand, { reach }) => reach(typePredicate(operand)),
-  $regex: (operand, { reach }, siblings) => {
-    const pattern = isRegex(operand) ? operand.pattern : operand
-    if (typeof pattern !== 'string') return fail(2, '$regex has to be a string')
-    const given = isRegex(operand) ? operand.options : ''
-    const options = siblings.$options ?? given
-    if (siblings.$options === null || typeof options !== 'string')
-      return fail(2, '$options has to be a string')
-    if (given && '$options' in siblings) {
-      const names = Object.keys(siblings)
-      const first = names.indexOf('$options') < names.indexOf('$regex')
-      fail(first ? 51074 : 51075, 'options set in both $regex and $options')
-    }
-    if (options.includes('\0')) fail(51108, 'invalid flag in regex options: a null byte')
-    return reach(createRegexTest({ pattern, options }))
-  },
+  $regex: (operand, { reach, steps }, siblings) =>
+    reach(createRegexTest(readRegex(operand, siblings), steps)),
   $not: (operand, options) => {
-    if (isRegex(operand)) return not(options.reach(createRegexTest(operand)))
+    if (isRegex(operand)) return not(options.reach(createRegexTest(operand, options.steps)))
     if (!isOperators(operand)) return fail(2, '$not needs a regex or a document')
     return not(createValueTest(operand, options))
   },
@@ -282,10 +275,10 @@ const literal = (value: unknown): unknown => (isRegex(value) ? value : { $eq: va
 
 const isElemMatch = (value: unknown): boolean => isOperators(value) && '$elemMatch' in value
 
-const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): DocumentTest => {
+const oneOf = (name: string, operand: unknown, { collation, steps }: MatchOptions): DocumentTest => {
   if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
-  const expressions = operand.filter(isRegex).map(createRegexTest)
+  const expressions = operand.filter(isRegex).map((one) => createRegexTest(one, steps))
   // Most values are strings, which need no comparison by type.
   const isText = (value: unknown): value is string => typeof value === 'string' && collation === undefined
   const texts = new Set(operand.filter(isText))

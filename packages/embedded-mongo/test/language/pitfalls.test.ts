@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { BSONRegExp, type Collection, Decimal128, type Document, Double, Int32, Long } from 'mongodb'
+import { compileRegex } from '../../regex.ts'
 import { engineOfBlock } from '../../testing.ts'
 
 /** Cases in which a simpler engine, or the library underneath, gives other answers than MongoDB. */
@@ -233,6 +235,60 @@ describe('pitfalls', () => {
       assert.deepEqual((await ids({ $expr })).length, pattern.includes('20}b') ? 0 : 1)
     }
     assert.ok(performance.now() - begun < 20_000)
+  })
+
+  it('finds the same texts with and without captures', () => {
+    const atom = fc.constantFrom(
+      'a',
+      'b',
+      '.',
+      '[ab]',
+      '[^a]',
+      '\\b',
+      '^',
+      '(?i:A)',
+      '\\s',
+      '\u{1F600}',
+      '\n',
+    )
+    const pattern = fc.letrec<{ all: string }>((tie) => ({
+      all: fc.oneof(
+        { maxDepth: 3 },
+        atom,
+        fc.tuple(tie('all'), tie('all')).map(([one, other]) => one + other),
+        fc.tuple(tie('all'), tie('all')).map(([one, other]) => `(?:${one}|${other})`),
+        fc
+          .tuple(tie('all'), fc.constantFrom('*', '+', '?', '{2,5}'))
+          .map(([one, times]) => `(${one})${times}`),
+      ),
+    })).all
+    const text = fc.array(fc.constantFrom('a', 'b', 'A', ' ', '\n', '\u{1F600}', 'é'), { maxLength: 30 })
+    fc.assert(
+      fc.property(pattern, fc.constantFrom('', 'i', 'm', 's'), text, (source, options, letters) => {
+        const expression = compileRegex(source, options)
+        const sought = letters.join('')
+        assert.equal(expression.test(sought), expression.find(sought, 0) !== undefined)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('ends matches that take too long, on one text and on many', async () => {
+    const random = (seed: number, length: number) => {
+      let value = seed
+      const letters = Array.from({ length }, () => {
+        value = (value * 48_271) % 2_147_483_647
+        return 'ab'[value & 1]
+      })
+      return letters.join('')
+    }
+    await store(
+      random(1, 200_000),
+      Array.from({ length: 60 }, (_, i) => random(i + 1, 2_000)),
+    )
+    for (const pattern of ['a[ab]{500}c', 'a[ab]{100}c'])
+      await assert.rejects(ids({ v: { $regex: pattern } }), { code: 50 }, pattern)
+    assert.deepEqual(await ids({ v: { $regex: 'abba+b' } }), [0, 1])
   })
 
   it('uses an index for a prefix expression', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { TimeSlice } from '../../../../openehr/aql/time-slice.ts'
+import { TimeSlice } from '../../../../records/limits/time-slice.ts'
 import { createPatient, type Patient } from '../../../harness/care/patients.ts'
 import { assertProblem, assertStatus } from '../../../harness/clients/path-client.ts'
 import {

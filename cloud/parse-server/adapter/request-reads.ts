@@ -1,0 +1,106 @@
+import Parse from 'parse/node'
+import type { Admission } from '../../../records/limits/admission/admission-control.ts'
+import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
+import { MAX_RESPONSE_MEGABYTES, ReadBudget } from '../../../records/store/reading/read-documents.ts'
+import { QUERY_TIMEOUT_MESSAGE } from './database-errors.ts'
+
+/** Reads of one request that run at the same time: the parts of a batch must not keep others from the database. */
+const MAX_CONCURRENT_READS = 2
+/** Objects of all lists of a request: those of a batch whose parts have the usual limit. */
+const MAX_OBJECTS = 5_000
+
+type Documents = object[] & { map: unknown }
+
+interface Cursor extends AsyncIterable<object> {
+  toArray(): Promise<object[]>
+}
+
+/** Parse Server's wrapper of a collection, as far as it reads lists. */
+export interface ListCollection {
+  _mongoCollection: { find(...args: never[]): Cursor }
+  find(query: object, options: object): Promise<object[]>
+}
+
+export interface RequestReadLimits {
+  /** Remaining time for the database in milliseconds. @throws DeadlineExceeded */
+  timeLeft(): number
+  admission: Admission
+}
+
+/** The reads of one request: a few at a time, in slices, until its time or budget is used up. */
+export class RequestReads {
+  readonly #limits: RequestReadLimits
+  readonly #slice: TimeSlice
+  readonly #waiting: (() => void)[] = []
+  #running = 0
+  #objectsLeft = MAX_OBJECTS
+  readonly #budget = new ReadBudget()
+
+  constructor(limits: RequestReadLimits) {
+    this.#limits = limits
+    this.#slice = new TimeSlice({ admission: limits.admission })
+  }
+
+  /** Runs a read when its turn has come. @throws DeadlineExceeded when the time of the request is over */
+  async run<T>(read: () => Promise<T>): Promise<T> {
+    if (this.#running === MAX_CONCURRENT_READS) await new Promise<void>((begin) => this.#waiting.push(begin))
+    else this.#running += 1
+    try {
+      this.#requireTime()
+      return await read()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#running -= 1
+    }
+  }
+
+  /** A collection whose lists are read and converted in slices. */
+  sliced(collection: ListCollection): ListCollection {
+    const { _mongoCollection: driver } = collection
+    const find = (...args: never[]): Cursor => {
+      const cursor = driver.find(...args)
+      return Object.assign(cursor, { toArray: () => this.#readAll(cursor) })
+    }
+    return Object.create(collection, {
+      _mongoCollection: { value: Object.create(driver, { find: { value: find } }) },
+    })
+  }
+
+  async #readAll(cursor: AsyncIterable<object>): Promise<Documents> {
+    const documents: object[] = []
+    for await (const document of cursor) {
+      this.#requireBudget(document)
+      documents.push(document)
+      await this.#yieldWhenDue()
+    }
+    // Parse Server awaits the result of the conversion of all documents.
+    const map = (convert: (document: object) => object) => mapInSlices(documents, convert, this.#slice)
+    return Object.defineProperty(documents, 'map', { value: map }) as Documents
+  }
+
+  /** @throws Parse.Error, which a batch shows for this part */
+  #requireTime(): void {
+    try {
+      this.#limits.timeLeft()
+    } catch {
+      throw new Parse.Error(Parse.Error.TIMEOUT, QUERY_TIMEOUT_MESSAGE)
+    }
+  }
+
+  /** @throws Parse.Error */
+  #requireBudget(document: object): void {
+    this.#objectsLeft -= 1
+    if (this.#budget.isUsedUpBy(document) || this.#objectsLeft < 0)
+      throw new Parse.Error(
+        Parse.Error.INVALID_QUERY,
+        `A request returns at most ${MAX_OBJECTS} objects and ${MAX_RESPONSE_MEGABYTES} MB. Lower limit, or select keys.`,
+      )
+  }
+
+  async #yieldWhenDue(): Promise<void> {
+    if (!this.#slice.isOver()) return
+    await this.#slice.yieldToOthers()
+    this.#requireTime()
+  }
+}

@@ -1,0 +1,77 @@
+import type { ServiceError } from '../../../schemas/errors.ts'
+import type { LimitClock } from './clock.ts'
+import { ConcurrencyLimit } from './concurrency-limit.ts'
+import { LongWork } from './long-work.ts'
+
+const LIMITS_OF_ACCOUNT = { min: 16, minLatencyMs: 50 }
+/** An account counts as active for so long after a request. */
+const ACTIVITY_RETENTION_MS = 100
+/** Idle accounts are forgotten when there are more accounts. */
+const MAX_ACCOUNTS = 1_000
+
+export interface WaitingRequest<A> {
+  sinceMs: number
+  isAbandoned(): boolean
+  begin(admission: A): void
+  refuse(error: ServiceError): void
+}
+
+/** What the admission control knows about an account, or about an address without one. */
+export interface AdmittedAccount<A> {
+  limit: ConcurrencyLimit
+  waiting: WaitingRequest<A>[]
+  /** What its requests have cost together, for the order among accounts. */
+  usedMs: number
+  /** What one of its requests costs on average. */
+  costMs: number
+  work: LongWork
+  activeAtMs: number
+}
+
+export const isIdle = <A>({ limit, waiting }: AdmittedAccount<A>): boolean =>
+  limit.running === 0 && waiting.length === 0
+
+export class AdmittedAccounts<A> {
+  readonly #clock: LimitClock
+  readonly #accounts = new Map<string, AdmittedAccount<A>>()
+  /** The account of the latest request, and that of the latest one of another account. */
+  #latest: AdmittedAccount<A> | undefined
+  #latestOther: AdmittedAccount<A> | undefined
+
+  constructor(clock: LimitClock) {
+    this.#clock = clock
+  }
+
+  find(name: string): AdmittedAccount<A> | undefined {
+    return this.#accounts.get(name)
+  }
+
+  findOrCreate(name: string, initial: Pick<AdmittedAccount<A>, 'usedMs' | 'costMs'>): AdmittedAccount<A> {
+    const known = this.#accounts.get(name)
+    if (known) return known
+    if (this.#accounts.size >= MAX_ACCOUNTS)
+      for (const [other, account] of this.#accounts) if (isIdle(account)) this.#accounts.delete(other)
+    const account = {
+      ...initial,
+      limit: new ConcurrencyLimit(LIMITS_OF_ACCOUNT),
+      waiting: [],
+      work: new LongWork(this.#clock),
+      activeAtMs: Number.NEGATIVE_INFINITY,
+    }
+    this.#accounts.set(name, account)
+    return account
+  }
+
+  noteActivity(account: AdmittedAccount<A>): void {
+    account.activeAtMs = this.#clock.now()
+    if (this.#latest === account) return
+    this.#latestOther = this.#latest
+    this.#latest = account
+  }
+
+  /** Whether another account has been active of late. */
+  isOtherActive(account: AdmittedAccount<A>): boolean {
+    const other = this.#latest === account ? this.#latestOther : this.#latest
+    return other !== undefined && this.#clock.now() - other.activeAtMs < ACTIVITY_RETENTION_MS
+  }
+}

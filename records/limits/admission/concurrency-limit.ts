@@ -1,0 +1,88 @@
+/** Requests may take so many times as long as on an idle service. */
+const MAX_STRETCH = 3
+/** Below this share of the limit, a request takes about as long as on an idle service. */
+const IDLE_SHARE = 1 / 4
+/** Weight of one request in the averages. */
+const WEIGHT = 0.05
+/** Requests that take longer have mostly waited for something else. */
+const MAX_LATENCY_MS = 500
+
+/** A request that runs. */
+export interface RunningRequest {
+  beganAtMs: number
+  /** The shared time at its beginning. */
+  sharedMs: number
+  isIdle: boolean
+}
+
+interface ConcurrencyLimitOptions {
+  /** The limit never falls below it, so that writes can share transactions. */
+  min: number
+  /** Requests may always take so many milliseconds, however fast they are on an idle service. */
+  minLatencyMs: number
+}
+
+/**
+ * Adapts the number of requests that run at once to the machine: so many that they take three times as long as on an
+ * idle service. More of them would only wait for each other.
+ */
+export class ConcurrencyLimit {
+  readonly #options: ConcurrencyLimitOptions
+  #running = 0
+  /** While n requests run, each millisecond counts as 1/n. The difference over a request is what it costs. */
+  #sharedMs = 0
+  #countedUntilMs = 0
+  /** How long a request takes on an idle service, on average. */
+  #idleLatencyMs = 0
+  #costMs = 1
+
+  constructor(options: ConcurrencyLimitOptions) {
+    this.#options = options
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /** The time that a request costs on average: by so much each further one delays the others. */
+  get costMs(): number {
+    return this.#costMs
+  }
+
+  get value(): number {
+    const { min, minLatencyMs } = this.#options
+    const latencyMs = Math.max(minLatencyMs, MAX_STRETCH * this.#idleLatencyMs)
+    return Math.max(min, Math.floor(latencyMs / this.#costMs))
+  }
+
+  get isReached(): boolean {
+    return this.#running >= this.value
+  }
+
+  begin(nowMs: number): RunningRequest {
+    this.#count(nowMs)
+    const isIdle = this.#running <= this.value * IDLE_SHARE
+    this.#running += 1
+    return { beganAtMs: nowMs, sharedMs: this.#sharedMs, isIdle }
+  }
+
+  /**
+   * @param hasFailed whether it has waited in vain, so that its time says nothing about others
+   * @returns the time that the request has cost
+   */
+  end({ beganAtMs, sharedMs, isIdle }: RunningRequest, nowMs: number, hasFailed: boolean): number {
+    this.#count(nowMs)
+    this.#running -= 1
+    if (hasFailed) return 0
+    const costMs = this.#sharedMs - sharedMs
+    this.#costMs += WEIGHT * (Math.min(costMs, MAX_LATENCY_MS) - this.#costMs)
+    if (isIdle)
+      this.#idleLatencyMs += WEIGHT * (Math.min(nowMs - beganAtMs, MAX_LATENCY_MS) - this.#idleLatencyMs)
+    return costMs
+  }
+
+  #count(nowMs: number): void {
+    if (this.#running > 0) this.#sharedMs += (nowMs - this.#countedUntilMs) / this.#running
+    this.#countedUntilMs = nowMs
+  }
+}

@@ -1,0 +1,74 @@
+import { TimeSlice } from '../../limits/time-slice.ts'
+import type { Caller } from '../documents/caller.ts'
+
+const VALUE_BYTES = 8
+
+/** Estimates the bytes of a value in BSON or JSON, well enough to keep large ones out of memory. */
+function estimateBytes(value: unknown): number {
+  if (typeof value === 'string') return VALUE_BYTES + value.length
+  if (typeof value !== 'object' || value === null || value instanceof Date) return VALUE_BYTES
+  let bytes = VALUE_BYTES
+  for (const [name, member] of Object.entries(value)) bytes += name.length + estimateBytes(member)
+  return bytes
+}
+
+/** Bytes of the documents of one response. */
+export const MAX_RESPONSE_MEGABYTES = 16
+
+/** The bytes that a request may still read. */
+export class ReadBudget {
+  #bytesLeft = MAX_RESPONSE_MEGABYTES * 1024 * 1024
+
+  /** Counts a document. @returns whether it is the last one within the budget */
+  isUsedUpBy(document: object): boolean {
+    this.#bytesLeft -= estimateBytes(document)
+    return this.#bytesLeft <= 0
+  }
+}
+
+/** Limits of what one request reads. */
+export interface ReadLimits {
+  slice: TimeSlice
+  budget: ReadBudget
+}
+
+export const createReadLimits = ({ admission }: Pick<Caller, 'admission'>): ReadLimits => ({
+  slice: new TimeSlice({ admission }),
+  budget: new ReadBudget(),
+})
+
+/** The documents of a list, as far as they were read. */
+export interface ReadList<T> {
+  documents: T[]
+  /** They are too large for one response, and there may be more of them. */
+  isCut: boolean
+}
+
+/** Fewer documents could not tell that there are more. */
+const MIN_DOCUMENTS = 2
+
+/**
+ * Reads documents one by one, so that others run in between, until the budget is used up.
+ * @param limits undefined in a transaction: nobody must wait for its locks, and its decisions need all documents
+ */
+export async function readDocuments<T extends object>(
+  found: AsyncIterable<T>,
+  limits: ReadLimits | undefined,
+): Promise<ReadList<T>> {
+  const documents: T[] = []
+  for await (const document of found) {
+    documents.push(document)
+    if (!limits) continue
+    if (limits.budget.isUsedUpBy(document) && documents.length >= MIN_DOCUMENTS)
+      return { documents, isCut: true }
+    if (limits.slice.isOver()) await limits.slice.yieldToOthers()
+  }
+  return { documents, isCut: false }
+}
+
+/**
+ * The number of items of a page that is merged from several sorted lists.
+ * @param limit the requested number; each list may have one document more
+ */
+export const limitOfPage = (limit: number, lists: readonly ReadList<unknown>[]): number =>
+  Math.min(limit, ...lists.map(({ documents, isCut }) => (isCut ? documents.length - 1 : limit)))

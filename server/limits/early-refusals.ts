@@ -1,0 +1,53 @@
+import type { Request, RequestHandler } from 'express'
+import { LRUCache } from 'lru-cache'
+import { respondToRefusal } from '../../cloud/http/response/normalized-response.ts'
+import { createProblemResponse } from '../../path-api/response/problem-document.ts'
+import { writeResponse } from '../../path-api/response/rendered-response.ts'
+import type { AdmissionControl } from '../../records/limits/admission/admission-control.ts'
+import { errorCode } from '../../schemas/errors.ts'
+
+/** Credentials whose accounts are remembered. */
+const MAX_CREDENTIALS = 10_000
+
+/** They are answered even then. */
+const PROBE_PATH = /^\/(health\/(live|ready)|1\/health|metrics)\/?$/
+
+/** What authenticates a request, unchecked; the SDK for JavaScript sends it in the body. */
+const credentialOf = ({ headers }: Request): string | undefined =>
+  headers.authorization ??
+  [headers['x-parse-session-token'], headers.authtoken, headers.cookie]
+    .flat()
+    .find((one) => one !== undefined)
+
+interface EarlyRefusalOptions {
+  /** Whether a path belongs to the class family. */
+  isClassFamily(path: string): boolean
+  /** Path of PUBLIC_URL. */
+  pathPrefix: string
+}
+
+/**
+ * Refuses requests at once while the service is overloaded. To authenticate a request takes about as long as to carry
+ * out a short one. So the account of a credential is remembered; only authentication tells who it is.
+ */
+export function refuseEarly(
+  admission: AdmissionControl,
+  { isClassFamily, pathPrefix }: EarlyRefusalOptions,
+): RequestHandler {
+  const accounts = new LRUCache<string, string>({ max: MAX_CREDENTIALS })
+  return (request: Request & { id?: unknown }, response, next) => {
+    const credential = credentialOf(request)
+    if (credential === undefined || PROBE_PATH.test(request.path)) return next()
+    const account = accounts.get(credential)
+    if (account === undefined)
+      response.once('close', () => {
+        if (typeof response.locals.account === 'string') accounts.set(credential, response.locals.account)
+      })
+    const refusal = account === undefined ? undefined : admission.findEarlyRefusal(account)
+    if (!refusal) return next()
+    if (isClassFamily(request.path)) return respondToRefusal(refusal, response)
+    response.locals.refusal = errorCode(refusal.error)
+    const about = { path: request.path, pathPrefix, requestId: String(request.id) }
+    writeResponse(response, createProblemResponse(refusal, about), pathPrefix).catch(() => response.destroy())
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import type { Document } from 'mongodb'
+import { newId } from '../../records/store/documents/ids.ts'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { createClassClient } from '../harness/clients/class-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { withAnsweredCommands } from '../harness/service/database-commands.ts'
+import { service } from '../harness/service/service.ts'
+
+const MEGABYTE = 1024 * 1024
+const MAX_RESPONSE_BYTES = 16 * MEGABYTE
+/** Each has nearly a megabyte, as much as a request may store. */
+const LARGE_OBJECTS = 40
+const SMALL_OBJECTS = 1_000
+const PARTS = 50
+
+/** Requests whose responses would be too large, or that would go on for long after their timeout. */
+describe('attack: large responses', function suite() {
+  this.timeout(60_000)
+  let patient: Patient
+  let carePlanId: string
+
+  /** Stores copies of a document with other values, as many requests would have done. */
+  const copy = async (collection: string, _id: string, count: number, more: (i: number) => object) => {
+    const documents = service.db.collection<{ _id: string }>(collection)
+    const { history: _, ...one } = ((await documents.findOne({ _id })) ?? {}) as Document
+    for (let i = 0; i < count; i += 10)
+      await documents.insertMany(
+        Array.from({ length: Math.min(10, count - i) }, (_, n) => ({ ...one, ...more(i + n), _id: newId() })),
+      )
+  }
+  const custom = (modelClassName: string) => ({
+    ehrId: patient.ehrId,
+    carePlanId,
+    modelClassName,
+    payload: {},
+  })
+
+  before(async () => {
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
+    const { post } = createClassClient(patient)
+    const [small, large] = await Promise.all(
+      ['Small', 'Large'].map((name) => post('Custom', custom(name)).expect(201)),
+    )
+    await copy('Custom', small?.body.objectId, SMALL_OBJECTS - 1, (i) => ({ payload: { i } }))
+    const text = 'x'.repeat(0.9 * MEGABYTE)
+    await copy('Custom', large?.body.objectId, LARGE_OBJECTS, () => ({ payload: { text } }))
+  })
+
+  const list = (modelClassName: string, more: object = {}) => ({
+    ...{ method: 'GET', path: '/1/classes/Custom' },
+    body: { where: { carePlanId, modelClassName }, limit: 1000, ...more },
+  })
+
+  it('have at most 16 MB in the class family', async () => {
+    const { list: find, batch } = createClassClient(patient)
+    const refused = await find('Custom', { modelClassName: 'Large' }, { limit: 1000 })
+    assert.deepEqual([refused.status, refused.body.code], [400, 102])
+    assert.match(refused.body.error, /at most 5000 objects and 16 MB. Lower limit, or select keys/)
+    const some = await find('Custom', { modelClassName: 'Large' }, { limit: 10 }).expect(200)
+    assert.equal(some.body.results.length, 10)
+    const named = { limit: 1000, keys: 'modelClassName' }
+    const keys = await find('Custom', { modelClassName: 'Large' }, named).expect(200)
+    assert.equal(keys.body.results.length, LARGE_OBJECTS + 1)
+    const parts = await batch([
+      list('Large', { limit: 10 }),
+      list('Large'),
+      list('Small', { limit: 1 }),
+    ]).expect(200)
+    assert.deepEqual(
+      parts.body.map(({ success, error }: Document) => success?.results.length ?? error.code).slice(0, 2),
+      [10, 102],
+    )
+  })
+
+  it('have at most 5,000 objects in a batch', async () => {
+    const { body } = await createClassClient(patient)
+      .batch(Array.from({ length: 7 }, () => list('Small', { keys: 'modelClassName' })))
+      .expect(200)
+    const found = body.flatMap(({ success }: Document) => success?.results.length ?? [])
+    // Two lists are read at a time, and the last two may use up the budget together.
+    assert.ok([4, 5].includes(found.length), `${found}`)
+    assert.deepEqual(new Set(found), new Set([SMALL_OBJECTS]))
+    const others = body.filter(({ error }: Document) => error)
+    assert.deepEqual(new Set(others.map(({ error }: Document) => error.code)), new Set([102]))
+    const usual = await createClassClient(patient)
+      .batch(Array.from({ length: PARTS }, () => list('Small', { limit: undefined })))
+      .expect(200)
+    assert.ok(usual.body.every(({ success }: Document) => success.results.length === 100))
+  })
+
+  it('are not read for a batch after its timeout', async () => {
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    let begun = 0
+    const isList = (command: Document) => command.find === 'Custom' && command.limit === 1000
+    await withAnsweredCommands(
+      (command, pass) => {
+        if (!isList(command)) return undefined
+        begun += 1
+        return answered.then(pass)
+      },
+      async () => {
+        const late = await createClassClient(patient).batch(
+          Array.from({ length: PARTS }, () => list('Small')),
+        )
+        assert.deepEqual([late.status, late.body.code], [408, 124])
+        answer()
+        await createClassClient(patient).list('Custom', {}, { limit: 1 }).expect(200)
+      },
+    )
+    assert.equal(begun, 2)
+  })
+
+  it('are shorter pages in the path family, on which clients get everything', async () => {
+    const fall = { carePlanId, timestamp: '2026-03-01T08:30:00Z', data: { injured: false } }
+    const at = `/data/${patient.mvUid}/event/fall`
+    const { id } = assertStatus(await patient.call('POST', at, fall), 201)
+    const note = 'x'.repeat(0.9 * MEGABYTE)
+    await copy('Occurrence', id, LARGE_OBJECTS, () => ({ data: { injured: false, note } }))
+    for (const path of [at, 'summary/timeline']) {
+      const found = new Set<string>()
+      let [cursor, pages]: [string | null, number] = ['', 0]
+      while (cursor !== null) {
+        const page: Document = assertStatus(
+          await patient.call('GET', `${path}?limit=1000${cursor && `&cursor=${cursor}`}`),
+        )
+        const items: { id: string }[] = page.items ?? page.events
+        for (const { id } of items) found.add(id)
+        assert.ok(JSON.stringify(page).length < MAX_RESPONSE_BYTES + 2 * MEGABYTE, path)
+        cursor = page.page.next
+        pages += 1
+      }
+      assert.ok(found.size > LARGE_OBJECTS, `${path}: ${found.size}`)
+      assert.ok(pages > 2, `${path}: ${pages}`)
+    }
+  })
+})
