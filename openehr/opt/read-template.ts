@@ -19,20 +19,32 @@ const MAX_TEMPLATE_DEPTH = 400
 /** Collects the violations of a template while it is read. */
 interface TemplateReading {
   violations: Violation[]
+  /** Earlier versions of the service stored templates without a language, and demographic archetypes. */
+  isStored: boolean
 }
+
+const DEFAULT_LANGUAGE = 'en'
 
 /**
  * Reads an operational template (OPT 1.4).
  * @throws MalformedRequest for malformed XML; InvalidInput for an invalid template, with everything that is
  * missing
  */
-export function readTemplate(bytes: Uint8Array): Template {
+export const readTemplate = (bytes: Uint8Array): Template => read(bytes, { violations: [], isStored: false })
+
+/** Reads a template that this version of the service or an earlier one has accepted. */
+export const readStoredTemplate = (bytes: Uint8Array): Template =>
+  read(bytes, { violations: [], isStored: true })
+
+function read(bytes: Uint8Array, reading: TemplateReading): Template {
   const xml = readXml(bytes, MAX_TEMPLATE_DEPTH)
-  const reading: TemplateReading = { violations: [] }
   const definition = childElement(xml, 'definition')
   const templateId = requiredText(reading, xml, 'template_id', 'value')
   const concept = requiredText(reading, xml, 'concept')
-  const language = requiredText(reading, xml, 'language', 'code_string')
+  const language =
+    reading.isStored && elementText(xml, 'language', 'code_string') === ''
+      ? DEFAULT_LANGUAGE
+      : requiredText(reading, xml, 'language', 'code_string')
   if (xml.name !== 'template')
     addViolation(reading, xml.name, 'root', 'must be an operational template (OPT 1.4)')
   if (definition === undefined) addViolation(reading, 'definition', 'required', 'is required')
@@ -74,7 +86,7 @@ function readObjectConstraint(
   const archetypeId = elementText(xml, 'archetype_id', 'value')
   const isRoot = archetypeId !== ''
   if (rmType === '') addViolation(reading, `${path}.rm_type_name`, 'required', 'is required')
-  if (isDemographic(archetypeId))
+  if (isDemographic(archetypeId) && !reading.isStored)
     addViolation(reading, `${path}.archetype_id.value`, 'demographic', DEMOGRAPHIC_REFUSAL)
   const archetype = isRoot ? { id: archetypeId, terms: readTerms(xml) } : (within ?? NO_ARCHETYPE)
   const primitive = readPrimitive(xml)

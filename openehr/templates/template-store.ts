@@ -24,7 +24,7 @@ import { runStoreTransaction, type StoreContext } from '../../records/store/writ
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Template } from '../opt/constraints.ts'
 import { requireExpandable } from '../opt/expansion.ts'
-import { readTemplate } from '../opt/read-template.ts'
+import { readStoredTemplate, readTemplate } from '../opt/read-template.ts'
 import { gunzipFromBase64, gzipToBase64 } from './gzip.ts'
 import { ArchetypeUse, archetypesOfTemplate } from './template-archetypes.ts'
 
@@ -161,7 +161,7 @@ export class TemplateStore {
     const cached = this.#cache.get(head.id)
     if (cached) return { head, template: cached }
     const bytes = await this.#readFile(caller, head.id)
-    const template = readTemplate(bytes)
+    const template = readStoredTemplate(bytes)
     this.#cache.set(head.id, template, { size: bytes.length })
     return { head, template }
   }

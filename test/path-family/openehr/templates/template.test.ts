@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { readAdl } from '../../../../openehr/adl/read-adl.ts'
 import { walkNodes } from '../../../../openehr/opt/constraints.ts'
 import { readTemplate } from '../../../../openehr/opt/read-template.ts'
@@ -10,6 +11,7 @@ import { assertProblem, assertProblemPlaces, assertStatus } from '../../../harne
 import { listCorpusFiles, readCorpusFile } from '../../../harness/corpus.ts'
 import { createTemplateXml, readCorpusBytes, sendXml } from '../../../harness/openehr-samples.ts'
 import { createAdmin, createPerson, createRoleHolder, type Person } from '../../../harness/people/people.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const PATH = '/med/knowledge/template'
 
@@ -243,6 +245,30 @@ describe('operational templates', () => {
       ['openEHR-EHR-OBSERVATION.pressure_of_tests.v1', '__proto__'],
     ] as const)
       await refused(createTemplateXml(newId()).replaceAll(from, to), 'name')
+  })
+
+  it('remain usable if an earlier version of the service accepted them', async () => {
+    const templateId = newId()
+    const xml = createTemplateXml(templateId)
+    assertStatus(await upload(xml), 201)
+    const stored = xml
+      .replace(/<language>.*?<\/language>/s, '')
+      .replace('openEHR-EHR-OBSERVATION.pressure_of_tests.v1', 'openEHR-DEMOGRAPHIC-OBSERVATION.pressure.v1')
+    assert.deepEqual(assertProblem(await upload(stored), 400, 'invalid-input').sort(), [
+      'demographic',
+      'required',
+    ])
+    const head = await service.db.collection('openehr.templates').findOne({ templateId })
+    assert.ok(head)
+    const opt = gzipSync(stored).toString('base64')
+    await service.db.collection('openehr.template_files').updateOne({ _id: head._id }, { $set: { opt } })
+    const shown = assertStatus(
+      await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }),
+    )
+    assert.deepEqual([shown.defaultLanguage, shown.tree.children[0].id], ['en', 'blood_pressure'])
+    const example = assertStatus(await reader.call('GET', `${at(templateId)}/example`))
+    const patient = await createPatient()
+    assertStatus(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
   })
 
   it('are built in for the compositions of measurements, and cannot be deleted', async () => {
