@@ -79,6 +79,8 @@ ${list.join('')}
   --help          Print this text
 
   ROUNDS, SECONDS  environment variables: number of rounds (default: 5) and their seconds (default: 3)
+
+aql beside EHRbase: docs/speed.md, AQL, tells how to run it on the same compositions
 `)
   process.exitCode = values.help ? 0 : 1
 } else {
