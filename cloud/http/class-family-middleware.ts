@@ -9,7 +9,7 @@ import {
   createRequestAdapter,
   createSchemaCache,
   type ObjectWriteRequest,
-} from '../parse-server/adapter/request-database.ts'
+} from '../parse-server/adapter/request/request-database.ts'
 import { loadCaller } from '../request/caller.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'

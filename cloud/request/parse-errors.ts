@@ -8,7 +8,7 @@ import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
 import { PRECONDITION_FAILED, UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
-import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { forbiddenWriteError } from '../parse-server/adapter/trigger-read-cache.ts'
 
 /** The same error for objects that do not exist, belong to others, or do not belong together. */

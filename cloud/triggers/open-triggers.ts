@@ -11,7 +11,7 @@ import { requireExpectedVersion } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
 import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
-import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
 import { classFormOf, keepChangedFields } from './objects/object-fields.ts'
 

@@ -6,7 +6,7 @@ import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
-import type { ObjectWriteRequest } from '../parse-server/adapter/request-database.ts'
+import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
 import { applyUpdate } from './apply-update.ts'
 

@@ -6,6 +6,13 @@ import type {
   TimelineGroup,
 } from '../ehr-records/timeline-definition.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
+import {
+  createReadLimits,
+  limitOfPage,
+  type ReadLimits,
+  type ReadList,
+  readDocuments,
+} from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
 import { type AuditedAccess, runWhileRecording } from '../store/audit/audit-log.ts'
@@ -26,13 +33,6 @@ import {
 } from '../store/reading/cursor.ts'
 import { toMongoFilter } from '../store/reading/filter.ts'
 import type { SortOrder } from '../store/reading/pages.ts'
-import {
-  createReadLimits,
-  limitOfPage,
-  type ReadLimits,
-  type ReadList,
-  readDocuments,
-} from '../store/reading/read-documents.ts'
 import { accessesByEhr } from '../store/resource.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
 import { findNonemptyCollections } from './nonempty-collections.ts'

@@ -1,6 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { createReadLimits } from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
@@ -22,7 +23,6 @@ import {
   type PageRequest,
   readPage,
 } from './reading/pages.ts'
-import { createReadLimits } from './reading/read-documents.ts'
 import {
   accessesByEhr,
   accessesOfList,

@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 import { PRECONDITION_FAILED } from '../../parse-server/adapter/database-errors.ts'
-import type { RequestDatabase } from '../../parse-server/adapter/request-database.ts'
+import type { RequestDatabase } from '../../parse-server/adapter/request/request-database.ts'
 
 /** A request with the properties that Parse has added before the middleware runs. */
 export interface ParseRequest extends Request {

@@ -1,6 +1,6 @@
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { toAcl } from '../../../schemas/forms/class-form.ts'
-import type { ObjectWriteRequest, RequestAdapter } from './request-database.ts'
+import type { ObjectWriteRequest, RequestAdapter } from './request/request-database.ts'
 import type { ToObject } from './trigger-read-cache.ts'
 
 type Fields = Record<string, unknown>

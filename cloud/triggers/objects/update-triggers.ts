@@ -4,7 +4,7 @@ import { closedRecordViolations } from '../../../records/ehr-records/refusals/cl
 import { validateClassUpdate } from '../../../records/ehr-records/validation/record-validation.ts'
 import { requireExpectedVersion } from '../../../records/store/write-decider.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
-import type { ObjectWriteRequest } from '../../parse-server/adapter/request-database.ts'
+import type { ObjectWriteRequest } from '../../parse-server/adapter/request/request-database.ts'
 import { loadCaller } from '../../request/caller.ts'
 import {
   notFoundError,

@@ -1,8 +1,8 @@
 import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
+import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
 import { toMongoFilter, type Where } from './filter.ts'
-import { limitOfPage, type ReadLimits, readDocuments } from './read-documents.ts'
 
 /** One way to list a resource; its index is built from exactly this. */
 export interface ListDefinition<T> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Collection, Db } from 'mongodb'
+import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
 import { LogicalClock } from '../clocks/logical-clock.ts'
 import type { Caller } from '../documents/caller.ts'
@@ -7,7 +8,6 @@ import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
-import { limitOfPage, type ReadLimits, readDocuments } from '../reading/read-documents.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
 export interface HistoryEntry {

@@ -1,5 +1,5 @@
-import type { Caller } from '../../../records/store/documents/caller.ts'
-import type { ExpectedVersions } from '../../../records/store/write-decider.ts'
+import type { Caller } from '../../../../records/store/documents/caller.ts'
+import type { ExpectedVersions } from '../../../../records/store/write-decider.ts'
 import { type ListCollection, type RequestReadLimits, RequestReads } from './request-reads.ts'
 
 /** Object that Parse Server creates per request to call its storage adapter. */

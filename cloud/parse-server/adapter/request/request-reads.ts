@@ -1,8 +1,8 @@
 import Parse from 'parse/node'
-import type { Admission } from '../../../records/limits/admission/admission-control.ts'
-import { mapInSlices, TimeSlice } from '../../../records/limits/time-slice.ts'
-import { MAX_RESPONSE_MEGABYTES, ReadBudget } from '../../../records/store/reading/read-documents.ts'
-import { QUERY_TIMEOUT_MESSAGE } from './database-errors.ts'
+import type { Admission } from '../../../../records/limits/admission/admission-control.ts'
+import { MAX_RESPONSE_MEGABYTES, ReadBudget } from '../../../../records/limits/read-limits.ts'
+import { mapInSlices, TimeSlice } from '../../../../records/limits/time-slice.ts'
+import { QUERY_TIMEOUT_MESSAGE } from '../database-errors.ts'
 
 /** Reads of one request that run at the same time: the parts of a batch must not keep others from the database. */
 const MAX_CONCURRENT_READS = 2

@@ -1,5 +1,5 @@
-import { TimeSlice } from '../../limits/time-slice.ts'
-import type { Caller } from '../documents/caller.ts'
+import type { Admission } from './admission/admission-control.ts'
+import { TimeSlice } from './time-slice.ts'
 
 const VALUE_BYTES = 8
 
@@ -32,7 +32,8 @@ export interface ReadLimits {
   budget: ReadBudget
 }
 
-export const createReadLimits = ({ admission }: Pick<Caller, 'admission'>): ReadLimits => ({
+/** @param caller what has the admission of its request; none: the service itself */
+export const createReadLimits = ({ admission }: { admission?: Pick<Admission, 'pause'> }): ReadLimits => ({
   slice: new TimeSlice({ admission }),
   budget: new ReadBudget(),
 })
