@@ -182,7 +182,7 @@ describe('attack: narrow a query step by step', function suite() {
 
   it('leaves an entry in each EHR whatever a query of AQL finds, and for its plan', async () => {
     let [found, empty] = [0, 0]
-    for (const q of await randomQueries(bySize(60, 300))) {
+    for (const q of await randomQueries(bySize(60, 150))) {
       let answer: Answer | undefined
       const run = await tracesOf(nurse, async () => {
         answer = await nurse.call('POST', '/med/aql', { q })
@@ -202,7 +202,7 @@ describe('attack: narrow a query step by step', function suite() {
 
   it('counts for an analyst nothing of EHRs that are pending, deleted or not queryable', async () => {
     const [analyst, planter] = await Promise.all([createRoleHolder('analyst'), createPerson()])
-    const queries = await randomQueries(bySize(40, 200))
+    const queries = await randomQueries(bySize(40, 100))
     const results = () =>
       Promise.all(
         queries.map(async (q) => {
