@@ -20,7 +20,7 @@ const WRITE_GROUPS = isFullSize
 for (const [family, writes] of WRITE_GROUPS)
   describe(`a service that is killed during a write: ${family}`, function () {
     // The machine may be busy.
-    this.timeout(900_000)
+    this.timeout(1_800_000)
     let found: Awaited<ReturnType<typeof CrashTrials.run>>
 
     before(async () => {

@@ -28,7 +28,7 @@ export const describeBadInput = (what: 'measurements' | 'EHRs') =>
     const chosen = SAMPLED_OPERATIONS.filter(
       ({ path }) => path.includes('/procedure') === (what === 'measurements'),
     )
-    this.timeout(60_000)
+    this.timeout(isFullSize ? 300_000 : 60_000)
     let patient: Patient
     const ids: Record<string, string> = { guidelineId: 'asthma' }
     before(async () => {

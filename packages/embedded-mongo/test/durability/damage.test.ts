@@ -24,7 +24,7 @@ const randomOf = (seed: number) => () => {
 }
 
 describe('a damaged data file', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let scratch: string
   let early: Buffer
   let late: Buffer
