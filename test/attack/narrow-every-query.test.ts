@@ -204,7 +204,13 @@ describe('attack: narrow a query step by step', function suite() {
     const [analyst, planter] = await Promise.all([createRoleHolder('analyst'), createPerson()])
     const queries = await randomQueries(bySize(40, 100))
     const results = async () => {
-      const all: unknown[] = []
+      const all: [
+        q: string,
+        status: number,
+        rows: number | undefined,
+        candidates: unknown,
+        measurements: unknown,
+      ][] = []
       // One after the other: so many at once are refused.
       for (const q of queries) {
         const { status, body } = await analyst.call('POST', '/med/aql', { q })
