@@ -1,11 +1,8 @@
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type AdmittedAccount, AdmittedAccounts, isIdle } from './admitted-accounts.ts'
 import { SYSTEM_CLOCK } from './clock.ts'
-import { ConcurrencyLimit } from './concurrency-limit.ts'
+import { CONCURRENCY_LIMITS, ConcurrencyLimit } from './concurrency-limit.ts'
 import { createRefusal, FairQueue, MAX_BURST_WAIT_MS } from './fair-queue.ts'
-
-/** The least that run at once, and take at most, however slow the machine seems. */
-const LIMITS = { min: 16, minLatencyMs: 100 }
 
 /** A request fails, and none has succeeded for so long: the database is probably unavailable. */
 const OUTAGE_DETECTION_MS = 2_000
@@ -36,7 +33,7 @@ export interface Admission {
  */
 export class AdmissionControl {
   readonly #clock
-  readonly #limit = new ConcurrencyLimit(LIMITS)
+  readonly #limit = new ConcurrencyLimit(CONCURRENCY_LIMITS.all)
   readonly #accounts: AdmittedAccounts<Admission>
   readonly #queue: FairQueue<Admission>
   /** What the account of the latest request had used: accounts that return continue from there. */

@@ -1,9 +1,8 @@
 import type { ServiceError } from '../../../schemas/errors.ts'
 import type { LimitClock } from './clock.ts'
-import { ConcurrencyLimit } from './concurrency-limit.ts'
+import { CONCURRENCY_LIMITS, ConcurrencyLimit } from './concurrency-limit.ts'
 import { LongWork } from './long-work.ts'
 
-const LIMITS_OF_ACCOUNT = { min: 16, minLatencyMs: 50 }
 /** An account counts as active for so long after a request. */
 const ACTIVITY_RETENTION_MS = 100
 /** Idle accounts are forgotten when there are more accounts. */
@@ -53,7 +52,7 @@ export class AdmittedAccounts<A> {
       for (const [other, account] of this.#accounts) if (isIdle(account)) this.#accounts.delete(other)
     const account = {
       ...initial,
-      limit: new ConcurrencyLimit(LIMITS_OF_ACCOUNT),
+      limit: new ConcurrencyLimit(CONCURRENCY_LIMITS.account),
       waiting: [],
       work: new LongWork(this.#clock),
       activeAtMs: Number.NEGATIVE_INFINITY,

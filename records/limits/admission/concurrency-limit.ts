@@ -22,6 +22,12 @@ interface ConcurrencyLimitOptions {
   minLatencyMs: number
 }
 
+/** The limits of all requests, and of those of one account. Tests that stop requests raise them. */
+export const CONCURRENCY_LIMITS: Record<'all' | 'account', ConcurrencyLimitOptions> = {
+  all: { min: 16, minLatencyMs: 100 },
+  account: { min: 16, minLatencyMs: 50 },
+}
+
 /**
  * Adapts the number of requests that run at once to the machine: so many that they take three times as long as on an
  * idle service. More of them would only wait for each other.

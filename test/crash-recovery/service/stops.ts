@@ -11,11 +11,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CONCURRENCY_LIMITS } from '../../../records/limits/admission/concurrency-limit.ts'
 import { BATCH_LIMITS } from '../../../records/store/batching/transaction-batches.ts'
 import type { RequestProgress } from './crash-service.ts'
 
 // Small batches, so that a few documents are enough for a job with several steps.
 BATCH_LIMITS.maxDocuments = 5
+// A stopped request keeps its place for ever, as no request does in operation.
+for (const limit of Object.values(CONCURRENCY_LIMITS)) limit.min = 10_000
 
 interface RequestCourse extends RequestProgress {
   before: number
