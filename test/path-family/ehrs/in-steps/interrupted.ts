@@ -16,12 +16,13 @@ import {
   createPatient,
   createPlan,
   createTask,
+  type Patient,
 } from '../../../harness/care/patients.ts'
 import type { Answer } from '../../../harness/clients/path-client.ts'
 import { createAdmin, createPerson, type Person } from '../../../harness/people/people.ts'
 import { config, service } from '../../../harness/service/service.ts'
 import { bySize } from '../../../harness/test-size.ts'
-import { waitFor } from '../../../harness/wait.ts'
+import { waitFor, waitUntil } from '../../../harness/wait.ts'
 
 type Kept = Document & { _id: string }
 
@@ -129,6 +130,17 @@ export const answered = <A extends Pick<Answer, 'status' | 'body'>>(ask: () => P
     const answer = await ask()
     return answer.status === 503 ? undefined : answer
   })
+
+/**
+ * The response to a request that starts a job in an EHR. On a busy machine it is 503 while the job goes on; then this is
+ * the plan after the job.
+ */
+export async function completed(started: Promise<Answer>, owner: Patient, plan: string): Promise<Answer> {
+  const first = await started
+  if (first.status !== 503) return first
+  await waitUntil(async () => (await jobCollection(service).countDocuments({ ehrId: owner.ehrId })) === 0)
+  return owner.call('GET', plan)
+}
 
 /** Whether a request is answered within a second. */
 export async function isAnswered(answer: Promise<{ status: number }>): Promise<boolean> {
