@@ -7,6 +7,7 @@ import { dirname, join, relative } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import fc from 'fast-check'
 import { MongoClient } from 'mongodb'
+import { bySize } from './test-size.ts'
 
 /** The variable with the URI of the shared database: MONGODB_URI, or the run's own engine. */
 const SHARED_URI = 'TEST_SHARED_URI'
@@ -60,6 +61,18 @@ export function mochaGlobalSetup(this: Mocha.Runner): void {
     if (error.stack) error.stack = mapToSources(error.stack)
     if (error.file) error.message = `${error.file}: ${error.message}`
   })
+}
+
+/**
+ * A time limit is there to end a test that hangs. Since a busy or slow machine must not fail a test, each limit is
+ * multiplied, more at full size, where the other tests are busier as well.
+ */
+const TIMEOUT_FACTOR = bySize(2, 5)
+
+export const mochaHooks = {
+  beforeEach(this: Mocha.Context): void {
+    this.currentTest?.timeout(TIMEOUT_FACTOR * this.currentTest.timeout())
+  },
 }
 
 /** Maps stack positions to the sources. Node's own mapping would slow down every error. */

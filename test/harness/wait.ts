@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { bySize } from './test-size.ts'
 
 /** Longer than any awaited event takes on a busy machine. */
-const WAIT_TIMEOUT_MS = 30_000
+const WAIT_TIMEOUT_MS = bySize(30_000, 120_000)
 
 /** Polls until there is a value. @returns the value; fails after the timeout */
 export async function waitFor<T>(
