@@ -1,23 +1,53 @@
-import { UUID } from 'mongodb'
+import { chainIdStart, parseEntryId } from '../../../records/store/audit/chains/chain.ts'
+import { decodeAuditEntry, type StoredAuditEntry } from '../../../records/store/audit/chains/entry-format.ts'
 import type { Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
 
+type Entry = ReturnType<typeof decodeAuditEntry>
+
+/** The entries of the service's audit that have been read, in the order of reading. */
+const known: Entry[] = []
+/** The last known id of each chain. Ids sort by chain, then by time. */
+const lastIds = new Map<string, string>()
+let reading = Promise.resolve()
+
+/**
+ * Reads the entries that are new. No index has their users or requests, so each test would read all entries of the
+ * tests before.
+ */
+function readNewEntries(): Promise<void> {
+  reading = reading.then(async () => {
+    const ids = [...lastIds.values()].sort()
+    const starts = ids.map((id) => chainIdStart(parseEntryId(id).chain))
+    const gaps = [undefined, ...ids].map((id, i) => ({
+      _id: { ...(id && { $gt: id }), ...(starts[i] && { $lt: starts[i] }) },
+    }))
+    const found = service.db
+      .collection<StoredAuditEntry>('audit.entries')
+      .find(ids.length > 0 ? { $or: gaps } : {})
+      .sort({ _id: 1 })
+    for (const entry of (await found.toArray()).map(decodeAuditEntry)) {
+      lastIds.set(parseEntryId(entry._id).chain, entry._id)
+      known.push(entry)
+    }
+  })
+  return reading
+}
+
 /** The entries that some work of a person leaves in the audit of any EHR: `<ehrId> query done`, each once. */
-export async function tracesOf(
-  { mvUid: userId }: Person,
-  work: () => PromiseLike<unknown>,
-): Promise<string[]> {
-  const entries = service.db.collection('audit.entries')
-  const known = await entries.distinct('_id', { userId })
+export async function tracesOf({ mvUid }: Person, work: () => PromiseLike<unknown>): Promise<string[]> {
+  await readNewEntries()
+  const before = known.length
   await work()
-  const found = await entries.find({ userId, _id: { $nin: known } }).toArray()
-  return [
-    ...new Set(found.map(({ ehrId, action, outcome = 'done' }) => `${ehrId} ${action} ${outcome}`)),
-  ].sort()
+  await readNewEntries()
+  const found = known.slice(before).filter(({ userId }) => userId === mvUid)
+  return [...new Set(found.map(({ ehrId, action, outcome }) => `${ehrId} ${action} ${outcome}`))].sort()
 }
 
 /** The entries of one request: `denied <ehrId>`, as often as there are. */
 export async function outcomesOf(requestId: string): Promise<string[]> {
-  const entries = service.db.collection('audit.entries').find({ requestId: new UUID(requestId) })
-  return (await entries.toArray()).map(({ outcome = 'done', ehrId }) => `${outcome} ${ehrId}`)
+  await readNewEntries()
+  return known
+    .filter((entry) => entry.requestId === requestId)
+    .map(({ outcome, ehrId }) => `${outcome} ${ehrId}`)
 }
