@@ -18,6 +18,9 @@ export interface ServiceProcess {
   ended: Promise<number | null>
 }
 
+/** The end of what the service prints when it serves; log lines may follow in the same chunk. */
+const SERVING = /^Sign up:\n.*\}'$/ms
+
 export const createDataDir = (): string => mkdtempSync(join(tmpdir(), 'process-'))
 
 /** Runs the built service with this environment, without the tests' own variables. */
@@ -33,7 +36,7 @@ export async function startProcess(env: NodeJS.ProcessEnv = {}, ...args: string[
   const ready = new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       text += chunk
-      if (text.includes('Sign up:') && text.trimEnd().endsWith("}'")) resolve()
+      if (SERVING.test(text)) resolve()
     }
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
