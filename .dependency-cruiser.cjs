@@ -54,7 +54,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  cloud: ['parse-server', 'request', 'functions', 'triggers', 'writes', 'class-definitions', 'http', 'live'],
+  cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',
     'reply',

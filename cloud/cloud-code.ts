@@ -15,7 +15,6 @@ import { defineFunction } from './functions/define-function.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
 import { beforeCreate, createEhrFinder } from './triggers/objects/create-triggers.ts'
-import { beforeDelete } from './triggers/objects/delete-triggers.ts'
 import { beforeUpdate } from './triggers/objects/update-triggers.ts'
 import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.ts'
 
@@ -27,14 +26,16 @@ export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreCon
   const findEhrId = createEhrFinder(batchedEhrFinder(records))
   for (const className of CLASS_NAMES) {
     const kind = classKindOf(className)
-    Cloud.beforeSave(className, (request) =>
-      translateOutage(
-        request.original
-          ? beforeUpdate(records, kind, request)
-          : beforeCreate(records, findEhrId, kind, request),
-      ),
+    Cloud.beforeSave(
+      className,
+      (request) =>
+        // The SDK's type lacks the object that a trigger may return.
+        translateOutage<unknown>(
+          request.original
+            ? beforeUpdate(records, kind, request)
+            : beforeCreate(records, findEhrId, kind, request),
+        ) as Promise<void>,
     )
-    Cloud.beforeDelete(className, (request) => translateOutage(beforeDelete(kind, request)))
   }
 
   Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)

@@ -14,6 +14,7 @@ export class Fraction {
   /** The decimal number that a client sent: 76.8 is 768/10, not its nearest binary fraction. */
   static of(value: number | Fraction): Fraction {
     if (value instanceof Fraction) return value
+    if (Number.isSafeInteger(value)) return new Fraction(BigInt(value), 1n)
     const [digits = '', exponent = '0'] = String(value).split('e')
     const [whole = '', decimals = ''] = digits.split('.')
     const power = Number(exponent) - decimals.length
@@ -51,8 +52,9 @@ export class Fraction {
   /** Below 0, 0 or above 0, as this number is below, equal to or above the other one, which may be infinite. */
   compareTo(other: number | Fraction): number {
     if (typeof other === 'number' && !Number.isFinite(other)) return -Math.sign(other)
-    const { numerator } = this.minus(other)
-    return numerator < 0n ? -1 : numerator > 0n ? 1 : 0
+    const { numerator, denominator } = Fraction.of(other)
+    const [own, others] = [this.numerator * denominator, numerator * this.denominator]
+    return own < others ? -1 : own > others ? 1 : 0
   }
 
   /** Rounds half up, in both directions from 0. */

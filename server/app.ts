@@ -5,7 +5,7 @@ import { createPathApiRouter, type PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
 import { removePathPrefix } from './http/path-prefix.ts'
-import { hideUnannouncedProxy } from './http/unannounced-proxy.ts'
+import { hideUndeclaredProxy } from './http/undeclared-proxy.ts'
 import { refuseEarly } from './limits/early-refusals.ts'
 import type { Log } from './telemetry/log.ts'
 import { type Metrics, metricsRoute } from './telemetry/metrics.ts'
@@ -29,7 +29,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
-  app.use(hideUnannouncedProxy(log))
+  app.use(hideUndeclaredProxy(log))
 
   const pathApi = await createPathApiRouter(pathFamily)
   const isServed = (path: string) =>

@@ -1,5 +1,4 @@
 import type { RequestHandler, Response } from 'express'
-import { isPendingFor } from '../../records/ehrs/acceptance.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
@@ -101,7 +100,6 @@ export function createClassFamilyMiddleware({
       if (!open) {
         const requests = parts.map(recordAccessOf)
         requireFewNamedIds(requests)
-        await elevateForEhrDeletion(req, records)
         auditResponse(req, res, requests, records)
       }
       if (!open && isReadOnlyEndpoint(req)) narrowResponse(res, serves)
@@ -130,7 +128,6 @@ function openStorage(
   const write: ObjectWriteRequest = {
     expected,
     tellVersion: (version) => void res.set('ETag', etagOf(version)),
-    // Reads the caller when it is needed: by then, the request may have further rights.
     caller: () => loadCaller({ master: auth.isMaster, user: auth.user, config, headers }),
     async forgetRoles() {
       if (auth.user) await config.cacheController.role.del(auth.user.id)
@@ -272,21 +269,6 @@ function normalizeQueries(req: ParseRequest, parts: RequestPart[], rules: QueryR
       'distinct is not available in a batch. Send the query alone.',
     )
   return lists
-}
-
-/**
- * Administrators can delete EHRs that they cannot read, and so can subjects who decline an EHR. Parse looks
- * the object up with the rights of the caller and would not find it. A batch has the same rights in all its
- * requests, so there the deletion finds nothing.
- */
-async function elevateForEhrDeletion(
-  { method, path, auth }: ParseRequest,
-  records: StoreContext,
-): Promise<void> {
-  const ehrId = /^\/classes\/Ehr\/([^/]+)\/?$/.exec(path)?.[1]
-  if (method !== 'DELETE' || ehrId === undefined || !auth.user) return
-  const isAdmin = (await auth.getUserRoles()).includes('role:admin')
-  if (isAdmin || (await isPendingFor(records, auth.user.id, ehrId))) auth.isMaster = true
 }
 
 /** Logs and browser histories keep URLs, so a URL must not contain a password. */

@@ -1,7 +1,8 @@
-import { toClientJson, type WriteResponder } from './adapter/object-writes.ts'
+import { type DocumentConversion, toClientJson } from './adapter/object-conversion.ts'
+import type { UpdateModules } from './adapter/object-updates.ts'
+import type { WriteResponder } from './adapter/object-writes.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
-import type { ToObject } from './adapter/trigger-read-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { SchemaMigration } from './schema-check.ts'
 
@@ -17,23 +18,24 @@ export async function loadParseServer() {
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
   const { default: cache } = await import('parse-server/lib/cache.js')
+  const { default: RestWrite } = await import('parse-server/lib/RestWrite.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
   const { default: controller } = await import('parse-server/lib/Controllers/DatabaseController.js')
   const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
   const { default: schemaController } = await import('parse-server/lib/Controllers/SchemaController.js')
   const { default: Parse } = await import('parse/node')
-  const toObject: ToObject = transform.mongoObjectToParseObject
   const routablePaths: BatchPathResolver = batch.makeBatchRoutingPathFunction
   return {
     ParseServer,
     MongoStorageAdapter: adapter.default,
     rest: rest as RestModule,
+    RestWrite: RestWrite as UpdateModules['RestWrite'],
     routablePaths,
     apps: cache.default as AppCache,
     ParseError: Parse.Error,
-    toObject,
-    writeAnswers: controller.prototype as WriteResponder,
+    conversion: transform as DocumentConversion,
+    responder: controller.prototype as WriteResponder,
     migration: schemas.DefinedSchemas.prototype as SchemaMigration,
     fieldTypes: schemaController.default.prototype as FieldTypes,
   }
@@ -54,7 +56,7 @@ type BatchPathResolver = (
   publicServerURL: string,
 ) => (path: string) => string
 
-interface RestModule {
+type RestModule = UpdateModules['rest'] & {
   /** Queries with the rights of the caller: permissions, ACLs and protected fields apply. */
   find(
     config: unknown,

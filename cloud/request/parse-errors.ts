@@ -1,21 +1,23 @@
 import Parse from 'parse/node'
-import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import {
   missingProperties,
   type ValidationFaults,
 } from '../../records/ehr-records/validation/record-validation.ts'
+import { isDuplicateKeyError } from '../../records/store/documents/database.ts'
 import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { formatViolations, type Violation } from '../../schemas/validation/violations.ts'
 import { PRECONDITION_FAILED, UNAVAILABLE_MESSAGE } from '../parse-server/adapter/database-errors.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
-import { forbiddenWriteError } from '../parse-server/adapter/trigger-read-cache.ts'
 
 /** The same error for objects that do not exist, belong to others, or do not belong together. */
 export const notFoundError = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
 
 /** Error for an object that the caller may read but not change. */
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
+
+/** Error for an object that the caller may read. Parse Server would not find it (docs/decisions/rights.md). */
+export const forbiddenWriteError = () => forbiddenError('You can read this, but not write it.')
 
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>
@@ -46,15 +48,6 @@ export const translateOutage = <T>(work: Promise<T>): Promise<T> =>
     throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE_MESSAGE) : error
   })
 
-/** @throws Parse.Error 119 for an object that changes only together with its source */
-export function rejectForbiddenChange({ refuseChange }: ClassKind, values: Record<string, unknown>): void {
-  try {
-    refuseChange?.(values as never)
-  } catch (error) {
-    throw error instanceof ServiceError ? forbiddenError(error.detail ?? '') : error
-  }
-}
-
 /**
  * Converts errors of the stores to Parse errors. An object that the caller cannot read gets the same error as a
  * missing one.
@@ -74,9 +67,11 @@ export async function translateServiceErrors<T>(
     }
     if (error.error === 'TooManyRequests')
       throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
-    if (error.error === 'Conflict')
-      throw new Parse.Error(Parse.Error.DUPLICATE_VALUE, error.detail ?? error.message)
-    if (error.error === 'Forbidden') throw forbiddenWriteError()
-    throw error.error === 'NotFound' ? notFoundError() : error
+    const { error: name, detail } = error
+    if (name === 'Conflict' && isDuplicateKeyError(error.cause))
+      throw new Parse.Error(Parse.Error.DUPLICATE_VALUE, detail ?? error.message)
+    if (name === 'Conflict' || name === 'Forbidden')
+      throw detail === undefined ? forbiddenWriteError() : forbiddenError(detail)
+    throw name === 'NotFound' ? notFoundError() : error
   }
 }

@@ -1,7 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { TProperties } from '@sinclair/typebox'
 import type { Values } from '../../records/ehr-records/kind.ts'
-import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { lookUp } from '../../schemas/validation/look-up.ts'
 
 interface FieldOperation {
@@ -31,17 +29,35 @@ const OPERATIONS: Record<string, (now: unknown, operation: FieldOperation) => un
   Remove: (now, { objects = [] }) => listOf(now).filter((one) => !includes(objects, one)),
 }
 
+/** The field that a name of an update changes: `payload.mood` changes a part of `payload`. */
+export const rootOf = (name: string): string => name.split('.', 1)[0] as string
+
+/** Names of the fields whose next value depends on the current one. */
+export const computedFieldNames = (update: Values): string[] =>
+  Object.entries(update).flatMap(([name, change]) =>
+    isOperation(change) || name.includes('.') ? [rootOf(name)] : [],
+  )
+
+/** The values that an object has under some names. */
+export const pickValues = (values: Values, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(
+    names.flatMap((name) =>
+      Object.hasOwn(values, name) && values[name] !== undefined ? [[name, values[name]]] : [],
+    ),
+  )
+
 /**
- * Applies an update in class form to the fields of a record: values, operations, and both for a part of an object
- * (`payload.mood`).
+ * Applies an update to the fields of a record: values, operations, and both for a part of an object
+ * (`payload.mood`). Both have the same form.
  */
-export function applyUpdate(fields: TProperties, now: Values, update: Record<string, unknown>): Values {
+export function applyUpdate(now: Values, update: Values): Record<string, unknown> {
   const next: Record<string, unknown> = { ...now }
   for (const [name, change] of Object.entries(update)) {
-    const [root = '', part] = name.split('.')
-    if (part === undefined)
-      next[root] = changeValue(next[root], fromClassForm(fields, { [root]: change })[root])
-    else next[root] = changePart(next[root], part, change)
+    const root = rootOf(name)
+    next[root] =
+      root === name
+        ? changeValue(next[root], change)
+        : changePart(next[root], name.slice(root.length + 1), change)
   }
   return next
 }
@@ -56,5 +72,6 @@ function changeValue(now: unknown, change: unknown): unknown {
 function changePart(now: unknown, part: string, change: unknown): unknown {
   const { [part]: value, ...others } = (now ?? {}) as Record<string, unknown>
   const changed = changeValue(value, change)
-  return changed === undefined ? others : { ...(now as object | undefined), [part]: changed }
+  if (changed !== undefined) return { ...others, [part]: changed }
+  return now && others
 }

@@ -1,5 +1,6 @@
 import type { ObjectUpdate } from '../../records/ehr-records/ehr-records.ts'
 import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
+import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
@@ -8,7 +9,7 @@ import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { applyUpdate } from './apply-update.ts'
+import { applyUpdate, computedFieldNames, pickValues, rootOf } from './apply-update.ts'
 
 /** The objects of one class, as the path family writes them. */
 export interface ObjectRecords {
@@ -23,12 +24,15 @@ export interface ObjectRecords {
 }
 
 /** Creates the writer of a class: it converts class form to fields, and errors to those of Parse. */
-export function createObjectWriter({ name, fields, place }: ClassKind, records: ObjectRecords): ObjectWriter {
+export function createObjectWriter(
+  { name, fields, place, checks }: ClassKind,
+  records: ObjectRecords,
+): ObjectWriter {
   const createsRoles = name === 'Ehr'
   const statusNames = markedFieldNames(fields, 'status')
   const names = new Set([...Object.keys(place), ...Object.keys(fields)])
   const fieldsIn = (values: Record<string, unknown>): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => names.has(name.split('.')[0] ?? '')))
+    Object.fromEntries(Object.entries(values).filter(([name]) => names.has(rootOf(name))))
   const translate = <T>({ tellVersion }: ObjectWriteRequest, write: () => Promise<T>): Promise<T> =>
     translateOutage(translateServiceErrors(write, tellVersion))
   return {
@@ -41,9 +45,15 @@ export function createObjectWriter({ name, fields, place }: ClassKind, records: 
       }),
     update: (request, id, update) =>
       translate(request, async () => {
-        const changes = fieldsIn(update)
+        const changes = fromClassForm(fields, fieldsIn(update))
         const closes = statusNames.some((name) => name in changes)
-        const apply = (now: Values) => applyUpdate(fields, now, changes)
+        const computed = computedFieldNames(changes)
+        const apply = (now: Values) => {
+          const next = applyUpdate(now, changes)
+          // The trigger has seen an earlier value. No date is computed, so both forms of these fields are the same.
+          requireNoViolations(checks.update(pickValues(next, computed)))
+          return next
+        }
         return records.updateObject(await request.caller(), id, { apply, closes }, request.expected)
       }),
     remove: (request, id) =>

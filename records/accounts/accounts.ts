@@ -216,7 +216,7 @@ function requireAllowedEdit(caller: Caller, mvUid: string, { roles, disabled }: 
 }
 
 /** Nobody has read permission on a disabled account; Parse Server then refuses its logins. */
-function accountPermissions(mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> {
+function accountPermissions(mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm'> {
   const users = disabled ? [] : [mvUid]
   return toStoredPermissions({ read: users, write: users })
 }

@@ -49,12 +49,11 @@ async function addSubjectPermissions(
   subjectId: string,
 ): Promise<void> {
   for (const name of database.contents.Ehr)
-    await database.db.collection<EhrRecordPermissions>(name).updateMany(
-      { ehrId, _rperm: { $ne: subjectId } },
-      {
-        $push: { _rperm: subjectId, _wperm: subjectId },
-        $set: { [`_acl.${subjectId}`]: { r: true, w: true } },
-      },
-      { session },
-    )
+    await database.db
+      .collection<EhrRecordPermissions>(name)
+      .updateMany(
+        { ehrId, _rperm: { $ne: subjectId } },
+        { $push: { _rperm: subjectId, _wperm: subjectId } },
+        { session },
+      )
 }

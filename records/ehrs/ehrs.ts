@@ -49,6 +49,8 @@ const SYSTEM_SUBJECT_INDEX: IndexDescription = {
   partialFilterExpression: { creatorId: SYSTEM_ID_RANGE },
 }
 
+const NOT_ITS_MANAGER = 'Only the subject of an EHR and administrators can delete it.'
+
 const EHR_RESOURCE = { collection: 'Ehr', ehr: 'id' } as const
 
 /** The EHRs: the documents of the class Ehr. */
@@ -176,11 +178,6 @@ export class Ehrs {
     return (await this.store.writes.replace(caller, { id }, (now) => now, options)).document
   }
 
-  /** Soft-deletes an object of the class family. @throws as remove */
-  removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
-    return this.remove(caller, id, expected)
-  }
-
   #insert(
     caller: Caller,
     subjectId: string,
@@ -239,14 +236,20 @@ export class Ehrs {
    * for 30 days. A subject who declines a pending EHR deletes it in the same way.
    * @throws NotFound; Forbidden for a caller who does not manage it; PreconditionFailed
    */
-  async remove(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
+  remove(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
+    return this.store.auditRefusal(caller, 'delete', { id }, () => this.removeObject(caller, id, expected))
+  }
+
+  /** Soft-deletes an object of the class family. @throws as remove */
+  async removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     await runStoreTransaction(this.#records, async (tx) => {
       const declines = isAdmin(caller) || (await isPendingFor(this.#records, caller.userId, id, tx.session))
       const by = declines ? asUnrestricted(caller) : caller
-      const ehr = await this.store.get(by, { id }, { tx })
-      await this.#requireManager(by, ehr, 'delete')
+      const ehr = await this.store.find(by, { id }, { tx })
+      if (!ehr) throw new ServiceError('NotFound')
+      if (!canManageEhr(by, ehr)) throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
       await softDeleteEhrContents(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
-      await this.store.remove(by, { id }, { tx, expected })
+      await this.store.writes.remove(by, { id }, { tx, expected })
     })
     await waitUntilHidden(this.#records, id)
   }
@@ -260,7 +263,7 @@ export class Ehrs {
     const { db, audit } = this.#records
     if (!isAdmin(caller)) {
       const ehr = (await this.store.find(caller, { id: ehrId })) ?? (await this.get(caller, ehrId))
-      await this.#requireManager(caller, ehr, 'query')
+      if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehrId, 'query')
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'read' }, [ehr]))
       return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page)
     }
@@ -293,11 +296,7 @@ export class Ehrs {
   }
 
   /** @throws Forbidden, after auditing the refusal */
-  async #requireManager(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
-    if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehr.id, action)
-  }
-
-  async #refuse(caller: Caller, id: string, action: 'query' | 'update' | 'delete'): Promise<never> {
+  async #refuse(caller: Caller, id: string, action: 'query' | 'update'): Promise<never> {
     const refused = { action, outcome: 'refused' } as const
     await this.#records.audit.record(...accessWithoutRecords(EHR_RESOURCE, caller, refused, { id }))
     throw new ServiceError('Forbidden')

@@ -21,8 +21,10 @@ export interface Resource<S extends TObject, L extends string> {
   indexes?: readonly IndexDescription[]
   /** Derives records of other collections. */
   recordDerivation?: RecordDerivation | undefined
-  /** The writers of a record who may also delete it; by default all of them. */
-  deleters?: ((document: { _id: string; _wperm?: string[] }) => readonly string[]) | undefined
+  /** The writers of a record who may also delete it, and what the others are told; by default all of them. */
+  deleters?:
+    | { of(document: { _id: string; _wperm?: string[] }): readonly string[]; refusal: string }
+    | undefined
   /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
   refuseChange?: ((record: SavedRecord<Static<S>>) => void) | undefined
 }

@@ -11,7 +11,7 @@ import {
   WriteDecider,
   type WrittenRecord,
 } from './write-decider.ts'
-import { BatchWriter, type RecordParent } from './writing/batch-writer.ts'
+import { BatchWriter, type RecordParent, type WriteRequest } from './writing/batch-writer.ts'
 import type { StoreContext, Transaction } from './writing/transaction.ts'
 
 export interface StoreWriteOptions {
@@ -82,7 +82,7 @@ export class StoreWrites<S extends TObject> {
   ): Promise<WrittenRecord<Static<S>>> {
     const decide = (found: ParseDocument | null) =>
       this.#decider.decideUpdate(caller, key, found, change, { expected, permissions, action, skipUnchanged })
-    return this.#writer.write({ id: key.id, decide }, tx).catch(throwConflict)
+    return this.#writeOne({ id: key.id, decide }, tx).catch(throwConflict)
   }
 
   /** Replaces several records within a transaction and audits them together. @throws as replace */
@@ -100,7 +100,7 @@ export class StoreWrites<S extends TObject> {
         accesses: [],
       }),
     }))
-    const updated = (await this.#writer.writeAll(writes, tx)).map(({ record }) => record)
+    const updated = (await this.#writer.writeAll(writes, tx)).flat().map(({ record }) => record)
     tx.accesses.push(...accessesByEhr(this.#resource, caller, { action: 'update' }, updated))
     return updated
   }
@@ -115,7 +115,7 @@ export class StoreWrites<S extends TObject> {
   ): Promise<WrittenRecord<Static<S>>> {
     const decide = (_: unknown, found: ParseDocument | null) =>
       this.#decider.decideReturn(caller, last, record, requireParentPermissions(parent, caller, found))
-    return this.#writer.write({ id: null, parent, decide }, tx).catch(throwConflict)
+    return this.#writeOne({ id: null, parent, decide }, tx).catch(throwConflict)
   }
 
   /** @returns the removed record. @throws NotFound; Forbidden; PreconditionFailed */
@@ -125,7 +125,14 @@ export class StoreWrites<S extends TObject> {
     { tx, expected }: ConditionalWriteOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
     const decide = (found: ParseDocument | null) => this.#decider.decideRemoval(caller, key, found, expected)
-    return this.#writer.write({ id: key.id, decide }, tx)
+    return (await this.#writeOne({ id: key.id, decide }, tx)).record
+  }
+
+  async #writeOne(
+    write: WriteRequest<WrittenRecord<Static<S>>>,
+    tx: Transaction | undefined,
+  ): Promise<WrittenRecord<Static<S>>> {
+    return (await this.#writer.write(write, tx))[0] as WrittenRecord<Static<S>>
   }
 }
 

@@ -196,7 +196,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>>> {
     const { action = 'update' } = options
     const replace = () => this.writes.replace(caller, key, change, options)
-    return (await this.#auditRefusal(caller, action, key, replace)).record
+    return (await this.auditRefusal(caller, action, key, replace)).record
   }
 
   /** Updates several records within a transaction and audits them together. @throws as update */
@@ -215,7 +215,7 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<Static<S>>,
     options: ConditionalWriteOptions = {},
   ): Promise<void> {
-    await this.#auditRefusal(caller, 'delete', key, () => this.writes.remove(caller, key, options))
+    await this.auditRefusal(caller, 'delete', key, () => this.writes.remove(caller, key, options))
   }
 
   /**
@@ -258,7 +258,7 @@ export class Store<S extends TObject, L extends string> {
     const next = rule(this.#format.fromStored(former))
     const key = { id: record.id } as RecordSelector<Static<S>>
     const reinstate = () => this.writes.reinstate(caller, last, next, parent, tx)
-    return (await this.#auditRefusal(caller, 'update', key, reinstate)).record
+    return (await this.auditRefusal(caller, 'update', key, reinstate)).record
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
@@ -312,7 +312,8 @@ export class Store<S extends TObject, L extends string> {
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 
-  async #auditRefusal<R>(
+  /** Audits a refused write. */
+  async auditRefusal<R>(
     caller: Caller,
     action: 'update' | 'delete',
     key: RecordSelector<Static<S>>,

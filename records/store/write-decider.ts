@@ -18,7 +18,7 @@ import {
   type HistoryEntry,
   versionAfterDeletion,
 } from './writing/history.ts'
-import type { DerivedWrite, WriteDecision } from './writing/write-decision.ts'
+import type { DocumentOperation, WriteDecision } from './writing/write-decision.ts'
 
 /** The versions that the caller agrees to overwrite; undefined: no condition. */
 export type ExpectedVersions = readonly number[] | undefined
@@ -35,6 +35,12 @@ interface UpdateConditions {
   action: 'update' | 'delete'
   /** A record that would stay as it is gets no version. */
   skipUnchanged?: boolean | undefined
+}
+
+/** The versions of a record before and after a write; null: there is none. */
+interface RecordChange<T> {
+  before: WrittenRecord<T> | null
+  after: WrittenRecord<T> | null
 }
 
 /** Decides the writes of one resource, with their history and audit, once the stored records are loaded. */
@@ -59,28 +65,21 @@ export class WriteDecider<S extends TObject> {
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
     version = 1,
-  ): WriteDecision<WrittenRecord<Static<S>>[]> {
+  ): WriteDecision<WrittenRecord<Static<S>>> {
     const at = this.#clock()
     const given =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
     const meta = { version, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
-    const documents = inputs.map((input) => ({
-      _id: input.id ?? newId(),
-      ...this.#format.toStored(input),
-      ...meta,
-    }))
-    const created = documents.map((document) => this.#format.fromStored(document))
-    return {
-      operations: documents.map((document) => ({ insertOne: { document } })),
-      changes: created.map((record) =>
-        this.#createHistoryEntry(caller, record, { action: 'create', version, before: null, changed: [] }),
-      ),
-      accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, created),
-      derivedWrites: created.flatMap((after) => this.#deriveWrites(caller, null, after, given)),
-      result: documents.map((document, i) => ({ document, record: created[i] as SavedRecord<Static<S>> })),
-    }
+    return this.#decide(
+      caller,
+      'create',
+      inputs.map((input) => ({
+        before: null,
+        after: this.#load({ _id: input.id ?? newId(), ...this.#format.toStored(input), ...meta }),
+      })),
+    )
   }
 
   /**
@@ -95,31 +94,16 @@ export class WriteDecider<S extends TObject> {
     { expected, permissions, action, skipUnchanged }: UpdateConditions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
-    const next = this.#nextDocument(before, change(this.#format.fromStored(before)), permissions)
-    const changed = changedFieldNames(before, next)
-    if (skipUnchanged && changed.length === 0) return this.#decideNothing(caller, before)
-    const updated = this.#format.fromStored(next)
-    return {
-      operations: [{ replaceOne: { filter: unchangedFilter(before, caller), replacement: next } }],
-      changes: [
-        this.#createHistoryEntry(caller, updated, { action, version: next.version, before, changed }),
-      ],
-      accesses: accessesByEhr(this.#resource, caller, { action }, [updated]),
-      derivedWrites: this.#deriveWrites(
-        caller,
-        this.#format.fromStored(before),
-        updated,
-        fromStoredPermissions(next),
-      ),
-      result: { document: next, record: updated },
-    }
+    const next = this.#nextDocument(before.document, change(before.record), permissions)
+    if (skipUnchanged && changedFieldNames(before.document, next).length === 0)
+      return this.#decideNothing(caller, before)
+    return this.#decide(caller, action, [{ before, after: this.#load(next) }])
   }
 
   /** Leaves a record as it is; the caller sees it. */
-  #decideNothing(caller: Caller, document: ParseDocument): WriteDecision<WrittenRecord<Static<S>>> {
-    const record = this.#format.fromStored(document)
-    const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [record])
-    return { operations: [], changes: [], accesses, result: { document, record } }
+  #decideNothing(caller: Caller, now: WrittenRecord<Static<S>>): WriteDecision<WrittenRecord<Static<S>>> {
+    const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [now.record])
+    return { operations: [], changes: [], accesses, result: [now] }
   }
 
   /** @throws as decideUpdate */
@@ -128,18 +112,12 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<Static<S>>,
     found: ParseDocument | null,
     expected: ExpectedVersions,
-  ): WriteDecision<SavedRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
-    if (!mayDelete(this.#resource, before, caller)) throw new ServiceError('Forbidden')
-    const removed = this.#format.fromStored(before)
-    const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
-    return {
-      operations: [{ deleteOne: { filter: unchangedFilter(before, caller) } }],
-      changes: [this.#createHistoryEntry(caller, removed, change)],
-      accesses: accessesByEhr(this.#resource, caller, { action: 'delete' }, [removed]),
-      derivedWrites: this.#deriveWrites(caller, removed, null, fromStoredPermissions(before)),
-      result: removed,
-    }
+    const { deleters } = this.#resource
+    if (deleters && !isPermitted(deleters.of(before.document), caller))
+      throw new ServiceError('Forbidden', { detail: deleters.refusal })
+    return this.#decide(caller, 'delete', [{ before, after: null }])
   }
 
   /** Decides the return of a deleted record, as its next version. */
@@ -149,31 +127,59 @@ export class WriteDecider<S extends TObject> {
     record: Static<S>,
     permissions: Permissions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
-    const document = {
+    const after = this.#load({
       _id: last._id,
       ...this.#format.toStored(record),
       ...toStoredPermissions(permissions),
       version: versionAfterDeletion(last),
       ...{ _created_at: last._created_at, _updated_at: this.#clock() },
-    }
-    const returned = this.#format.fromStored(document)
-    const change = { action: 'create' as const, version: document.version, before: null, changed: [] }
+    })
+    return this.#decide(caller, 'create', [{ before: null, after }])
+  }
+
+  #load(document: ParseDocument): WrittenRecord<Static<S>> {
+    return { document, record: this.#format.fromStored(document) }
+  }
+
+  #decide(
+    caller: Caller,
+    action: HistoryEntry['action'],
+    changes: readonly RecordChange<Static<S>>[],
+  ): WriteDecision<WrittenRecord<Static<S>>> {
+    const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<Static<S>>)
+    const accesses = accessesByEhr(
+      this.#resource,
+      caller,
+      { action },
+      result.map(({ record }) => record),
+    )
+    const derivedWrites = changes.flatMap(
+      ({ before, after }, i) =>
+        this.#resource.recordDerivation?.deriveWrites(caller, {
+          before: before?.record ?? null,
+          after: after?.record ?? null,
+          permissions: fromStoredPermissions((result[i] as WrittenRecord<Static<S>>).document),
+        }) ?? [],
+    )
     return {
-      operations: [{ insertOne: { document } }],
-      changes: [this.#createHistoryEntry(caller, returned, change)],
-      accesses: accessesByEhr(this.#resource, caller, { action: 'create' }, [returned]),
-      derivedWrites: this.#deriveWrites(caller, null, returned, permissions),
-      result: { document, record: returned },
+      operations: changes.map((change) => operationOf(change, caller)),
+      changes: changes.map((change) => this.#historyEntryOf(change, { caller, at: this.#clock() }, action)),
+      ...{ accesses, derivedWrites, result },
     }
   }
 
-  #deriveWrites(
-    caller: Caller,
-    before: SavedRecord<Static<S>> | null,
-    after: SavedRecord<Static<S>> | null,
-    permissions: Permissions,
-  ): DerivedWrite[] {
-    return this.#resource.recordDerivation?.deriveWrites(caller, { before, after, permissions }) ?? []
+  #historyEntryOf(
+    { before, after }: RecordChange<Static<S>>,
+    by: { caller: Caller; at: Date },
+    action: HistoryEntry['action'],
+  ): HistoryEntry {
+    const { record, document } = (after ?? before) as WrittenRecord<Static<S>>
+    return createHistoryEntry(historyKeyOf(this.#resource, record), by, {
+      action,
+      version: after ? document.version : document.version + 1,
+      before: before?.document ?? null,
+      changed: before && after ? changedFieldNames(before.document, after.document) : [],
+    })
   }
 
   /** Checks that the caller may replace or remove the found record. @throws as decideUpdate */
@@ -182,22 +188,23 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<Static<S>>,
     expected: ExpectedVersions,
     found: ParseDocument | null,
-  ): ParseDocument {
+  ): WrittenRecord<Static<S>> {
     if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
-    this.#resource.refuseChange?.(this.#format.fromStored(found))
+    const before = this.#load(found)
+    this.#resource.refuseChange?.(before.record)
     requireExpectedVersion(expected, found.version)
-    return found
+    return before
   }
 
-  /** The stored form of the next version. Fields outside the schema stay unchanged. */
+  /** The stored form of the next version. Fields outside the schema stay unchanged, except what `_acl` repeats. */
   #nextDocument(
     before: ParseDocument,
     record: Static<S>,
     permissions: Permissions | undefined,
   ): ParseDocument {
-    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
+    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key) && key !== '_acl')
     return {
       ...(Object.fromEntries(unknown) as ParseDocument),
       ...this.#format.toStored(record, before),
@@ -206,14 +213,14 @@ export class WriteDecider<S extends TObject> {
       _updated_at: this.#clock(),
     }
   }
+}
 
-  #createHistoryEntry(
-    caller: Caller,
-    record: SavedRecord<Static<S>>,
-    write: Parameters<typeof createHistoryEntry>[2],
-  ): HistoryEntry {
-    return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
-  }
+/** Updates and removals match only the version that was read, and only with write access. */
+function operationOf<T>({ before, after }: RecordChange<T>, caller: Caller): DocumentOperation {
+  if (!before) return { insertOne: { document: after?.document as ParseDocument } }
+  const { _id, version } = before.document
+  const filter = { _id, version, ...permissionFilter('_wperm', caller) }
+  return after ? { replaceOne: { filter, replacement: after.document } } : { deleteOne: { filter } }
 }
 
 /** @throws PreconditionFailed with the current version */
@@ -232,20 +239,6 @@ export const isSelected = <T>(
     const field = format.field(name)
     return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
   })
-
-/** Whether a caller who may write a record may also delete it. */
-export const mayDelete = (
-  { deleters }: Pick<Resource<TObject, string>, 'deleters'>,
-  document: { _id: string; _wperm?: string[] },
-  caller: Caller,
-): boolean => isPermitted(deleters ? deleters(document) : document._wperm, caller)
-
-/** Matches only the version that was read, and only with write access. */
-const unchangedFilter = ({ _id, version }: ParseDocument, caller: Caller) => ({
-  _id,
-  version,
-  ...permissionFilter('_wperm', caller),
-})
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */
 export function requireParentPermissions(

@@ -3,6 +3,7 @@ import {
   type QueryingAdapter,
   translateDatabaseErrors,
 } from '../../cloud/parse-server/adapter/database-errors.ts'
+import { startUpdates } from '../../cloud/parse-server/adapter/object-updates.ts'
 import {
   type FindObjectWriter,
   handOverWrites,
@@ -10,7 +11,6 @@ import {
 } from '../../cloud/parse-server/adapter/object-writes.ts'
 import { adaptToOpenEnvironment } from '../../cloud/parse-server/adapter/open-environment.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
-import { cacheTriggerReads } from '../../cloud/parse-server/adapter/trigger-read-cache.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
 import { compositionDerivation } from '../../openehr/compositions/search-fields.ts'
 import { containedCollections, createDerivations } from '../../records/kinds.ts'
@@ -41,7 +41,7 @@ interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
   deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
   client: MongoClient
   database: Db
-  find: Parameters<typeof cacheTriggerReads>[0]['find']
+  find: Parameters<typeof startUpdates>[0]['find']
   connect(): Promise<void>
   handleShutdown(): Promise<void>
 }
@@ -56,7 +56,7 @@ export async function openDatabaseConnection(
   metrics: Metrics,
   { others, open }: { others: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
-  const { MongoStorageAdapter, ParseError, toObject, writeAnswers, fieldTypes } = await loadParseServer()
+  const { MongoStorageAdapter, ParseError, responder, fieldTypes, ...modules } = await loadParseServer()
   const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
   translateDatabaseErrors(adapter, ParseError)
@@ -66,13 +66,17 @@ export async function openDatabaseConnection(
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  if (open) adaptToOpenEnvironment({ adapter, responder: writeAnswers, fieldTypes, toObject, ParseError })
-  else cacheTriggerReads(adapter, toObject)
+  if (open)
+    adaptToOpenEnvironment({ adapter, responder, fieldTypes, conversion: modules.conversion, ParseError })
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {
     ...{ client, db, adapter, jobs, backfill },
-    handOverWrites: (findWriter) => handOverWrites(adapter, writeAnswers, toObject, findWriter),
+    handOverWrites(findWriter) {
+      const isOurs = (className: string) => findWriter(className) !== undefined
+      handOverWrites(adapter, responder, modules.conversion, findWriter)
+      startUpdates(adapter, modules, isOurs)
+    },
     close: () => adapter.handleShutdown(),
   }
 }

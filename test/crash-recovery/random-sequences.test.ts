@@ -14,10 +14,10 @@ import { findFaults } from './trials/invariants.ts'
 
 const SEED = Number(process.env.SEED ?? 20_261_124)
 const OPERATION_COUNT = Number(process.env.OPERATIONS ?? bySize(300, 2_000))
-/** In each phase, one process is killed. */
-const PHASE_COUNT = Math.max(3, Math.ceil(OPERATION_COUNT / 250))
+/** In each phase, one process is killed or stands still. */
+const PHASE_COUNT = Math.max(4, Math.ceil(OPERATION_COUNT / 250))
 
-describe(`${OPERATION_COUNT} random operations of both families, while processes are killed (SEED=${SEED})`, function suite() {
+describe(`${OPERATION_COUNT} random operations of both families, while processes are killed and stand still (SEED=${SEED})`, function suite() {
   // The machine may be busy.
   this.timeout(OPERATION_COUNT * 1_000 + 600_000)
   let cluster: Cluster
@@ -31,16 +31,21 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
     for (let phase = 0; phase < PHASE_COUNT; phase++) {
       const own = operations.slice(phase * length, (phase + 1) * length)
       const plan = await clients.prepare()
-      await Promise.all([clients.run(own, plan, Math.floor(own.length / 2)), killDuring(phase)])
+      await Promise.all([clients.run(own, plan, Math.floor(own.length / 2)), disturb(phase)])
     }
     await waitUntil(async () => (await cluster.db.collection('work.underway').countDocuments()) === 0)
   })
   after(() => cluster?.stop())
 
-  async function killDuring(phase: number): Promise<void> {
+  async function disturb(phase: number): Promise<void> {
     await sleep(50 + ((phase * 137) % 400))
-    if (phase % 3 === 2) await cluster.killEngine()
-    else await cluster.killService(phase % 3)
+    const faults = [
+      () => cluster.killService(0),
+      () => cluster.killEngine(),
+      () => cluster.killService(1),
+      () => cluster.freezeEngine(3_000),
+    ]
+    await faults[phase % faults.length]?.()
   }
 
   const changesOf = (record: RecordName): Promise<Document[]> => {

@@ -14,8 +14,7 @@ export async function checkProperties(
   req: ParseRequest,
   { method, className, body }: { method: string; className: string; body: unknown },
 ): Promise<void> {
-  const properties = Object.entries(body ?? {})
-  for (const [name, value] of properties) {
+  for (const [name, value] of Object.entries(body ?? {})) {
     checkPropertyName(method, className, name)
     if (name.includes('.') && !isPartValue(value))
       rejectProperty(
@@ -32,27 +31,8 @@ export async function checkProperties(
     if (isOperation(value)) Object.values(value).forEach(checkNestedValue)
     else checkNestedValue(value)
   }
-  checkDeletedParts(properties)
   await checkOperations(req, className, body)
 }
-
-/**
- * Parse writes the whole object when one of its parts is set, so no other part can be deleted in the same
- * update.
- */
-function checkDeletedParts(properties: [string, unknown][]): void {
-  const rootOf = (name: string): string | undefined => name.split('.')[0]
-  const set = properties.filter((property) => !isDeletedPart(property)).map(([name]) => rootOf(name))
-  const deleted = properties.filter(isDeletedPart).map(([name]) => rootOf(name))
-  const both = deleted.find((root) => set.includes(root))
-  if (both !== undefined)
-    rejectProperty(
-      parseErrorCode.invalidJson,
-      `Parts of ${both} cannot be set and deleted in one request. Send two requests.`,
-    )
-}
-
-const isDeletedPart = ([name, value]: [string, unknown]): boolean => name.includes('.') && isOperation(value)
 
 function checkPropertyName(method: string, className: string, name: string): void {
   const names = method === 'PUT' ? /^[A-Za-z]\w*(\.[^.$]+)?$/ : /^[A-Za-z]\w*$/

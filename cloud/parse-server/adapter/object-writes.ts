@@ -1,7 +1,6 @@
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import { toAcl } from '../../../schemas/forms/class-form.ts'
+import { type DocumentConversion, type StoredObject, toClientJson } from './object-conversion.ts'
 import type { ObjectWriteRequest, RequestAdapter } from './request/request-database.ts'
-import type { ToObject } from './trigger-read-cache.ts'
 
 type Fields = Record<string, unknown>
 
@@ -35,16 +34,13 @@ export interface ObjectWriter {
 /** Finds the writer of a class; undefined for the classes that Parse Server writes itself. */
 export type FindObjectWriter = (className: string) => ObjectWriter | undefined
 
+type ToObject = DocumentConversion['mongoObjectToParseObject']
+
 type SanitizeResult = (this: unknown, sent: object, stored: StoredObject) => Promise<object>
 
 /** Creates Parse Server's response to a write from the stored object. */
 export interface WriteResponder {
   _sanitizeDatabaseResult: SanitizeResult
-}
-
-interface StoredObject {
-  _rperm?: string[]
-  _wperm?: string[]
 }
 
 /** The object that a query of one object names; Parse Server writes objects of our classes one by one. */
@@ -60,11 +56,11 @@ const objectIdIn = ({ objectId }: Fields): string => {
 export function handOverWrites(
   adapter: WritingAdapter,
   responder: WriteResponder,
-  toObject: ToObject,
+  conversion: DocumentConversion,
   findWriter: FindObjectWriter,
 ): void {
   const { createObject, findOneAndUpdate, deleteObjectsByQuery } = adapter
-  const { toFullObject } = respondWithFullObjects(responder, toObject)
+  const { toFullObject } = respondWithFullObjects(responder, conversion)
 
   adapter.createObject = async function (this: ThisAdapter, className, schema, object, session) {
     const writer = findWriter(className)
@@ -96,24 +92,24 @@ type ThisAdapter = RequestAdapter & WritingAdapter
  */
 export function respondWithFullObjects(
   responder: WriteResponder,
-  toObject: ToObject,
+  conversion: DocumentConversion,
 ): { toFullObject: ToObject; markFull<T extends object>(object: T): T } {
   const { _sanitizeDatabaseResult: respond } = responder
   const fullObjects = new WeakSet<object>()
-  // Parse removes from the response what the client sent, but leaves its toJSON alone.
   responder._sanitizeDatabaseResult = async function (sent, stored) {
-    const response = await respond.call(this, sent, stored)
-    return fullObjects.has(stored)
-      ? Object.defineProperty(response, 'toJSON', { value: () => toClientJson(stored) })
-      : response
+    if (!fullObjects.has(stored)) return respond.call(this, sent, stored)
+    const json = toClientJson(stored)
+    // Parse removes from the response what the client sent, but leaves its toJSON alone.
+    return Object.defineProperty({}, 'toJSON', { value: () => json })
   }
   const markFull = <T extends object>(object: T): T => {
     fullObjects.add(object)
     return object
   }
-  return { toFullObject: (...of) => markFull(toObject(...of)), markFull }
+  return {
+    // Requests that share a transaction may share the document.
+    toFullObject: (className, document, schema) =>
+      markFull(conversion.mongoObjectToParseObject(className, { ...document }, schema)),
+    markFull,
+  }
 }
-
-/** Converts a stored object to the class form, with its permissions as ACL. Only the open test environment has none. */
-export const toClientJson = ({ _rperm, _wperm, ...fields }: StoredObject): object =>
-  _rperm || _wperm ? { ...fields, ACL: toAcl({ read: _rperm ?? [], write: _wperm ?? [] }) } : fields

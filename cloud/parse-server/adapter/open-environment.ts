@@ -1,5 +1,5 @@
+import type { DocumentConversion } from './object-conversion.ts'
 import { respondWithFullObjects, type WriteResponder, type WritingAdapter } from './object-writes.ts'
-import type { ToObject } from './trigger-read-cache.ts'
 
 /** A type of Parse: by its name, or with further properties. */
 type FieldType = string | { type: string }
@@ -26,7 +26,7 @@ interface ParseParts {
   adapter: WritingAdapter
   responder: WriteResponder
   fieldTypes: FieldTypes
-  toObject: ToObject
+  conversion: DocumentConversion
   ParseError: ParseErrorClass
 }
 
@@ -54,9 +54,9 @@ const TYPE_ERROR_CODES = new Set<unknown>([2, 14, 28])
 
 type ParseErrorClass = { new (code: number, message: string): Error; INCORRECT_TYPE: number }
 
-function respondInFull({ adapter, responder, toObject, ParseError }: Omit<ParseParts, 'fieldTypes'>): void {
+function respondInFull({ adapter, responder, conversion, ParseError }: Omit<ParseParts, 'fieldTypes'>): void {
   const { createObject, findOneAndUpdate } = adapter
-  const { toFullObject, markFull } = respondWithFullObjects(responder, toObject)
+  const { toFullObject, markFull } = respondWithFullObjects(responder, conversion)
   const isOfClients = (className: string) => !className.startsWith('_')
 
   adapter.createObject = async function (className, schema, ...more) {

@@ -3,8 +3,9 @@ import type Parse from 'parse/node'
 import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
 import { validateClassCreate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import { notFoundError, rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
-import { fieldsOf, schemaViolations, takeOutAcl } from './object-fields.ts'
+import { aclViolations, classFormOf, permissionsOf } from './object-fields.ts'
 
 const MAX_KNOWN_PLANS = 10_000
 
@@ -20,11 +21,13 @@ export async function beforeCreate(
   plain: ClassKind,
   { object }: BeforeSaveRequest,
 ): Promise<void> {
-  const aclViolations = takeOutAcl(object)
-  const values = fieldsOf(plain, object)
-  for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
+  const sent = classFormOf(object)
+  const values = fromClassForm(plain.fields, sent)
+  const names = object.dirtyKeys()
+  for (const name of names) if (!Object.hasOwn(values, name)) object.revert(name)
   const kind = await translateServiceErrors(() => resolveRules(records, plain, values))
-  const bySchema = [...aclViolations, ...schemaViolations(kind.checks.create, object)]
+  const ofAcl = names.includes('ACL') ? aclViolations(permissionsOf(object)) : []
+  const bySchema = [...ofAcl, ...kind.checks.create(sent)]
   rejectFaults(validateClassCreate(kind, values, bySchema))
   if ('ehrId' in kind.place && values.ehrId === undefined)
     object.set('ehrId', await findEhrId(String(values.carePlanId)))

@@ -28,7 +28,7 @@ export async function recordAccountChange(
 
 /** An account as the history stores it: without passwords and tokens. */
 export function withoutSecrets(user: User): ParseDocument {
-  const { _id, _acl = {}, _rperm = [], _wperm = [], _created_at, _updated_at, version, ...rest } = user
+  const { _id, _rperm = [], _wperm = [], _created_at, _updated_at, version, ...rest } = user
   const open = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
-  return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version }
+  return { ...open, _id, _rperm, _wperm, _created_at, _updated_at, version }
 }

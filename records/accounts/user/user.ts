@@ -18,7 +18,6 @@ export interface User {
    */
   _rperm?: string[]
   _wperm?: string[]
-  _acl?: Record<string, { r?: true; w?: true }>
   _created_at: Date
   _updated_at: Date
   _email_verify_token?: string

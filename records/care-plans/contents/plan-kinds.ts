@@ -20,7 +20,10 @@ export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
-  deleters: planDeleters,
+  deleters: {
+    of: planDeleters,
+    refusal: 'Only those who may write the EHR can delete a care plan.',
+  },
   timeline: closableTimeline('careplan', ['actualStartDate', 'createdAt']),
   reservedViolations: deanonymizationViolations,
 })

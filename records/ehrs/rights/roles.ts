@@ -37,7 +37,7 @@ export async function createRoleIndexes(database: Database): Promise<void> {
     ])
 }
 
-type Role = Pick<ParseDocument, '_id' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'> & {
+type Role = Pick<ParseDocument, '_id' | '_created_at' | '_updated_at' | '_rperm' | '_wperm'> & {
   name: string
 }
 

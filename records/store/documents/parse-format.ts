@@ -24,7 +24,6 @@ export interface ParseDocument {
   /** The readers; Parse treats a missing list as "everyone". */
   _rperm: string[]
   _wperm: string[]
-  _acl: Record<string, { r?: true; w?: true }>
   [field: string]: unknown
 }
 
@@ -265,19 +264,14 @@ function convertField(name: string, store: Converter, value: unknown): unknown {
 }
 
 /**
- * The permissions in Parse's three fields. @throws TypeError without both lists: the record would be public
+ * The permissions in Parse's fields. Parse would also write them in a form of its past, `_acl`, which it never reads.
+ * @throws TypeError without both lists: the record would be public
  */
-export function toStoredPermissions({
-  read,
-  write,
-}: Permissions): Pick<ParseDocument, '_rperm' | '_wperm' | '_acl'> {
+export function toStoredPermissions({ read, write }: Permissions): Pick<ParseDocument, '_rperm' | '_wperm'> {
   if (!Array.isArray(read) || !Array.isArray(write)) {
     throw new TypeError('A record without readers and writers would be public, so it is not written.')
   }
-  const acl: ParseDocument['_acl'] = {}
-  for (const who of read) acl[who] = { r: true }
-  for (const who of write) acl[who] = { ...acl[who], w: true }
-  return { _rperm: [...read], _wperm: [...write], _acl: acl }
+  return { _rperm: [...read], _wperm: [...write] }
 }
 
 /** The readers and writers of a stored document. */

@@ -90,7 +90,7 @@ export class BatchWriter {
    * Writes within `tx`, or in a transaction shared with other writes. A forbidden write does not affect the
    * others.
    */
-  async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R> {
+  async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R[]> {
     if (tx) return unwrapOutcome((await this.#execute(tx, [write]))[0] as WriteOutcome<R>)
     if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ export class BatchWriter {
   }
 
   /** Writes all of them within `tx`, with one read and one write. One forbidden write fails all. */
-  async writeAll<R>(writes: WriteRequest<R>[], tx: Transaction): Promise<R[]> {
+  async writeAll<R>(writes: WriteRequest<R>[], tx: Transaction): Promise<R[][]> {
     return (await this.#execute(tx, writes)).map(unwrapOutcome)
   }
 
@@ -227,7 +227,7 @@ function decideWrite<R>(
   }
 }
 
-function unwrapOutcome<R>({ decision, error }: WriteOutcome<R>): R {
+function unwrapOutcome<R>({ decision, error }: WriteOutcome<R>): R[] {
   if (decision) return decision.result
   throw error
 }

@@ -12,7 +12,8 @@ export interface WriteDecision<R> {
   accesses: AuditedAccess[]
   /** Derived records that the write may affect. */
   derivedWrites?: DerivedWrite[]
-  result: R
+  /** The written records; of a removal those before it. */
+  result: R[]
 }
 
 /** A write of a derived record, decided once the rules and the record itself are loaded. */

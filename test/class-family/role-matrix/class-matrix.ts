@@ -226,9 +226,9 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
           const kept = `${all}/${await objectFor(row, ids, false)}`
           const { version } = await seenByOwner(kept)
           await Promise.all(refused.map((name) => attempt(name, send, kept, ids)))
-          await Promise.all(refused.map((name) => remove(name, send, way !== 'alone', kept)))
+          await Promise.all(refused.map((name) => remove(name, send, kept)))
           assert.equal((await seenByOwner(kept)).version, version, 'what was refused changed nothing')
-          for (const name of those) if (!isRefused(name)) await attemptAlone(name, send, way !== 'alone')
+          for (const name of those) if (!isRefused(name)) await attemptAlone(name, send)
         })
       }
 
@@ -265,30 +265,22 @@ const matrix = <Name extends string>(chosen: readonly [string, Row][], what: str
         assert.deepEqual(await outcomesOf(requestId), [`${entry} ${ehrId}`], `${name}: ${outcome}`)
       }
 
-      /**
-       * The parts of a batch share their rights, so a batch does not find an EHR that the caller may delete
-       * but not see.
-       */
-      function removal(name: Name, inBatch: boolean): Outcome {
-        return inBatch && expected(name, access.read) === 101 ? 101 : expected(name, access.delete)
-      }
-
-      async function remove(name: Name, send: Way, inBatch: boolean, path: string): Promise<void> {
+      async function remove(name: Name, send: Way, path: string): Promise<void> {
         const [answer] = await send(headersOf(name), [{ method: 'DELETE', path }])
-        assert.equal(answer?.outcome, removal(name, inBatch), `${name}: delete`)
+        assert.equal(answer?.outcome, expected(name, access.delete), `${name}: delete`)
         await requireEntry(answer as Answered, cast.patient.ehrId, name)
       }
 
-      async function attemptAlone(name: Name, send: Way, inBatch: boolean): Promise<void> {
+      async function attemptAlone(name: Name, send: Way): Promise<void> {
         const ids = className === 'CarePlan' ? await plan() : shared
         const path = `${all}/${await objectFor(row, ids, false)}`
         const { version } = await seenByOwner(path)
         const [, , update] = await attempt(name, send, path, ids)
         const next = update === 'done' && className !== 'Ehr' ? version + 1 : version
         assert.equal((await seenByOwner(path)).version, next, `${name}: what was refused changed nothing`)
-        const isDeletable = removal(name, inBatch) === 'done'
+        const isDeletable = expected(name, access.delete) === 'done'
         const last = className === 'Ehr' ? `${all}/${await objectFor(row, ids, isDeletable)}` : path
-        await remove(name, send, inBatch, last)
+        await remove(name, send, last)
         assert.equal(await refusalIn(last), isDeletable ? 101 : undefined, name)
         if (className === 'CarePlan' && isDeletable) deletable = undefined
       }

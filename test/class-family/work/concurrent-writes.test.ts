@@ -118,6 +118,75 @@ describe('concurrent writes of both families', function suite() {
     }
   })
 
+  it('both hold if they change different parts of a property, or set and delete them', async () => {
+    const { post, put, get } = createClassClient(patient)
+    const diary = { ehrId: patient.ehrId, carePlanId, modelClassName: 'Diary', payload: { old: 1 } }
+    const { objectId } = (await post('Custom', diary).expect(201)).body
+    for (let round = 0; round < bySize(20, 200); round++) {
+      await put('Custom', objectId, { 'payload.old': round }).expect(200)
+      const answers = await Promise.all([
+        put('Custom', objectId, { 'payload.mood': round }),
+        put('Custom', objectId, { 'payload.sleep': round, 'payload.old': { __op: 'Delete' } }),
+        put('Custom', objectId, { 'payload.note': { text: `note ${round}` } }),
+      ])
+      for (const { status, body } of answers) assert.equal(status, 200, JSON.stringify(body))
+      const { payload } = (await get('Custom', objectId).expect(200)).body
+      assert.deepEqual(payload, { mood: round, sleep: round, note: { text: `note ${round}` } })
+    }
+  })
+
+  it('answer the whole object each, also if they change nothing', async () => {
+    const { put, get } = createClassClient(patient)
+    const plan = await newPlan()
+    const shown = (await get('CarePlan', plan).expect(200)).body
+    const answers = await Promise.all(Array.from({ length: 8 }, () => put('CarePlan', plan, {}).expect(200)))
+    for (const { body } of answers) assert.deepEqual(body, shown)
+  })
+
+  it('set what they say, even if it was there when they began', async () => {
+    const { put, get } = createClassClient(patient)
+    const plan = await newPlan()
+    for (let round = 0; round < bySize(20, 200); round++) {
+      await put('CarePlan', plan, { notes: 'a' }).expect(200)
+      const answers = await Promise.all(
+        ['b', 'a', 'c', 'a'].map(async (notes) => ({
+          notes,
+          answer: await put('CarePlan', plan, { notes }),
+        })),
+      )
+      for (const { notes, answer } of answers) assert.equal(answer.body.notes, notes)
+      const [last] = answers.sort((a, b) => b.answer.body.version - a.answer.body.version)
+      assert.equal((await get('CarePlan', plan).expect(200)).body.notes, last?.notes)
+    }
+  })
+
+  it('do not exceed together what each of them may add', async () => {
+    const { post, put, get } = createClassClient(patient)
+    const participants = Array.from({ length: 97 }, (_, i) => ({ mvUid: `user${i}`, status: 'INVITED' }))
+    const start = parseDate('2026-03-01T08:30:00.000Z')
+    const event = { ehrId: patient.ehrId, type: 'meeting', title: 'All', start, participants }
+    const { objectId } = (await post('Event', event).expect(201)).body
+    const add = (i: number) =>
+      put('Event', objectId, {
+        participants: { __op: 'AddUnique', objects: [{ mvUid: `guest${i}`, status: 'INVITED' }] },
+      })
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => add(i % 6)))
+    for (const { status, body } of answers)
+      assert.ok(status === 200 || body.code === 142, JSON.stringify(body))
+    assert.equal((await get('Event', objectId).expect(200)).body.participants.length, 100)
+    const plan = await newPlan()
+    const addGoals = (count: number) => {
+      const goal = { ehrId: patient.ehrId, carePlanId: plan, name: 'walk' }
+      return Promise.all(Array.from({ length: count }, () => post('Goal', goal)))
+    }
+    // Few at once: on a busy machine, more would queue for too long.
+    for (let wave = 0; wave < 8; wave++)
+      for (const { status } of await addGoals(12)) assert.equal(status, 201)
+    for (const { status, body } of await addGoals(9))
+      assert.ok(status === 201 || body.code === 142, JSON.stringify(body))
+    assert.equal(await service.db.collection('Goal').countDocuments({ carePlanId: plan }), 100)
+  })
+
   it('add up their increments', async () => {
     const { post, put, get } = createClassClient(patient)
     const timestamp = parseDate('2026-01-02T03:04:05.000Z')

@@ -8,6 +8,7 @@ import type { SentOperation } from './explanation.ts'
 import {
   CLASS_OF,
   type Creation,
+  EVENT,
   fieldsOf,
   type Operation,
   PRESSURE,
@@ -103,6 +104,11 @@ export class Clients {
           ? await this.#create(`careplan/${plan}/goal`, { name })
           : await this.#create('procedure/bloodpressure', { ...pressure, comment: name }),
       )
+    const { id } = await this.#require({
+      ...{ method: 'POST', path: `/med/${this.#ehrId}/event` },
+      body: { carePlanId: plan, ...EVENT, title: 'event' },
+    })
+    this.ids.set('event', id)
     for (const record of Object.keys(CLASS_OF) as RecordName[])
       await this.#change({ action: 'set', family: 'class', record, conditional: false }, new Map())
   }
@@ -151,7 +157,8 @@ export class Clients {
       .service(number)
       .send({ ...call, headers })
       .catch(() => LOST)
-    if (answer.status !== 0 && answer.status !== 503) return answer
+    const isOverdueRead = answer.status === 408 && call.method === 'GET'
+    if (answer.status !== 0 && answer.status !== 503 && !isOverdueRead) return answer
     await sleep(50)
     return LOST
   }
@@ -159,14 +166,12 @@ export class Clients {
   #pathsOf(record: RecordName): RecordPaths {
     const [plan, id] = [this.ids.get('plan'), this.ids.get(record)]
     const inPath = {
-      CarePlan: `careplan/${id}`,
-      Goal: `careplan/${plan}/goal/${id}`,
-      BloodPressure: `procedure/bloodpressure/${id}`,
+      CarePlan: `/ehr/${this.#ehrId}/careplan/${id}`,
+      Goal: `/ehr/${this.#ehrId}/careplan/${plan}/goal/${id}`,
+      BloodPressure: `/ehr/${this.#ehrId}/procedure/bloodpressure/${id}`,
+      Event: `/med/${this.#ehrId}/event/${id}`,
     }
-    return {
-      class: `/1/classes/${CLASS_OF[record]}/${id}`,
-      path: `/ehr/${this.#ehrId}/${inPath[CLASS_OF[record]]}`,
-    }
+    return { class: `/1/classes/${CLASS_OF[record]}/${id}`, path: inPath[CLASS_OF[record]] }
   }
 
   /** @param seen the versions that the client has seen */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import { freePort } from '../../harness/service/port.ts'
@@ -60,6 +61,13 @@ export class Cluster {
     process.kill(this.#engine.pid, 'SIGKILL')
     await this.#engine.exited
     this.#engine = await this.#startEngine()
+  }
+
+  /** Commands wait meanwhile, and time out: a commit may succeed although its request fails. */
+  async freezeEngine(ms: number): Promise<void> {
+    process.kill(this.#engine.pid, 'SIGSTOP')
+    await sleep(ms)
+    process.kill(this.#engine.pid, 'SIGCONT')
   }
 
   async stop(): Promise<void> {

@@ -96,34 +96,46 @@ export function findUnexplained(
   }
   for (const [version, several] of makers)
     if (several.length > 1) faults.push(`version ${version} was acknowledged ${several.length} times`)
-  faults.push(...findUnaskedVersions(versions, sent, makers))
+  faults.push(...findUnaskedVersions(versions, sent, makers), ...countDeletions(versions, sent))
   return faults
 }
 
-/** Every version comes from an acknowledged operation, or from one whose response was lost. */
+/**
+ * Every version comes from an acknowledged operation, or from one whose response was lost. Such an operation was applied
+ * to the version before, and at most once.
+ */
 function findUnaskedVersions(
   versions: readonly RecordVersion[],
   sent: readonly SentOperation[],
   makers: ReadonlyMap<number, SentOperation[]>,
 ): string[] {
-  const lost = sent.filter(({ status }) => status === 0)
-  const lostTexts = new Set(lost.map(({ text }) => text))
-  const first = versions[0]?.fields
-  const unasked = versions.flatMap(({ version, fields }) => {
+  const byVersion = new Map(versions.map((one) => [one.version, one.fields]))
+  const first = byVersion.get(1) as Fields
+  const lost = new Set(sent.filter(({ status }) => status === 0))
+  return versions.flatMap(({ version, fields }) => {
     if (version === 1 || makers.has(version) || !fields) return []
-    const isRestored =
-      lost.some(({ operation }) => operation.action === 'restore') && isDeepStrictEqual(fields, first)
-    return isRestored || lostTexts.has(fields.text)
-      ? []
-      : [`nobody asked for version ${version}: ${JSON.stringify(fields)}`]
+    const before = byVersion.get(version - 1)
+    const maker = [...lost].find(
+      ({ operation, expected, number, text }) =>
+        (before !== undefined || operation.action === 'restore') &&
+        (expected === undefined || expected === version - 1) &&
+        !['read', 'remove'].includes(operation.action) &&
+        isDeepStrictEqual(fields, nextFields(operation, before ?? first, first, number, text)),
+    )
+    if (maker) lost.delete(maker)
+    return maker ? [] : [`nobody asked for version ${version}: ${JSON.stringify(fields)}`]
   })
+}
+
+/** Every deletion comes from an acknowledged removal, or from one whose response was lost. */
+function countDeletions(versions: readonly RecordVersion[], sent: readonly SentOperation[]): string[] {
   const deletions = versions.filter(({ fields }) => !fields).length
   const removals = sent.filter(({ operation }) => operation.action === 'remove')
   const done = removals.filter(({ status }) => status >= 200 && status < 300).length
   const open = removals.filter(({ status }) => status === 0).length
   return deletions < done || deletions > done + open
-    ? [...unasked, `${deletions} deletions, of which ${done} were acknowledged and ${open} lost`]
-    : unasked
+    ? [`${deletions} deletions, of which ${done} were acknowledged and ${open} lost`]
+    : []
 }
 
 /**

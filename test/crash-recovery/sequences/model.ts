@@ -3,7 +3,7 @@ import type { Document } from 'mongodb'
 import type { ServiceCall } from '../service/crash-service.ts'
 
 /** The records of a sequence: a few that all clients change. */
-export type RecordName = 'plan' | 'goal 1' | 'goal 2' | 'pressure 1' | 'pressure 2'
+export type RecordName = 'plan' | 'goal 1' | 'goal 2' | 'pressure 1' | 'pressure 2' | 'event'
 
 /** The classes of the records. */
 export const CLASS_OF = {
@@ -12,9 +12,20 @@ export const CLASS_OF = {
   'goal 2': 'Goal',
   'pressure 1': 'BloodPressure',
   'pressure 2': 'BloodPressure',
+  event: 'Event',
 } as const satisfies Record<RecordName, string>
 
-type Action = 'read' | 'set' | 'clear' | 'increment' | 'replace' | 'remove' | 'restore'
+type Action =
+  | 'read'
+  | 'set'
+  | 'choose'
+  | 'clear'
+  | 'set part'
+  | 'clear part'
+  | 'increment'
+  | 'replace'
+  | 'remove'
+  | 'restore'
 
 /** An operation of a client. */
 export interface Operation {
@@ -36,6 +47,8 @@ export interface Fields {
   text: string
   more: string | undefined
   systolic: number | undefined
+  /** An object whose parts change separately. */
+  data: Record<string, unknown> | undefined
 }
 
 const NAMES: Record<string, [text: string, more: string]> = {
@@ -43,6 +56,7 @@ const NAMES: Record<string, [text: string, more: string]> = {
   Goal: ['name', 'notes'],
   // A measurement has a single text.
   BloodPressure: ['comment', 'comment'],
+  Event: ['title', 'description'],
 }
 
 export const fieldsOf = (className: string, document: Document): Fields => {
@@ -51,10 +65,11 @@ export const fieldsOf = (className: string, document: Document): Fields => {
     text: String(document[text] ?? ''),
     more: more === text ? undefined : (document[more] ?? undefined),
     systolic: document.systolic ?? undefined,
+    data: className === 'Event' ? (document.data ?? undefined) : undefined,
   }
 }
 
-const ofGoals = ['read', 'set', 'clear', 'replace', 'remove', 'restore', 'restore'] as const
+const ofGoals = ['read', 'set', 'choose', 'clear', 'replace', 'remove', 'restore', 'restore'] as const
 const ofPressures = [
   'read',
   'set',
@@ -65,7 +80,8 @@ const ofPressures = [
   'restore',
   'restore',
 ] as const
-const ofPlans = ['read', 'set', 'clear', 'replace', 'restore'] as const
+const ofPlans = ['read', 'set', 'choose', 'clear', 'replace', 'restore'] as const
+const ofEvents = [...ofGoals, 'set part', 'set part', 'set part', 'clear part'] as const
 
 const operationsOf = (records: readonly RecordName[], actions: readonly Action[]): fc.Arbitrary<Operation> =>
   fc.record({
@@ -79,6 +95,7 @@ export const anyOperation: fc.Arbitrary<Operation | Creation> = fc.oneof(
   { arbitrary: operationsOf(['plan'], ofPlans), weight: 3 },
   { arbitrary: operationsOf(['goal 1', 'goal 2'], ofGoals), weight: 5 },
   { arbitrary: operationsOf(['pressure 1', 'pressure 2'], ofPressures), weight: 6 },
+  { arbitrary: operationsOf(['event'], ofEvents), weight: 4 },
   {
     arbitrary: fc.record({ action: fc.constant('create'), family: fc.constantFrom('class', 'path') }),
     weight: 1,
@@ -98,7 +115,14 @@ export const PRESSURE = {
 }
 const systolicOf = (number: number): number => 110 + (number % 80)
 
-/** The request of an operation; `set`, `clear` and `increment` exist in the class family only. */
+/** The properties of an event that no operation changes. */
+export const EVENT = { type: 'appointment', start: '2026-03-01T08:30:00.000Z' }
+
+/** One of few values, so that an operation often sets what is there already. */
+const choiceOf = (number: number): string => (number % 2 ? 'odd' : 'even')
+const partOf = (number: number): string => (number % 2 ? 'a' : 'b')
+
+/** The request of an operation; the class family alone has those that change single fields. */
 export function requestOf(
   { action, family, record }: Operation,
   paths: RecordPaths,
@@ -113,6 +137,12 @@ export function requestOf(
   const requests: Record<Action, () => ServiceCall> = {
     read: () => ({ method: 'GET', ...single }),
     set: () => ({ method: 'PUT', ...inClass, body: { [number % 2 ? name : more]: text, [name]: text } }),
+    choose: () => ({ method: 'PUT', ...inClass, body: { [name]: text, [more]: choiceOf(number) } }),
+    'set part': () => ({
+      ...{ method: 'PUT', ...inClass },
+      body: { [name]: text, [`data.${partOf(number)}`]: text },
+    }),
+    'clear part': () => ({ method: 'PUT', ...inClass, body: { [name]: text, 'data.a': { __op: 'Delete' } } }),
     clear: () => ({ method: 'PUT', ...inClass, body: { [name]: text, [more]: { __op: 'Delete' } } }),
     increment: () => ({
       ...{ method: 'PUT', ...inClass },
@@ -123,6 +153,7 @@ export function requestOf(
       body: {
         [name]: text,
         ...(className === 'BloodPressure' && { ...PRESSURE, systolic: systolicOf(number) }),
+        ...(className === 'Event' && EVENT),
       },
     }),
     remove: () => ({ method: 'DELETE', ...single }),
@@ -143,7 +174,16 @@ export function nextFields(
   if (action === 'restore') return first
   if (action === 'increment') return { ...now, text, systolic: (now.systolic ?? 0) + 1 }
   if (action === 'replace')
-    return { text, more: undefined, systolic: isPressure ? systolicOf(number) : now.systolic }
+    return {
+      ...{ text, more: undefined, data: undefined },
+      systolic: isPressure ? systolicOf(number) : now.systolic,
+    }
+  if (action === 'choose') return { ...now, text, more: choiceOf(number) }
+  if (action === 'set part') return { ...now, text, data: { ...now.data, [partOf(number)]: text } }
+  if (action === 'clear part') {
+    const { a: _, ...data } = now.data ?? {}
+    return { ...now, text, data: now.data && data }
+  }
   if (action === 'clear') return { ...now, text, more: undefined }
   return { ...now, text, more: isPressure || number % 2 ? now.more : text }
 }

@@ -54,7 +54,7 @@ describe('an EHR for another user', () => {
     assert.deepEqual([object.pending, object.creatorId], [true, doctor.mvUid])
   })
 
-  it('is announced to that user by mail in their language, without its creator or id', async () => {
+  it('is named to that user in a mail in their language, without its creator or id', async () => {
     const [dutch, creator] = [await createPerson({ language: 'nl' }), await createPerson()]
     const { ehrId } = await createEhrAbout(dutch, creator)
     const { text = '' } = await waitForMailAbout(dutch.email, /gezondheidsdossier over u/)

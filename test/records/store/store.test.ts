@@ -41,7 +41,6 @@ describe('the store', () => {
         _updated_at: at,
         _rperm: ['subject', 'role:plan-1-read'],
         _wperm: ['subject'],
-        _acl: { subject: { r: true, w: true }, 'role:plan-1-read': { r: true } },
       })
     })
 

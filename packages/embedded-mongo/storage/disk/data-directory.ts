@@ -26,7 +26,7 @@ const READERS_FILE = 'data.mdb-lock'
 const READERS_BYTES = 700_000
 const STATE_FILE = 'data.mdb.state'
 const LOCK_SOCKET = 'lock.sock'
-const ANNOUNCED = 'announced'
+const ADDRESS_KNOWN = 'address'
 /** This file exists until the data file has been verified. */
 const UNVERIFIED_FILE = 'data.mdb.unverified'
 
@@ -74,7 +74,7 @@ export const openDataDirectory = async (directory: string, below: Buffer): Promi
       ignoreFullDisk(() => writeState(false))
       lock.close()
     }
-    const publishAddress = (address: string) => lock.emit(ANNOUNCED, address)
+    const publishAddress = (address: string) => lock.emit(ADDRESS_KNOWN, address)
     return {
       file: join(process.cwd(), DATA_FILE),
       doubt,
@@ -156,8 +156,8 @@ const listen = (): Promise<Server | undefined> =>
       ...{ startedIn, startedAt: new Date().toISOString().slice(0, 19).concat('Z') },
     }
     const server = createServer((socket) => socket.end(JSON.stringify(owner)))
-    server.on(ANNOUNCED, (announced: string) => {
-      owner.address = announced
+    server.on(ADDRESS_KNOWN, (address: string) => {
+      owner.address = address
     })
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE'

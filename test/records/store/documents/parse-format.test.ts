@@ -119,11 +119,10 @@ describe('the Parse format', () => {
     assert.throws(() => createParseFormat(Type.Object({ other: Type.Ref('Other') })), TypeError)
   })
 
-  it('writes permissions in Parse’s three fields, and refuses a record without them', () => {
+  it('writes permissions in Parse’s fields, and refuses a record without them', () => {
     assert.deepEqual(permissions, {
       _rperm: ['role:a', 'u1'],
       _wperm: ['u1'],
-      _acl: { 'role:a': { r: true }, u1: { r: true, w: true } },
     })
     assert.throws(() => toStoredPermissions({ read: ['u1'] } as never), TypeError)
   })

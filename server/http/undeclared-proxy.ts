@@ -9,17 +9,17 @@ const FORWARDING_HEADER =
 const UNKNOWN_ADDRESS = '0.0.0.0'
 
 /**
- * Hides the address of a proxy on this machine that TRUST_PROXY does not announce. Otherwise all its clients
+ * Hides the address of a proxy on this machine that TRUST_PROXY does not name. Otherwise all its clients
  * would count as this machine, which may use the master key.
  */
-export function hideUnannouncedProxy(log: Log): RequestHandler {
+export function hideUndeclaredProxy(log: Log): RequestHandler {
   let hasWarned = false
   return (request, _response, next) => {
     const isForwarded = Object.keys(request.headers).some((name) => FORWARDING_HEADER.test(name))
     // `ips` has the addresses that a trusted proxy names.
     if (isForwarded && request.ips.length === 0 && isLoopbackAddress(request.ip ?? '')) {
       Object.defineProperty(request, 'ip', { value: UNKNOWN_ADDRESS, configurable: true })
-      if (!hasWarned) log.warn('A proxy forwards requests, but TRUST_PROXY does not announce it')
+      if (!hasWarned) log.warn('A proxy forwards requests, but TRUST_PROXY does not name it')
       hasWarned = true
     }
     next()
