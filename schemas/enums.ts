@@ -143,6 +143,16 @@ export const AccountRoleEnum = {
   $id: 'AccountRole',
 }
 
+export const SYSTEM_ROLES = ['modeller', 'analyst'] as const
+
+/** Roles of a connected system. */
+export type SystemRole = (typeof SYSTEM_ROLES)[number]
+
+export const SystemRoleEnum = stringEnum(
+  SYSTEM_ROLES,
+  'Role. modeller manages templates and stored queries; analyst queries all EHRs in AQL',
+)
+
 export const GenderEnum = stringEnum(['MALE', 'FEMALE'], 'Gender')
 
 export const RelationTypeEnum = stringEnum(

@@ -1,19 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closedObject, shortTextField } from '../common.ts'
+import { SystemRoleEnum } from '../enums.ts'
 
-export const SYSTEM_ROLES = ['modeller', 'analyst'] as const
-
-export type SystemRole = (typeof SYSTEM_ROLES)[number]
-
-const systemRolesField = Type.Array(
-  Type.Unsafe<SystemRole>({ type: 'string', enum: [...SYSTEM_ROLES], description: 'Role' }),
-  {
-    uniqueItems: true,
-    description:
-      'Roles: modeller manages templates and stored queries; analyst queries all EHRs in AQL. Default: none',
-    examples: [['modeller']],
-  },
-)
+/** Not a set: Java has no sets of unnamed enumerations, and Go no two named ones with the same value. */
+const systemRolesField = Type.Array(SystemRoleEnum, {
+  maxItems: 10,
+  description: 'Roles; by default none. A repeated one counts once',
+  examples: [['modeller']],
+})
 
 const systemNameField = shortTextField('Name of the system, as the audit shows it', 'Laboratory')
 

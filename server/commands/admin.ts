@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { SystemWithKey } from '../../records/accounts/systems/connected-systems.ts'
 import { newId } from '../../records/store/documents/ids.ts'
-import { SYSTEM_ROLES, type SystemRole } from '../../schemas/accounts/connected-system.ts'
+import { SYSTEM_ROLES, type SystemRole } from '../../schemas/enums.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { readAddress } from '../config/service-address.ts'

@@ -54,6 +54,15 @@ describe('the OpenAPI document, for generators of clients', () => {
     }
   })
 
+  it('names the enumerations of sets, since clients in Java have no sets of unnamed ones', () => {
+    const sets = objects.filter(
+      ([path, { uniqueItems, items }]) => path.startsWith('/components/schemas/') && uniqueItems && items,
+    )
+    const [roles] = sets.filter(([path]) => path.endsWith('/Account/properties/roles'))
+    assert.deepEqual(roles?.[1].items, { $ref: '#/components/schemas/AccountRole' })
+    for (const [path, { items }] of sets) assert.equal((items as Json).enum, undefined, path)
+  })
+
   it('has examples that fit their schemas', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false })
     ajv.addSchema({ ...document, $id: 'document' })

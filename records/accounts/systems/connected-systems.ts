@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Collection } from 'mongodb'
-import type { ConnectedSystem, SystemRole } from '../../../schemas/accounts/connected-system.ts'
+import type { ConnectedSystem } from '../../../schemas/accounts/connected-system.ts'
+import type { SystemRole } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { systemIdFrom } from '../../ehrs/rights/access.ts'
 import { findRolesOfUser, setRole } from '../../ehrs/rights/roles.ts'
@@ -64,8 +65,12 @@ export class ConnectedSystems {
    * @param id an earlier attempt of the request may have registered the system; it gets another key then
    * @throws Conflict when another system has this name
    */
-  async register(id: string, { name, roles }: { name: string; roles: SystemRole[] }): Promise<SystemWithKey> {
+  async register(
+    id: string,
+    { name, roles: sent }: { name: string; roles: readonly SystemRole[] },
+  ): Promise<SystemWithKey> {
     const { database, clock } = this.#parts
+    const roles = [...new Set(sent)]
     const _id = systemIdFrom(id)
     const clientSecret = newSecret()
     const other = await this.#systems.findOne({ name, _id: { $ne: _id } })

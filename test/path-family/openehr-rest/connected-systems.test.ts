@@ -31,14 +31,14 @@ describe('the connected systems', () => {
   })
 
   it('are registered and listed by administrators only, each name once', async () => {
-    const { id, name } = await createRestSystem()
+    const { id, name } = await createRestSystem(['modeller', 'modeller'])
     const person = await createPerson()
     assertStatus(await person.call('POST', '/auth/system', { name }), 403)
     assertStatus(await person.call('GET', '/auth/system'), 403)
     assertStatus(await admin.call('POST', '/auth/system', { name }), 409)
     const { items } = assertStatus(await admin.call('GET', '/auth/system?limit=1000'))
     const shown = items.find((one: { id: string }) => one.id === id)
-    assert.deepEqual([shown.name, shown.active, shown.roles], [name, true, []])
+    assert.deepEqual([shown.name, shown.active, shown.roles], [name, true, ['modeller']])
     assert.ok(!('keyHash' in shown) && !('clientSecret' in shown))
   })
 
