@@ -13,11 +13,15 @@ import { parse } from 'yaml'
 const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true })
 const { environment, healthcheck } = services.service
 
-const withSecrets = (value) => value.replace(/\$\{\w+:\?[^}]*\}/g, () => randomBytes(16).toString('hex'))
+/** A value as Compose reads it: with a secret in place of each required variable, and the default of each other one. */
+const resolve = (value) =>
+  value
+    .replace(/\$\{\w+:\?[^}]*\}/g, () => randomBytes(16).toString('hex'))
+    .replace(/\$\{\w+:-([^}]*)\}/g, '$1')
 
 function writeEnvironment(file, given) {
   const values = Object.fromEntries(
-    Object.entries(environment).map(([name, value]) => [name, withSecrets(value)]),
+    Object.entries(environment).map(([name, value]) => [name, resolve(value)]),
   )
   for (const pair of given) {
     const [, name, value] = /^(\w+)=(.*)$/.exec(pair)
