@@ -193,9 +193,7 @@ describe('plans, in several transactions', function suite() {
       ['deleting', 'Task', () => createClassClient(owner).delete('CarePlan', planId)],
     ]
     for (const [what, collection, work] of works) {
-      const transactions = await recordTransactions(async () => {
-        await completed(work(), owner)
-      })
+      const transactions = await recordTransactions(() => completed(work(), owner))
       const all = JSON.stringify(transactions)
       const most = (of: (documents: Record<string, number>) => number) =>
         Math.max(...transactions.map(({ documents }) => of(documents)))
