@@ -1,5 +1,5 @@
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import type { Server as NetServer, Socket } from 'node:net'
 import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
@@ -33,6 +33,7 @@ import {
 } from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
 import { createHttpServer } from './http/http-server.ts'
+import { addListeningCopies } from './http/listening-copies.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { openAdmissionControl } from './limits/open-admission-control.ts'
 import { openConfiguredRateLimits } from './limits/rate-limits.ts'
@@ -89,11 +90,12 @@ export function startService(config: Config): Promise<Service> {
     const parts = await openParts(config, onStop, state)
     const server = await listen(parts, config)
     onStop(storeAddress(config.dataDir, { url: localUrlOf(config), publicUrl: parts.url }))
+    const copies = addListeningCopies(server)
     const closeSilent = trackSilentConnections(server)
     onStop(() => {
       state.draining = true
       closeSilent()
-      return Promise.all([drainServer(server), parts.drain()]).then(() => {})
+      return Promise.all([drainServer(server, copies), parts.drain()]).then(() => {})
     })
     return parts
   })
@@ -301,14 +303,17 @@ function trackSilentConnections(server: Server): () => void {
   }
 }
 
-async function drainServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+async function drainServer(server: Server, copies: Promise<NetServer[]>): Promise<void> {
+  const closed = Promise.all([server, ...(await copies)].map(closeServer))
   const idle = setInterval(() => server.closeIdleConnections(), 100)
   const impatience = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT_MS)
   await closed
   clearInterval(idle)
   clearTimeout(impatience)
 }
+
+const closeServer = (server: NetServer): Promise<void> =>
+  new Promise((resolve) => server.close(() => resolve()))
 
 /** Logs and counts unhandled rejections, which must not end the process. */
 function watchRejections(log: Log, metrics: Metrics): () => void {

@@ -1,7 +1,11 @@
 /** Requests may take so many times as long as on an idle service. */
 const MAX_STRETCH = 3
-/** Below this share of the limit, a request takes about as long as on an idle service. */
+/**
+ * Below this share of the limit, and beside so few others, a request takes about as long as on an idle service. The
+ * share alone would grow with the limit, and the limit with the latency.
+ */
 const IDLE_SHARE = 1 / 4
+const MAX_IDLE_REQUESTS = 16
 /** Weight of one request in the averages. */
 const WEIGHT = 0.05
 /** Requests that take longer have mostly waited for something else. */
@@ -67,7 +71,7 @@ export class ConcurrencyLimit {
 
   begin(nowMs: number): RunningRequest {
     this.#count(nowMs)
-    const isIdle = this.#running <= this.value * IDLE_SHARE
+    const isIdle = this.#running <= Math.min(MAX_IDLE_REQUESTS, this.value * IDLE_SHARE)
     this.#running += 1
     return { beganAtMs: nowMs, sharedMs: this.#sharedMs, isIdle }
   }
