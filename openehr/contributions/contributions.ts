@@ -105,8 +105,10 @@ export class Contributions {
     return auditRefusal(this.#records, caller, Contribution.collection, ehrId, async () => {
       const prepared = await this.#prepare(caller, ehrId, sent.versions, newUuid, locate)
       try {
-        return await runStoreTransaction(this.#records, (tx) =>
-          this.#write(caller, tx, { ehrId, id, audit: sent.audit, locate }, prepared),
+        return await runStoreTransaction(
+          this.#records,
+          (tx) => this.#write(caller, tx, { ehrId, id, audit: sent.audit, locate }, prepared),
+          { admission: caller.admission },
         )
       } catch (error) {
         if (isRetry && isDuplicateKeyError(error)) return this.get(caller, ehrId, id)

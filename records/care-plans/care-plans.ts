@@ -152,7 +152,9 @@ export class CarePlans {
       await this.participants.createAllIn(tx, caller, place, invited)
       return assemblePlan(created, newGoals, newTasks)
     }
-    return this.#createOrFind(caller, { id, ehrId }, () => runStoreTransaction(this.#records, work))
+    return this.#createOrFind(caller, { id, ehrId }, () =>
+      runStoreTransaction(this.#records, work, { admission: caller.admission }),
+    )
   }
 
   /** Runs a transaction and rolls it back, so that its refusals are known before a job is queued. */

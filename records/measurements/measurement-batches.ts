@@ -83,7 +83,7 @@ export class MeasurementBatches {
           tx.accesses.push(...attempts)
           return this.#storeIn(tx, caller, ehrId, ready)
         },
-        { queueFor: [ehrId] },
+        { queueFor: [ehrId], admission: caller.admission },
       ),
     )
     return checked.map((one) => ('record' in one ? (stored.get(one) as BatchItemOutcome) : one))

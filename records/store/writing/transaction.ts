@@ -1,5 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
+import type { Admission } from '../../limits/admission/admission-control.ts'
 import type { AuditedAccess, AuditLog } from '../audit/audit-log.ts'
 import { runTransaction } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
@@ -38,6 +39,18 @@ export interface Transaction extends AuditedReads, LockHolder {
   queuedJobs: Job[]
 }
 
+interface TransactionOptions {
+  /** false: a conflict or a transient outage ends it after one attempt. */
+  retry?: boolean
+  /** Resources of which it needs exclusive use, mostly EHRs: it queues for them before the first attempt. */
+  queueFor?: readonly string[]
+  /** The request that writes many records: it pauses for others afterwards, since a transaction must not. */
+  admission?: Pick<Admission, 'pause'> | undefined
+}
+
+/** Time that a record of a large transaction takes the service and the database, with its history. */
+const RECORD_WORK_MS = 0.2
+
 /** Runs the reads of one response. They wait for the audit once, however many they are. */
 export async function runAuditedReads<T>(
   records: StoreContext,
@@ -59,20 +72,17 @@ export async function runAuditedReads<T>(
  *       const plan = await plans.create(caller, planInput, permissions, { tx })
  *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
  *     })
- *
- * @param retry false: a conflict or a transient outage ends it after one attempt
- * @param queueFor resources of which it needs exclusive use, mostly EHRs: it queues for them before the first
- * attempt
  */
 export async function runStoreTransaction<T>(
   records: StoreContext,
   work: (tx: Transaction) => Promise<T>,
-  { retry = true, queueFor = [] }: { retry?: boolean; queueFor?: readonly string[] } = {},
+  { retry = true, queueFor = [], admission }: TransactionOptions = {},
 ): Promise<T> {
   const audit = records.audit.joinTransaction()
   const locks = records.ehrLocks.beginTransaction()
   for (const ehrId of queueFor) locks.contendFor(ehrId)
   let queuedJobs: Job[] = []
+  let written = 0
   const attempt = async (session: ClientSession): Promise<T> => {
     queuedJobs = []
     await locks.queueAfterConflict()
@@ -85,19 +95,22 @@ export async function runStoreTransaction<T>(
       queuedJobs,
     }
     const result = await work(tx)
+    written = tx.changes.length
     await saveHistory(records.db, tx.changes, session)
     await audit.write(tx.accesses, session)
     return result
   }
+  let result: T
   try {
-    const result = await runTransaction(records, attempt, retry)
+    result = await runTransaction(records, attempt, retry)
     audit.settle('written')
     for (const work of queuedJobs) records.jobs.startJob(work)
-    return result
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
     throw error
   } finally {
     locks.release()
   }
+  await admission?.pause(written * RECORD_WORK_MS)
+  return result
 }
