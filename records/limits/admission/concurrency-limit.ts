@@ -6,8 +6,14 @@ const MAX_STRETCH = 3
  */
 const IDLE_SHARE = 1 / 4
 const MAX_IDLE_REQUESTS = 16
-/** Weight of one request in the averages. */
+/** Weight of one request in the average cost. */
 const WEIGHT = 0.05
+/**
+ * Weights of one request in the latency on an idle service. A fast one counts more, since what makes requests slow is
+ * mostly load that is not seen here: a cold start, or another program.
+ */
+const FASTER_WEIGHT = 0.2
+const SLOWER_WEIGHT = 0.02
 /** Requests that take longer have mostly waited for something else. */
 const MAX_LATENCY_MS = 500
 
@@ -28,8 +34,8 @@ interface ConcurrencyLimitOptions {
 
 /** The limits of all requests, and of those of one account. Tests that stop requests raise them. */
 export const CONCURRENCY_LIMITS: Record<'all' | 'account', ConcurrencyLimitOptions> = {
-  all: { min: 16, minLatencyMs: 100 },
-  account: { min: 16, minLatencyMs: 50 },
+  all: { min: 16, minLatencyMs: 40 },
+  account: { min: 16, minLatencyMs: 20 },
 }
 
 /**
@@ -42,8 +48,8 @@ export class ConcurrencyLimit {
   /** While n requests run, each millisecond counts as 1/n. The difference over a request is what it costs. */
   #sharedMs = 0
   #countedUntilMs = 0
-  /** How long a request takes on an idle service, on average. */
-  #idleLatencyMs = 0
+  /** How long a request takes on an idle service; undefined before the first one. */
+  #idleLatencyMs: number | undefined
   #costMs = 1
 
   constructor(options: ConcurrencyLimitOptions) {
@@ -61,7 +67,7 @@ export class ConcurrencyLimit {
 
   get value(): number {
     const { min, minLatencyMs } = this.#options
-    const latencyMs = Math.max(minLatencyMs, MAX_STRETCH * this.#idleLatencyMs)
+    const latencyMs = Math.max(minLatencyMs, MAX_STRETCH * (this.#idleLatencyMs ?? 0))
     return Math.max(min, Math.floor(latencyMs / this.#costMs))
   }
 
@@ -86,9 +92,13 @@ export class ConcurrencyLimit {
     if (hasFailed) return 0
     const costMs = this.#sharedMs - sharedMs
     this.#costMs += WEIGHT * (Math.min(costMs, MAX_LATENCY_MS) - this.#costMs)
-    if (isIdle)
-      this.#idleLatencyMs += WEIGHT * (Math.min(nowMs - beganAtMs, MAX_LATENCY_MS) - this.#idleLatencyMs)
+    if (isIdle) this.#learnIdleLatency(Math.min(nowMs - beganAtMs, MAX_LATENCY_MS))
     return costMs
+  }
+
+  #learnIdleLatency(latencyMs: number): void {
+    const known = this.#idleLatencyMs ?? latencyMs
+    this.#idleLatencyMs = known + (latencyMs < known ? FASTER_WEIGHT : SLOWER_WEIGHT) * (latencyMs - known)
   }
 
   #count(nowMs: number): void {

@@ -12,15 +12,17 @@ const MIN_LENGTH = 100
  * A queue that lasts longer than a burst is kept short. That of a single account may last and be longer, because it
  * delays nobody else.
  */
-const SHARED_QUEUE = { burstMs: 2_000, maxWaitMs: 500 }
+const SHARED_QUEUE = { burstMs: 2_000, maxWaitMs: 300 }
 const OWN_QUEUE = { burstMs: 10_000, maxWaitMs: 2_000 }
 
 /** The requests that wait. The next one is of the account that has used the least (start-time fair queueing). */
 export class FairQueue<A> {
   readonly #clock: LimitClock
   readonly #accounts = new Set<AdmittedAccount<A>>()
-  /** Since when the queue has been longer than a standing one may be. */
+  /** Since when the queue has been longer than a standing one may be, but for short times. */
   #longSinceMs: number | undefined
+  /** Since when it has been short. */
+  #shortSinceMs: number | undefined
 
   constructor(clock: LimitClock) {
     this.#clock = clock
@@ -49,14 +51,14 @@ export class FairQueue<A> {
     const request = account?.waiting.shift()
     if (!account || !request) return undefined
     if (account.waiting.length === 0) this.#accounts.delete(account)
-    if (this.#accounts.size === 0) this.#longSinceMs = undefined
+    if (this.#accounts.size === 0) this.#noteShort()
     return { account, request }
   }
 
   refuseAll(error: ServiceError): void {
     for (const { waiting } of this.#accounts) for (const { refuse } of waiting.splice(0)) refuse(error)
     this.#accounts.clear()
-    this.#longSinceMs = undefined
+    this.#noteShort()
   }
 
   /** Why a request of the account cannot even wait. */
@@ -83,8 +85,15 @@ export class FairQueue<A> {
   #measureLongMs(backlogMs: number): number {
     if (backlogMs > SHARED_QUEUE.maxWaitMs) this.#longSinceMs ??= this.#clock.now()
     // Refusals keep a standing queue just below that.
-    else if (backlogMs < SHARED_QUEUE.maxWaitMs / 2) this.#longSinceMs = undefined
+    if (backlogMs < SHARED_QUEUE.maxWaitMs / 2) this.#noteShort()
+    else this.#shortSinceMs = undefined
     return this.#longSinceMs === undefined ? 0 : this.#clock.now() - this.#longSinceMs
+  }
+
+  /** After a short moment the overload goes on. Only a queue that stays short may have another burst. */
+  #noteShort(): void {
+    this.#shortSinceMs ??= this.#clock.now()
+    if (this.#clock.now() - this.#shortSinceMs >= SHARED_QUEUE.burstMs) this.#longSinceMs = undefined
   }
 }
 
