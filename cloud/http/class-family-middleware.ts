@@ -163,10 +163,9 @@ async function admitRequest(
   res: Response,
   admission: AdmissionControl,
 ): Promise<Admission> {
-  const admitted = await admission.admit(
-    auth.user?.id ?? addressKey(ip),
-    () => res.closed || isResponded(res),
-  )
+  const account = auth.user?.id ?? addressKey(ip)
+  res.locals.account = account
+  const admitted = await admission.admit(account, () => res.closed || isResponded(res))
   const release = () => admitted.release(res.statusCode >= 500 || res.statusCode === 408)
   // A client that reads slowly must not keep others waiting.
   res.once('prefinish', release)
