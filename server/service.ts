@@ -259,7 +259,7 @@ const createClassFamilyOptions = (
       registerOpenTriggers(Parse, records)
     } else {
       registerCloudTriggers(Parse, records)
-      database.handOverWrites(createObjectWriters(services.ehrs, recordsOf))
+      database.handOverWrites(createObjectWriters(records, services.ehrs, recordsOf))
     }
   },
 })

@@ -133,7 +133,7 @@ function openStorage(
       if (auth.user) await config.cacheController.role.del(auth.user.id)
     },
   }
-  createRequestAdapter(config.database, { timeLeft, admission: admitted }, write)
+  createRequestAdapter(config.database, { timeLeft, admission: admitted })
   Object.assign(req.info.context, { write })
 }
 

@@ -1,9 +1,8 @@
-import { type DocumentConversion, toClientJson } from './adapter/object-conversion.ts'
-import type { UpdateModules } from './adapter/object-updates.ts'
-import type { WriteResponder } from './adapter/object-writes.ts'
+import { toClientJson } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
+import type { WriteModules } from './object-writes.ts'
 import type { SchemaMigration } from './schema-check.ts'
 
 /**
@@ -21,7 +20,7 @@ export async function loadParseServer() {
   const { default: RestWrite } = await import('parse-server/lib/RestWrite.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
-  const { default: controller } = await import('parse-server/lib/Controllers/DatabaseController.js')
+  const { default: triggers } = await import('parse-server/lib/triggers.js')
   const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
   const { default: schemaController } = await import('parse-server/lib/Controllers/SchemaController.js')
   const { default: Parse } = await import('parse/node')
@@ -30,12 +29,12 @@ export async function loadParseServer() {
     ParseServer,
     MongoStorageAdapter: adapter.default,
     rest: rest as RestModule,
-    RestWrite: RestWrite as UpdateModules['RestWrite'],
+    RestWrite: RestWrite as WriteModules['RestWrite'],
+    triggers: triggers as WriteModules['triggers'],
     routablePaths,
     apps: cache.default as AppCache,
     ParseError: Parse.Error,
-    conversion: transform as DocumentConversion,
-    responder: controller.prototype as WriteResponder,
+    conversion: transform as WriteModules['conversion'],
     migration: schemas.DefinedSchemas.prototype as SchemaMigration,
     fieldTypes: schemaController.default.prototype as FieldTypes,
   }
@@ -56,7 +55,7 @@ type BatchPathResolver = (
   publicServerURL: string,
 ) => (path: string) => string
 
-type RestModule = UpdateModules['rest'] & {
+type RestModule = WriteModules['rest'] & {
   /** Queries with the rights of the caller: permissions, ACLs and protected fields apply. */
   find(
     config: unknown,

@@ -1,4 +1,5 @@
-import type Parse from 'parse/node'
+import { isDeepStrictEqual } from 'node:util'
+import Parse from 'parse/node'
 import { type ClassKind, resolveRules } from '../../records/ehr-records/kind.ts'
 import { batchedEhrFinder } from '../../records/ehr-records/parents.ts'
 import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
@@ -13,7 +14,7 @@ import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
 import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { classFormOf, keepChangedFields } from './objects/object-fields.ts'
+import { PARSE_PROPERTIES } from './objects/object-fields.ts'
 
 // The open test environment has no sessions and validates nothing. Objects are otherwise completed as in the main
 // service: docs/decisions/open-environment.md.
@@ -66,7 +67,7 @@ async function completeObject(
   if (original) {
     await requireExpected(original, context)
     if (object.dirty('version')) object.revert('version')
-    if (keepChangedFields(object, original).length === 0) return
+    if (!keepChangedFields(object, original)) return
     object.set('version', nextVersion(original))
   } else await fillIn(findEhrId, plain, object, context as OpenContext)
   const sent = classFormOf(object)
@@ -79,6 +80,30 @@ async function completeObject(
     if (derived[name] !== undefined) object.set(name, derived[name])
     else if (original?.has(name)) object.unset(name)
   }
+}
+
+const encodeValue = (Parse as unknown as { _encode(value: unknown): unknown })._encode
+
+/** The attributes that clients see, in class form; null counts as absent. */
+const classFormOf = (object: Parse.Object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(object.attributes)
+      .filter(([name, value]) => !PARSE_PROPERTIES.has(name) && value !== null && value !== undefined)
+      .map(([name, value]) => [name, encodeValue(value)]),
+  )
+
+/**
+ * Drops from an update the values equal to the stored ones, because clients may send back the whole object. Null removes
+ * a field. @returns whether anything changes
+ */
+function keepChangedFields(object: Parse.Object, original: Parse.Object): boolean {
+  const stored = classFormOf(original)
+  for (const name of object.dirtyKeys()) {
+    if (object.get(name) === null) object.unset(name)
+    const isPart = name.includes('.')
+    if (!isPart && isDeepStrictEqual(encodeValue(object.get(name)), stored[name])) object.revert(name)
+  }
+  return object.dirtyKeys().some((name) => !PARSE_PROPERTIES.has(name))
 }
 
 const nextVersion = (original: Parse.Object): number => {

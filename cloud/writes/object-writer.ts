@@ -1,15 +1,17 @@
 import type { ObjectUpdate } from '../../records/ehr-records/ehr-records.ts'
 import type { ClassKind, Values } from '../../records/ehr-records/kind.ts'
 import { requireNoViolations } from '../../records/ehr-records/refusals/refusals.ts'
+import { createBatchedLookup } from '../../records/store/batching/batched-lookup.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { type Database, documentCollection } from '../../records/store/documents/database.ts'
+import { newId } from '../../records/store/documents/ids.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import { fromClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
-import type { ObjectWriter } from '../parse-server/adapter/object-writes.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
+import type { ObjectWriter } from '../parse-server/object-writes.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { applyUpdate, computedFieldNames, pickValues, rootOf } from './apply-update.ts'
+import { applyUpdate, computedFieldNames, pickValues } from './apply-update.ts'
 
 /** The objects of one class, as the path family writes them. */
 export interface ObjectRecords {
@@ -23,29 +25,28 @@ export interface ObjectRecords {
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void>
 }
 
-/** Creates the writer of a class: it converts class form to fields, and errors to those of Parse. */
+/** Creates the writer of a class. It converts errors to those of Parse. */
 export function createObjectWriter(
-  { name, fields, place, checks }: ClassKind,
+  database: Pick<Database, 'db'>,
+  { name, fields, checks }: ClassKind,
   records: ObjectRecords,
 ): ObjectWriter {
   const createsRoles = name === 'Ehr'
   const statusNames = markedFieldNames(fields, 'status')
-  const names = new Set([...Object.keys(place), ...Object.keys(fields)])
-  const fieldsIn = (values: Record<string, unknown>): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(values).filter(([name]) => names.has(rootOf(name))))
   const translate = <T>({ tellVersion }: ObjectWriteRequest, write: () => Promise<T>): Promise<T> =>
     translateOutage(translateServiceErrors(write, tellVersion))
+  const documents = documentCollection(database, name)
+  const lookup = createBatchedLookup((ids) => documents.find({ _id: { $in: ids } }).toArray())
   return {
-    create: (request, object) =>
+    find: (id) => translateOutage(lookup(id)),
+    create: (request, values) =>
       translate(request, async () => {
-        const values = fromClassForm(fields, fieldsIn(object))
-        const created = await records.createObject(await request.caller(), values, String(object.objectId))
+        const created = await records.createObject(await request.caller(), values, newId())
         if (createsRoles) await request.forgetRoles()
         return created
       }),
-    update: (request, id, update) =>
+    update: (request, id, changes) =>
       translate(request, async () => {
-        const changes = fromClassForm(fields, fieldsIn(update))
         const closes = statusNames.some((name) => name in changes)
         const computed = computedFieldNames(changes)
         const apply = (now: Values) => {

@@ -37,10 +37,8 @@ export const parentFinderIn =
 /** Finds the EHRs of care plans; concurrent requests share queries. */
 export function batchedEhrFinder(database: Database): (carePlanId: string) => Promise<string | undefined> {
   const plans = documentCollection(database, 'CarePlan')
-  const lookup = createBatchedLookup<ParseDocument>(
-    ({ _id }) => _id,
-    (ids) =>
-      plans.find({ _id: { $in: ids } }, { projection: { ehrId: 1 } }).toArray() as Promise<ParseDocument[]>,
+  const lookup = createBatchedLookup((ids) =>
+    plans.find({ _id: { $in: ids } }, { projection: { ehrId: 1 } }).toArray(),
   )
   return async (carePlanId) => (await lookup(carePlanId))?.ehrId as string | undefined
 }

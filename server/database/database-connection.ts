@@ -3,15 +3,10 @@ import {
   type QueryingAdapter,
   translateDatabaseErrors,
 } from '../../cloud/parse-server/adapter/database-errors.ts'
-import { startUpdates } from '../../cloud/parse-server/adapter/object-updates.ts'
-import {
-  type FindObjectWriter,
-  handOverWrites,
-  type WritingAdapter,
-} from '../../cloud/parse-server/adapter/object-writes.ts'
 import { adaptToOpenEnvironment } from '../../cloud/parse-server/adapter/open-environment.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import { type FindObjectWriter, handOverWrites } from '../../cloud/parse-server/object-writes.ts'
 import { compositionDerivation } from '../../openehr/compositions/search-fields.ts'
 import { containedCollections, createDerivations } from '../../records/kinds.ts'
 import { Backfill } from '../../records/store/backfill/backfill.ts'
@@ -36,12 +31,9 @@ export interface DatabaseConnection {
 }
 
 interface StorageAdapter extends WatchedAdapter, QueryingAdapter {
-  createObject: WritingAdapter['createObject']
-  findOneAndUpdate: WritingAdapter['findOneAndUpdate']
-  deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
+  findOneAndUpdate: Parameters<typeof adaptToOpenEnvironment>[0]['adapter']['findOneAndUpdate']
   client: MongoClient
   database: Db
-  find: Parameters<typeof startUpdates>[0]['find']
   connect(): Promise<void>
   handleShutdown(): Promise<void>
 }
@@ -56,7 +48,7 @@ export async function openDatabaseConnection(
   metrics: Metrics,
   { others, open }: { others: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
-  const { MongoStorageAdapter, ParseError, responder, fieldTypes, ...modules } = await loadParseServer()
+  const { MongoStorageAdapter, ParseError, fieldTypes, ...modules } = await loadParseServer()
   const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
   translateDatabaseErrors(adapter, ParseError)
@@ -66,17 +58,12 @@ export async function openDatabaseConnection(
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  if (open)
-    adaptToOpenEnvironment({ adapter, responder, fieldTypes, conversion: modules.conversion, ParseError })
+  if (open) adaptToOpenEnvironment({ adapter, rest: modules.rest as never, fieldTypes, ParseError })
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {
     ...{ client, db, adapter, jobs, backfill },
-    handOverWrites(findWriter) {
-      const isOurs = (className: string) => findWriter(className) !== undefined
-      handOverWrites(adapter, responder, modules.conversion, findWriter)
-      startUpdates(adapter, modules, isOurs)
-    },
+    handOverWrites: (findWriter) => handOverWrites(adapter, modules, findWriter),
     close: () => adapter.handleShutdown(),
   }
 }

@@ -95,10 +95,8 @@ function sendNormalized(res: Response, status: number, body: unknown): Response 
   return asJson(fault)
 }
 
-/** The response to a write contains the version only in its JSON form. */
 function findEtag(body: unknown, etagOf: (version: number) => string): string | undefined {
-  const object = (body ?? {}) as { toJSON?(): object }
-  const { version } = (object.toJSON?.() ?? object) as { version?: unknown }
+  const { version } = (body ?? {}) as { version?: unknown }
   return typeof version === 'number' ? etagOf(version) : undefined
 }
 

@@ -1,6 +1,3 @@
-import type { DocumentConversion } from './object-conversion.ts'
-import { respondWithFullObjects, type WriteResponder, type WritingAdapter } from './object-writes.ts'
-
 /** A type of Parse: by its name, or with further properties. */
 type FieldType = string | { type: string }
 
@@ -21,12 +18,19 @@ const CONVERTED_TYPES = new Set(['Pointer', 'Relation', 'GeoPoint', 'Polygon', '
 const isStoredAsSent = (type: FieldType | undefined): boolean =>
   type !== undefined && !CONVERTED_TYPES.has(typeof type === 'string' ? type : type.type)
 
+/** Parse Server's functions for objects. */
+type RestFunction = (
+  config: unknown,
+  auth: unknown,
+  className: string,
+  ...more: unknown[]
+) => Promise<unknown>
+
 /** The parts of Parse Server that the open test environment changes. */
 interface ParseParts {
-  adapter: WritingAdapter
-  responder: WriteResponder
+  adapter: { findOneAndUpdate(className: string, ...more: unknown[]): Promise<unknown> }
+  rest: Record<'create' | 'update' | 'get', RestFunction>
   fieldTypes: FieldTypes
-  conversion: DocumentConversion
   ParseError: ParseErrorClass
 }
 
@@ -34,9 +38,10 @@ interface ParseParts {
  * Changes Parse Server for the open test environment: it validates no data, and writes objects itself. It responds
  * with them in full, as the main service does.
  */
-export function adaptToOpenEnvironment({ fieldTypes, ...parts }: ParseParts): void {
+export function adaptToOpenEnvironment({ adapter, rest, fieldTypes, ParseError }: ParseParts): void {
   acceptAnyType(fieldTypes)
-  respondInFull(parts)
+  explainTypeErrors(adapter, ParseError)
+  respondInFull(rest)
 }
 
 /** Lets a field have values of several types. */
@@ -54,19 +59,10 @@ const TYPE_ERROR_CODES = new Set<unknown>([2, 14, 28])
 
 type ParseErrorClass = { new (code: number, message: string): Error; INCORRECT_TYPE: number }
 
-function respondInFull({ adapter, responder, conversion, ParseError }: Omit<ParseParts, 'fieldTypes'>): void {
-  const { createObject, findOneAndUpdate } = adapter
-  const { toFullObject, markFull } = respondWithFullObjects(responder, conversion)
-  const isOfClients = (className: string) => !className.startsWith('_')
-
-  adapter.createObject = async function (className, schema, ...more) {
-    const created = await createObject.call(this, className, schema, ...more)
-    if (!isOfClients(className)) return created
-    return { ops: created.ops.map((document) => toFullObject(className, document, schema)) }
-  }
-
-  adapter.findOneAndUpdate = async function (className, ...more) {
-    const updated = await findOneAndUpdate.call(this, className, ...more).catch((error: unknown) => {
+function explainTypeErrors(adapter: ParseParts['adapter'], ParseError: ParseErrorClass): void {
+  const { findOneAndUpdate } = adapter
+  adapter.findOneAndUpdate = function (className, ...more) {
+    return findOneAndUpdate.call(this, className, ...more).catch((error: unknown) => {
       throw TYPE_ERROR_CODES.has((error as { code?: unknown } | null)?.code)
         ? new ParseError(
             ParseError.INCORRECT_TYPE,
@@ -74,6 +70,25 @@ function respondInFull({ adapter, responder, conversion, ParseError }: Omit<Pars
           )
         : error
     })
-    return updated && isOfClients(className) ? markFull(updated) : updated
+  }
+}
+
+/** Reads a written object for the response, which otherwise has only the fields that Parse Server changed. */
+function respondInFull(rest: ParseParts['rest']): void {
+  const { create, update } = rest
+  const withObject = async (result: unknown, objectId: unknown, ...of: Parameters<RestFunction>) => {
+    const { results } = (await rest.get(...of, objectId)) as { results: object[] }
+    return { ...(result as object), response: results[0] }
+  }
+  const isOfClients = (className: string) => !className.startsWith('_')
+  rest.create = async (...[config, auth, className, ...more]) => {
+    const result = (await create(config, auth, className, ...more)) as { response: { objectId: string } }
+    if (!isOfClients(className)) return result
+    return withObject(result, result.response.objectId, config, auth, className)
+  }
+  rest.update = async (...[config, auth, className, where, ...more]) => {
+    const result = await update(config, auth, className, where, ...more)
+    if (!isOfClients(className)) return result
+    return withObject(result, (where as { objectId: string }).objectId, config, auth, className)
   }
 }

@@ -1,36 +1,35 @@
 import { LRUCache } from 'lru-cache'
 import type Parse from 'parse/node'
-import { type ClassKind, resolveRules } from '../../../records/ehr-records/kind.ts'
+import { type ClassKind, resolveRules, type Values } from '../../../records/ehr-records/kind.ts'
+import { withoutNulls } from '../../../records/ehr-records/validation/record-bodies.ts'
 import { validateClassCreate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { fromClassForm } from '../../../schemas/forms/class-form.ts'
+import type { WriteContext } from '../../parse-server/object-writes.ts'
 import { notFoundError, rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
-import { aclViolations, classFormOf, permissionsOf } from './object-fields.ts'
+import { applyUpdate } from '../../writes/apply-update.ts'
+import { aclViolations, ownProperties } from './object-fields.ts'
 
 const MAX_KNOWN_PLANS = 10_000
-
-type BeforeSaveRequest = Parse.Cloud.BeforeSaveRequest
 
 /**
  * Validates a new object, and fills in the EHR of its care plan. The write checks the parents under their lock, copies
  * their permissions, and derives the other fields.
+ * @returns the fields to write
  */
 export async function beforeCreate(
   records: StoreContext,
   findEhrId: ReturnType<typeof createEhrFinder>,
   plain: ClassKind,
-  { object }: BeforeSaveRequest,
-): Promise<void> {
-  const sent = classFormOf(object)
-  const values = fromClassForm(plain.fields, sent)
-  const names = object.dirtyKeys()
-  for (const name of names) if (!Object.hasOwn(values, name)) object.revert(name)
+  { context }: Parse.Cloud.BeforeSaveRequest,
+): Promise<{ object: Values }> {
+  const { sent } = context as unknown as WriteContext
+  const object = withoutNulls(applyUpdate({}, ownProperties(sent)))
+  const values = fromClassForm(plain.fields, object)
   const kind = await translateServiceErrors(() => resolveRules(records, plain, values))
-  const ofAcl = names.includes('ACL') ? aclViolations(permissionsOf(object)) : []
-  const bySchema = [...ofAcl, ...kind.checks.create(sent)]
-  rejectFaults(validateClassCreate(kind, values, bySchema))
-  if ('ehrId' in kind.place && values.ehrId === undefined)
-    object.set('ehrId', await findEhrId(String(values.carePlanId)))
+  rejectFaults(validateClassCreate(kind, values, [...aclViolations(sent.ACL), ...kind.checks.create(object)]))
+  if (!('ehrId' in kind.place) || values.ehrId !== undefined) return { object: values }
+  return { object: { ...values, ehrId: await findEhrId(String(values.carePlanId)) } }
 }
 
 /** Finds the EHR of a care plan, which never changes. Whether the caller may write into it is checked with the write. */

@@ -19,8 +19,7 @@ const MAX_IDS_PER_QUERY = 200
  * no result is older than its request.
  * @param find finds the objects with these ids, in any order; callers with equal ids share one result
  */
-export function createBatchedLookup<T>(
-  idOf: (one: T) => string,
+export function createBatchedLookup<T extends { _id: string }>(
   find: (ids: string[]) => Promise<T[]>,
 ): BatchedLookup<T> {
   const waiting = new Queue<PendingLookup<T>>()
@@ -33,7 +32,7 @@ export function createBatchedLookup<T>(
       const batch = waiting.take(MAX_IDS_PER_QUERY)
       try {
         const found = new Map(
-          (await find([...new Set(batch.map(({ id }) => id))])).map((one) => [idOf(one), one]),
+          (await find([...new Set(batch.map(({ id }) => id))])).map((one) => [one._id, one]),
         )
         for (const { id, resolve } of batch) resolve(found.get(id))
       } catch (error) {

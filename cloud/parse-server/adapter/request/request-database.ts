@@ -35,11 +35,6 @@ export interface ObjectWriteRequest {
   forgetRoles(): Promise<void>
 }
 
-/** The storage adapter of one request. */
-export interface RequestAdapter {
-  readonly writeRequest: ObjectWriteRequest
-}
-
 type AdapterMethod = (this: object, ...args: unknown[]) => Promise<unknown>
 
 interface ReadingAdapter {
@@ -53,11 +48,7 @@ interface ReadingAdapter {
  * Gives a request a storage adapter of its own, with the limits of its reads. Authentication has finished by then,
  * under the general read timeout.
  */
-export function createRequestAdapter(
-  database: { adapter: object },
-  limits: RequestReadLimits,
-  writeRequest: ObjectWriteRequest,
-): void {
+export function createRequestAdapter(database: { adapter: object }, limits: RequestReadLimits): void {
   const base = database.adapter as ReadingAdapter
   const reads = new RequestReads(limits)
   const runRead = (read: AdapterMethod) => ({
@@ -73,6 +64,5 @@ export function createRequestAdapter(
     _adaptiveCollection: {
       value: async (name: string) => reads.sliced(await base._adaptiveCollection(name)),
     },
-    writeRequest: { value: writeRequest },
   })
 }

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { createBatchedLookup } from '../../../../records/store/batching/batched-lookup.ts'
 
 interface TestRecord {
-  id: string
+  _id: string
   at: number
 }
 
@@ -11,16 +11,13 @@ describe('a batched lookup', () => {
   const lookups: string[][] = []
   let now = 0
   let fails = false
-  const lookup = createBatchedLookup<TestRecord>(
-    ({ id }) => id,
-    async (ids) => {
-      lookups.push(ids)
-      const at = ++now
-      await setImmediate()
-      if (fails) throw new Error('no database')
-      return ids.filter((id) => id !== 'none').map((id) => ({ id, at }))
-    },
-  )
+  const lookup = createBatchedLookup<TestRecord>(async (ids) => {
+    lookups.push(ids)
+    const at = ++now
+    await setImmediate()
+    if (fails) throw new Error('no database')
+    return ids.filter((id) => id !== 'none').map((_id) => ({ _id, at }))
+  })
 
   beforeEach(() => {
     lookups.length = 0
@@ -32,7 +29,7 @@ describe('a batched lookup', () => {
     await setImmediate()
     const found = await Promise.all([first, ...['b', 'c', 'b', 'none'].map(lookup)])
     assert.deepEqual(
-      found.map((one) => one?.id),
+      found.map((one) => one?._id),
       ['a', 'b', 'c', 'b', undefined],
     )
     assert.deepEqual(lookups, [['a'], ['b', 'c', 'none']])
@@ -50,13 +47,13 @@ describe('a batched lookup', () => {
     const [first, ...others] = ['a', 'b', 'c'].map(lookup)
     for (const one of [first, ...others]) await assert.rejects(one as Promise<unknown>, /no database/)
     fails = false
-    assert.equal((await lookup('a'))?.id, 'a')
+    assert.equal((await lookup('a'))?._id, 'a')
   })
 
   it('sends at most 200 ids per query', async () => {
     const ids = Array.from({ length: 451 }, (_, i) => `id${i}`)
     assert.deepEqual(
-      (await Promise.all(ids.map(lookup))).map((one) => one?.id),
+      (await Promise.all(ids.map(lookup))).map((one) => one?._id),
       ids,
     )
     assert.deepEqual(
