@@ -2,9 +2,9 @@ import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { removeUserFromRoles } from '../ehrs/rights/roles.ts'
 import { type Caller, serviceCaller } from '../store/documents/caller.ts'
-import { type Database, runTransaction } from '../store/documents/database.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
 import { deleteHistory } from '../store/writing/history.ts'
+import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
 import type { EmailChanges } from './email-changes.ts'
 import { identityLinksOf } from './login/identities.ts'
 import type { Sessions } from './login/sessions.ts'
@@ -14,14 +14,13 @@ import {
   isAccountUsed,
   isUnactivated,
 } from './unactivated-accounts.ts'
-import { recordAccountChange } from './user/account-history.ts'
+import { accountHistoryEntry } from './user/account-history.ts'
 import { ACCOUNT_STATE_FILTERS, requireVersion, type User, usersOf } from './user/user.ts'
 
 export interface AccountDeletionDependencies {
-  database: Database
+  records: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
-  clock: () => Date
   /** Deletes the data that belongs to an account, such as the profile, in the same transaction. */
   cleanups: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
@@ -46,8 +45,8 @@ export class AccountDeletion {
    * @returns whether the account is gone; false: it is more than a registration
    */
   async removeAbandonedRegistration(mvUid: string): Promise<boolean> {
-    const { database } = this.#parts
-    return this.#removeIf(mvUid, (user, session) => isAbandonedRegistration(database, session, user))
+    const { records } = this.#parts
+    return this.#removeIf(mvUid, (user, session) => isAbandonedRegistration(records, session, user))
   }
 
   /**
@@ -55,8 +54,8 @@ export class AccountDeletion {
    * good.
    */
   async removeExpiredAccounts(): Promise<void> {
-    const before = new Date(this.#parts.clock().getTime() - ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
-    const { db } = this.#parts.database
+    const { db, clock } = this.#parts.records
+    const before = new Date(clock().getTime() - ACTIVATION_PERIOD_DAYS * 24 * 3_600_000)
     const isLate = async (user: User, session: ClientSession) =>
       isUnactivated(user) &&
       (user.invitedAt ?? before) <= before &&
@@ -90,20 +89,20 @@ export class AccountDeletion {
     mvUid: string,
     refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
-    const { database, sessions, emailChanges, cleanups, clock } = this.#parts
-    const { db } = database
-    await runTransaction(database, async (session) => {
+    const { records, sessions, emailChanges, cleanups } = this.#parts
+    const { db } = records
+    await runStoreTransaction(records, async ({ session, changes }) => {
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
       if (!user) throw new ServiceError('NotFound')
       await refuse(user, session)
       await usersOf(db).deleteOne({ _id: mvUid }, { session })
-      await removeUserFromRoles(database, session, mvUid)
+      await removeUserFromRoles(records, session, mvUid)
       await identityLinksOf(db).deleteMany({ mvUid }, { session })
       await emailChanges.cancel(mvUid, session)
       for (const remove of cleanups) await remove(session, mvUid)
       await deleteHistory(db, { collection: '_User', id: mvUid }, session)
-      const by = { caller, at: clock() }
-      await recordAccountChange(db, session, by, { action: 'delete', user, before: null, changed: [] })
+      const removal = { action: 'delete' as const, before: null, changed: [] }
+      changes.push(accountHistoryEntry(user, { caller, at: records.clock() }, removal))
     })
     await sessions.endAll(mvUid)
   }

@@ -5,14 +5,15 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { findDirectRoles, setRole } from '../ehrs/rights/roles.ts'
 import { hashedKey, type RateLimiter } from '../limits/rate-limiter.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
-import { type Database, isDuplicateKeyError, runTransaction } from '../store/documents/database.ts'
+import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { toStoredPermissions } from '../store/documents/parse-format.ts'
 import { decodeCursor } from '../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../store/reading/pages.ts'
 import type { ExpectedVersions } from '../store/write-decider.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { EmailChanges } from './email-changes.ts'
 import type { Sessions } from './login/sessions.ts'
-import { recordAccountChange, withoutSecrets } from './user/account-history.ts'
+import { accountHistoryEntry, withoutSecrets } from './user/account-history.ts'
 import type { MailLinks, SendMail } from './user/mails.ts'
 import {
   ACCOUNT_STATE_FILTERS,
@@ -29,13 +30,12 @@ export interface VersionedAccount {
 }
 
 export interface AccountDependencies {
-  database: Database
+  records: StoreContext
   sessions: Sessions
   emailChanges: EmailChanges
   sendMail: SendMail
   links: MailLinks
   consume: RateLimiter
-  clock: () => Date
 }
 
 /** The fields of an account that may change; only the class family sets a username. */
@@ -114,8 +114,8 @@ export class Accounts {
     requireAllowedEdit(caller, mvUid, change)
     const email = change.email?.toLowerCase()
     if (email !== undefined) await this.#countNewAddress(caller, mvUid, email)
-    const user = await runTransaction(this.#parts.database, (session) =>
-      this.#applyEdit(session, caller, mvUid, change, expected),
+    const user = await runStoreTransaction(this.#parts.records, (tx) =>
+      this.#applyEdit(tx, caller, mvUid, change, expected),
     ).catch(throwUsernameConflict)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
@@ -128,13 +128,13 @@ export class Accounts {
   }
 
   get #db() {
-    return this.#parts.database.db
+    return this.#parts.records.db
   }
 
   async #toAccounts(users: readonly User[]): Promise<Account[]> {
     const ids = users.map(({ _id }) => _id)
     const [roles, pending] = await Promise.all([
-      findDirectRoles(this.#parts.database, ids, ACCOUNT_ROLES),
+      findDirectRoles(this.#parts.records, ids, ACCOUNT_ROLES),
       this.#parts.emailChanges.findPending(ids),
     ])
     return users.map((user) =>
@@ -150,15 +150,17 @@ export class Accounts {
   }
 
   async #applyEdit(
-    session: ClientSession,
+    tx: Transaction,
     caller: Caller,
     mvUid: string,
     { name, language, chatMails, username, roles, disabled }: AccountEdit,
     expected: ExpectedVersions,
   ): Promise<User> {
-    const { database, clock } = this.#parts
+    const { records } = this.#parts
+    const { session } = tx
+    const at = records.clock()
     const user = await this.#requireUser(session, mvUid, expected)
-    const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
+    const set: Record<string, unknown> = { version: user.version + 1, _updated_at: at }
     const unset: Record<string, ''> = {}
     for (const [key, value] of Object.entries({ name, language, chatMails, username })) {
       if (value === null) unset[key] = ''
@@ -167,14 +169,14 @@ export class Accounts {
     if (disabled !== undefined) Object.assign(set, accountPermissions(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
     if (roles)
-      for (const role of ACCOUNT_ROLES) await setRole(database, session, mvUid, role, roles.includes(role))
+      for (const role of ACCOUNT_ROLES) await setRole(records, session, mvUid, role, roles.includes(role))
     const changed = [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
       ...Object.keys(unset),
       ...(roles ? ['roles'] : []),
     ]
-    const change = { action: 'update', user, before: withoutSecrets(user), changed } as const
-    await recordAccountChange(this.#db, session, { caller, at: clock() }, change)
+    const change = { action: 'update' as const, before: withoutSecrets(user), changed }
+    tx.changes.push(accountHistoryEntry(user, { caller, at }, change))
     return user
   }
 

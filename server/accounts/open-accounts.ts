@@ -61,8 +61,8 @@ export async function openAccounts(options: AccountsOptions) {
   const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
-  const accounts = new Accounts({ ...shared, links })
-  const removals = new AccountDeletion({ ...shared, cleanups: belongings })
+  const accounts = new Accounts({ ...shared, records, links })
+  const removals = new AccountDeletion({ ...shared, records, cleanups: belongings })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
   const systems = await openConnectedSystems({ database, accessTokens, clock })

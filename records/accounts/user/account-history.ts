@@ -1,30 +1,15 @@
-import type { ClientSession, Db } from 'mongodb'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
-import { createHistoryEntry, saveHistory } from '../../store/writing/history.ts'
+import { createHistoryEntry, type HistoryEntry } from '../../store/writing/history.ts'
 import type { User } from './user.ts'
 
-interface AccountChange {
-  action: 'update' | 'delete'
-  /** The account before the change. */
-  user: User
-  before: ParseDocument | null
-  changed: string[]
-}
-
-/** Writes a change of an account to the history. */
-export async function recordAccountChange(
-  db: Db,
-  session: ClientSession,
+/** The history entry of a change of an account. @param user the account before */
+export const accountHistoryEntry = (
+  user: User,
   by: { caller: Caller; at: Date },
-  { user, ...change }: AccountChange,
-): Promise<void> {
-  const entry = createHistoryEntry({ collection: '_User', id: user._id }, by, {
-    ...change,
-    version: user.version + 1,
-  })
-  await saveHistory(db, [entry], session)
-}
+  change: Pick<HistoryEntry, 'action' | 'before' | 'changed'>,
+): HistoryEntry =>
+  createHistoryEntry({ collection: '_User', id: user._id }, by, { ...change, version: user.version + 1 })
 
 /** An account as the history stores it: without passwords and tokens. */
 export function withoutSecrets(user: User): ParseDocument {

@@ -75,12 +75,12 @@ export function createHistoryEntry(
   }
 }
 
-/** Saves history entries, in the transaction of the writes if there is one. */
-export async function saveHistory(db: Db, changes: HistoryEntry[], session?: ClientSession): Promise<void> {
+/** Saves history entries. Only a transaction of a store does so, last. */
+export async function saveHistory(db: Db, changes: HistoryEntry[], session: ClientSession): Promise<void> {
   if (changes.length === 0) return
   const logicalTime = await LogicalClock.of(db).next()
   const entries = changes.map((change) => ({ ...change, logicalTime }))
-  await historyCollection(db).insertMany(entries, session ? { session } : {})
+  await historyCollection(db).insertMany(entries, { session })
 }
 
 /** Lists the changes of one record, newest first. @throws MalformedRequest for a foreign cursor */
