@@ -63,17 +63,16 @@ function toDerivedWrite(
   return {
     ...{ collection: kind.collection, id, isNew },
     parentId: carePlanId ?? ehrId,
-    decide({ found, at, firstVersion }) {
+    decide({ found, at, first }) {
       const decisions = new WriteDecider({ ...kind, refuseChange: undefined }, format, () => at)
       const key = { id, ehrId } as never
       if (!found)
         return isGone
           ? undefined
-          : decisions.decideCreate(caller, [{ ...record, id }], permissions, null, firstVersion)
-      if (isGone) return decisions.decideRemoval(caller, key, found, undefined)
+          : decisions.decideCreate(caller, [{ ...record, id }], permissions, null, first)
+      if (isGone) return decisions.decideRemoval(caller, key, found)
       if (isSame(found)) return undefined
-      const free = { expected: undefined, permissions: undefined, action: 'update' as const }
-      return decisions.decideUpdate(caller, key, found, () => record, free)
+      return decisions.decideUpdate(caller, key, found, () => record)
     },
   }
 }

@@ -15,7 +15,6 @@ import type { ParseDocument, SavedRecord } from '../store/documents/parse-format
 import type { ListDefinition, Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
 import { type RecordHistoryEntry, Store } from '../store/store.ts'
-import { throwConflict } from '../store/store-writes.ts'
 import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
@@ -191,10 +190,10 @@ export class EhrRecords<S extends TObject, L extends string> {
     const kind = this.kind as unknown as ClassKind
     if (!hasCapacityLimit(kind)) {
       const target = insertTargetFor(kind, id, record)
-      return this.store.writes.insert(caller, record, target, { id, tx }).catch(throwConflict)
+      return this.store.insert(caller, record, target, { id, tx })
     }
     const work = (tx: Transaction) => this.#insertLimited(tx, caller, record, id)
-    return tx ? work(tx) : runStoreTransaction(this.#records, work).catch(throwConflict)
+    return tx ? work(tx) : runStoreTransaction(this.#records, work)
   }
 
   /** Creates a record of a kind with limited number, which is counted under the exclusive lock of the EHR. */
@@ -210,7 +209,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     // Check the permissions first: a forbidden request must not make others wait for the lock.
     await lockEhrExclusively(this.#records, tx, record.ehrId)
     await requireCapacity(this.#records, kind, { ...record, id }, tx.session)
-    return this.store.writes.insert(caller, record, permissions, { tx, id })
+    return this.store.insert(caller, record, permissions, { tx, id })
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
@@ -252,7 +251,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     const next = (now: SavedRecord<Static<S>>) =>
       this.validateChange(caller, now, apply(now as RecordBody), kind)
     const write = (tx?: Transaction) =>
-      this.store.writes.replace(caller, storeKeyOf({ id }), next, { expected, tx, skipUnchanged: true })
+      this.store.replace(caller, storeKeyOf({ id }), next, { expected, tx, skipUnchanged: true })
     if (!closes) return (await write()).document
     return runStoreTransaction(this.#records, async (tx) => {
       const { document } = await write(tx)
@@ -280,7 +279,7 @@ export class EhrRecords<S extends TObject, L extends string> {
   /** Deletes an object of the class family. @throws as remove */
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void> {
     return this.#deleteWithContents(caller, id, async (tx) => {
-      const removed = await this.store.writes.remove(caller, storeKeyOf({ id }), { expected, tx })
+      const removed = await this.store.delete(caller, storeKeyOf({ id }), { expected, tx })
       return String((removed as RecordBody).ehrId)
     })
   }

@@ -9,8 +9,7 @@ import type { ParseDocument, SavedRecord } from '../store/documents/parse-format
 import { waitForJob } from '../store/jobs/background-jobs.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import { accessesByEhr, accessWithoutRecords } from '../store/resource.ts'
-import { Store } from '../store/store.ts'
-import { throwConflict } from '../store/store-writes.ts'
+import { Store, throwConflict } from '../store/store.ts'
 import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
@@ -175,7 +174,7 @@ export class Ehrs {
     expected: ExpectedVersions,
   ): Promise<ParseDocument> {
     const options = { expected, skipUnchanged: true }
-    return (await this.store.writes.replace(caller, { id }, (now) => now, options)).document
+    return (await this.store.replace(caller, { id }, (now) => now, options)).document
   }
 
   #insert(
@@ -190,7 +189,7 @@ export class Ehrs {
       if (isOnly) await this.#requireOnly(tx, caller, ehr)
       const { permissions, ...kept } = await prepareEhrCreation(this.#records, tx, caller, ehr)
       await keep?.(tx, permissions)
-      return this.store.writes.insert(caller, { subjectId, ...kept }, permissions, { tx, id })
+      return this.store.insert(caller, { subjectId, ...kept }, permissions, { tx, id })
     }
     const queueFor = ehrCreationQueue(caller)
     return runStoreTransaction(this.#records, work, { queueFor }).catch(throwConflict)
@@ -249,7 +248,7 @@ export class Ehrs {
       if (!ehr) throw new ServiceError('NotFound')
       if (!canManageEhr(by, ehr)) throw new ServiceError('Forbidden', { detail: NOT_ITS_MANAGER })
       await softDeleteEhrContents(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
-      await this.store.writes.remove(by, { id }, { tx, expected })
+      await this.store.delete(by, { id }, { tx, expected })
     })
     await waitUntilHidden(this.#records, id)
   }

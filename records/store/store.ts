@@ -5,7 +5,7 @@ import { createReadLimits } from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
-import { documentCollection, isDuplicateIdError } from './documents/database.ts'
+import { documentCollection, isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import {
   createParseFormat,
@@ -32,15 +32,21 @@ import {
   type Resource,
 } from './resource.ts'
 import {
-  type ConditionalWriteOptions,
-  type StoreUpdateOptions,
-  type StoreWriteOptions,
-  StoreWrites,
-  throwConflict,
-} from './store-writes.ts'
-import { isSelected } from './write-decider.ts'
-import type { RecordParent } from './writing/batch-writer.ts'
-import { findDeletedVersion, findVersion, type HistoryEntry, listHistory } from './writing/history.ts'
+  type ExpectedVersions,
+  isSelected,
+  requireParentPermissions,
+  type UpdateConditions,
+  WriteDecider,
+  type WrittenRecord,
+} from './write-decider.ts'
+import { BatchWriter, type RecordParent, type WriteRequest } from './writing/batch-writer.ts'
+import {
+  findDeletedVersion,
+  findVersion,
+  type HistoryEntry,
+  listHistory,
+  versionAfterDeletion,
+} from './writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from './writing/transaction.ts'
 
 interface ReadOptions {
@@ -49,6 +55,17 @@ interface ReadOptions {
   /** Stored fields that the caller does not need: the record lacks them. */
   without?: readonly string[] | undefined
 }
+
+interface WriteOptions {
+  /** The transaction to join; without it, the operation runs in a transaction of its own. */
+  tx?: Transaction | undefined
+}
+
+export interface ConditionalWriteOptions extends WriteOptions {
+  expected?: ExpectedVersions
+}
+
+type UpdateOptions = WriteOptions & UpdateConditions
 
 /** A history entry in API form: the time as text, the record with its API fields. */
 export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before'> & {
@@ -77,14 +94,16 @@ export class Store<S extends TObject, L extends string> {
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
-  readonly writes: StoreWrites<S>
+  readonly #decider: WriteDecider<S>
+  readonly #writer: BatchWriter
 
   constructor(records: StoreContext, resource: Resource<S, L>) {
     this.#context = records
     this.#resource = resource
     this.#format = createParseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
-    this.writes = new StoreWrites(records, resource, this.#format)
+    this.#decider = new WriteDecider(resource, this.#format, records.clock)
+    this.#writer = new BatchWriter(records, this.#documents, resource.recordDerivation)
   }
 
   /** The collection and its indexes, which the service creates on startup. */
@@ -103,14 +122,27 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     input: Static<S>,
     permissions: Permissions | RecordParent,
-    { tx, id = newId() }: StoreWriteOptions & { id?: string } = {},
+    { tx, id = newId() }: WriteOptions & { id?: string } = {},
   ): Promise<SavedRecord<Static<S>>> {
     try {
-      return (await this.writes.insert(caller, input, permissions, { tx, id })).record
+      return (await this.insert(caller, input, permissions, { tx, id })).record
     } catch (error) {
-      if (!tx && isDuplicateIdError(error)) return this.get(caller, { id } as RecordSelector<Static<S>>)
-      return throwConflict(error)
+      const isKnown = !tx && error instanceof ServiceError && isDuplicateIdError(error.cause)
+      if (isKnown) return this.get(caller, { id } as RecordSelector<Static<S>>)
+      throw error
     }
+  }
+
+  /** Saves a new record. @throws NotFound and Forbidden of the parent; Conflict with a unique index */
+  async insert(
+    caller: Caller,
+    input: Static<S>,
+    permissions: Permissions | RecordParent,
+    { tx, id }: WriteOptions & { id: string },
+  ): Promise<WrittenRecord<Static<S>>> {
+    const inputs = [{ ...(input as object), id } as Static<S>]
+    const [created] = await this.#insertAll(caller, inputs, permissions, { tx }).catch(throwConflict)
+    return created as WrittenRecord<Static<S>>
   }
 
   /** Saves new records with the same permissions, all or none. An `id` in an input becomes the record's. */
@@ -118,10 +150,23 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    options: StoreWriteOptions = {},
+    options: WriteOptions = {},
   ): Promise<SavedRecord<Static<S>>[]> {
-    const created = await this.writes.insertAll(caller, inputs, permissions, options)
+    const created = await this.#insertAll(caller, inputs, permissions, options)
     return created.map(({ record }) => record)
+  }
+
+  async #insertAll(
+    caller: Caller,
+    inputs: ReadonlyArray<Static<S> & { id?: string }>,
+    permissions: Permissions | RecordParent,
+    { tx }: WriteOptions,
+  ): Promise<WrittenRecord<Static<S>>[]> {
+    if (inputs.length === 0) return []
+    const parent = 'permissions' in permissions ? permissions : undefined
+    const decide = (_: unknown, parentDocument: ParseDocument | null) =>
+      this.#decider.decideCreate(caller, inputs, permissions, parentDocument)
+    return this.#writer.write({ id: null, parent, decide }, tx)
   }
 
   /** Finds a record that the caller may read, for a decision that the audit entry of the access follows. */
@@ -192,21 +237,42 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    options: StoreUpdateOptions = {},
+    options: UpdateOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
     const { action = 'update' } = options
-    const replace = () => this.writes.replace(caller, key, change, options)
+    const replace = () => this.replace(caller, key, change, options)
     return (await this.auditRefusal(caller, action, key, replace)).record
   }
 
+  /** Updates a record, without an audit entry of a refusal. @throws as update; Conflict with a unique index */
+  async replace(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    { tx, ...conditions }: UpdateOptions = {},
+  ): Promise<WrittenRecord<Static<S>>> {
+    const decide = (found: ParseDocument | null) =>
+      this.#decider.decideUpdate(caller, key, found, change, conditions)
+    return this.#write({ id: key.id, decide }, tx).catch(throwConflict)
+  }
+
   /** Updates several records within a transaction and audits them together. @throws as update */
-  updateAll(
+  async updateAll(
     caller: Caller,
     ids: readonly string[],
     change: (now: SavedRecord<Static<S>>) => Static<S>,
     tx: Transaction,
   ): Promise<SavedRecord<Static<S>>[]> {
-    return this.writes.replaceAll(caller, ids, change, tx)
+    const writes = ids.map((id) => ({
+      id,
+      decide: (found: ParseDocument | null) => ({
+        ...this.#decider.decideUpdate(caller, { id } as RecordSelector<Static<S>>, found, change),
+        accesses: [],
+      }),
+    }))
+    const updated = (await this.#writer.writeAll(writes, tx)).flat().map(({ record }) => record)
+    tx.accesses.push(...accessesByEhr(this.#resource, caller, { action: 'update' }, updated))
+    return updated
   }
 
   /** @throws as update */
@@ -215,7 +281,24 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<Static<S>>,
     options: ConditionalWriteOptions = {},
   ): Promise<void> {
-    await this.auditRefusal(caller, 'delete', key, () => this.writes.remove(caller, key, options))
+    await this.auditRefusal(caller, 'delete', key, () => this.delete(caller, key, options))
+  }
+
+  /** Removes a record, without an audit entry of a refusal. @returns the removed record. @throws as update */
+  async delete(
+    caller: Caller,
+    key: RecordSelector<Static<S>>,
+    { tx, expected }: ConditionalWriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const decide = (found: ParseDocument | null) => this.#decider.decideRemoval(caller, key, found, expected)
+    return (await this.#write({ id: key.id, decide }, tx)).record
+  }
+
+  async #write(
+    write: WriteRequest<WrittenRecord<Static<S>>>,
+    tx: Transaction | undefined,
+  ): Promise<WrittenRecord<Static<S>>> {
+    return (await this.#writer.write(write, tx))[0] as WrittenRecord<Static<S>>
   }
 
   /**
@@ -257,8 +340,13 @@ export class Store<S extends TObject, L extends string> {
     if (!former || !last) throw unknownVersionError(wanted)
     const next = rule(this.#format.fromStored(former))
     const key = { id: record.id } as RecordSelector<Static<S>>
-    const reinstate = () => this.writes.reinstate(caller, last, next, parent, tx)
-    return (await this.auditRefusal(caller, 'update', key, reinstate)).record
+    const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
+    const decide = (_: unknown, found: ParseDocument | null) => {
+      const permissions = requireParentPermissions(parent, caller, found)
+      return this.#decider.decideCreate(caller, [{ ...next, id: record.id }], permissions, null, first)
+    }
+    const create = () => this.#write({ id: null, parent, decide }, tx).catch(throwConflict)
+    return (await this.auditRefusal(caller, 'update', key, create)).record
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
@@ -334,6 +422,13 @@ export class Store<S extends TObject, L extends string> {
     if (tx) tx.accesses.push(...accesses)
     else await this.#context.audit.record(...accesses)
   }
+}
+
+/** Turns a violation of a unique index into a Conflict. */
+export function throwConflict(fault: unknown): never {
+  throw isDuplicateKeyError(fault)
+    ? new ServiceError('Conflict', { detail: 'A record with these values already exists.', cause: fault })
+    : fault
 }
 
 const unknownVersionError = (version: number) =>

@@ -12,13 +12,8 @@ import {
 } from './documents/parse-format.ts'
 import { accessesByEhr, historyKeyOf, type RecordSelector, type Resource } from './resource.ts'
 import type { RecordParent } from './writing/batch-writer.ts'
-import {
-  changedFieldNames,
-  createHistoryEntry,
-  type HistoryEntry,
-  versionAfterDeletion,
-} from './writing/history.ts'
-import type { DocumentOperation, WriteDecision } from './writing/write-decision.ts'
+import { changedFieldNames, createHistoryEntry, type HistoryEntry } from './writing/history.ts'
+import type { DocumentWrite, FirstVersion, WriteDecision } from './writing/write-decision.ts'
 
 /** The versions that the caller agrees to overwrite; undefined: no condition. */
 export type ExpectedVersions = readonly number[] | undefined
@@ -29,12 +24,13 @@ export interface WrittenRecord<T> {
   document: ParseDocument
 }
 
-interface UpdateConditions {
-  expected: ExpectedVersions
-  permissions: Permissions | undefined
-  action: 'update' | 'delete'
+export interface UpdateConditions {
+  expected?: ExpectedVersions
+  permissions?: Permissions | undefined
+  /** The action that the history shows. A 'delete' may keep the record, emptied. */
+  action?: 'update' | 'delete'
   /** A record that would stay as it is gets no version. */
-  skipUnchanged?: boolean | undefined
+  skipUnchanged?: boolean
 }
 
 /** The versions of a record before and after a write; null: there is none. */
@@ -64,14 +60,14 @@ export class WriteDecider<S extends TObject> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
-    version = 1,
+    { version, createdAt }: FirstVersion = { version: 1 },
   ): WriteDecision<WrittenRecord<Static<S>>> {
-    const at = this.#clock()
     const given =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
-    const meta = { version, _created_at: at, _updated_at: at, ...toStoredPermissions(given) }
+    const at = this.#clock()
+    const meta = { version, _created_at: createdAt ?? at, _updated_at: at, ...toStoredPermissions(given) }
     return this.#decide(
       caller,
       'create',
@@ -91,19 +87,15 @@ export class WriteDecider<S extends TObject> {
     key: RecordSelector<Static<S>>,
     found: ParseDocument | null,
     change: (now: SavedRecord<Static<S>>) => Static<S>,
-    { expected, permissions, action, skipUnchanged }: UpdateConditions,
+    { expected, permissions, action = 'update', skipUnchanged }: UpdateConditions = {},
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     const next = this.#nextDocument(before.document, change(before.record), permissions)
-    if (skipUnchanged && changedFieldNames(before.document, next).length === 0)
-      return this.#decideNothing(caller, before)
-    return this.#decide(caller, action, [{ before, after: this.#load(next) }])
-  }
-
-  /** Leaves a record as it is; the caller sees it. */
-  #decideNothing(caller: Caller, now: WrittenRecord<Static<S>>): WriteDecision<WrittenRecord<Static<S>>> {
-    const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [now.record])
-    return { operations: [], changes: [], accesses, result: [now] }
+    if (!skipUnchanged || changedFieldNames(before.document, next).length > 0)
+      return this.#decide(caller, action, [{ before, after: this.#load(next) }])
+    // The response shows the record.
+    const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [before.record])
+    return { writes: [], changes: [], accesses, result: [before] }
   }
 
   /** @throws as decideUpdate */
@@ -111,30 +103,13 @@ export class WriteDecider<S extends TObject> {
     caller: Caller,
     key: RecordSelector<Static<S>>,
     found: ParseDocument | null,
-    expected: ExpectedVersions,
+    expected?: ExpectedVersions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     const { deleters } = this.#resource
     if (deleters && !isPermitted(deleters.of(before.document), caller))
       throw new ServiceError('Forbidden', { detail: deleters.refusal })
     return this.#decide(caller, 'delete', [{ before, after: null }])
-  }
-
-  /** Decides the return of a deleted record, as its next version. */
-  decideReturn(
-    caller: Caller,
-    last: ParseDocument,
-    record: Static<S>,
-    permissions: Permissions,
-  ): WriteDecision<WrittenRecord<Static<S>>> {
-    const after = this.#load({
-      _id: last._id,
-      ...this.#format.toStored(record),
-      ...toStoredPermissions(permissions),
-      version: versionAfterDeletion(last),
-      ...{ _created_at: last._created_at, _updated_at: this.#clock() },
-    })
-    return this.#decide(caller, 'create', [{ before: null, after }])
   }
 
   #load(document: ParseDocument): WrittenRecord<Static<S>> {
@@ -162,7 +137,7 @@ export class WriteDecider<S extends TObject> {
         }) ?? [],
     )
     return {
-      operations: changes.map((change) => operationOf(change, caller)),
+      writes: changes.map((change) => documentWriteOf(change, caller)),
       changes: changes.map((change) => this.#historyEntryOf(change, { caller, at: this.#clock() }, action)),
       ...{ accesses, derivedWrites, result },
     }
@@ -216,11 +191,10 @@ export class WriteDecider<S extends TObject> {
 }
 
 /** Updates and removals match only the version that was read, and only with write access. */
-function operationOf<T>({ before, after }: RecordChange<T>, caller: Caller): DocumentOperation {
-  if (!before) return { insertOne: { document: after?.document as ParseDocument } }
-  const { _id, version } = before.document
-  const filter = { _id, version, ...permissionFilter('_wperm', caller) }
-  return after ? { replaceOne: { filter, replacement: after.document } } : { deleteOne: { filter } }
+function documentWriteOf<T>({ before, after }: RecordChange<T>, caller: Caller): DocumentWrite {
+  const { _id, version } = ((before ?? after) as WrittenRecord<T>).document
+  const filter = before ? { _id, version, ...permissionFilter('_wperm', caller) } : undefined
+  return { id: _id, filter, document: after?.document ?? null }
 }
 
 /** @throws PreconditionFailed with the current version */

@@ -87,23 +87,19 @@ function reconcileAlert(
   caller: Caller,
   permissions: Permissions,
   { id, ehrId, carePlanId, timestamp }: MeasurementRecord,
-  { found, alert, removed, at, firstVersion }: AlertState,
+  { found, alert, removed, at, first }: AlertState,
 ) {
   const decisions = new WriteDecider(Event, eventFormat, () => at)
   const key = { id, ehrId }
-  if (found && removed) return decisions.decideRemoval(caller, key, found, undefined)
+  if (found && removed) return decisions.decideRemoval(caller, key, found)
   if (!found) {
     if (!alert) return undefined
     const event = addDerivedFields({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
-    return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, firstVersion)
+    return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, first)
   }
   const change = (now: SavedRecord<EventRecord>) =>
     addDerivedFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) })
-  return decisions.decideUpdate(caller, key, found, change, {
-    expected: undefined,
-    permissions: undefined,
-    action: 'update',
-  })
+  return decisions.decideUpdate(caller, key, found, change)
 }
 
 /** Adds the derived fields of an event. */

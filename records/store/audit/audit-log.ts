@@ -78,11 +78,12 @@ export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const entries = auditEntryCollection(db)
   const instance = await registerInstance(db, key, clock())
   const chains = createChainPool(instance, key)
-  const groups = createBatcher<AuditedAccess>(MAX_BATCH_SIZE, async (accesses) => {
+  const groups = createBatcher<AuditedAccess[]>(MAX_BATCH_SIZE, async (requests) => {
     const chain = await chains.acquire()
     try {
-      await entries.insertMany(chain.link(accesses, clock()).map(encodeAuditEntry))
+      await entries.insertMany(chain.link(requests.flat(), clock()).map(encodeAuditEntry))
       chains.release(chain, 'written')
+      return []
     } catch (error) {
       chains.release(chain, 'in doubt')
       throw error

@@ -1,14 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
-import { Queue } from './queue.ts'
-
-/** Finds an object by its id. @throws Unavailable when the lookup waits too long */
-export type BatchedLookup<T> = (id: string) => Promise<T | undefined>
-
-interface PendingLookup<T> {
-  id: string
-  resolve(found: T | undefined): void
-  reject(reason: unknown): void
-}
+import { createBatcher } from './micro-batcher.ts'
 
 /** Further ids go into the next query. */
 const MAX_IDS_PER_QUERY = 200
@@ -18,32 +8,14 @@ const MAX_IDS_PER_QUERY = 200
  * during a query share the next one. So an idle database answers at once, a busy one gets fewer queries, and
  * no result is older than its request.
  * @param find finds the objects with these ids, in any order; callers with equal ids share one result
+ * @returns a function that finds one of them. @throws Unavailable when the lookup waits too long
  */
 export function createBatchedLookup<T extends { _id: string }>(
   find: (ids: string[]) => Promise<T[]>,
-): BatchedLookup<T> {
-  const waiting = new Queue<PendingLookup<T>>()
-  let running = false
-
-  const run = async (): Promise<void> => {
-    running = true
-    await setImmediate()
-    while (waiting.length > 0) {
-      const batch = waiting.take(MAX_IDS_PER_QUERY)
-      try {
-        const found = new Map(
-          (await find([...new Set(batch.map(({ id }) => id))])).map((one) => [one._id, one]),
-        )
-        for (const { id, resolve } of batch) resolve(found.get(id))
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
-    }
-    running = false
-  }
-  return (id) =>
-    new Promise((resolve, reject) => {
-      waiting.add({ id, resolve, reject })
-      if (!running) void run()
-    })
+): (id: string) => Promise<T | undefined> {
+  const { add } = createBatcher<string, T | undefined>(MAX_IDS_PER_QUERY, async (ids) => {
+    const found = new Map((await find([...new Set(ids)])).map((one) => [one._id, one]))
+    return ids.map((id) => found.get(id))
+  })
+  return add
 }

@@ -2,18 +2,16 @@ import { setImmediate } from 'node:timers/promises'
 import { Queue } from './queue.ts'
 
 /** Collects items that arrive together, or during a write, and writes them in one batch. */
-export interface Batcher<T> {
-  /**
-   * Resolves when the items are written. @throws Unavailable when they wait too long; the error of the write
-   */
-  add(items: readonly T[]): Promise<void>
+export interface Batcher<T, R> {
+  /** Resolves with the result of the item. @throws Unavailable when it waits too long; the error of the write */
+  add(item: T): Promise<R>
   /** Resolves when no item waits and no write runs. */
   waitUntilIdle(): Promise<void>
 }
 
-interface PendingItems<T> {
-  items: readonly T[]
-  resolve(): void
+interface PendingItem<T, R> {
+  item: T
+  resolve(result: R | PromiseLike<R>): void
   reject(reason: unknown): void
 }
 
@@ -25,45 +23,43 @@ interface ConcurrencyOptions<T> {
 }
 
 /**
- * Creates a batcher. By default it runs one write at a time, of at most `most` requests. The items of a
- * request stay together.
+ * Creates a batcher. By default it runs one write at a time, of at most `most` items.
+ * @param write returns the results of the items, in their order
  */
-export function createBatcher<T>(
+export function createBatcher<T, R = void>(
   most: number,
-  write: (items: T[]) => Promise<void>,
+  write: (items: T[]) => Promise<readonly (R | PromiseLike<R>)[]>,
   { maxConcurrent, keysOf }: ConcurrencyOptions<T> = { maxConcurrent: 1, keysOf: () => [] },
-): Batcher<T> {
-  const waiting = new Queue<PendingItems<T>>()
+): Batcher<T, R> {
+  const waiting = new Queue<PendingItem<T, R>>()
   const touched = new Set<string>()
-  const isFree = ({ items }: PendingItems<T>) =>
-    !items.some((item) => keysOf(item).some((key) => touched.has(key)))
+  const isFree = ({ item }: PendingItem<T, R>) => !keysOf(item).some((key) => touched.has(key))
+  // All waiting items may conflict with running writes, which continue with them.
+  const takeBatch = () => waiting.take(most, isFree)
   let running = 0
   let ended: Promise<unknown> = Promise.resolve()
 
   const run = async (): Promise<void> => {
     // Wait one turn of the event loop: requests that waited for the same event arrive together.
     await setImmediate()
-    for (;;) {
-      const group = waiting.take(most, isFree)
-      // All waiting items conflict with running writes, which continue with them.
-      if (group.length === 0) break
-      const items = group.flatMap(({ items }) => items)
+    for (let batch = takeBatch(); batch.length > 0; batch = takeBatch()) {
+      const items = batch.map(({ item }) => item)
       const keys = new Set(items.flatMap(keysOf))
       for (const key of keys) touched.add(key)
       try {
-        await write(items)
-        for (const { resolve } of group) resolve()
+        const results = await write(items)
+        for (const [i, { resolve }] of batch.entries()) resolve(results[i] as R)
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        for (const { reject } of batch) reject(error)
       }
       for (const key of keys) touched.delete(key)
     }
     running -= 1
   }
   return {
-    add: (items) =>
+    add: (item) =>
       new Promise((resolve, reject) => {
-        waiting.add({ items, resolve, reject })
+        waiting.add({ item, resolve, reject })
         if (running === maxConcurrent) return
         running += 1
         ended = Promise.all([ended, run()])

@@ -46,12 +46,6 @@ export interface WriteRequest<R> {
   decide(before: ParseDocument | null, parentDocument: ParseDocument | null): WriteDecision<R>
 }
 
-interface PendingWrite {
-  write: WriteRequest<unknown>
-  resolve(result: never): void
-  reject(reason: unknown): void
-}
-
 /** Writes per transaction: every response waits for the whole batch. */
 const MAX_BATCH_SIZE = 100
 
@@ -59,7 +53,7 @@ const MAX_BATCH_SIZE = 100
 const MAX_CONCURRENT_TRANSACTIONS = 3
 
 /** The records that a write competes for: of two concurrent transactions on the same one, one would fail. */
-const conflictKeysOf = ({ write: { id, parent } }: PendingWrite): string[] =>
+const conflictKeysOf = ({ id, parent }: WriteRequest<unknown>): string[] =>
   [id, parent?.updateOnInsert && parent.key._id].filter((key) => typeof key === 'string')
 
 /** Writes to one collection. Writes that arrive during a transaction share the next one. */
@@ -77,11 +71,9 @@ export class BatchWriter {
     this.#context = records
     this.#documents = documents
     this.#derivation = recordDerivation
-    this.#batcher = createBatcher<PendingWrite>(
+    this.#batcher = createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>(
       MAX_BATCH_SIZE,
-      async (group) => {
-        await this.#writeBatch(group)
-      },
+      (writes) => this.#writeBatch(writes),
       { maxConcurrent: MAX_CONCURRENT_TRANSACTIONS, keysOf: conflictKeysOf },
     )
   }
@@ -93,9 +85,7 @@ export class BatchWriter {
   async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R[]> {
     if (tx) return unwrapOutcome((await this.#execute(tx, [write]))[0] as WriteOutcome<R>)
     if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
-    return new Promise((resolve, reject) => {
-      this.#batcher.add([{ write, resolve, reject }]).catch(reject)
-    })
+    return unwrapOutcome((await this.#batcher.add(write)) as WriteOutcome<R>)
   }
 
   /** Writes all of them within `tx`, with one read and one write. One forbidden write fails all. */
@@ -107,18 +97,25 @@ export class BatchWriter {
    * Tries all writes in one transaction. After a conflict or a failed write, the writes of each record continue in a
    * transaction of their own, which is retried; and if one of them fails again, each by itself.
    */
-  async #writeBatch(batch: PendingWrite[], retry = false): Promise<void> {
-    const writes = batch.map(({ write }) => write)
+  async #writeBatch(
+    writes: WriteRequest<unknown>[],
+    retry = false,
+  ): Promise<(WriteOutcome<unknown> | Promise<WriteOutcome<unknown>>)[]> {
     try {
-      const outcomes = await runStoreTransaction(this.#context, (tx) => this.#execute(tx, writes), { retry })
-      for (const [i, pending] of batch.entries()) settleWrite(pending, outcomes[i] as WriteOutcome<unknown>)
+      return await runStoreTransaction(this.#context, (tx) => this.#execute(tx, writes), { retry })
     } catch (error) {
       const isOver = isOutage(error) && (retry || !isWriteConflict(error))
-      if (isCommitInDoubt(error) || isOver || (retry && batch.length === 1))
-        for (const { reject } of batch) reject(error)
-      else
-        for (const part of retry ? batch.map((one) => [one]) : splitByRecord(batch))
-          void this.#writeBatch(part, true)
+      if (isCommitInDoubt(error) || isOver || (retry && writes.length === 1)) throw error
+      const outcomes = new Map<WriteRequest<unknown>, Promise<WriteOutcome<unknown>>>()
+      for (const part of retry ? writes.map((one) => [one]) : splitByRecord(writes)) {
+        const written = this.#writeBatch(part, true)
+        for (const [i, write] of part.entries())
+          outcomes.set(
+            write,
+            written.then((all) => all[i] as WriteOutcome<unknown>),
+          )
+      }
+      return writes.map((write) => outcomes.get(write) as Promise<WriteOutcome<unknown>>)
     }
   }
 
@@ -134,7 +131,7 @@ export class BatchWriter {
     const outcomes = writes.map((write) => {
       const parentDocument = parentDocuments.get(write.parent?.key._id ?? '') ?? null
       const outcome = decideWrite(write, written.find(write.id ?? ''), parentDocument)
-      written.apply(outcome.decision?.operations ?? [])
+      written.add(outcome.decision?.writes)
       return outcome
     })
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
@@ -232,17 +229,12 @@ function unwrapOutcome<R>({ decision, error }: WriteOutcome<R>): R[] {
   throw error
 }
 
-function settleWrite({ resolve, reject }: PendingWrite, { decision, error }: WriteOutcome<unknown>): void {
-  if (decision) resolve(decision.result as never)
-  else reject(error)
-}
-
 /** The writes of each record, in their order; each new record by itself. */
-function splitByRecord(batch: readonly PendingWrite[]): PendingWrite[][] {
-  const parts = new Map<unknown, PendingWrite[]>()
-  for (const pending of batch) {
-    const record = pending.write.id ?? pending
-    parts.set(record, [...(parts.get(record) ?? []), pending])
+function splitByRecord(writes: readonly WriteRequest<unknown>[]): WriteRequest<unknown>[][] {
+  const parts = new Map<unknown, WriteRequest<unknown>[]>()
+  for (const write of writes) {
+    const record = write.id ?? write
+    parts.set(record, [...(parts.get(record) ?? []), write])
   }
   return [...parts.values()]
 }

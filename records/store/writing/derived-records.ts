@@ -79,20 +79,15 @@ async function writeToCollection(
   const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
   for (const { id, parentId, isNew, decide } of writes) {
-    const state = {
-      found: written.find(id),
-      rules: rules.get(parentId) ?? null,
-      at: clock(),
-      firstVersion: 1,
+    const state = { found: written.find(id), rules: rules.get(parentId) ?? null, at: clock() }
+    let decision = decide({ ...state, first: { version: 1 } })
+    const [write] = decision?.writes ?? []
+    if (write && !write.filter && !isNew) {
+      const ehrId = String(write.document?.ehrId)
+      const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
+      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last) } })
     }
-    let decision = decide(state)
-    const [first] = decision?.operations ?? []
-    if (first && 'insertOne' in first && !isNew) {
-      const { ehrId } = first.insertOne.document as ParseDocument
-      const last = await findDeletedVersion(db, { collection, id, ehrId: String(ehrId) }, tx)
-      if (last) decision = decide({ ...state, firstVersion: versionAfterDeletion(last) })
-    }
-    written.apply(decision?.operations ?? [])
+    written.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))
     tx.accesses.push(...(decision?.accesses ?? []))
     following.push(...(decision?.derivedWrites ?? []))

@@ -6,8 +6,7 @@ import type { HistoryEntry } from './history.ts'
 
 /** The effects of a write, computed once the records that it depends on are loaded. */
 export interface WriteDecision<R> {
-  /** Each operation must affect one document; otherwise the transaction fails. */
-  operations: DocumentOperation[]
+  writes: DocumentWrite[]
   changes: HistoryEntry[]
   accesses: AuditedAccess[]
   /** Derived records that the write may affect. */
@@ -28,25 +27,28 @@ export interface DerivedWrite {
   decide(state: DerivedState): Omit<WriteDecision<unknown>, 'result'> | undefined
 }
 
+/** The version of a record that is created now; one that was deleted continues its versions. */
+export interface FirstVersion {
+  version: number
+  /** By default now. */
+  createdAt?: Date
+}
+
 /** What the write of a derived record depends on. */
 export interface DerivedState {
   found: ParseDocument | null
   rules: ParseDocument | null
   at: Date
-  /** The version of a record that is created now; one that was deleted continues its versions. */
-  firstVersion: number
+  first: FirstVersion
 }
 
-/** Operations of decisions; each concerns one document. */
-export type DocumentOperation = Extract<
-  AnyBulkWriteOperation<ParseDocument>,
-  { insertOne: unknown } | { replaceOne: unknown } | { deleteOne: unknown }
->
-
-interface WrittenDocument {
+/** The write of a document; if it does not affect this one, the transaction fails. */
+export interface DocumentWrite {
+  id: string
   /** Matches the document that was loaded; undefined if there was none. */
   filter: object | undefined
-  current: ParseDocument | null
+  /** null: the document is removed. */
+  document: ParseDocument | null
 }
 
 /**
@@ -55,31 +57,30 @@ interface WrittenDocument {
  */
 export class DocumentWrites {
   readonly #loaded: ReadonlyMap<string, ParseDocument>
-  readonly #written = new Map<string, WrittenDocument>()
-  readonly #repeated: DocumentOperation[] = []
+  readonly #writes = new Map<string, DocumentWrite>()
+  readonly #repeated: DocumentWrite[] = []
 
   constructor(loaded: ReadonlyMap<string, ParseDocument>) {
     this.#loaded = loaded
   }
 
   find(id: string): ParseDocument | null {
-    const written = this.#written.get(id)
-    return written ? written.current : (this.#loaded.get(id) ?? null)
+    const write = this.#writes.get(id)
+    return write ? write.document : (this.#loaded.get(id) ?? null)
   }
 
-  apply(operations: readonly DocumentOperation[]): void {
-    for (const operation of operations) {
-      const [id, filter, current] = effectOf(operation)
-      const earlier = this.#written.get(id)
+  add(writes: readonly DocumentWrite[] = []): void {
+    for (const write of writes) {
+      const earlier = this.#writes.get(write.id)
       // A repeated id: the database reports it for the transaction, as for an id that was there before.
-      if (!filter && earlier?.current) this.#repeated.push(operation)
-      else this.#written.set(id, { filter: earlier ? earlier.filter : filter, current })
+      if (!write.filter && earlier?.document) this.#repeated.push(write)
+      else this.#writes.set(write.id, earlier ? { ...write, filter: earlier.filter } : write)
     }
   }
 
   /** @throws Conflict when a document has changed since it was loaded; MongoServerError for a repeated id */
   async save(documents: Collection<ParseDocument>, session: ClientSession): Promise<void> {
-    const operations = [...[...this.#written.values()].flatMap(toOperation), ...this.#repeated]
+    const operations = [...this.#writes.values(), ...this.#repeated].flatMap(toOperation)
     if (operations.length === 0) return
     const done = await documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
@@ -89,21 +90,7 @@ export class DocumentWrites {
   }
 }
 
-function effectOf(
-  operation: DocumentOperation,
-): [id: string, filter: object | undefined, current: ParseDocument | null] {
-  if ('insertOne' in operation) {
-    const document = operation.insertOne.document as ParseDocument
-    return [document._id, undefined, document]
-  }
-  const { filter, replacement = null } =
-    'replaceOne' in operation
-      ? (operation.replaceOne as { filter: { _id: string }; replacement: ParseDocument })
-      : { filter: operation.deleteOne.filter as { _id: string } }
-  return [filter._id, filter, replacement]
-}
-
-function toOperation({ filter, current }: WrittenDocument): AnyBulkWriteOperation<ParseDocument>[] {
-  if (!filter) return current ? [{ insertOne: { document: current } }] : []
-  return [current ? { replaceOne: { filter, replacement: current } } : { deleteOne: { filter } }]
+function toOperation({ filter, document }: DocumentWrite): AnyBulkWriteOperation<ParseDocument>[] {
+  if (!filter) return document ? [{ insertOne: { document } }] : []
+  return [document ? { replaceOne: { filter, replacement: document } } : { deleteOne: { filter } }]
 }

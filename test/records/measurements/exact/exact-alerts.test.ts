@@ -206,8 +206,8 @@ function derivedAlert(kind: MeasurementKind, sent: Values, thresholds: unknown):
   const [write] =
     kind.recordDerivation?.deriveWrites(caller, { before: null, after, permissions } as never) ?? []
   const rules = { json: JSON.stringify({ [kind.path]: thresholds }) } as unknown as ParseDocument
-  const [operation] = write?.decide({ found: null, rules, at: new Date(), firstVersion: 1 })?.operations ?? []
-  const document = operation && 'insertOne' in operation ? operation.insertOne.document : undefined
+  const state = { found: null, rules, at: new Date(), first: { version: 1 } }
+  const document = write?.decide(state)?.writes[0]?.document
   return (document as { data?: { band?: { code: string } } } | undefined)?.data?.band?.code
 }
 

@@ -3,14 +3,16 @@ import { createBatcher } from '../../../../records/store/batching/micro-batcher.
 
 describe('the micro-batcher', () => {
   /** A batcher whose writes end when the test calls `end`. */
-  function createPausedBatcher(most: number, apart?: Parameters<typeof createBatcher<number>>[2]) {
+  function createPausedBatcher(most: number, apart?: Parameters<typeof createBatcher<number[]>>[2]) {
     const batches: number[][] = []
     const ends: Array<(failure?: Error) => void> = []
-    const write = (items: number[]): Promise<void> => {
-      batches.push(items)
-      return new Promise((resolve, reject) => ends.push((failure) => (failure ? reject(failure) : resolve())))
+    const write = (items: number[][]): Promise<undefined[]> => {
+      batches.push(items.flat())
+      return new Promise((resolve, reject) =>
+        ends.push((failure) => (failure ? reject(failure) : resolve([]))),
+      )
     }
-    const groups = createBatcher<number>(most, write, apart)
+    const groups = createBatcher<number[]>(most, write, apart)
     const end = async (failure?: Error) => {
       ends.shift()?.(failure)
       await new Promise(setImmediate)
@@ -42,6 +44,17 @@ describe('the micro-batcher', () => {
     assert.deepEqual(done, ['a', 'b', 'c', 'd'])
   })
 
+  it('gives each item its own result', async () => {
+    const { add } = createBatcher<number, number>(10, async (items) =>
+      items.map((item) => (item === 2 ? Promise.reject(new Error('odd')) : item * 10)),
+    )
+    const results = await Promise.allSettled([1, 2, 3].map(add))
+    assert.deepEqual(
+      results.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason))),
+      [10, 'Error: odd', 30],
+    )
+  })
+
   it('rejects the items of a failed batch, and writes the next one', async () => {
     const { groups, batches, end } = createPausedBatcher(1)
     const first = assert.rejects(groups.add([1]), /away/)
@@ -57,7 +70,7 @@ describe('the micro-batcher', () => {
   it('writes items without common keys concurrently', async () => {
     const { groups, batches, end } = createPausedBatcher(10, {
       maxConcurrent: 2,
-      keysOf: (item) => [String(item % 10)],
+      keysOf: ([item = 0]) => [String(item % 10)],
     })
     const done: number[] = []
     const add = (item: number) => groups.add([item]).then(() => done.push(item))
