@@ -3,6 +3,7 @@
  * embedded engine, interleaved in one run. Medians of the rounds, with 24 connections: requests/s, milliseconds, and
  * the processor time of one request, service, engine and load together, which other work on the machine disturbs least.
  */
+
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,6 +15,7 @@ import autocannon from 'autocannon'
 import express, { type RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import { MongoClient } from 'mongodb'
+import { accessesOfList } from '../records/ehrs/rights/query-accesses.ts'
 import { containedCollections } from '../records/kinds.ts'
 import { auditIndexes, openAuditLog } from '../records/store/audit/audit-log.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
@@ -73,6 +75,7 @@ const records = {
   definitions: new LRUCache<string, object>({ max: 10 }),
   jobs: new JobRunner({ client, db }, [], false),
   ehrLocks: new EhrLocks(),
+  accessesOfList,
   notifyOfPendingEhr: async () => {},
 }
 const resource = {

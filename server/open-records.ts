@@ -29,6 +29,7 @@ import { ehrCreatorsOf } from '../records/ehrs/creation/ehr-creation.ts'
 import { contentsVisibilityJobs } from '../records/ehrs/deletion/cascading-deletion.ts'
 import { ehrVisibilityJobs } from '../records/ehrs/deletion/deleted-ehrs.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
+import { accessesOfList } from '../records/ehrs/rights/query-accesses.ts'
 import { Events } from '../records/events/events.ts'
 import {
   attachableCollectionOf,
@@ -78,8 +79,8 @@ export async function openRecords(
   const audit = observeAudit(await openAuditLog({ db, key: config.auditKey, clock, onFault }), db, metrics)
   const oldEntries = startAuditRetention(db, config, log)
   const records: StoreContext = {
-    ...{ client, db, clock, audit, contents: containedCollections, jobs, ehrLocks: new EhrLocks() },
-    definitions: new LRUCache({ max: 1000, ttl: CACHE_TTL_MS }),
+    ...{ client, db, clock, audit, jobs, contents: containedCollections, accessesOfList },
+    ...{ ehrLocks: new EhrLocks(), definitions: createDefinitionCache() },
     notifyOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }
@@ -283,6 +284,7 @@ const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
 /** Time for which other instances may not know of a new type version or a removed template. */
 const CACHE_TTL_MS = 2 * SECOND_MS
+const createDefinitionCache = () => new LRUCache<string, object>({ max: 1000, ttl: CACHE_TTL_MS })
 const DAY_MS = 86_400_000
 
 /** Removes old audit entries at startup and then once a day. */

@@ -28,6 +28,12 @@ export interface UpdateContext extends WriteContext {
   stored: ClassForm
 }
 
+interface RequestConfig {
+  /** The public address of the class family. */
+  mount: string
+  database: { adapter: object; loadSchema(): Promise<ClassSchemas> }
+}
+
 /** Parse Server's schema of all classes. */
 interface ClassSchemas {
   getOneSchema(className: string): Promise<unknown>
@@ -35,49 +41,28 @@ interface ClassSchemas {
   validatePermission(className: string, aclGroup: readonly string[], operation: string): Promise<void> | true
 }
 
-interface RequestConfig {
-  mount: string
-  database: { adapter: object; loadSchema(): Promise<ClassSchemas> }
-}
-
 interface RequestAuth {
   isMaster: boolean
   user?: { id: string }
 }
 
-/** The objects that a trigger gets. */
-interface TriggerObjects {
-  updatedObject: unknown
-  originalObject?: unknown
-}
-
-/** The first arguments of every request about objects. */
-type ObjectRequest = [config: RequestConfig, auth: RequestAuth, className: string]
-type CreateRequest = [...ObjectRequest, sent: object, context?: object]
-type UpdateRequest = [...ObjectRequest, where: { objectId: string }, sent: object, context?: object]
-type DeleteRequest = [...ObjectRequest, objectId: string, context?: object]
+/** A request about objects of a class. */
+type ClassRequest = [config: RequestConfig, auth: RequestAuth, className: string]
 
 /** The modules of Parse Server that carry out writes. */
 export interface WriteModules {
   rest: {
-    create(...request: CreateRequest): Promise<unknown>
-    update(...request: UpdateRequest): Promise<unknown>
-    del(...request: DeleteRequest): Promise<unknown>
+    create(...of: [...ClassRequest, sent: object, context?: object]): Promise<unknown>
+    update(
+      ...of: [...ClassRequest, where: { objectId: string }, sent: object, context?: object]
+    ): Promise<unknown>
+    del(...of: [...ClassRequest, objectId: string, context?: object]): Promise<unknown>
   }
   /** Its constructor refuses bodies that no object can have. */
   RestWrite: new (
     ...of: unknown[]
-  ) => { buildParseObjects(): TriggerObjects }
-  triggers: {
-    maybeRunTrigger(
-      type: 'beforeSave',
-      auth: RequestAuth,
-      updated: unknown,
-      original: unknown,
-      config: RequestConfig,
-      context: object,
-    ): Promise<{ object: Fields }>
-  }
+  ) => { buildParseObjects(): { updatedObject: unknown; originalObject?: unknown } }
+  triggers: { maybeRunTrigger(...of: unknown[]): Promise<{ object: Fields }> }
   conversion: DocumentConversion
 }
 
@@ -88,88 +73,95 @@ export interface WriteModules {
 export function handOverWrites(adapter: object, modules: WriteModules, findWriter: FindObjectWriter): void {
   const { rest } = modules
   const { create, update, del } = rest
-  // Other services in this process share the module, but not the adapter.
-  const writerFor = ({ database }: RequestConfig, className: string): ObjectWriter | undefined =>
-    Object.getPrototypeOf(database.adapter) === adapter ? findWriter(className) : undefined
-
-  rest.create = (...request) => {
-    const writer = writerFor(request[0], request[2])
-    return writer ? createObject(modules, writer, ...request) : create(...request)
+  const findWrite = (request: ClassRequest, context: object | undefined): ObjectWrite | undefined => {
+    const [{ database }, , className] = request
+    // Other services in this process share the module, but not the adapter.
+    const isOwn = Object.getPrototypeOf(database.adapter) === adapter
+    const writer = isOwn ? findWriter(className) : undefined
+    return writer && new ObjectWrite(modules, writer, request, context)
   }
-  rest.update = (...request) => {
-    const writer = writerFor(request[0], request[2])
-    return writer ? updateObject(modules, writer, ...request) : update(...request)
+  rest.create = (config, auth, className, sent, context) =>
+    findWrite([config, auth, className], context)?.create(sent) ??
+    create(config, auth, className, sent, context)
+  rest.update = (config, auth, className, where, sent, context) =>
+    findWrite([config, auth, className], context)?.update(where, sent) ??
+    update(config, auth, className, where, sent, context)
+  rest.del = (config, auth, className, objectId, context) =>
+    findWrite([config, auth, className], context)?.remove(objectId) ??
+    del(config, auth, className, objectId, context)
+}
+
+/** A write of an object, in place of Parse Server's. */
+class ObjectWrite {
+  readonly #modules: WriteModules
+  readonly #writer: ObjectWriter
+  readonly #request: ClassRequest
+  readonly #context: Pick<WriteContext, 'write'>
+
+  constructor(modules: WriteModules, writer: ObjectWriter, request: ClassRequest, context?: object) {
+    this.#modules = modules
+    this.#writer = writer
+    this.#request = request
+    this.#context = context as WriteContext
   }
-  rest.del = (...request) => {
-    const writer = writerFor(request[0], request[2])
-    return writer ? deleteObject(writer, ...request) : del(...request)
+
+  async create(sent: object): Promise<object> {
+    const [{ mount }, , className] = this.#request
+    const fields = await this.#runTrigger('create', null, sent)
+    const document = await this.#writer.create(this.#context.write, fields)
+    const location = `${mount}/classes/${className}/${document._id}`
+    return { status: 201, response: await this.#toObject(document), location }
   }
-}
 
-async function createObject(
-  modules: WriteModules,
-  writer: ObjectWriter,
-  ...[config, auth, className, sent, context]: CreateRequest
-): Promise<object> {
-  const known = { ...context, sent } as WriteContext
-  const fields = await runTrigger(modules, [config, auth, className], null, known)
-  const document = await writer.create(known.write, fields)
-  const response = await toObject(modules, config, className, document)
-  return { status: 201, response, location: `${config.mount}/classes/${className}/${document._id}` }
-}
+  async update(where: { objectId: string }, sent: object): Promise<object> {
+    const found = await this.#writer.find(where.objectId)
+    if (!found) throw new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
+    const changes = await this.#runTrigger('update', where, sent, await this.#toObject(found))
+    const document = await this.#writer.update(this.#context.write, where.objectId, changes)
+    return { response: await this.#toObject(document) }
+  }
 
-async function updateObject(
-  modules: WriteModules,
-  writer: ObjectWriter,
-  ...[config, auth, className, where, sent, context]: UpdateRequest
-): Promise<object> {
-  const found = await writer.find(where.objectId)
-  if (!found) throw new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
-  const stored = await toObject(modules, config, className, found)
-  const known = { ...context, sent, stored } as UpdateContext
-  const changes = await runTrigger(modules, [config, auth, className], where, known)
-  const document = await writer.update(known.write, where.objectId, changes)
-  return { response: await toObject(modules, config, className, document) }
-}
+  async remove(objectId: string): Promise<void> {
+    await this.#requirePermission('delete')
+    await this.#writer.remove(this.#context.write, objectId)
+  }
 
-async function deleteObject(
-  writer: ObjectWriter,
-  ...[config, auth, className, objectId, context]: DeleteRequest
-): Promise<void> {
-  await requirePermission([config, auth, className], 'delete')
-  await writer.remove((context as WriteContext).write, objectId)
-}
+  /** @returns the fields to write, or their changes */
+  async #runTrigger(
+    operation: 'create' | 'update',
+    where: object | null,
+    sent: object,
+    stored?: ClassForm,
+  ): Promise<Fields> {
+    await this.#requirePermission(operation)
+    const { RestWrite, triggers } = this.#modules
+    const [config, auth] = this.#request
+    const context = { ...this.#context, sent, stored }
+    const write = new RestWrite(...this.#request, where, sent, stored, context)
+    const { updatedObject, originalObject } = write.buildParseObjects()
+    const judged = triggers.maybeRunTrigger(
+      'beforeSave',
+      auth,
+      updatedObject,
+      originalObject,
+      config,
+      context,
+    )
+    return (await judged).object
+  }
 
-/** @returns the fields to write, or their changes */
-async function runTrigger(
-  { RestWrite, triggers }: WriteModules,
-  [config, auth, className]: ObjectRequest,
-  where: object | null,
-  context: WriteContext & Partial<UpdateContext>,
-): Promise<Fields> {
-  await requirePermission([config, auth, className], where ? 'update' : 'create')
-  const write = new RestWrite(config, auth, className, where, context.sent, context.stored, context)
-  const { updatedObject, originalObject } = write.buildParseObjects()
-  const judged = triggers.maybeRunTrigger('beforeSave', auth, updatedObject, originalObject, config, context)
-  return (await judged).object
-}
+  async #requirePermission(operation: string): Promise<void> {
+    const [{ database }, { isMaster, user }, className] = this.#request
+    if (isMaster) return
+    const schemas = await database.loadSchema()
+    await schemas.validatePermission(className, ['*', ...(user ? [user.id] : [])], operation)
+  }
 
-async function requirePermission(
-  [{ database }, { isMaster, user }, className]: ObjectRequest,
-  operation: string,
-): Promise<void> {
-  if (isMaster) return
-  const schemas = await database.loadSchema()
-  await schemas.validatePermission(className, ['*', ...(user ? [user.id] : [])], operation)
-}
-
-async function toObject(
-  { conversion }: WriteModules,
-  { database }: RequestConfig,
-  className: string,
-  document: ParseDocument,
-): Promise<ClassForm> {
-  const schema = await (await database.loadSchema()).getOneSchema(className)
-  // Requests that share a transaction may share the document.
-  return toClientJson(conversion.mongoObjectToParseObject(className, { ...document }, schema))
+  async #toObject(document: ParseDocument): Promise<ClassForm> {
+    const [{ database }, , className] = this.#request
+    const schema = await (await database.loadSchema()).getOneSchema(className)
+    // Requests that share a transaction may share the document.
+    const object = this.#modules.conversion.mongoObjectToParseObject(className, { ...document }, schema)
+    return toClientJson(object)
+  }
 }

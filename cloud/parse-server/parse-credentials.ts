@@ -1,8 +1,9 @@
-import type { Db } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import { accountLockedError } from '../../records/accounts/login/unknown-address-lockout.ts'
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
+import { withoutNulls } from '../../records/ehr-records/validation/record-bodies.ts'
 import { unavailableError } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toDateObject } from '../../schemas/forms/class-form.ts'
@@ -39,48 +40,44 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
     ...createSessionMethods(parse),
     ...createLinkMethods(parse, db),
     async signUp({ id, ...account }) {
-      const made = await rest
-        .create(config, auth.master(config), '_User', toUserData(account), { newId: id })
-        .catch((error: unknown) => Promise.reject(toSignUpError(error)))
-      return made.response.objectId
+      const created = rest.create(config, auth.master(config), '_User', toUserData(account), { newId: id })
+      return (await translating(created, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
-      const { response } = await parse.users
-        .handleLogIn(request(email, password, installationId))
-        .catch((error: unknown) => Promise.reject(toLoginError(error)))
-      return response
+      const loggedIn = parse.users.handleLogIn(request(email, password, installationId))
+      return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {
-      const user = await db
-        .collection<{ _id: string; _hashed_password?: string }>('_User')
-        .findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
+      const stored = usersOf(db) as unknown as Collection<{ _id: string; _hashed_password?: string }>
+      const user = await stored.findOne({ _id: mvUid }, { projection: { _hashed_password: 1 } })
       return parse.comparePassword(password, user?._hashed_password)
     },
     async changePassword(objectId, password) {
-      await rest
-        .update(config, auth.master(config), '_User', { objectId }, { password })
-        .catch(async (error: unknown) => {
-          // Parse fails with an internal error for a user who was deleted meanwhile.
-          const user = await db.collection<{ _id: string }>('_User').findOne({ _id: objectId })
-          throw user ? toPolicyError(error) : new ServiceError('NotFound')
-        })
+      const changed = rest.update(config, auth.master(config), '_User', { objectId }, { password })
+      await translating(changed, async (error) => {
+        // Parse fails with an internal error for a user who was deleted meanwhile.
+        const user = await usersOf(db).findOne({ _id: objectId })
+        return user ? toPolicyError(error) : new ServiceError('NotFound')
+      })
     },
   })
 }
 
-/** Converts Parse's errors during a database outage, in all functions. */
-function translateOutages(credentials: Credentials): Credentials {
-  const translating = Object.entries<CredentialsMethod>({ ...credentials }).map(([name, ask]) => [
-    name,
-    (...args: never[]) =>
-      ask(...args).catch((error: unknown) => {
-        throw errorMessageOf(error) === UNAVAILABLE_MESSAGE ? unavailableError(error) : error
-      }),
-  ])
-  return Object.fromEntries(translating)
-}
+/** Replaces the error of some work. */
+const translating = <T>(work: Promise<T>, translate: (error: unknown) => unknown): Promise<T> =>
+  work.catch(async (error: unknown) => Promise.reject(await translate(error)))
 
-type CredentialsMethod = (...args: never[]) => Promise<unknown>
+/** Converts Parse's errors during a database outage, in all functions. */
+const translateOutages = (credentials: Credentials): Credentials =>
+  Object.fromEntries(
+    Object.entries<(...args: never[]) => Promise<unknown>>({ ...credentials }).map(([name, ask]) => [
+      name,
+      (...args: never[]) => translating(ask(...args), toOutageError),
+    ]),
+  ) as never
+
+const toOutageError = (error: unknown) =>
+  errorMessageOf(error) === UNAVAILABLE_MESSAGE ? unavailableError(error) : error
 
 function createSessionMethods({ config, createSession }: AccountInternals) {
   return {
@@ -124,31 +121,18 @@ function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
       return token
     },
     async resetPassword(token, newPassword) {
-      await userController
-        .updatePassword(token, newPassword)
-        .catch((error: unknown) => Promise.reject(toResetError(error)))
+      await translating(userController.updatePassword(token, newPassword), toResetError)
     },
   } satisfies Partial<Credentials>
 }
 
-function toUserData({
-  email,
-  password,
-  name,
-  language,
-  username,
-  termsVersion,
-  invited,
-}: NewAccount): object {
+function toUserData({ invited, ...account }: Omit<NewAccount, 'id'>): object {
   const now = toDateObject(new Date().toISOString())
   return {
-    username: username ?? email,
-    email,
-    password,
-    ...(name === undefined ? {} : { name }),
-    ...(language === undefined ? {} : { language }),
-    ...(invited ? { invitedAt: now } : {}),
-    ...(termsVersion === undefined ? {} : { termsVersion, termsAcceptedAt: now }),
+    username: account.email,
+    ...withoutNulls(account),
+    ...(invited && { invitedAt: now }),
+    ...(account.termsVersion !== undefined && { termsAcceptedAt: now }),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
-import type { BackgroundTasks } from '../store/batching/background-tasks.ts'
+import type { BackgroundTasks } from './background-tasks.ts'
 import type { Identities } from './login/identities.ts'
 import type { SessionGuesses } from './login/session-guesses.ts'
 import type { Sessions } from './login/sessions.ts'

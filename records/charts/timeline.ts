@@ -5,6 +5,7 @@ import type {
   TimelineDefinition,
   TimelineGroup,
 } from '../ehr-records/timeline-definition.ts'
+import { scopedQueryAccesses } from '../ehrs/rights/query-accesses.ts'
 import { findParticipantPlans } from '../ehrs/rights/read-scope.ts'
 import {
   createReadLimits,
@@ -16,7 +17,6 @@ import {
 import { mapInSlices } from '../limits/time-slice.ts'
 import { IN_EHR_COMPOSITION_FILTER } from '../measurements/compositions/composition-membership.ts'
 import { type AuditedAccess, runWhileRecording } from '../store/audit/audit-log.ts'
-import { scopedQueryAccesses } from '../store/audit/query-accesses.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import {

@@ -5,9 +5,9 @@ import { dateField } from '../../schemas/forms/fields.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
-import { normalizeText } from '../store/reading/search-words.ts'
 import { blankViolations, dateOrderViolations, urlPathViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
+import { normalizeText } from './search-words.ts'
 
 interface Reaction {
   manifestation?: unknown

@@ -1,7 +1,7 @@
 import { DeviceForms as forms } from '../../schemas/conditions/device.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
-import { normalizeText } from '../store/reading/search-words.ts'
 import { blankViolations } from './field-violations.ts'
+import { normalizeText } from './search-words.ts'
 
 /** The name identifies a device only without serial number and UDI: there may be two thermometers. */
 function deviceNaturalKeys({ name, ...labels }: Values): string[] {

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Coding } from '../../schemas/coding.ts'
 import type { ListFilter, Values } from '../ehr-records/kind.ts'
-import { searchWordsOf } from '../store/reading/search-words.ts'
+import { searchWordsOf } from './search-words.ts'
 
 /** The search terms of a code: alone, and with its system as in FHIR searches. */
 const searchCodesOf = (code: unknown): string[] => {

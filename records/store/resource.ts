@@ -1,13 +1,11 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { AuditedAccess } from './audit/audit-log.ts'
-import { queryAccesses, scopedQueryAccesses } from './audit/query-accesses.ts'
 import type { Caller } from './documents/caller.ts'
 import type { SavedRecord } from './documents/parse-format.ts'
-import type { ListDefinition, PageQuery } from './reading/pages.ts'
+import type { ListDefinition } from './reading/pages.ts'
 import type { RecordDerivation } from './writing/derived-records.ts'
 import type { HistoryKey } from './writing/history.ts'
-import type { AuditedReads, StoreContext } from './writing/transaction.ts'
 
 /** Description of a resource, from which the store is built. */
 export interface Resource<S extends TObject, L extends string> {
@@ -82,60 +80,6 @@ export function accessWithoutRecords(
       ids,
     },
   ]
-}
-
-/** A list that has been read. */
-interface ReadList {
-  resource: AuditedResource
-  query: Pick<PageQuery<never>, 'where' | 'either'>
-  asked: string
-  items: readonly object[]
-}
-
-/**
- * Creates the audit entries of a list: for each EHR of its items, and for each that it names and found nothing in.
- * @throws NotFound when it is empty and the caller may read no EHR, or not the care plan, that it names
- */
-export async function accessesOfList(
-  context: Pick<StoreContext, 'db' | 'audit'>,
-  caller: Caller,
-  { resource, query, asked, items }: ReadList,
-  tx: AuditedReads | undefined,
-): Promise<AuditedAccess[]> {
-  const { ehr, collection: type } = resource
-  if (ehr === undefined) return []
-  const seen = accessesByEhr(resource, caller, { action: 'query', asked }, items)
-  const scope = ehr === 'ehrId' ? scopeOfQuery(query) : undefined
-  // The reads of one response, and writes, decide about the EHR once.
-  const reached = [...seen, ...(tx?.accesses ?? [])].filter(({ outcome }) => outcome === 'done')
-  const isReached = scope?.ehrIds.every((ehrId) => reached.some((one) => one.ehrId === ehrId)) ?? true
-  if (seen.length > 0 && isReached) return seen
-  const what = { type, asked }
-  if (isReached)
-    return queryAccesses(context.audit, caller, what, { searched: scope?.ehrIds ?? [], denied: [] })
-  const shown = new Map(seen.map(({ ehrId, ids }) => [ehrId ?? '', ids]))
-  return scopedQueryAccesses(context, caller, what, scope as NonNullable<typeof scope>, {
-    shown,
-    session: tx?.session,
-  })
-}
-
-/** The EHRs and the care plan to which a list limits itself; undefined: it names no EHR. */
-function scopeOfQuery({
-  where,
-  either = [{}],
-}: Pick<PageQuery<never>, 'where' | 'either'>): { ehrIds: string[]; carePlanId?: string } | undefined {
-  const named = either.map((one) => ehrIdsInCondition({ ...(where as object), ...(one as object) }))
-  if (named.some((ids) => ids.length === 0)) return undefined
-  const { carePlanId } = where as { carePlanId?: unknown }
-  return { ehrIds: [...new Set(named.flat())], ...(typeof carePlanId === 'string' && { carePlanId }) }
-}
-
-/** The EHRs that a condition of a list names: one, several, or one that other conditions imply. */
-function ehrIdsInCondition({ ehrId }: { ehrId?: unknown }): string[] {
-  if (typeof ehrId !== 'object' || ehrId === null) return typeof ehrId === 'string' ? [ehrId] : []
-  const { in: some, checked } = ehrId as { in?: string[]; checked?: string }
-  return some ?? (checked === undefined ? [] : [checked])
 }
 
 /** The key of a record in the history. */

@@ -25,7 +25,6 @@ import {
 } from './reading/pages.ts'
 import {
   accessesByEhr,
-  accessesOfList,
   accessWithoutRecords,
   historyKeyOf,
   type RecordSelector,
@@ -224,7 +223,7 @@ export class Store<S extends TObject, L extends string> {
     const items = await mapInSlices(page.items, toRecord, limits?.slice)
     const asked = `${name}: ${describeWhere(query.where)}`
     const found = { resource: this.#resource, query, asked, items }
-    await this.#reportAccesses(tx, await accessesOfList(this.#context, caller, found, tx))
+    await this.#reportAccesses(tx, await this.#context.accessesOfList(this.#context, caller, found, tx))
     return { ...page, items }
   }
 

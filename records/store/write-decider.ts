@@ -37,6 +37,8 @@ export interface UpdateConditions {
 interface RecordChange<T> {
   before: WrittenRecord<T> | null
   after: WrittenRecord<T> | null
+  /** The names of the stored fields that an update changes. */
+  changed?: string[]
 }
 
 /** Decides the writes of one resource, with their history and audit, once the stored records are loaded. */
@@ -91,8 +93,9 @@ export class WriteDecider<S extends TObject> {
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const before = this.#requireChangeable(caller, key, expected, found)
     const next = this.#nextDocument(before.document, change(before.record), permissions)
-    if (!skipUnchanged || changedFieldNames(before.document, next).length > 0)
-      return this.#decide(caller, action, [{ before, after: this.#load(next) }])
+    const changed = changedFieldNames(before.document, next)
+    if (!skipUnchanged || changed.length > 0)
+      return this.#decide(caller, action, [{ before, after: this.#load(next), changed }])
     // The response shows the record.
     const accesses = accessesByEhr(this.#resource, caller, { action: 'read' }, [before.record])
     return { writes: [], changes: [], accesses, result: [before] }
@@ -144,7 +147,7 @@ export class WriteDecider<S extends TObject> {
   }
 
   #historyEntryOf(
-    { before, after }: RecordChange<Static<S>>,
+    { before, after, changed = [] }: RecordChange<Static<S>>,
     by: { caller: Caller; at: Date },
     action: HistoryEntry['action'],
   ): HistoryEntry {
@@ -152,8 +155,7 @@ export class WriteDecider<S extends TObject> {
     return createHistoryEntry(historyKeyOf(this.#resource, record), by, {
       action,
       version: after ? document.version : document.version + 1,
-      before: before?.document ?? null,
-      changed: before && after ? changedFieldNames(before.document, after.document) : [],
+      ...{ before: before?.document ?? null, changed },
     })
   }
 
@@ -211,7 +213,7 @@ export const isSelected = <T>(
 ): boolean =>
   Object.entries(key).every(([name, wanted]) => {
     const field = format.field(name)
-    return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
+    return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.store(wanted))
   })
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */

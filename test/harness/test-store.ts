@@ -2,6 +2,7 @@ import { startEngine, type TestEngine } from '@health-record-service/embedded-mo
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { Db } from 'mongodb'
+import { accessesOfList } from '../../records/ehrs/rights/query-accesses.ts'
 import { containedCollections } from '../../records/kinds.ts'
 import { type AuditLog, auditIndexes, openAuditLog } from '../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -67,6 +68,7 @@ export async function openTestStore(
         definitions: new LRUCache({ max: 10 }),
         jobs: new JobRunner({ client, db }, [], false),
         ehrLocks: new EhrLocks(),
+        accessesOfList,
         notifyOfPendingEhr: async () => {},
       }
       Object.assign(opened, { db, records, audit, notes: createNoteStore(records) })

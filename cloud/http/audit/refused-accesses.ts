@@ -1,5 +1,5 @@
+import { findSearchedEhrs, queryAccesses } from '../../../records/ehrs/rights/query-accesses.ts'
 import type { AuditedAccess } from '../../../records/store/audit/audit-log.ts'
-import { findSearchedEhrs, queryAccesses } from '../../../records/store/audit/query-accesses.ts'
 import { type Caller, isPermitted } from '../../../records/store/documents/caller.ts'
 import { documentCollection } from '../../../records/store/documents/database.ts'
 import { accessWithoutRecords } from '../../../records/store/resource.ts'

@@ -1,9 +1,9 @@
 import { type fromAcl, toAcl } from '../../../schemas/forms/class-form.ts'
 
 /** An object as Parse Server reads it. */
-export interface StoredObject {
-  _rperm?: string[]
-  _wperm?: string[]
+interface StoredObject {
+  _rperm: string[]
+  _wperm: string[]
   [property: string]: unknown
 }
 
@@ -15,6 +15,8 @@ export interface DocumentConversion {
   mongoObjectToParseObject(className: string, document: object, schema: unknown): StoredObject
 }
 
-/** Converts a stored object to the class form, with its permissions as ACL. Only the open test environment has none. */
-export const toClientJson = ({ _rperm, _wperm, ...properties }: StoredObject): ClassForm =>
-  _rperm || _wperm ? { ...properties, ACL: toAcl({ read: _rperm ?? [], write: _wperm ?? [] }) } : properties
+/** Converts a stored object to the class form, with its permissions as ACL. */
+export const toClientJson = ({ _rperm, _wperm, ...properties }: StoredObject): ClassForm => ({
+  ...properties,
+  ACL: toAcl({ read: _rperm, write: _wperm }),
+})

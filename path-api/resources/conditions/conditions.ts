@@ -1,7 +1,7 @@
+import { normalizeText } from '../../../records/conditions/search-words.ts'
 import { ruleViolationsBesideSchema } from '../../../records/ehr-records/validation/record-validation.ts'
 import { classKinds } from '../../../records/kinds.ts'
 import type { SavedRecord } from '../../../records/store/documents/parse-format.ts'
-import { normalizeText } from '../../../records/store/reading/search-words.ts'
 import { AdverseReactionBody } from '../../../schemas/conditions/adverse-reaction.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { requireSameId } from '../../operation/path-parameters.ts'

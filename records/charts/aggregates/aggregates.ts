@@ -1,6 +1,6 @@
 import { roundTo } from '../../../schemas/measurements/units.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
-import { findSearchedEhrs, type QueryScope, queryAccesses } from '../../store/audit/query-accesses.ts'
+import { findSearchedEhrs, type QueryScope, queryAccesses } from '../../ehrs/rights/query-accesses.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'

@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import { networkRole } from '../../ehrs/rights/access.ts'
 import { removeRoles } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
-import { deleteHistoryInRange } from '../../store/writing/history.ts'
+import { deleteHistory } from '../../store/writing/history.ts'
 import { ownedIdRange, ownedRecordId } from '../storage/owner.ts'
 import { PROFILE_COLLECTIONS } from '../storage/profile-collections.ts'
 
@@ -20,7 +20,7 @@ export async function erasePerson(database: Database, mvUid: string, session: Cl
   await eraseConnectionsOfOthers(database, mvUid, session)
   for (const name of Object.values(PROFILE_COLLECTIONS)) {
     await db.collection<ProfileDocument>(name).deleteMany({ _id: ownedIdRange(mvUid) }, { session })
-    await deleteHistoryInRange(db, ownedIdRange(`${name}/${mvUid}`), session)
+    await deleteHistory(db, ownedIdRange(`${name}/${mvUid}`), session)
   }
 }
 
@@ -38,7 +38,7 @@ async function eraseConnectionsOfOthers(
   for (const { other = '' } of mine) {
     const id = ownedRecordId(other, mvUid)
     await connections.deleteOne({ _id: id }, { session })
-    await deleteHistoryInRange(db, ownedIdRange(`${PROFILE_COLLECTIONS.connection}/${id}`), session)
+    await deleteHistory(db, ownedIdRange(`${PROFILE_COLLECTIONS.connection}/${id}`), session)
   }
   const pairs = mine.map(({ other = '' }) => networkRole(mvUid, other))
   if (pairs.length > 0) await removeRoles(database, session, pairs)

@@ -27,14 +27,18 @@ export interface ParseDocument {
   [field: string]: unknown
 }
 
-/** The conversion of one field between API form and stored form. */
-interface FieldFormat {
+type Converter = (value: unknown) => unknown
+
+/** The conversion of a value between API form and stored form. */
+interface Conversion {
+  store: Converter
+  load: Converter
+}
+
+/** The conversion of one field. */
+interface FieldFormat extends Conversion {
   /** The field's name in the database. */
   key: string
-  store(value: unknown): unknown
-  load(value: unknown): unknown
-  /** Converts a searched value; for an array field, one element. */
-  search(value: unknown): unknown
   /** The field is stored as a BSON date. */
   isDate: boolean
   /** A record may lack the field. */
@@ -50,16 +54,13 @@ export interface ParseFormat<T> {
   toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
   fromStored(document: ParseDocument): SavedRecord<T>
   /** @throws TypeError for a field that the schema does not have. */
-  field(name: string): Pick<FieldFormat, 'key' | 'search' | 'isDate' | 'isOptional'>
+  field(name: string): Omit<FieldFormat, 'load'>
   /** The names of the stored fields. */
   keys: ReadonlySet<string>
 }
 
-type Converter = (value: unknown) => unknown
-/** undefined: the value is stored unchanged. */
-type Conversion = { store: Converter; load: Converter } | undefined
-
 const identity: Converter = (value) => value
+const NO_CONVERSION: Conversion = { store: identity, load: identity }
 
 function parseDate(value: unknown): Date {
   const time = new Date(value as string)
@@ -101,126 +102,67 @@ const JSON_CONVERSION: Conversion = {
 }
 
 /** Passes null and undefined through. */
-const nullable = (convert: Converter): Converter => {
-  return (value) => (value === null || value === undefined ? value : convert(value))
-}
+const nullable =
+  (convert: Converter): Converter =>
+  (value) =>
+    value === null || value === undefined ? value : convert(value)
 
-function mapProperties(
-  conversions: Map<string, Conversion>,
-  rest: Conversion,
-  way: 'store' | 'load',
-): Converter {
-  return (value) =>
-    Object.fromEntries(
-      Object.entries(value as object).map(([name, member]) => {
-        const conversion = conversions.get(name) ?? rest
-        return [name, conversion ? nullable(conversion[way])(member) : member]
-      }),
-    )
-}
-
-function objectConversion(schema: TSchema): Conversion {
-  const conversions = new Map<string, Conversion>()
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    conversions.set(name, conversionOf(property as TSchema))
-  }
-  const open = Object.values(schema.patternProperties ?? {})[0] ?? schema.additionalProperties
-  const rest = typeof open === 'object' ? conversionOf(open as TSchema) : undefined
-  if (!rest && ![...conversions.values()].some(Boolean)) return undefined
-  return { store: mapProperties(conversions, rest, 'store'), load: mapProperties(conversions, rest, 'load') }
-}
-
-function unionConversion(branches: TSchema[]): Conversion {
-  const conversions = branches.filter((branch) => branch.type !== 'null').map(conversionOf)
-  if (!conversions.some(Boolean)) return undefined
-  if (conversions.length === 1) return conversions[0]
-  throw new TypeError('A union with dates is ambiguous in storage, except with null.')
-}
-
-function arrayConversion(items: TSchema): Conversion {
-  const element = conversionOf(items)
-  if (!element) return undefined
-  const each =
-    (convert: Converter): Converter =>
-    (value) =>
-      (value as unknown[]).map(nullable(convert))
-  return { store: each(element.store), load: each(element.load) }
-}
-
+/** @throws TypeError for a date that is only a part of the value: no conversion would find it */
 function conversionOf(schema: TSchema): Conversion {
-  if (schema.$ref) throw new TypeError(`Give the schema itself in place of the reference ${schema.$ref}.`)
-  if (schema.anyOf) return unionConversion(schema.anyOf)
-  if (schema.allOf)
-    return objectConversion({ ...schema, properties: Object.assign({}, ...schema.allOf.map(propertiesOf)) })
-  if (schema.type === 'array' && schema.items) return arrayConversion(schema.items)
-  if (schema.type === 'object') return objectConversion(schema)
   if (schema.format === 'date') return DATE_CONVERSION
   if (schema.format === 'date-time') return DATE_TIME_CONVERSION
-  return isAnyJson(schema) ? JSON_CONVERSION : undefined
+  const parts = schemasWithin(schema)
+  if (parts.some(({ $ref, format }) => $ref || format === 'date' || format === 'date-time'))
+    throw new TypeError('A date must be a field of its own, and no field may be a reference.')
+  return parts.some(isAnyJson) ? JSON_CONVERSION : NO_CONVERSION
 }
 
-const isAnyJson = ({ type, enum: values, const: value }: TSchema): boolean =>
-  type === undefined && values === undefined && value === undefined
-
-const propertiesOf = (schema: TSchema): Record<string, TSchema> => schema.properties ?? {}
-
-function fieldFormatOf(name: string, schema: TSchema): FieldFormat {
-  const isOptional = OptionalKind in schema
-  if (schema.pointer) {
-    const prefix = `${schema.pointer}$`
-    const store = nullable((id) => prefix + id)
-    const load = nullable((pointer) => (pointer as string).slice(prefix.length))
-    return { key: `_p_${name}`, store, load, search: store, isDate: false, isOptional }
-  }
-  const conversion = conversionOf(schema)
-  const element = schema.type === 'array' && schema.items ? conversionOf(schema.items) : conversion
-  return {
-    key: name,
-    store: conversion ? nullable(conversion.store) : identity,
-    load: conversion ? nullable(conversion.load) : identity,
-    search: element ? nullable(element.store) : identity,
-    isDate: conversion === DATE_CONVERSION || conversion === DATE_TIME_CONVERSION,
-    isOptional,
-  }
+/** A schema, and all schemas within it. */
+function schemasWithin(schema: TSchema): TSchema[] {
+  const { properties = {}, patternProperties = {}, additionalProperties, items } = schema
+  const { anyOf = [], allOf = [] } = schema
+  const inner = [...Object.values(properties), ...Object.values(patternProperties), ...anyOf, ...allOf]
+  const all = [...inner, additionalProperties, items].filter((one) => typeof one === 'object')
+  return [schema, ...(all as TSchema[]).flatMap(schemasWithin)]
 }
 
-const UNCONVERTED_FIELD = {
-  store: identity,
-  load: identity,
-  search: identity,
-  isDate: false,
-  isOptional: false,
-}
-const DATE_TIME_FIELD = {
-  ...DATE_TIME_CONVERSION,
-  search: DATE_TIME_CONVERSION.store,
-  isDate: true,
-  isOptional: false,
-}
+const isAnyJson = ({ type, enum: values, const: value, anyOf, allOf }: TSchema): boolean =>
+  [type, values, value, anyOf, allOf].every((keyword) => keyword === undefined)
+
+const fieldFormatOf = (key: string, conversion: Conversion, isOptional = false): FieldFormat => ({
+  key,
+  store: conversion === NO_CONVERSION ? identity : nullable(conversion.store),
+  load: conversion === NO_CONVERSION ? identity : nullable(conversion.load),
+  isDate: conversion === DATE_CONVERSION || conversion === DATE_TIME_CONVERSION,
+  isOptional,
+})
 
 const METADATA_FIELDS: Record<string, FieldFormat> = {
-  id: { key: '_id', ...UNCONVERTED_FIELD },
-  version: { key: 'version', ...UNCONVERTED_FIELD },
-  createdAt: { key: '_created_at', ...DATE_TIME_FIELD },
-  updatedAt: { key: '_updated_at', ...DATE_TIME_FIELD },
+  id: fieldFormatOf('_id', NO_CONVERSION),
+  version: fieldFormatOf('version', NO_CONVERSION),
+  createdAt: fieldFormatOf('_created_at', DATE_TIME_CONVERSION),
+  updatedAt: fieldFormatOf('_updated_at', DATE_TIME_CONVERSION),
 }
 
 /**
- * Derives a resource's storage format from its schema. At any depth, strings of the formats `date` and
- * `date-time` become BSON dates, which the class family shows as Date. A string annotated `{ pointer:
- * 'ClassName' }` becomes a Parse pointer. Parse Dates in values of any type become dates, too. All other values are
- * stored unchanged. Time zones are lost: times
- * are returned in UTC.
+ * Derives a resource's storage format from its schema. Fields of the formats `date` and `date-time` become BSON dates,
+ * which the class family shows as Date. Parse Dates in values of any type become dates, too. All other values are stored
+ * unchanged. Time zones are lost: times are returned in UTC.
  *
  *     const format = createParseFormat(Type.Object({ dueDate: Type.String({ format: 'date' }) }))
  *     format.toStored({ dueDate: '2026-03-01' })   // { dueDate: 2026-03-01T00:00:00.000Z }
  */
 export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
   const own = Object.entries(schema.properties).filter(([name]) => !(name in METADATA_FIELDS))
-  const fields = new Map(own.map(([name, property]) => [name, fieldFormatOf(name, property)]))
+  const fields = new Map(
+    own.map(([name, property]) => [
+      name,
+      fieldFormatOf(name, conversionOf(property), OptionalKind in property),
+    ]),
+  )
   const all = [...Object.entries(METADATA_FIELDS), ...fields]
   return {
-    keys: new Set([...fields.values()].map((field) => field.key)),
+    keys: new Set(fields.keys()),
     field(name) {
       const field = METADATA_FIELDS[name] ?? fields.get(name)
       if (!field) throw new TypeError(`The schema has no field ${name}.`)

@@ -38,8 +38,8 @@ export function toMongoFilter<T>(format: ParseFormat<T>, where: Where<T>): Recor
   const query: Record<string, unknown> = {}
   for (const [name, condition] of Object.entries(where)) {
     if (condition === undefined) continue
-    const { key, search } = format.field(name)
-    const value = (operand: unknown): unknown => search(requireScalar(name, operand))
+    const { key, store } = format.field(name)
+    const value = (operand: unknown): unknown => store(requireScalar(name, operand))
     if (isOperation(condition) && 'checked' in condition) {
       // MongoDB's planner derives no index bounds from $nor.
       query.$nor = [...((query.$nor as object[]) ?? []), { [key]: { $ne: value(condition.checked) } }]

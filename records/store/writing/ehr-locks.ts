@@ -1,6 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { createDeferred, type Deferred, waitWithTimeout } from '../batching/queue.ts'
+import { createDeferred, waitWithTimeout } from '../batching/queue.ts'
 import type { Database } from '../documents/database.ts'
 import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 
@@ -130,41 +130,42 @@ export interface TransactionLocks {
   release(): void
 }
 
-interface ExclusiveHold {
-  count: number
-  released: Deferred
-}
-
 /** The locks of this process. Other processes compete through the lock documents in the database. */
 export class EhrLocks {
   /** Random, so that two processes rarely write the same stripes. */
   readonly #firstStripe = Math.floor(Math.random() * RECORD_STRIPE_COUNT)
   readonly #stripesInUse = new Set<number>()
-  readonly #exclusiveHolds = new Map<string, ExclusiveHold>()
+  readonly #exclusiveHolds = new LockQueues()
   readonly #queues = new LockQueues()
 
   beginTransaction(): TransactionLocks {
     let stripe = this.#firstStripe
     while (this.#stripesInUse.has(stripe)) stripe++
     this.#stripesInUse.add(stripe)
-    const own = new Set<string>()
+    const blocked = new Set<string>()
     const contended = new Set<string>()
     const places: (() => void)[] = []
+    let isQueued = false
     return {
       stripe,
       blockShared: (ehrId) => {
-        if (!own.has(ehrId)) this.#hold(ehrId)
-        own.add(ehrId)
+        if (!blocked.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
+        blocked.add(ehrId)
       },
       contendFor: (name) => void contended.add(name),
       queueAfterConflict: async () => {
-        if (places.length > 0) return
+        if (isQueued) return
+        isQueued = contended.size > 0
         // Sorted, so that two transactions never wait for each other.
-        for (const name of [...contended].sort()) places.push(await this.#queues.enqueue(name))
+        for (const name of [...contended].sort()) {
+          const earlier = this.#queues.membersOf(name)
+          places.push(this.#queues.enter(name))
+          if (earlier && !(await waitWithTimeout(earlier)))
+            throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
+        }
       },
       release: () => {
         this.#stripesInUse.delete(stripe)
-        for (const ehrId of own) this.#release(ehrId)
         for (const leavePlace of places) leavePlace()
       },
     }
@@ -172,47 +173,28 @@ export class EhrLocks {
 
   /** Waits until no transaction of this process holds the EHR exclusively, or until the timeout. */
   async waitUntilFree(ehrId: string): Promise<void> {
-    const hold = this.#exclusiveHolds.get(ehrId)
-    if (hold) await waitWithTimeout(hold.released.promise)
-  }
-
-  #hold(ehrId: string): void {
-    const hold = this.#exclusiveHolds.get(ehrId)
-    if (hold) {
-      hold.count += 1
-      return
-    }
-    this.#exclusiveHolds.set(ehrId, { count: 1, released: createDeferred() })
-  }
-
-  #release(ehrId: string): void {
-    const hold = this.#exclusiveHolds.get(ehrId)
-    if (!hold || --hold.count > 0) return
-    this.#exclusiveHolds.delete(ehrId)
-    hold.released.resolve()
+    const holders = this.#exclusiveHolds.membersOf(ehrId)
+    if (holders) await waitWithTimeout(holders)
   }
 }
 
 /** First-in, first-out queues by name. */
 class LockQueues {
-  /** Resolves when the last member of the queue has left. */
-  readonly #tails = new Map<string, Promise<void>>()
+  /** Resolves when all members of the queue have left. */
+  readonly #members = new Map<string, Promise<void>>()
 
-  /**
-   * Waits for all earlier members of the queue. @returns a function that leaves the queue
-   * @throws TooManyRequests when the wait takes too long
-   */
-  async enqueue(name: string): Promise<() => void> {
-    const before = this.#tails.get(name)
+  /** Resolves when all present members have left; undefined for an empty queue. */
+  membersOf(name: string): Promise<void> | undefined {
+    return this.#members.get(name)
+  }
+
+  /** @returns a function that leaves the queue */
+  enter(name: string): () => void {
     const { promise: left, resolve: leave } = createDeferred()
-    const over: Promise<void> = Promise.all([before, left]).then(() => {
-      if (this.#tails.get(name) === over) this.#tails.delete(name)
+    const over: Promise<void> = Promise.all([this.#members.get(name), left]).then(() => {
+      if (this.#members.get(name) === over) this.#members.delete(name)
     })
-    this.#tails.set(name, over)
-    if (before && !(await waitWithTimeout(before))) {
-      leave()
-      throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
-    }
+    this.#members.set(name, over)
     return leave
   }
 }

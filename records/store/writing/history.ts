@@ -191,18 +191,13 @@ export async function findHistories<F extends keyof HistoryEntry>(
   return found
 }
 
-/** Deletes the history of a purged record. */
-export async function deleteHistory(db: Db, record: HistoryKey, session: ClientSession): Promise<void> {
-  await historyCollection(db).deleteMany({ _id: entryIdRange(record) }, { session })
-}
-
-/** Deletes the history of all records whose key `collection/id` lies in a range. */
-export async function deleteHistoryInRange(
+/** Deletes the history of a purged record, or of all whose key `collection/id` lies in a range. */
+export async function deleteHistory(
   db: Db,
-  range: { $gte: string; $lt: string },
+  of: HistoryKey | { $gte: string; $lt: string },
   session: ClientSession,
 ): Promise<void> {
-  await historyCollection(db).deleteMany({ _id: range }, { session })
+  await historyCollection(db).deleteMany({ _id: 'id' in of ? entryIdRange(of) : of }, { session })
 }
 
 /** Deletes the history of all records of an EHR, including records deleted long ago. */

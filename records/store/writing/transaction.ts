@@ -2,13 +2,23 @@ import type { LRUCache } from 'lru-cache'
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
 import type { Admission } from '../../limits/admission/admission-control.ts'
 import type { AuditedAccess, AuditLog } from '../audit/audit-log.ts'
+import type { Caller } from '../documents/caller.ts'
 import { runTransaction } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
+import type { PageQuery } from '../reading/pages.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
 import { type HistoryEntry, saveHistory } from './history.ts'
 
 /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
 type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
+
+/** A list that has been read. */
+export interface ReadList {
+  resource: { collection: string; ehr?: string }
+  query: Pick<PageQuery<never>, 'where' | 'either'>
+  asked: string
+  items: readonly object[]
+}
 
 /** The shared services of all stores; created once on startup. */
 export interface StoreContext {
@@ -21,6 +31,16 @@ export interface StoreContext {
   ehrLocks: EhrLocks
   /** Short-lived cache of the modellers' definitions, keyed by collection and name. */
   definitions: LRUCache<string, object>
+  /**
+   * Creates the audit entries of a list, whose EHRs follow from the caller's rights.
+   * @throws NotFound for an empty list of an EHR or a care plan that the caller may not read
+   */
+  accessesOfList(
+    context: Pick<StoreContext, 'db' | 'audit'>,
+    caller: Caller,
+    list: ReadList,
+    tx: AuditedReads | undefined,
+  ): Promise<AuditedAccess[]>
   /** Tells a user, if the account exists, that an EHR awaits their acceptance. */
   notifyOfPendingEhr(userId: string, session: ClientSession): Promise<void>
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { LRUCache } from 'lru-cache'
 import type { Document } from 'mongodb'
+import { accessesOfList } from '../../../../records/ehrs/rights/query-accesses.ts'
 import { containedCollections } from '../../../../records/kinds.ts'
 import { openAuditLog } from '../../../../records/store/audit/audit-log.ts'
 import { verifyAudit } from '../../../../records/store/audit/verifier.ts'
@@ -66,6 +67,7 @@ async function openScene() {
     jobs,
     ehrLocks: new EhrLocks(),
     definitions,
+    accessesOfList,
     notifyOfPendingEhr,
   }
   const close = async () => {

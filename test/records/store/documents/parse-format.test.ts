@@ -9,23 +9,14 @@ import {
   toStoredPermissions,
 } from '../../../../records/store/documents/parse-format.ts'
 import type { ServiceError } from '../../../../schemas/errors.ts'
+import { nullable } from '../../../../schemas/forms/nullable.ts'
 
 const TestSchema = Type.Object({
   name: Type.String(),
-  dueDate: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])),
+  dueDate: Type.Optional(nullable(Type.String({ format: 'date' }))),
   start: Type.String({ format: 'date-time' }),
-  owner: Type.Optional(Type.String({ pointer: '_User' })),
-  days: Type.Array(Type.String({ format: 'date' })),
-  steps: Type.Array(
-    Type.Object({ label: Type.String(), at: Type.Optional(Type.String({ format: 'date-time' })) }),
-  ),
-  period: Type.Optional(
-    Type.Intersect([
-      Type.Object({ from: Type.String({ format: 'date' }) }),
-      Type.Object({ to: Type.Union([Type.String({ format: 'date' }), Type.Null()]) }),
-    ]),
-  ),
-  seen: Type.Optional(Type.Record(Type.String(), Type.String({ format: 'date' }))),
+  steps: Type.Array(Type.Object({ label: Type.String(), found: Type.Optional(Type.Unknown()) })),
+  answers: Type.Optional(Type.Array(Type.Unknown())),
   payload: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 })
 const format = createParseFormat(TestSchema)
@@ -48,20 +39,17 @@ describe('the Parse format', () => {
   }
   const moment = fc.date(noInvalid).map((date) => date.toISOString())
   const day = moment.map((text) => text.slice(0, 10))
-  const optional = { requiredKeys: ['name', 'start', 'days', 'steps'] as ['name', 'start', 'days', 'steps'] }
+  const json = fc.jsonValue()
   const record = fc.record(
     {
       name: fc.string(),
       dueDate: fc.option(day),
       start: moment,
-      owner: fc.stringMatching(/^[A-Za-z0-9]{10}$/),
-      days: fc.array(day),
-      steps: fc.array(fc.record({ label: fc.string(), at: moment }, { requiredKeys: ['label'] })),
-      period: fc.record({ from: day, to: fc.option(day) }),
-      seen: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), day),
-      payload: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.jsonValue()),
+      steps: fc.array(fc.record({ label: fc.string(), found: json }, { requiredKeys: ['label'] })),
+      answers: fc.array(json),
+      payload: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), json),
     },
-    optional,
+    { requiredKeys: ['name', 'start', 'steps'] },
   )
 
   it('returns every record unchanged', () => {
@@ -77,23 +65,27 @@ describe('the Parse format', () => {
     )
   })
 
-  it('stores dates as BSON dates at any depth, and pointers in Parse’s format', () => {
-    const stored = format.toStored({
+  it('stores date fields as BSON dates, and Parse Dates within JSON at any depth', () => {
+    const at = { __type: 'Date', iso: '2026-03-01T10:00:00.000Z' }
+    const date = new Date(at.iso)
+    const sent = {
       name: 'n',
       dueDate: '2026-03-01',
       start: '2026-03-01T10:00:00+02:00',
-      owner: 'u123456789',
-      days: ['2024-02-29'],
-      steps: [{ label: 's', at: '2026-03-01T10:00:00Z' }],
-    })
-    assert.deepEqual(stored, {
+      steps: [{ label: 's', found: { at } }],
+      answers: [at, 1],
+      payload: { moments: [{ at }] },
+    }
+    assert.deepEqual(format.toStored(sent), {
       name: 'n',
       dueDate: new Date('2026-03-01T00:00:00.000Z'),
       start: new Date('2026-03-01T08:00:00.000Z'),
-      _p_owner: '_User$u123456789',
-      days: [new Date('2024-02-29T00:00:00.000Z')],
-      steps: [{ label: 's', at: new Date('2026-03-01T10:00:00.000Z') }],
+      steps: [{ label: 's', found: { at: date } }],
+      answers: [date, 1],
+      payload: { moments: [{ at: date }] },
     })
+    const { steps, answers, payload } = format.fromStored(roundTrip(sent))
+    assert.deepEqual([steps, answers, payload], [sent.steps, sent.answers, sent.payload])
   })
 
   it('returns the day of a date field in which the class family stored a time', () => {
@@ -113,10 +105,16 @@ describe('the Parse format', () => {
     )
   })
 
-  it('refuses a schema with dates that are indistinguishable from other text', () => {
-    const Mixed = Type.Object({ when: Type.Union([Type.String({ format: 'date' }), Type.Object({})]) })
-    assert.throws(() => createParseFormat(Mixed), TypeError)
-    assert.throws(() => createParseFormat(Type.Object({ other: Type.Ref('Other') })), TypeError)
+  it('refuses a schema with a date that is only a part of a field, and a reference', () => {
+    const date = Type.String({ format: 'date' })
+    for (const field of [
+      Type.Array(date),
+      Type.Union([date, Type.Object({})]),
+      Type.Object({ period: Type.Object({ from: date }) }),
+      Type.Record(Type.String(), date),
+      Type.Ref('Other'),
+    ])
+      assert.throws(() => createParseFormat(Type.Object({ field })), TypeError)
   })
 
   it('writes permissions in Parse’s fields, and refuses a record without them', () => {

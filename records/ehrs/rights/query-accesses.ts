@@ -1,10 +1,12 @@
 import type { ClientSession, Filter } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type Caller, permissionFilter } from '../documents/caller.ts'
-import { type Database, documentCollection } from '../documents/database.ts'
-import type { ParseDocument } from '../documents/parse-format.ts'
-import type { AuditedAccess, AuditLog } from './audit-log.ts'
-import { EVERY_EHR } from './scopes.ts'
+import type { AuditedAccess, AuditLog } from '../../store/audit/audit-log.ts'
+import { EVERY_EHR } from '../../store/audit/scopes.ts'
+import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
+import { type Database, documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import { accessesByEhr } from '../../store/resource.ts'
+import type { AuditedReads, ReadList, StoreContext } from '../../store/writing/transaction.ts'
 
 /** The EHRs and the care plan to which a query limits itself; undefined: it could find any. */
 export interface QueryScope {
@@ -113,4 +115,50 @@ export async function scopedQueryAccesses(
   if (shown.size > 0 || ehrs.searched.length > 0) return entries
   await audit.record(...entries)
   throw new ServiceError('NotFound')
+}
+
+/**
+ * Creates the audit entries of a list: for each EHR of its items, and for each that it names and found nothing in.
+ * @throws NotFound when it is empty and the caller may read no EHR, or not the care plan, that it names
+ */
+export async function accessesOfList(
+  context: Pick<StoreContext, 'db' | 'audit'>,
+  caller: Caller,
+  { resource, query, asked, items }: ReadList,
+  tx: AuditedReads | undefined,
+): Promise<AuditedAccess[]> {
+  const { ehr, collection: type } = resource
+  if (ehr === undefined) return []
+  const seen = accessesByEhr(resource, caller, { action: 'query', asked }, items)
+  const scope = ehr === 'ehrId' ? scopeOfQuery(query) : undefined
+  // The reads of one response, and writes, decide about the EHR once.
+  const reached = [...seen, ...(tx?.accesses ?? [])].filter(({ outcome }) => outcome === 'done')
+  const isReached = scope?.ehrIds.every((ehrId) => reached.some((one) => one.ehrId === ehrId)) ?? true
+  if (seen.length > 0 && isReached) return seen
+  const what = { type, asked }
+  if (isReached)
+    return queryAccesses(context.audit, caller, what, { searched: scope?.ehrIds ?? [], denied: [] })
+  const shown = new Map(seen.map(({ ehrId, ids }) => [ehrId ?? '', ids]))
+  return scopedQueryAccesses(context, caller, what, scope as NonNullable<typeof scope>, {
+    shown,
+    session: tx?.session,
+  })
+}
+
+/** The EHRs and the care plan to which a list limits itself; undefined: it names no EHR. */
+function scopeOfQuery({
+  where,
+  either = [{}],
+}: ReadList['query']): { ehrIds: string[]; carePlanId?: string } | undefined {
+  const named = either.map((one) => ehrIdsInCondition({ ...(where as object), ...(one as object) }))
+  if (named.some((ids) => ids.length === 0)) return undefined
+  const { carePlanId } = where as { carePlanId?: unknown }
+  return { ehrIds: [...new Set(named.flat())], ...(typeof carePlanId === 'string' && { carePlanId }) }
+}
+
+/** The EHRs that a condition of a list names: one, several, or one that other conditions imply. */
+function ehrIdsInCondition({ ehrId }: { ehrId?: unknown }): string[] {
+  if (typeof ehrId !== 'object' || ehrId === null) return typeof ehrId === 'string' ? [ehrId] : []
+  const { in: some, checked } = ehrId as { in?: string[]; checked?: string }
+  return some ?? (checked === undefined ? [] : [checked])
 }
