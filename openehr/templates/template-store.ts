@@ -14,13 +14,13 @@ import {
   type ParseDocument,
   type SavedRecord,
 } from '../../records/store/documents/parse-format.ts'
-import { getCachedDefinition } from '../../records/store/reading/definition-cache.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import { createOrFindExisting } from '../../records/store/writing/create-or-find-existing.ts'
 import { lockForRemoval, type ReferencedRecord } from '../../records/store/writing/ehr-locks.ts'
 import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { getCachedDefinition } from '../../records/types/definition-cache.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Template } from '../opt/constraints.ts'
 import { requireExpandable } from '../opt/expansion.ts'
