@@ -14,7 +14,7 @@ import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
 import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
-import { PARSE_PROPERTIES } from './objects/object-fields.ts'
+import { PARSE_PROPERTIES } from './objects/own-properties.ts'
 
 // The open test environment has no sessions and validates nothing. Objects are otherwise completed as in the main
 // service: docs/decisions/open-environment.md.

@@ -4,7 +4,8 @@ import { parseErrorCode, Refusal } from './parse-request.ts'
 
 /** Limits for a whole request or batch, because a trigger may spend time on each value. */
 const JSON_LIMITS = { depth: 32, values: 50_000 }
-const RESERVED_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
+/** Keys by which JavaScript or the database driver would take an object for another one. */
+const RESERVED_KEYS = new Set(['__proto__', 'constructor', 'prototype', '_bsontype'])
 
 /**
  * Rejects JSON that would break Parse or the database: excessive nesting or size, prototype keys, numbers

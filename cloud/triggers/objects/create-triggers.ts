@@ -8,7 +8,7 @@ import { fromClassForm } from '../../../schemas/forms/class-form.ts'
 import type { WriteContext } from '../../parse-server/object-writes.ts'
 import { notFoundError, rejectFaults, translateServiceErrors } from '../../request/parse-errors.ts'
 import { applyUpdate } from '../../writes/apply-update.ts'
-import { aclViolations, ownProperties } from './object-fields.ts'
+import { aclViolations, ownProperties } from './own-properties.ts'
 
 const MAX_KNOWN_PLANS = 10_000
 

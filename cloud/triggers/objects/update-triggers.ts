@@ -19,7 +19,7 @@ import {
   validationError,
 } from '../../request/parse-errors.ts'
 import { applyUpdate, computedFieldNames, pickValues, rootOf } from '../../writes/apply-update.ts'
-import { aclViolations, ownProperties } from './object-fields.ts'
+import { aclViolations, ownProperties } from './own-properties.ts'
 
 /**
  * Validates an update and the resulting object. The write applies the client's operations to the object that its

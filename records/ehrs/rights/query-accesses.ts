@@ -6,7 +6,7 @@ import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
 import { accessesByEhr } from '../../store/resource.ts'
-import type { AuditedReads, ReadList, StoreContext } from '../../store/writing/transaction.ts'
+import type { AuditedList, AuditedReads, StoreContext } from '../../store/writing/transaction.ts'
 
 /** The EHRs and the care plan to which a query limits itself; undefined: it could find any. */
 export interface QueryScope {
@@ -124,7 +124,7 @@ export async function scopedQueryAccesses(
 export async function accessesOfList(
   context: Pick<StoreContext, 'db' | 'audit'>,
   caller: Caller,
-  { resource, query, asked, items }: ReadList,
+  { resource, query, asked, items }: AuditedList,
   tx: AuditedReads | undefined,
 ): Promise<AuditedAccess[]> {
   const { ehr, collection: type } = resource
@@ -149,7 +149,7 @@ export async function accessesOfList(
 function scopeOfQuery({
   where,
   either = [{}],
-}: ReadList['query']): { ehrIds: string[]; carePlanId?: string } | undefined {
+}: AuditedList['query']): { ehrIds: string[]; carePlanId?: string } | undefined {
   const named = either.map((one) => ehrIdsInCondition({ ...(where as object), ...(one as object) }))
   if (named.some((ids) => ids.length === 0)) return undefined
   const { carePlanId } = where as { carePlanId?: unknown }

@@ -13,7 +13,7 @@ import { type HistoryEntry, saveHistory } from './history.ts'
 type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
 
 /** A list that has been read. */
-export interface ReadList {
+export interface AuditedList {
   resource: { collection: string; ehr?: string }
   query: Pick<PageQuery<never>, 'where' | 'either'>
   asked: string
@@ -38,7 +38,7 @@ export interface StoreContext {
   accessesOfList(
     context: Pick<StoreContext, 'db' | 'audit'>,
     caller: Caller,
-    list: ReadList,
+    list: AuditedList,
     tx: AuditedReads | undefined,
   ): Promise<AuditedAccess[]>
   /** Tells a user, if the account exists, that an EHR awaits their acceptance. */

@@ -77,6 +77,8 @@ describe('Custom', () => {
       { a: { __type: 'GeoPoint', latitude: 500, longitude: 'x' } },
       { a: { __type: 'Relation', className: '_User' } },
       { constructor: 1 },
+      { _bsontype: 'Code' },
+      { a: { _bsontype: 'Other' } },
       { toString: 'x' },
       { '': 1 },
     ]

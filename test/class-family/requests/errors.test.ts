@@ -60,6 +60,7 @@ describe('class family: errors', () => {
     __proto__: '{"__proto__": {"admin": true}}',
     'a nested __proto__': '{"payload": {"a": {"__proto__": {"admin": true}}}}',
     constructor: '{"constructor": {"prototype": {"admin": true}}}',
+    'a type of the database driver': '{"payload": {"a": {"_bsontype": "Code", "code": "1"}}}',
     '1e400': '{"systolic": 1e400}',
     NaN: '{"systolic": NaN}',
     'an impossible year': '{"dueDate": {"__type": "Date", "iso": "+275760-09-14T00:00:00.000Z"}}',
