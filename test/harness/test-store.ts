@@ -10,6 +10,7 @@ import { JobRunner } from '../../records/store/jobs/background-jobs.ts'
 import { Store } from '../../records/store/store.ts'
 import { EhrLocks } from '../../records/store/writing/ehr-locks.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { nullable } from '../../schemas/forms/nullable.ts'
 
 export const AUDIT_KEY = 'a key for tests'
 
@@ -28,7 +29,7 @@ export const Note = Type.Object({
   ehrId: Type.String(),
   text: Type.String(),
   status: Type.Optional(Type.String()),
-  dueDate: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])),
+  dueDate: Type.Optional(nullable(Type.String({ format: 'date' }))),
   tags: Type.Optional(Type.Array(Type.String())),
 })
 
