@@ -5,6 +5,9 @@ import { requireParseServerWithStubs } from './module-stubs.ts'
 import type { WriteModules } from './object-writes.ts'
 import type { SchemaMigration } from './schema-check.ts'
 
+/** Loads an internal module of Parse Server. */
+const load = async (name: string) => (await import(`parse-server/lib/${name}.js`)).default
+
 /**
  * Loads Parse Server's modules, including internal ones. They take half a second, so the service loads them
  * while the database starts. They depend on each other in cycles that only the package entry resolves in the
@@ -14,29 +17,21 @@ export async function loadParseServer() {
   // Read during loading; prevents a folder `logs` in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
   const { ParseServer } = requireParseServerWithStubs()
-  const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
-  const { default: rest } = await import('parse-server/lib/rest.js')
-  const { default: cache } = await import('parse-server/lib/cache.js')
-  const { default: RestWrite } = await import('parse-server/lib/RestWrite.js')
-  const { default: batch } = await import('parse-server/lib/batch.js')
-  const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
-  const { default: triggers } = await import('parse-server/lib/triggers.js')
-  const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
-  const { default: schemaController } = await import('parse-server/lib/Controllers/SchemaController.js')
   const { default: Parse } = await import('parse/node')
-  const routablePaths: BatchPathResolver = batch.makeBatchRoutingPathFunction
+  const routablePaths: BatchPathResolver = (await load('batch')).makeBatchRoutingPathFunction
+  const schemaController = (await load('Controllers/SchemaController')).default
   return {
     ParseServer,
-    MongoStorageAdapter: adapter.default,
-    rest: rest as RestModule,
-    RestWrite: RestWrite as WriteModules['RestWrite'],
-    triggers: triggers as WriteModules['triggers'],
+    MongoStorageAdapter: (await load('Adapters/Storage/Mongo/MongoStorageAdapter')).default,
+    rest: (await load('rest')) as RestModule,
+    RestWrite: (await load('RestWrite')) as WriteModules['RestWrite'],
+    triggers: (await load('triggers')) as WriteModules['triggers'],
     routablePaths,
-    apps: cache.default as AppCache,
+    apps: (await load('cache')).default as AppCache,
     ParseError: Parse.Error,
-    conversion: transform as WriteModules['conversion'],
-    migration: schemas.DefinedSchemas.prototype as SchemaMigration,
-    fieldTypes: schemaController.default.prototype as FieldTypes,
+    conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'],
+    migration: (await load('SchemaMigrations/DefinedSchemas')).DefinedSchemas.prototype as SchemaMigration,
+    fieldTypes: schemaController.prototype as FieldTypes,
   }
 }
 
@@ -104,19 +99,13 @@ export interface AccountInternals {
 
 /** Parse Server must have started. */
 export async function loadAccountInternals(appId: string): Promise<AccountInternals> {
-  const { default: Config } = await import('parse-server/lib/Config.js')
-  const { default: auth } = await import('parse-server/lib/Auth.js')
-  const { default: rest } = await import('parse-server/lib/rest.js')
-  const { default: router } = await import('parse-server/lib/Routers/UsersRouter.js')
-  const { default: write } = await import('parse-server/lib/RestWrite.js')
-  const { default: password } = await import('parse-server/lib/password.js')
   return {
-    config: Config.get(appId, '/1'),
-    auth,
-    rest,
-    users: new router.UsersRouter(),
-    comparePassword: password.compare,
-    createSession: write.createSession,
+    config: (await load('Config')).get(appId, '/1'),
+    auth: await load('Auth'),
+    rest: await load('rest'),
+    users: new (await load('Routers/UsersRouter')).UsersRouter(),
+    comparePassword: (await load('password')).compare,
+    createSession: (await load('RestWrite')).createSession,
   }
 }
 
@@ -132,9 +121,8 @@ interface ClassSchemas {
 }
 
 export async function createParseTransform(appId: string): Promise<ParseTransform> {
-  const { default: Config } = await import('parse-server/lib/Config.js')
-  const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
-  const classes: ClassSchemas = await Config.get(appId, '/1').database.loadSchema()
+  const transform = await load('Adapters/Storage/Mongo/MongoTransform')
+  const classes: ClassSchemas = await (await load('Config')).get(appId, '/1').database.loadSchema()
   return {
     toFilter: async (className, where) =>
       transform.transformWhere(className, where, await classes.getOneSchema(className)),
@@ -146,13 +134,9 @@ export async function createParseTransform(appId: string): Promise<ParseTransfor
   }
 }
 
-interface AuthModule {
-  Auth: new (of: { config: unknown; user: object }) => { getUserRoles(): Promise<string[]> }
-}
-
 /** Names of a user's roles; Parse has them cached if it needed them for this request. */
 export async function loadUserRoles(config: unknown, user: object): Promise<string[]> {
-  const { Auth } = (await import('parse-server/lib/Auth.js')).default as AuthModule
-  const roles = await new Auth({ config, user }).getUserRoles()
+  const { Auth } = await load('Auth')
+  const roles: string[] = await new Auth({ config, user }).getUserRoles()
   return roles.map((role) => role.replace(/^role:/, ''))
 }

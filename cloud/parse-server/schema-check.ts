@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 
 interface ClassField {
   type: string
-  targetClass?: string
   defaultValue?: unknown
 }
 
@@ -49,21 +48,20 @@ export async function verifySchema(
     throw new Error(`The class definitions in the database could not be updated: ${faults.join('; ')}`)
 }
 
-const comparedProperties = (field?: ClassField) => [field?.type, field?.targetClass, field?.defaultValue]
+const comparedProperties = (field?: ClassField) => [field?.type, field?.defaultValue]
 
 function describeDifferences(wanted: ClassSchema, found: ClassSchema | undefined): string[] {
   if (!found) return [`${wanted.className} is missing`]
-  const fields = Object.entries(wanted.fields ?? {})
-    .filter(
-      ([name, field]) =>
-        !isDeepStrictEqual(comparedProperties(field), comparedProperties(found.fields?.[name])),
-    )
-    .map(([name]) => `${wanted.className}.${name}`)
-  const permissions = Object.entries(wanted.classLevelPermissions ?? {})
-    .filter(
-      ([operation, allowed]) =>
-        operation !== 'addField' && !isDeepStrictEqual(found.classLevelPermissions?.[operation], allowed),
-    )
-    .map(([operation]) => `permission ${operation} of ${wanted.className}`)
+  const fields = Object.entries(wanted.fields ?? {}).flatMap(([name, field]) =>
+    isDeepStrictEqual(comparedProperties(field), comparedProperties(found.fields?.[name]))
+      ? []
+      : [`${wanted.className}.${name}`],
+  )
+  const { addField: _, ...operations } = wanted.classLevelPermissions ?? {}
+  const permissions = Object.entries(operations).flatMap(([operation, allowed]) =>
+    isDeepStrictEqual(found.classLevelPermissions?.[operation], allowed)
+      ? []
+      : [`permission ${operation} of ${wanted.className}`],
+  )
   return [...fields, ...permissions]
 }

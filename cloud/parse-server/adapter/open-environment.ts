@@ -75,20 +75,18 @@ function explainTypeErrors(adapter: ParseParts['adapter'], ParseError: ParseErro
 
 /** Reads a written object for the response, which otherwise has only the fields that Parse Server changed. */
 function respondInFull(rest: ParseParts['rest']): void {
-  const { create, update } = rest
-  const withObject = async (result: unknown, objectId: unknown, ...of: Parameters<RestFunction>) => {
-    const { results } = (await rest.get(...of, objectId)) as { results: object[] }
-    return { ...(result as object), response: results[0] }
+  for (const name of ['create', 'update'] as const) {
+    const write = rest[name]
+    rest[name] = async (config, auth, className, ...more) => {
+      const result = (await write(config, auth, className, ...more)) as { response: WrittenObject }
+      if (className.startsWith('_')) return result
+      const { objectId } = name === 'create' ? result.response : (more[0] as WrittenObject)
+      const { results } = (await rest.get(config, auth, className, objectId)) as { results: object[] }
+      return { ...result, response: results[0] }
+    }
   }
-  const isOfClients = (className: string) => !className.startsWith('_')
-  rest.create = async (...[config, auth, className, ...more]) => {
-    const result = (await create(config, auth, className, ...more)) as { response: { objectId: string } }
-    if (!isOfClients(className)) return result
-    return withObject(result, result.response.objectId, config, auth, className)
-  }
-  rest.update = async (...[config, auth, className, where, ...more]) => {
-    const result = await update(config, auth, className, where, ...more)
-    if (!isOfClients(className)) return result
-    return withObject(result, (where as { objectId: string }).objectId, config, auth, className)
-  }
+}
+
+interface WrittenObject {
+  objectId: string
 }
