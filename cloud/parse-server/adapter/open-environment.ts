@@ -82,7 +82,8 @@ function respondInFull(rest: ParseParts['rest']): void {
       if (className.startsWith('_')) return result
       const { objectId } = name === 'create' ? result.response : (more[0] as WrittenObject)
       const { results } = (await rest.get(config, auth, className, objectId)) as { results: object[] }
-      return { ...result, response: results[0] }
+      // Somebody may have deleted it meanwhile.
+      return { ...result, response: results[0] ?? result.response }
     }
   }
 }
