@@ -57,7 +57,8 @@ export class Backfill {
   readonly #db: Db
   readonly #derivations: readonly Derivation[]
   readonly #pending = new Map<string, Derivation>()
-  readonly #remaining = new Map<string, number>()
+  /** Number of documents left, by collection. */
+  readonly remaining = new Map<string, number>()
   readonly #worker = newId()
   #context: DerivationContext | undefined
 
@@ -79,11 +80,6 @@ export class Backfill {
 
   isPending(collection: string): boolean {
     return this.#pending.has(collection)
-  }
-
-  /** Number of documents left, by collection. */
-  get remaining(): ReadonlyMap<string, number> {
-    return this.#remaining
   }
 
   /** Returns a document with its derived fields, as the backfill will store it. */
@@ -117,7 +113,7 @@ export class Backfill {
     const documents = documentCollection({ db: this.#db }, collection)
     if (!(await documents.findOne({}, { projection: { _id: 1 } }))) return this.#finish(derivation)
     this.#pending.set(collection, derivation)
-    this.#remaining.set(collection, await documents.estimatedDocumentCount())
+    this.remaining.set(collection, await documents.estimatedDocumentCount())
   }
 
   async #deriveCollection(
@@ -139,7 +135,7 @@ export class Backfill {
       after = batch.last
       progress.done += batch.count
       progress.failed += batch.failed
-      this.#remaining.set(collection, Math.max(of - progress.done, 0))
+      this.remaining.set(collection, Math.max(of - progress.done, 0))
       if (!(await this.#saveProgress(derivation, after, progress.done))) return
       if (performance.now() - reportedAt < PROGRESS_INTERVAL_MS) continue
       reportedAt = performance.now()
@@ -231,6 +227,6 @@ export class Backfill {
 
   #markDone(collection: string): void {
     this.#pending.delete(collection)
-    this.#remaining.delete(collection)
+    this.remaining.delete(collection)
   }
 }

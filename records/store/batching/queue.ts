@@ -1,20 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { REQUEST_WAIT_TIMEOUT_MS, unavailableError } from '../documents/outage.ts'
 
-/** A promise that is resolved from outside. */
-export interface Deferred {
-  promise: Promise<void>
-  resolve(): void
-}
-
-export function createDeferred(): Deferred {
-  let give = (): void => {}
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { promise: given, resolve: give }
-}
-
 /** Waits for a promise for at most the time that a request waits. @returns false after the timeout */
 export const waitWithTimeout = (over: Promise<void>): Promise<boolean> =>
   Promise.race([over.then(() => true), sleep(REQUEST_WAIT_TIMEOUT_MS, false, { ref: false })])

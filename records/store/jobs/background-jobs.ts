@@ -41,7 +41,8 @@ class LeaseLost extends Error {}
 
 /** Runs background jobs, and knows which documents they hide. @see docs/decisions/store.md */
 export class JobRunner implements BackgroundJobs {
-  readonly #unfilteredDb: Db
+  /** The database including hidden documents. */
+  readonly unfilteredDb: Db
   readonly #hidingCollections: ReadonlySet<string>
   readonly #hasOtherInstances: boolean
   readonly #unfilteredSessions = new WeakSet<ClientSession>()
@@ -57,14 +58,9 @@ export class JobRunner implements BackgroundJobs {
    */
   constructor({ client, db }: Database, veiled: readonly string[], others: boolean) {
     // A second Db object without the read checks of `db`.
-    this.#unfilteredDb = client.db(db.databaseName)
+    this.unfilteredDb = client.db(db.databaseName)
     this.#hidingCollections = new Set(veiled)
     this.#hasOtherInstances = others
-  }
-
-  /** The database including hidden documents. */
-  get unfilteredDb(): Db {
-    return this.#unfilteredDb
   }
 
   /** Resumes interrupted jobs, now and whenever another instance leaves one. */
@@ -91,7 +87,7 @@ export class JobRunner implements BackgroundJobs {
       // End the leases, so that the next instance takes the jobs over without a delay.
       const free = { $set: { leaseUntil: new Date(0) } }
       if (left.length > 0)
-        await jobCollection({ db: this.#unfilteredDb }).updateMany({ _id: { $in: left } }, free)
+        await jobCollection({ db: this.unfilteredDb }).updateMany({ _id: { $in: left } }, free)
     }
     return { wake: loop.wake, stop: end }
   }
@@ -108,7 +104,7 @@ export class JobRunner implements BackgroundJobs {
     // The local list may lack a job that another instance has just queued.
     const isUnderWay = async () =>
       this.#knownJobs.has(id) ||
-      (await jobCollection({ db: this.#unfilteredDb }).countDocuments({ _id: id })) > 0
+      (await jobCollection({ db: this.unfilteredDb }).countDocuments({ _id: id })) > 0
     for (const end = performance.now() + ms; await isUnderWay(); await sleep(10))
       if (performance.now() > end) return false
     return true
@@ -138,7 +134,7 @@ export class JobRunner implements BackgroundJobs {
 
   async #poll(): Promise<void> {
     const before = this.#changeCount
-    const found = await jobCollection({ db: this.#unfilteredDb }).find().toArray()
+    const found = await jobCollection({ db: this.unfilteredDb }).find().toArray()
     // The result may be older than a job that has started or ended here since.
     if (before !== this.#changeCount) return
     this.#knownJobs = new Map(found.map((work) => [work._id, work]))
@@ -149,7 +145,7 @@ export class JobRunner implements BackgroundJobs {
     if (this.#isStopping || this.#running.has(work._id)) return
     const { _id, job, leaseUntil } = work
     const taken = { $set: { leaseUntil: newLeaseEnd() } }
-    const { matchedCount } = await jobCollection({ db: this.#unfilteredDb }).updateOne(
+    const { matchedCount } = await jobCollection({ db: this.unfilteredDb }).updateOne(
       { _id, job, leaseUntil },
       taken,
     )
@@ -176,7 +172,7 @@ export class JobRunner implements BackgroundJobs {
   }
 
   #createSteps(records: StoreContext, { _id, job }: Job): JobSteps {
-    const works = jobCollection({ db: this.#unfilteredDb })
+    const works = jobCollection({ db: this.unfilteredDb })
     const step = async (
       touch: (tx: Transaction) => Promise<boolean>,
       work: Parameters<JobSteps['runStep']>[0],
@@ -189,7 +185,7 @@ export class JobRunner implements BackgroundJobs {
       })
     }
     return {
-      unfilteredDb: this.#unfilteredDb,
+      unfilteredDb: this.unfilteredDb,
       runStep: (work) =>
         step(async ({ session }) => {
           const change = { $set: { leaseUntil: newLeaseEnd() } }

@@ -1,6 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { createDeferred, waitWithTimeout } from '../batching/queue.ts'
+import { waitWithTimeout } from '../batching/queue.ts'
 import type { Database } from '../documents/database.ts'
 import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 
@@ -190,7 +190,10 @@ class LockQueues {
 
   /** @returns a function that leaves the queue */
   enter(name: string): () => void {
-    const { promise: left, resolve: leave } = createDeferred()
+    let leave = (): void => {}
+    const left = new Promise<void>((resolve) => {
+      leave = resolve
+    })
     const over: Promise<void> = Promise.all([this.#members.get(name), left]).then(() => {
       if (this.#members.get(name) === over) this.#members.delete(name)
     })
