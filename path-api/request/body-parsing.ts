@@ -7,8 +7,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /**
  * Parses a JSON body.
  *
- * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, exceeded limits, or
- * `__proto__`
+ * @throws MalformedRequest for invalid JSON or UTF-8, values that cannot be stored, reserved keys, or exceeded limits
  */
 export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   let text = ''
@@ -42,8 +41,11 @@ type JsonFault = Omit<Violation, 'path'>
 
 const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
+/** Keys by which JavaScript or the database driver would take an object for another one. */
+const RESERVED_KEYS = ['__proto__', '_bsontype']
+
 const isForbiddenKey = (key: string): boolean =>
-  key === '__proto__' || key.includes('\0') || !isWellFormedText(key)
+  RESERVED_KEYS.includes(key) || key.includes('\0') || !isWellFormedText(key)
 
 /** Yields all faults with their paths. The value must not exceed the depth limit. */
 function* findJsonFaults(value: unknown, path = ''): Generator<Violation> {
@@ -65,7 +67,7 @@ function findValueFault(value: unknown): JsonFault | undefined {
 /** Lone surrogates and NUL enter UTF-8 text by escapes only. Without escapes fewer checks are needed. */
 function findPlainFault(value: unknown): JsonFault | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) return INVALID_VALUE
-  return isObject(value) && Object.hasOwn(value, '__proto__') ? FORBIDDEN_KEY : undefined
+  return isObject(value) && RESERVED_KEYS.some((key) => Object.hasOwn(value, key)) ? FORBIDDEN_KEY : undefined
 }
 
 const isObject = (value: unknown): value is object =>
@@ -78,7 +80,8 @@ const INVALID_VALUE: JsonFault = {
 }
 const FORBIDDEN_KEY: JsonFault = {
   code: 'key',
-  message: 'must not contain a property named __proto__, or one with NUL or invalid Unicode in its name',
+  message:
+    'must not contain a property named __proto__ or _bsontype, or one with NUL or invalid Unicode in its name',
 }
 
 const rejectTooManyValues = ({ values }: JsonLimits): never =>

@@ -81,11 +81,8 @@ describe('settings of a care plan', () => {
     assertStatus(await patient.call('POST', path(), text(65_536)))
     assertProblem(await patient.call('POST', path(), text(65_537)), 413, 'content-too-large')
     assertProblem(await patient.call('POST', path(), []), 400, 'invalid-input')
-    assertProblem(
-      await patient.call('POST', path(), JSON.parse('{"a":{"__proto__":1}}')),
-      400,
-      'malformed-request',
-    )
+    for (const bad of ['{"a":{"__proto__":1}}', '{"a":[{"_bsontype":"Code"}]}', '{"\\u005fbsontype":"X"}'])
+      assertProblem(await patient.call('POST', path(), JSON.parse(bad)), 400, 'malformed-request')
   })
 
   it('are returned unchanged, or refused', async () => {

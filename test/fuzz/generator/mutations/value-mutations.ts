@@ -80,7 +80,19 @@ export function mutateValue(value: unknown, random: Random): unknown {
 }
 
 const strangeNames = [
-  ...['__proto__', 'constructor', 'toString', '$where', '$set', 'a.b', '', ' ', '\u0000', 'x'.repeat(2000)],
+  ...[
+    '__proto__',
+    '_bsontype',
+    'constructor',
+    'toString',
+    '$where',
+    '$set',
+    'a.b',
+    '',
+    ' ',
+    '\u0000',
+    'x'.repeat(2000),
+  ],
   ...['objectId', 'createdAt', 'updatedAt', 'version', 'ACL', 'authData', 'roles', 'sessionToken', 'status'],
   ...[
     '_id',
