@@ -12,7 +12,7 @@ const MIN_LENGTH = 100
  * A queue that lasts longer than a burst is kept short. That of a single account may last and be longer, because it
  * delays nobody else.
  */
-const SHARED_QUEUE = { burstMs: 2_000, maxWaitMs: 300 }
+const SHARED_QUEUE = { burstMs: 2_000, maxWaitMs: 350 }
 const OWN_QUEUE = { burstMs: 10_000, maxWaitMs: 2_000 }
 
 /** The requests that wait. The next one is of the account that has used the least (start-time fair queueing). */

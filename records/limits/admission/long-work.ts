@@ -2,8 +2,8 @@ import type { LimitClock } from './clock.ts'
 
 /** Long work needs no pauses up to this time. */
 const UNPAUSED_WORK_MS = 50
-/** Then the pauses are so many times as long as the work, so that a third of the time is left for it. */
-const PAUSE_RATIO = 2
+/** Then the pauses are so many times as long as the work, so that a quarter of the time is left for it. */
+const PAUSE_RATIO = 3
 const MAX_PAUSE_MS = 1_000
 
 /** The long work of an account: its pauses leave time to others. */

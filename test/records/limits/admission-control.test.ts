@@ -116,7 +116,7 @@ describe('admission control', () => {
     assert.deepEqual([control.running, control.waiting], [0, 0])
   })
 
-  it('lets long work pause for two thirds of its time while others are active, beyond a burst', async () => {
+  it('lets long work pause for three quarters of its time while others are active, beyond a burst', async () => {
     let nowMs = 0
     const wakeAfter = (ms: number, work: () => void) => {
       nowMs += ms
@@ -142,7 +142,7 @@ describe('admission control', () => {
     assert.ok((await workUntil(1_000)) >= 1_000)
     const other = async () => (await control.admit('other')).release()
     const beside = await workUntil(3_000, other)
-    assert.ok(beside > 600 && beside < 800, `${beside}`)
+    assert.ok(beside > 450 && beside < 600, `${beside}`)
     nowMs += 1_000
     assert.equal(await step(), 0)
     await other()
