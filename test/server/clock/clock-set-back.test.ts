@@ -14,18 +14,33 @@ describe('a clock that is set back across a restart', function suite() {
   let patient: Patient
   let planId: string
   const running: ServiceProcess[] = []
+  const instances = new Map<number, ReturnType<typeof start>>()
   const streams: EventSource[] = []
   before(async () => {
     patient = await createPatient()
     planId = await createPlan(patient)
   })
-  afterEach(async () => {
+  afterEach(() => {
     for (const stream of streams.splice(0)) stream.close()
-    for (const instance of running.splice(0)) await stopProcess(instance)
+  })
+  after(async () => {
+    for (const instance of running) await stopProcess(instance)
   })
 
+  /** The instance with this clock, which may run since an earlier test. */
+  const instanceOf = (shiftMs: number) => {
+    const found = instances.get(shiftMs) ?? start(shiftMs)
+    instances.set(shiftMs, found)
+    return found
+  }
+  const stop = async (shiftMs: number): Promise<void> => {
+    const { instance } = await instanceOf(shiftMs)
+    instances.delete(shiftMs)
+    await stopProcess(instance)
+  }
+
   /** Starts an instance whose clock differs from the others, and logs the patient in there. */
-  const start = async (shiftMs: number) => {
+  async function start(shiftMs: number) {
     const instance = await startSecondInstance({
       ...{ NODE_OPTIONS: LOADED_FIRST, CLOCK_SHIFT_MS: String(shiftMs), INSTANCES: 'several' },
     })
@@ -74,16 +89,16 @@ describe('a clock that is set back across a restart', function suite() {
     ['set forward by two hours', 0, 2 * HOUR_MS],
   ] as const)
     it(`neither loses, repeats nor reorders live events: ${title}`, async () => {
-      const former = await start(first)
+      const former = await instanceOf(first)
       const stream = await former.follow()
       const heard = [await former.weigh(), await former.weigh()]
       assert.deepEqual(await takeIds(stream, 2), heard)
       const [resumed = ''] = stream.events.map(({ id }) => id)
       stream.close()
       const missed = [await former.weigh(), await former.weigh()]
-      await stopProcess(former.instance)
+      await stop(first)
 
-      const latter = await start(second)
+      const latter = await instanceOf(second)
       const fresh = await latter.follow()
       const again = await latter.follow(resumed)
       const written = [await latter.weigh(), await latter.weigh()]
@@ -99,7 +114,7 @@ describe('a clock that is set back across a restart', function suite() {
     })
 
   it('delivers changes of instances whose clocks differ by hours, in one order', async () => {
-    const [ahead, behind] = await Promise.all([start(2 * HOUR_MS), start(-2 * HOUR_MS)])
+    const [ahead, behind] = await Promise.all([instanceOf(2 * HOUR_MS), instanceOf(-2 * HOUR_MS)])
     const [one, two] = await Promise.all([ahead.follow(), behind.follow()])
     const written: string[] = []
     for (let i = 0; i < 3; i++) written.push(await ahead.weigh(), await behind.weigh())
