@@ -10,8 +10,8 @@ import dsmqNl from './neutral/dsmq.nl.json' with { type: 'json' }
 import hadsEn from './neutral/hads.en.json' with { type: 'json' }
 import hadsNl from './neutral/hads.nl.json' with { type: 'json' }
 
-/** The built-in packs: our own labels name the topic of an item, without anybody's licensed texts. */
-const neutralPacks: JsonFile[] = [acqEn, acqNl, dsmqEn, dsmqNl, hadsEn, hadsNl].map((content) => ({
+/** The built-in packs: our own labels name the topic of an item, without anybody's licensed texts. Tests check them. */
+export const neutralPacks: JsonFile[] = [acqEn, acqNl, dsmqEn, dsmqNl, hadsEn, hadsNl].map((content) => ({
   name: `${content.instrument}.${content.language}`,
   content,
 }))
@@ -23,12 +23,10 @@ export class TextPacks {
   /** The operator's packs first, English before other languages. */
   readonly #packs: readonly TextPack[]
 
-  /** @throws Error naming all faults of the packs */
+  /** @throws Error naming all faults of the operator's packs */
   constructor(files: readonly JsonFile[] = []) {
     const faults = [
-      ...[...files, ...neutralPacks].flatMap((file) =>
-        textPackFaults(file).map((fault) => `${file.name}: ${fault}`),
-      ),
+      ...files.flatMap((file) => textPackFaults(file).map((fault) => `${file.name}: ${fault}`)),
       ...duplicatePackFaults(files),
     ]
     if (faults.length > 0) throw new Error(`Text packs have faults:\n  - ${faults.join('\n  - ')}`)

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { questionnaireDefinitionOf } from '../../../records/questionnaires/questionnaire-definition.ts'
-import { TextPacks } from '../../../records/questionnaires/text-packs.ts'
+import { neutralPacks, TextPacks } from '../../../records/questionnaires/text-packs.ts'
 import { QuestionnaireDefinition, type TextPack } from '../../../schemas/questionnaires/questionnaire.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { readJsonFiles } from '../../../server/json-files.ts'
@@ -101,6 +101,11 @@ describe('text packs', () => {
   const dsmq = pack('DSMQ', 16, 3)
   const itemsOf = ({ pages: [page] }: TextPack) => page?.items ?? []
   const withItems = (of: TextPack, items: object[]) => ({ ...of, pages: [{ title: 'All', items }] })
+
+  it('are built in without a fault', () => {
+    assert.ok(neutralPacks.length > 0)
+    assert.ok(new TextPacks(neutralPacks))
+  })
 
   it('replace the neutral labels in their language', () => {
     write('dsmq.json', `\ufeff${JSON.stringify({ ...dsmq, notRequired: 'Does not apply' })}`)
