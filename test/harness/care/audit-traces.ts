@@ -22,11 +22,13 @@ function readNewEntries(): Promise<void> {
     const gaps = [undefined, ...ids].map((id, i) => ({
       _id: { ...(id && { $gt: id }), ...(starts[i] && { $lt: starts[i] }) },
     }))
-    const found = service.db
+    // Sorted here, since the engine would read the whole collection in order instead of only the gaps.
+    const found = await service.db
       .collection<StoredAuditEntry>('audit.entries')
       .find(ids.length > 0 ? { $or: gaps } : {})
-      .sort({ _id: 1 })
-    for (const entry of (await found.toArray()).map(decodeAuditEntry)) {
+      .toArray()
+    const inOrder = found.sort((one, other) => (one._id < other._id ? -1 : 1))
+    for (const entry of inOrder.map(decodeAuditEntry)) {
       lastIds.set(parseEntryId(entry._id).chain, entry._id)
       known.push(entry)
     }
