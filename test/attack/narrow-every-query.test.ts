@@ -182,7 +182,7 @@ describe('attack: narrow a query step by step', function suite() {
 
   it('leaves an entry in each EHR whatever a query of AQL finds, and for its plan', async () => {
     let [found, empty] = [0, 0]
-    for (const q of await randomQueries(bySize(60, 150))) {
+    for (const q of await randomQueries(bySize(30, 150))) {
       let answer: Answer | undefined
       const run = await tracesOf(nurse, async () => {
         answer = await nurse.call('POST', '/med/aql', { q })
@@ -202,7 +202,7 @@ describe('attack: narrow a query step by step', function suite() {
 
   it('counts for an analyst nothing of EHRs that are pending, deleted or not queryable', async () => {
     const [analyst, planter] = await Promise.all([createRoleHolder('analyst'), createPerson()])
-    const queries = await randomQueries(bySize(40, 100))
+    const queries = await randomQueries(bySize(20, 100))
     const results = async () => {
       const all: [
         q: string,

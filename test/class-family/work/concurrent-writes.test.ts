@@ -107,7 +107,7 @@ describe('concurrent writes of both families', function suite() {
   it('both hold if they change different properties of an object', async () => {
     const { put, get } = createClassClient(patient)
     const plan = await newPlan()
-    for (let round = 0; round < bySize(20, 1000); round++) {
+    for (let round = 0; round < bySize(10, 1000); round++) {
       const [name, notes] = [`name ${round}`, `notes ${round}`]
       await Promise.all([
         put('CarePlan', plan, { name }).expect(200),
@@ -122,7 +122,7 @@ describe('concurrent writes of both families', function suite() {
     const { post, put, get } = createClassClient(patient)
     const diary = { ehrId: patient.ehrId, carePlanId, modelClassName: 'Diary', payload: { old: 1 } }
     const { objectId } = (await post('Custom', diary).expect(201)).body
-    for (let round = 0; round < bySize(20, 200); round++) {
+    for (let round = 0; round < bySize(10, 200); round++) {
       await put('Custom', objectId, { 'payload.old': round }).expect(200)
       const answers = await Promise.all([
         put('Custom', objectId, { 'payload.mood': round }),
@@ -146,7 +146,7 @@ describe('concurrent writes of both families', function suite() {
   it('set what they say, even if it was there when they began', async () => {
     const { put, get } = createClassClient(patient)
     const plan = await newPlan()
-    for (let round = 0; round < bySize(20, 200); round++) {
+    for (let round = 0; round < bySize(10, 200); round++) {
       await put('CarePlan', plan, { notes: 'a' }).expect(200)
       const answers = await Promise.all(
         ['b', 'a', 'c', 'a'].map(async (notes) => ({
