@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { createHttpServer, REQUEST_ARRIVAL_TIMEOUT_MS } from '../../server/http/http-server.ts'
-import { service } from '../harness/service/service.ts'
+import { createHttpServer, REQUEST_ARRIVAL_TIMEOUT_MS } from '../../../server/http/http-server.ts'
+import { service } from '../../harness/service/service.ts'
 
 /** Malformed or too large HTTP never becomes a request, and is still refused in the same form. */
 describe('bytes that are not a valid request', () => {

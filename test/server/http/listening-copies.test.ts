@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { addListeningCopies } from '../../server/http/listening-copies.ts'
+import { addListeningCopies } from '../../../server/http/listening-copies.ts'
 
 const CLIENTS = 64
 
