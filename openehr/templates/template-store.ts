@@ -66,6 +66,14 @@ const definitionCacheKey = (key: string): string => `${TemplateHeads.collection}
 
 const normalizeTemplateId = (templateId: string): string => templateId.toLowerCase().replaceAll(/\s+/g, '')
 
+const headOf = (template: Template): TemplateHeadRecord => ({
+  key: normalizeTemplateId(template.templateId),
+  templateId: template.templateId,
+  concept: template.concept,
+  archetypeId: template.root.archetype.id,
+  archetypes: archetypesOfTemplate(template),
+})
+
 /** A template and its record. */
 export interface StoredTemplate {
   head: SavedRecord<TemplateHeadRecord>
@@ -90,12 +98,28 @@ export class TemplateStore {
     return [this.#heads.indexes()]
   }
 
-  /** Creates the missing built-in templates; nobody may delete them. */
+  /**
+   * Creates the missing built-in templates, and replaces those that an earlier version of the service stored. Nobody
+   * else may change or delete them. Their record ids are their template ids; a modeller's template has another id.
+   */
   async addBuiltIn(files: ReadonlyMap<string, string>): Promise<void> {
-    const existing = new Set((await this.all(serviceCaller)).map(({ key }) => key))
-    for (const [templateId, xml] of files)
-      if (!existing.has(normalizeTemplateId(templateId)))
+    const existing = new Map((await this.all(serviceCaller)).map(({ key, id }) => [key, id]))
+    for (const [templateId, xml] of files) {
+      const id = existing.get(normalizeTemplateId(templateId))
+      if (id === undefined)
         await this.add(serviceCaller, Buffer.from(xml), templateId, { read: ['*'], write: [] })
+      else if (id === templateId) await this.#replaceBuiltIn(id, Buffer.from(xml))
+    }
+  }
+
+  async #replaceBuiltIn(id: string, bytes: Buffer): Promise<void> {
+    if (bytes.equals(await this.#readFile(serviceCaller, id))) return
+    const head = headOf(readTemplate(bytes))
+    const opt = await gzipToBase64(bytes)
+    await runStoreTransaction(this.#records, async (tx) => {
+      await this.#files.update(serviceCaller, { id }, () => ({ opt }), { tx, skipUnchanged: true })
+      await this.#heads.update(serviceCaller, { id }, () => head, { tx, skipUnchanged: true })
+    })
   }
 
   /**
@@ -109,12 +133,9 @@ export class TemplateStore {
     permissions = MODELLER_PERMISSIONS,
   ): Promise<SavedRecord<TemplateHeadRecord>> {
     const template = readTemplate(bytes)
-    const { templateId, concept, root } = template
-    if (/[/\\\p{Cc}]/u.test(templateId)) throw invalidIdError()
-    requireExpandable(root)
-    const key = normalizeTemplateId(templateId)
-    const archetypes = archetypesOfTemplate(template)
-    const head = { key, templateId, concept, archetypeId: root.archetype.id, archetypes }
+    if (/[/\\\p{Cc}]/u.test(template.templateId)) throw invalidIdError()
+    requireExpandable(template.root)
+    const head = headOf(template)
     const opt = await gzipToBase64(bytes)
     return createOrFindExisting(
       () =>
@@ -123,7 +144,7 @@ export class TemplateStore {
           await this.#files.create(caller, { opt }, permissions, { tx, id })
           return this.#heads.create(caller, head, permissions, { tx, id })
         }),
-      () => this.#heads.get(caller, { id, key }),
+      () => this.#heads.get(caller, { id, key: head.key }),
     )
   }
 

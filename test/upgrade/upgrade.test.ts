@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { measurementTemplates } from '../../openehr/measurement-mapping/measurement-templates.ts'
+import { MEASUREMENT_KINDS } from '../../records/kinds.ts'
 import { runAuditCommand } from '../../server/commands/audit.ts'
 import { runCommand } from '../harness/in-process/run-command.ts'
 import { config, service as current } from '../harness/service/service.ts'
@@ -6,7 +8,7 @@ import { type ServiceProcess, startServiceProcess, stopProcess } from '../harnes
 import { isFullSize } from '../harness/test-size.ts'
 import { waitUntil } from '../harness/wait.ts'
 import { createReleasedDataDir, latestVersion, readStoredIds, releasedVersions } from './released-data.ts'
-import { answersOf, logIn, register, storeSample } from './sample-data.ts'
+import { answersOf, logIn, register, type Session, storeSample } from './sample-data.ts'
 
 /** What the doors of a new account answer that holds the same. */
 async function answersOfNew(version: string, steps: readonly string[]): Promise<Record<string, unknown>> {
@@ -23,6 +25,13 @@ async function upToDate({ url }: ServiceProcess): Promise<void> {
     const metrics = await (await fetch(`${url}/metrics`)).text()
     return /^derived_data_pending_documents 0$/m.test(metrics)
   })
+}
+
+/** A template as it was stored. */
+async function readTemplateXml({ target, headers }: Session, templateId: string): Promise<string> {
+  const path = `/med/knowledge/template/${templateId}`
+  const answer = await fetch(target.url + path, { headers: { ...headers, Accept: 'application/xml' } })
+  return answer.text()
 }
 
 describe('a released version', function suite() {
@@ -47,9 +56,12 @@ describe('a released version', function suite() {
       }
       service = await startServiceProcess({ DATA_DIR })
       await upToDate(service)
-      const answers = await answersOf(await logIn(service, stored))
+      const session = await logIn(service, stored)
+      const answers = await answersOf(session)
       const expected = await answersOfNew(version, Object.keys(stored))
       for (const door of Object.keys(expected)) assert.deepEqual(answers[door], expected[door], door)
+      for (const [templateId, xml] of measurementTemplates(MEASUREMENT_KINDS))
+        assert.equal(await readTemplateXml(session, templateId), xml, templateId)
       await stopProcess(service)
       const { code, output } = await runCommand(runAuditCommand, ['verify'], { DATA_DIR })
       assert.equal(code, 0, output)
