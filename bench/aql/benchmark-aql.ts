@@ -3,7 +3,7 @@
  * last, which were too high in a month across all EHRs, pages in their order, averages, how many there are. One client
  * asks. Then 24 clients read compositions, and 8 and 24 commit.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
@@ -103,9 +103,12 @@ interface Size {
 const queryAs = ({ service, ...size }: Size, who: typeof account): Promise<Side & Omit<Size, 'service'>> =>
   signInByPathFamily({ ...service, ...size, name: String(size.items) }, who)
 
-async function startSize(directory: string, items: number): Promise<Size> {
+/** @param directory holds the loaded data, which no run changes */
+async function startSize(directory: string, scratch: string, items: number): Promise<Size> {
   const ehrs = await loadOnce(directory, items)
-  const engine = await startEngine(directory)
+  const copy = join(scratch, String(items))
+  cpSync(directory, copy, { recursive: true })
+  const engine = await startEngine(copy)
   return { items, ehrs, engine, service: await launchParseSide('ours', '../server/main.js', engine.uri) }
 }
 
@@ -203,10 +206,12 @@ export async function benchmarkAql(sizes: string, kept?: string): Promise<void> 
   const numbers = sizes.split(',').map(Number)
   if (!numbers.every((items) => items >= MIN_COMPOSITIONS && items <= 2_000_000))
     throw new RangeError(`--items takes numbers from ${MIN_COMPOSITIONS} to 2000000, separated by commas`)
-  const data = kept ?? mkdtempSync(join(tmpdir(), 'bench-'))
+  const scratch = mkdtempSync(join(tmpdir(), 'bench-'))
+  const data = kept ?? scratch
   // The last one first: the others are what it is compared with.
   const all: Size[] = []
-  for (const items of numbers.reverse()) all.push(await startSize(join(data, `aql-v2-${items}`), items))
+  for (const items of numbers.reverse())
+    all.push(await startSize(join(data, `aql-v2-${items}`), scratch, items))
   const table = await measureSizes(all)
   process.stdout.write('\n')
   for (const [i, size] of all.entries()) {
@@ -215,7 +220,7 @@ export async function benchmarkAql(sizes: string, kept?: string): Promise<void> 
     await stopSide(size.service)
     await size.engine.stop()
   }
-  if (kept === undefined) rmSync(data, { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
   for (const name of [LAST_OF_ONE, PAGE_BY_VALUE, PAGE_BY_TIME, 'average by EHR']) {
     const [last, before] = table.get(name) ?? []
     if (last && before) writeGrowth(name, 1 / before.ratio)
