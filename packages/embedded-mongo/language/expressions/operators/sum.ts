@@ -24,6 +24,8 @@ export interface PartialSum {
   hasDoubles: boolean
 }
 
+const ZERO = Decimal128.fromString('0')
+
 /** A sum without intermediate rounding: doubles with their rounding errors, integers without limit. */
 export class Sum {
   readonly #short: boolean
@@ -37,7 +39,7 @@ export class Sum {
   /** @param short beside decimals, a double counts with 15 digits, and a first decimal stays unchanged */
   constructor(short = false) {
     this.#short = short
-    if (!short) this.#start = Decimal128.fromString('0')
+    if (!short) this.#start = ZERO
   }
 
   /** The sum of doubles and 32-bit integers that were added up elsewhere, in the same way. */

@@ -60,8 +60,13 @@ export class GroupTotals {
     while (group >= this.#groups) this.#addGroup()
     const part = (place: number): number => this.#parts[group * PARTS + place] as number
     return {
-      ...{ count: part(COUNT), whole: part(WHOLE), double: part(DOUBLE), lost: part(LOST) },
-      ...{ hasDoubles: part(DOUBLES) > 0, least: part(LEAST), most: part(GREATEST) },
+      count: part(COUNT),
+      whole: part(WHOLE),
+      double: part(DOUBLE),
+      lost: part(LOST),
+      hasDoubles: part(DOUBLES) > 0,
+      least: part(LEAST),
+      most: part(GREATEST),
     }
   }
 

@@ -70,21 +70,24 @@ export class KeyGroups {
   /** The component of each total. */
   readonly #summed: readonly number[]
   readonly #last: number
+  readonly #idReader: KeyReader | undefined
   readonly #names = new ByteNumbers()
   /** A key of each group, for its value. */
   readonly #keys: Buffer[] = []
-  readonly #counts = new GroupTotals()
+  /** The number of keys in each group. */
+  readonly #counts: number[] = []
   readonly #totals: readonly GroupTotals[]
   /** A key has a value that is not a number. */
   #hasOthers = false
 
   constructor(index: Index, grouping: KeyGrouping) {
-    const { by = -1, outputs } = grouping
+    const { by, outputs } = grouping
     this.#index = index
     this.#grouping = grouping
     this.#summed = [...new Set(outputs.flatMap(({ component }) => component ?? []))]
     this.#totals = this.#summed.map(() => new GroupTotals())
-    this.#last = Math.max(by, ...this.#summed)
+    this.#last = Math.max(by ?? -1, ...this.#summed)
+    this.#idReader = by === undefined ? undefined : idReaderOf(index, by)
   }
 
   /** @returns the groups; undefined if the keys do not suffice after all */
@@ -129,8 +132,11 @@ export class KeyGroups {
         from = to
       }
       const group = this.#names.of(bytes, nameFrom, nameTo)
-      if (group === this.#keys.length) this.#keys.push(Buffer.from(bytes.subarray(start, end)))
-      this.#counts.add(group, 0)
+      if (group === this.#keys.length) {
+        this.#keys.push(Buffer.from(bytes.subarray(start, end)))
+        this.#counts.push(0)
+      }
+      ;(this.#counts[group] as number)++
       for (let i = 0; i < numbers.length; i++) {
         const number = numbers[i] as number
         if (!Number.isNaN(number)) this.#totals[i]?.add(group, number)
@@ -160,28 +166,32 @@ export class KeyGroups {
 
   #document(key: Buffer, group: number): Document {
     const document: Document = { _id: this.#groupIdIn(key) }
-    for (const { name, accumulator, component } of this.#grouping.outputs) {
-      const totals = component === undefined ? undefined : this.#totals[this.#summed.indexOf(component)]
-      document[name] = totals
-        ? resultOf(accumulator, totals.of(group))
-        : new Int32(this.#counts.of(group).count)
-    }
+    const totals = this.#totals.map((some) => some.of(group))
+    for (const { name, accumulator, component } of this.#grouping.outputs)
+      document[name] =
+        component === undefined
+          ? new Int32(this.#counts[group] as number)
+          : resultOf(accumulator, totals[this.#summed.indexOf(component)] as Totals)
     return document
   }
 
   #groupIdIn(key: Buffer): unknown {
-    const { by } = this.#grouping
-    if (by === undefined) return null
-    const parts = this.#index.descending
-      .slice(0, by + 1)
-      .map((descending, at) => ({ name: at === by ? '_id' : undefined, descending }))
-    const reader = new KeyReader(parts)
     // Null and a missing value are one group.
-    if (!reader.append(key, 0)) return null
-    const [bytes] = reader.take()
-    return bytes ? decode(bytes)._id : null
+    if (!this.#idReader?.append(key, 0)) return null
+    let id: unknown
+    for (const bytes of this.#idReader.take()) id = decode(bytes)._id
+    return id
   }
 }
+
+/** Reads the component by which keys are grouped. */
+const idReaderOf = ({ descending }: Index, by: number): KeyReader =>
+  new KeyReader(
+    descending.slice(0, by + 1).map((descends, at) => ({
+      name: at === by ? '_id' : undefined,
+      descending: descends,
+    })),
+  )
 
 /** The type byte of null and of missing values. */
 const NULL = 5
