@@ -61,9 +61,10 @@ export function toFormId(name: string): string {
   return id.replace(/^(?=\d)/, 'a') || 'id'
 }
 
-/** Names a choice by its class: `quantity_value`. */
+/** Names a choice by its class: `quantity_value`, `interval_of_quantity_value`. */
 export function nameByClass(form: FormNode): void {
-  if (form.rmType.startsWith('DV_')) form.id = `${form.rmType.slice('DV_'.length).toLowerCase()}_value`
+  const [, interval, of] = /^DV_(INTERVAL(?=<))?(?:<DV_)?(\w+)/.exec(form.rmType) ?? []
+  if (of !== undefined) form.id = `${interval ? 'interval_of_' : ''}${of.toLowerCase()}_value`
 }
 
 /** Notes the place of each among siblings of the same id. */

@@ -139,6 +139,21 @@ describe('operational templates', () => {
     assert.equal(forms[0]?.inputs?.[0]?.listOpen, true)
   })
 
+  it('are shown with choices of classes, named in words', () => {
+    const value = (rmType: string) =>
+      `<children xsi:type="C_COMPLEX_OBJECT"><rm_type_name>${rmType}</rm_type_name><node_id/></children>`
+    const xml = createTemplateXml('choices').replace(
+      /<children xsi:type="C_DV_QUANTITY">.*?<\/children>/s,
+      value('DV_COUNT') + value('DV_INTERVAL&lt;DV_COUNT&gt;'),
+    )
+    const { tree } = toWebTemplate(readTemplate(Buffer.from(xml)))
+    const systolic = tree.children?.[0]?.children?.[0]?.children?.[0]
+    assert.deepEqual(
+      systolic?.children?.map(({ id }) => id),
+      ['count_value', 'interval_of_count_value'],
+    )
+  })
+
   it('list their archetypes', async () => {
     const templateId = newId()
     assertStatus(await upload(createTemplateXml(templateId)), 201)
