@@ -8,15 +8,15 @@ import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { newId, newUuid } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, toStoredPermissions } from '../../records/store/documents/parse-format.ts'
 
-/** The small EHRs are those that one person asks for and adds to. */
-const SMALL_EHRS = 200
+/** The small EHRs are those that one person asks for and adds to; they have at most half of the compositions. */
+const MAX_SMALL_EHRS = 200
 const COMPOSITIONS_OF_SMALL = 10
 /** One EHR is as large as those of many years. */
 const COMPOSITIONS_OF_LARGE = 10_000
 /** All others. */
 const COMPOSITIONS_PER_EHR = 100
-/** The least that fills the small EHRs, and some others; from twice the large EHR on there is one. */
-export const MIN_COMPOSITIONS = 5_000
+/** Each of 24 clients has small EHRs of its own; from twice the large EHR on there is one. */
+export const MIN_COMPOSITIONS = 1_000
 /** Compositions that are written at a time. */
 const COMPOSITIONS_PER_BATCH = 2_000
 const START_TIME_MS = Date.UTC(2025, 0, 1)
@@ -45,7 +45,8 @@ export interface LoadedEhrs {
 
 /** How many compositions each EHR has. */
 function planEhrs(items: number): { ehrId: string; count: number }[] {
-  const sizes = new Array<number>(SMALL_EHRS).fill(COMPOSITIONS_OF_SMALL)
+  const small = Math.min(MAX_SMALL_EHRS, Math.floor(items / 2 / COMPOSITIONS_OF_SMALL))
+  const sizes = new Array<number>(small).fill(COMPOSITIONS_OF_SMALL)
   if (items >= 2 * COMPOSITIONS_OF_LARGE) sizes.unshift(COMPOSITIONS_OF_LARGE)
   let left = items - sizes.reduce((sum, size) => sum + size, 0)
   for (; left > 0; left -= COMPOSITIONS_PER_EHR) sizes.push(Math.min(left, COMPOSITIONS_PER_EHR))
