@@ -27,34 +27,38 @@ const queryParametersField = Type.Unsafe<Record<string, unknown>>({
   examples: [{ ehr: 'e5RtGb81Xz' }],
 })
 
-/** Query parameters in a link. */
-export const queryParametersJsonField = Type.String({
+const queryParametersJsonField = Type.String({
   maxLength: 100_000,
   description: 'Values of the parameters `$name`, as a JSON object',
   examples: ['{"ehr":"e5RtGb81Xz"}'],
 })
 
-export const offsetField = Type.Integer({
+const offsetField = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Number of rows to skip',
   examples: [0],
 })
 
-export const fetchField = Type.Integer({
+const fetchField = Type.Integer({
   minimum: 1,
   maximum: 10_000,
   description: 'Maximum number of rows, by default 10,000; not allowed together with LIMIT in the query',
   examples: [100],
 })
 
-const optionalQueryParametersField = Type.Optional(queryParametersField)
-const pagingFields = { offset: Type.Optional(offsetField), fetch: Type.Optional(fetchField) }
+/** The page of the rows that a query returns. */
+export const pagingFields = { offset: Type.Optional(offsetField), fetch: Type.Optional(fetchField) }
+
+/** Parameters and page of a run, in a body. */
+export const runFields = { query_parameters: Type.Optional(queryParametersField), ...pagingFields }
+
+/** The same in a link. */
+export const runLinkFields = { query_parameters: Type.Optional(queryParametersJsonField), ...pagingFields }
 
 export const AqlQuery = closedObject('AqlQuery', 'An AQL query', {
   q: aqlField,
-  query_parameters: optionalQueryParametersField,
-  ...pagingFields,
+  ...runFields,
 })
 
 const filterField = (description: string) =>
@@ -135,7 +139,8 @@ export const StoredQueryResource = closedObject('StoredQueryResource', 'A stored
   }),
 })
 
-export const StoredQueryRun = closedObject('StoredQueryRun', 'Parameters of a run of a stored query', {
-  query_parameters: optionalQueryParametersField,
-  ...pagingFields,
-})
+export const StoredQueryRun = closedObject(
+  'StoredQueryRun',
+  'Parameters of a run of a stored query',
+  runFields,
+)

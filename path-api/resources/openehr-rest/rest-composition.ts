@@ -1,4 +1,4 @@
-import { type SavedComposition, toRmObject } from '../../../openehr/compositions/compositions.ts'
+import { toRmObject } from '../../../openehr/compositions/compositions.ts'
 import type { SentComposition } from '../../../openehr/compositions/read-composition.ts'
 import { parseVersionUid } from '../../../records/compositions/composition-record.ts'
 import { compositionIdField } from '../../../schemas/openehr/composition.ts'
@@ -7,7 +7,6 @@ import type { RawContent } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
 import { composeText, SIMPLIFIED_TYPES, simplifiedFormatOf } from '../openehr/composition-formats.ts'
 import { commitAlone, isDescribed } from './frame/described-commit.ts'
-import { toRestEhrId } from './frame/ehr-ids.ts'
 import {
   atTimeQuery,
   EHR_PATH,
@@ -15,13 +14,12 @@ import {
   ehrParams,
   objectUidField,
   parseVersionTime,
-  REST_PATH,
   restVersionUidField,
   rmBody,
   rmBodyLimits,
   rmReply,
 } from './frame/rest-operation.ts'
-import { replyDeleted, replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+import { changeOf, replyToChange, replyWithVersion, uidOf } from './frame/rest-reply.ts'
 import { versionOperations } from './frame/rest-versions.ts'
 
 const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
@@ -34,19 +32,12 @@ function sentComposition({ type, bytes, json }: RawContent, templateId: string |
   return format ? { format, json, templateId } : { json: json ?? undefined }
 }
 
-const changeOf = (ehrId: string, saved: SavedComposition, isNew: boolean) => {
-  const uid = uidOf(saved)
-  const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/composition/${uid}`
-  return { uid, location, updatedAt: saved.updatedAt, isNew }
-}
-
 export const restCompositionOperations = [
   defineOperation({
     ...ehrOperation,
     id: 'createRestComposition',
     method: 'post',
     path: COMPOSITIONS_PATH,
-    params: ehrParams,
     summary: 'Store a composition',
     description:
       'A violation of the reference model is a 400, one of the template a 422; the error names all of them.',
@@ -64,7 +55,8 @@ export const restCompositionOperations = [
             ({ versions: [made] }) => compositions.get(caller, { ehrId, uid: made?.uid ?? '' }),
           )
         : await compositions.create(caller, { ehrId }, sent, { newUuid: newUuid(), isRetry })
-      return replyToChange(changeOf(ehrId, saved, true), context, () => composeText(saved, accepted, context))
+      const change = changeOf(ehrId, 'composition', saved, true)
+      return replyToChange(change, context, () => composeText(saved, accepted, context))
     },
   }),
   defineOperation({
@@ -82,9 +74,8 @@ export const restCompositionOperations = [
       const { caller, compositions, accepted } = context
       const at = parseVersionTime(query.version_at_time)
       const saved = await compositions.get(caller, { ehrId, uid }, { at })
-      if (saved.json === undefined) return replyDeleted(uidOf(saved))
-      const text = await composeText(saved, accepted, context)
-      return replyWithObject(text, { uid: uidOf(saved), updatedAt: saved.updatedAt }, context)
+      const text = saved.json && (await composeText(saved, accepted, context))
+      return replyWithVersion(text, saved, context)
     },
   }),
   defineOperation({
@@ -114,9 +105,8 @@ export const restCompositionOperations = [
               data: sent,
             }).then(() => compositions.get(caller, { ehrId, uid: id }))
           : await compositions.replace(caller, { ehrId, uid: id }, sent, expected)
-      return replyToChange(changeOf(ehrId, saved, false), context, () =>
-        composeText(saved, accepted, context),
-      )
+      const change = changeOf(ehrId, 'composition', saved)
+      return replyToChange(change, context, () => composeText(saved, accepted, context))
     },
   }),
   defineOperation({

@@ -45,7 +45,6 @@ export const restContributionOperations = [
     id: 'commitContribution',
     method: 'post',
     path: CONTRIBUTIONS_PATH,
-    params: ehrParams,
     summary: 'Commit several versions at once',
     description:
       'All versions are stored, or none: compositions, the status, the directory. A preceding version that is not the latest one gets a 409.',

@@ -4,21 +4,19 @@ import { folderAt } from '../../../openehr/directories/folders.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { toRestEhrId } from './frame/ehr-ids.ts'
 import {
   atTimeQuery,
   EHR_PATH,
   ehrOperation,
   ehrParams,
   parseVersionTime,
-  REST_PATH,
   restVersionUidField,
   rmBody,
   rmBodyLimits,
   rmReply,
   sentJson,
 } from './frame/rest-operation.ts'
-import { replyDeleted, replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+import { changeOf, replyToChange, replyWithVersion, uidOf } from './frame/rest-reply.ts'
 
 const DIRECTORY_PATH = `${EHR_PATH}/directory` as const
 const folderBody = rmBody('FOLDER')
@@ -34,17 +32,9 @@ const pathQuery = {
   ),
 }
 
-const changeOf = (ehrId: string, saved: SavedDirectory, isNew: boolean) => {
-  const uid = uidOf(saved)
-  const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/directory/${uid}`
-  return { uid, location, updatedAt: saved.updatedAt, isNew }
-}
-
 function replyWithFolder(saved: SavedDirectory, path: string | undefined, context: { accepted: string }) {
   const root = toFolder(saved)
-  if (!root) return replyDeleted(uidOf(saved))
-  const about = { uid: uidOf(saved), updatedAt: saved.updatedAt }
-  return replyWithObject(folderAt(root, path ?? ''), about, context)
+  return replyWithVersion(root && folderAt(root, path ?? ''), saved, context)
 }
 
 export const restDirectoryOperations = [
@@ -53,7 +43,6 @@ export const restDirectoryOperations = [
     id: 'createDirectory',
     method: 'post',
     path: DIRECTORY_PATH,
-    params: ehrParams,
     summary: 'Create the directory of an EHR',
     access: 'ehr:write',
     body: folderBody,
@@ -67,7 +56,8 @@ export const restDirectoryOperations = [
         newUuid: newUuid(),
         isRetry,
       })
-      return replyToChange(changeOf(ehrId, saved, true), context, () => toFolder(saved) as RmObject)
+      const change = changeOf(ehrId, 'directory', saved, true)
+      return replyToChange(change, context, () => toFolder(saved) as RmObject)
     },
   }),
   defineOperation({
@@ -75,7 +65,6 @@ export const restDirectoryOperations = [
     id: 'getDirectory',
     method: 'get',
     path: DIRECTORY_PATH,
-    params: ehrParams,
     query: { ...atTimeQuery, ...pathQuery },
     summary: 'Show the directory of an EHR, or a folder of it, at a time or the latest one',
     access: 'ehr:read',
@@ -109,7 +98,6 @@ export const restDirectoryOperations = [
     id: 'updateDirectory',
     method: 'put',
     path: DIRECTORY_PATH,
-    params: ehrParams,
     summary: 'Replace the directory of an EHR',
     access: 'ehr:write',
     ifMatch: 'required',
@@ -121,7 +109,7 @@ export const restDirectoryOperations = [
       const { caller, directories, ehrStatuses, ifMatchOf } = context
       await ehrStatuses.requireModifiable(caller, ehrId)
       const saved = await directories.replace(caller, ehrId, sentJson(body, 'FOLDER'), ifMatchOf)
-      return replyToChange(changeOf(ehrId, saved, false), context, () => toFolder(saved) as RmObject)
+      return replyToChange(changeOf(ehrId, 'directory', saved), context, () => toFolder(saved) as RmObject)
     },
   }),
   defineOperation({
@@ -129,7 +117,6 @@ export const restDirectoryOperations = [
     id: 'deleteDirectory',
     method: 'delete',
     path: DIRECTORY_PATH,
-    params: ehrParams,
     summary: 'Delete the directory of an EHR',
     description: 'All versions stay.',
     access: 'ehr:write',

@@ -2,28 +2,23 @@ import { withVersionUid } from '../../../openehr/versions/read-version.ts'
 import { statusIdOf } from '../../../records/compositions/ehr-status-record.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { commitAlone, isDescribed } from './frame/described-commit.ts'
-import { toRestEhrId } from './frame/ehr-ids.ts'
 import {
   atTimeQuery,
   EHR_PATH,
   ehrOperation,
   ehrParams,
   parseVersionTime,
-  REST_PATH,
   restVersionUidField,
   rmBody,
   rmBodyLimits,
   rmReply,
   sentJson,
 } from './frame/rest-operation.ts'
-import { replyToChange, replyWithObject, uidOf } from './frame/rest-reply.ts'
+import { changeOf, replyToChange, replyWithVersion } from './frame/rest-reply.ts'
 import { versionOperations } from './frame/rest-versions.ts'
 
 const STATUS_PATH = `${EHR_PATH}/ehr_status` as const
 const statusReply = rmReply('EHR_STATUS')
-
-const statusLocation = (ehrId: string, uid: string) =>
-  `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/ehr_status/${uid}`
 
 export const restEhrStatusOperations = [
   defineOperation({
@@ -31,7 +26,6 @@ export const restEhrStatusOperations = [
     id: 'getRestEhrStatus',
     method: 'get',
     path: STATUS_PATH,
-    params: ehrParams,
     query: atTimeQuery,
     summary: 'Show the status of an EHR, at a time or the latest one',
     access: 'ehr:read',
@@ -39,7 +33,7 @@ export const restEhrStatusOperations = [
     handle: async ({ params: { ehrId }, query }, context) => {
       const at = parseVersionTime(query.version_at_time)
       const status = await context.ehrStatuses.get(context.caller, ehrId, { at })
-      return replyWithObject(status.object, { uid: uidOf(status), updatedAt: status.updatedAt }, context)
+      return replyWithVersion(status.object, status, context)
     },
   }),
   defineOperation({
@@ -55,7 +49,7 @@ export const restEhrStatusOperations = [
       const [id, , version] = versionUid.split('::')
       const selector = { version: id === statusIdOf(ehrId) ? Number(version) : 0 }
       const status = await context.ehrStatuses.get(context.caller, ehrId, selector)
-      return replyWithObject(status.object, { uid: uidOf(status), updatedAt: status.updatedAt }, context)
+      return replyWithVersion(status.object, status, context)
     },
   }),
   defineOperation({
@@ -63,7 +57,6 @@ export const restEhrStatusOperations = [
     id: 'updateRestEhrStatus',
     method: 'put',
     path: STATUS_PATH,
-    params: ehrParams,
     summary: 'Replace the status of an EHR',
     access: 'ehr:write',
     ifMatch: 'required',
@@ -85,9 +78,7 @@ export const restEhrStatusOperations = [
               data: { json },
             }).then(() => ehrStatuses.get(caller, ehrId))
           : await withVersionUid(id, () => ehrStatuses.replace(caller, ehrId, json, expected))
-      const uid = uidOf(status)
-      const changed = { uid, location: statusLocation(ehrId, uid), updatedAt: status.updatedAt, isNew: false }
-      return replyToChange(changed, context, () => status.object)
+      return replyToChange(changeOf(ehrId, 'ehr_status', status), context, () => status.object)
     },
   }),
   ...versionOperations({

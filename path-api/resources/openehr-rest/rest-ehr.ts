@@ -12,7 +12,6 @@ import { isReserved, isUuid, toRestEhrId } from './frame/ehr-ids.ts'
 import {
   EHR_PATH,
   ehrOperation,
-  ehrParams,
   REST_PATH,
   restOperation,
   rmBody,
@@ -84,7 +83,6 @@ export const restEhrOperations = [
     id: 'createRestEhrWithId',
     method: 'put',
     path: EHR_PATH,
-    params: ehrParams,
     summary: 'Create an EHR with an id',
     description: createDescription,
     access: 'ehr:create',
@@ -109,7 +107,6 @@ export const restEhrOperations = [
     id: 'getRestEhr',
     method: 'get',
     path: EHR_PATH,
-    params: ehrParams,
     summary: 'Show an EHR',
     access: 'ehr:read',
     reply: [200, ehrReply, 'versioned'],

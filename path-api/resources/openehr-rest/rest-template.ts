@@ -1,12 +1,16 @@
 import { Type } from '@sinclair/typebox'
-import { createExample } from '../../../openehr/examples/example-composition.ts'
-import { toWebTemplate } from '../../../openehr/simplified/forms/web-template.ts'
 import { TemplateHead } from '../../../schemas/openehr/template.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { replyWith } from '../../reply/reply.ts'
-import { SIMPLIFIED_TYPES, writeComposition } from '../openehr/composition-formats.ts'
-import { exampleOptions, templateParams, toTemplateHead, withExampleUid } from '../openehr/template.ts'
+import { SIMPLIFIED_TYPES } from '../openehr/composition-formats.ts'
+import {
+  exampleOptions,
+  showExample,
+  showTemplate,
+  templateParams,
+  toTemplateHead,
+} from '../openehr/template.ts'
 import { REST_PATH, restOperation } from './frame/rest-operation.ts'
 
 const TEMPLATES_PATH = `${REST_PATH}/definition/template/adl1.4` as const
@@ -16,6 +20,15 @@ const WEB_TEMPLATE = 'application/openehr.wt+json'
 
 /** An ETag with the id, since clients take it from there. */
 const templateTag = (templateId: string): string => encodeURI(templateId).replaceAll('%20', ' ')
+
+const replyWithShown = (
+  { head, shown }: { head: { templateId: string }; shown: string | Buffer },
+  { accepted }: { accepted: string },
+) =>
+  replyWith(shown, {
+    version: templateTag(head.templateId),
+    headers: { 'content-type': accepted, vary: 'Accept' },
+  })
 
 export const restTemplateOperations = [
   defineOperation({
@@ -60,18 +73,8 @@ export const restTemplateOperations = [
     access: 'user',
     reply: [200, rawBody('application/xml', WEB_TEMPLATE, 'application/json'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { templateId } }, { caller, templates, accepted }) => {
-      const headers = { 'content-type': accepted, vary: 'Accept' }
-      if (accepted !== 'application/xml') {
-        const { head, template } = await templates.get(caller, templateId)
-        return replyWith(JSON.stringify(toWebTemplate(template)), {
-          version: templateTag(head.templateId),
-          headers,
-        })
-      }
-      const { head, bytes } = await templates.file(caller, templateId)
-      return replyWith(bytes, { version: templateTag(head.templateId), headers })
-    },
+    handle: async ({ params: { templateId } }, context) =>
+      replyWithShown(await showTemplate(context, templateId), context),
   }),
   defineOperation({
     ...restOperation,
@@ -84,13 +87,7 @@ export const restTemplateOperations = [
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml', ...SIMPLIFIED_TYPES), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { templateId }, query }, { caller, templates, accepted }) => {
-      const { head, template } = await templates.get(caller, templateId)
-      const made = createExample(template, query.detail_level ?? 'required')
-      const example = query.type === 'output' ? withExampleUid(made) : made
-      const text = writeComposition(template, example, accepted)
-      const headers = { 'content-type': accepted, vary: 'Accept' }
-      return replyWith(text, { version: templateTag(head.templateId), headers })
-    },
+    handle: async ({ params: { templateId }, query }, context) =>
+      replyWithShown(await showExample(context, templateId, query), context),
   }),
 ]

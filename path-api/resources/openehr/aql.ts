@@ -1,15 +1,7 @@
 import { Readable } from 'node:stream'
-import { Type } from '@sinclair/typebox'
 import type { Queries, QueryRequest, QueryResult } from '../../../openehr/aql/queries.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
-import {
-  AqlExplanation,
-  AqlQuery,
-  aqlQueryParameter,
-  fetchField,
-  offsetField,
-  queryParametersJsonField,
-} from '../../../schemas/openehr/aql.ts'
+import { AqlExplanation, AqlQuery, aqlQueryParameter, runLinkFields } from '../../../schemas/openehr/aql.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
 import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
@@ -126,9 +118,7 @@ export const aqlOperations = [
     path: '/med/aql',
     query: {
       q: aqlQueryParameter,
-      query_parameters: Type.Optional(queryParametersJsonField),
-      offset: Type.Optional(offsetField),
-      fetch: Type.Optional(fetchField),
+      ...runLinkFields,
     },
     summary: 'Query compositions and EHRs in AQL, as a link',
     description: aqlDescription,

@@ -1,9 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { StoredQuery } from '../../../openehr/aql/stored-queries.ts'
 import {
-  fetchField,
-  offsetField,
-  queryParametersJsonField,
+  runLinkFields,
   StoredQueryBody,
   StoredQueryResource,
   StoredQueryRun,
@@ -123,11 +121,7 @@ export const storedQueryOperations = [
     method: 'get',
     path: `${storedQueryPath}/run`,
     params: storedQueryParams,
-    query: {
-      query_parameters: Type.Optional(queryParametersJsonField),
-      offset: Type.Optional(offsetField),
-      fetch: Type.Optional(fetchField),
-    },
+    query: runLinkFields,
     summary: 'Run a stored query, as a link',
     source: storedQueriesSource,
     extra: true,

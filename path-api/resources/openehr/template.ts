@@ -1,8 +1,9 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { createExample } from '../../../openehr/examples/example-composition.ts'
 import type { RmObject } from '../../../openehr/rm/canonical-json.ts'
 import { toWebTemplate } from '../../../openehr/simplified/forms/web-template.ts'
 import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../../schemas/openehr/template.ts'
+import type { Context } from '../../operation/context.ts'
 import { defineArrayOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { rawBody } from '../../reply/body-media.ts'
@@ -42,7 +43,7 @@ const EXAMPLE_UID = {
   value: '8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1',
 }
 
-export const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
+const withExampleUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
   _type,
   archetype_node_id,
   name,
@@ -61,6 +62,30 @@ export const toTemplateHead = ({
   archetype_id: archetypeId,
   created_timestamp: createdAt,
 })
+
+type ReadContext = Pick<Context<'user'>, 'caller' | 'templates' | 'accepted'>
+
+/** A template in the accepted format: as uploaded, or as a web template. */
+export async function showTemplate({ caller, templates, accepted }: ReadContext, name: string) {
+  if (accepted !== 'application/xml') {
+    const { head, template } = await templates.get(caller, name)
+    return { head, shown: JSON.stringify(toWebTemplate(template)) }
+  }
+  const { head, bytes } = await templates.file(caller, name)
+  return { head, shown: bytes }
+}
+
+/** An example composition of a template. @param accepted its media type */
+export async function showExample(
+  { caller, templates, accepted }: ReadContext,
+  name: string,
+  { detail_level = 'required', type }: Partial<Static<TObject<typeof exampleOptions>>>,
+) {
+  const { head, template } = await templates.get(caller, name)
+  const generated = createExample(template, detail_level)
+  const example = type === 'output' ? withExampleUid(generated) : generated
+  return { head, shown: writeComposition(template, example, accepted) }
+}
 
 export const templateOperations = [
   defineOperation({
@@ -104,14 +129,10 @@ export const templateOperations = [
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { concept } }, { caller, templates, accepted }) => {
-      const headers = { 'content-type': accepted, vary: 'Accept' }
-      if (accepted === 'application/xml') {
-        const { head, bytes } = await templates.file(caller, concept)
-        return replyWith(bytes, { version: head.version, headers })
-      }
-      const { head, template } = await templates.get(caller, concept)
-      return replyWith(JSON.stringify(toWebTemplate(template)), { version: head.version, headers })
+    handle: async ({ params: { concept } }, context) => {
+      const { head, shown } = await showTemplate(context, concept)
+      const headers = { 'content-type': context.accepted, vary: 'Accept' }
+      return replyWith(shown, { version: head.version, headers })
     },
   }),
   defineOperation({
@@ -128,16 +149,11 @@ export const templateOperations = [
     access: 'user',
     reply: [200, rawBody('application/json', 'application/xml'), 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { concept }, query }, { caller, templates }) => {
-      const { format = 'json', detail_level = 'required', type = 'input' } = query
-      const { head, template } = await templates.get(caller, concept)
-      const generated = createExample(template, detail_level)
-      const example = type === 'output' ? withExampleUid(generated) : generated
-      const text = writeComposition(template, example, COMPOSITION_TYPES[format])
-      return replyWith(text, {
-        version: head.version,
-        headers: { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' },
-      })
+    handle: async ({ params: { concept }, query: { format = 'json', ...options } }, context) => {
+      const accepted = COMPOSITION_TYPES[format]
+      const { head, shown } = await showExample({ ...context, accepted }, concept, options)
+      const headers = { 'content-type': format === 'xml' ? 'application/xml' : 'application/json' }
+      return replyWith(shown, { version: head.version, headers })
     },
   }),
   defineOperation({

@@ -20,13 +20,14 @@ export const restOperation = {
 
 const ehrIdParameter = createRecordIdSchema('EHR id, a UUID', '6865616c-7468-8ec0-8bc3-d1c8b3a5f0e7')
 
+export const ehrParams = { ehrId: ehrIdParameter }
+
 /** The same for operations on an EHR. */
 export const ehrOperation = {
   ...restOperation,
+  params: ehrParams,
   mapParams: (params: Record<string, string>) => ({ ...params, ehrId: fromRestEhrId(params.ehrId ?? '') }),
 } as const
-
-export const ehrParams = { ehrId: ehrIdParameter }
 
 export const objectUidField = (of: string) =>
   createRecordIdSchema(`Uid of the versioned ${of}`, '8849182c-82ad-4088-a07f-48ead4180515')

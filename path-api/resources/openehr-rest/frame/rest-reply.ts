@@ -3,6 +3,8 @@ import { toXml } from '../../../../openehr/rm/canonical-xml.ts'
 import { versionUidOf } from '../../../../records/compositions/composition-record.ts'
 import type { Preference } from '../../../operation/context.ts'
 import { replyWith } from '../../../reply/reply.ts'
+import { toRestEhrId } from './ehr-ids.ts'
+import { REST_PATH } from './rest-operation.ts'
 
 /** The element names of documents whose class is not their name. */
 const ROOT_ELEMENTS: Readonly<Record<string, string>> = {
@@ -36,8 +38,24 @@ export function replyWithObject(
   return replyWith(serialize(object, accepted), { version: uid, headers })
 }
 
-/** Replies that the object is deleted in this version. */
-export const replyDeleted = (uid: string) => replyWith('', { version: uid, gone: true })
+interface SavedVersion {
+  id: string
+  version: number
+  updatedAt: string
+}
+
+export const uidOf = (version: Pick<SavedVersion, 'id' | 'version'>): string => versionUidOf(version)
+
+/** Replies with the object in a version; undefined: it is deleted in it. */
+export function replyWithVersion(
+  object: RmObject | string | undefined,
+  saved: SavedVersion,
+  negotiated: Negotiated,
+) {
+  const uid = uidOf(saved)
+  if (object === undefined) return replyWith('', { version: uid, gone: true })
+  return replyWithObject(object, { uid, updatedAt: saved.updatedAt }, negotiated)
+}
 
 interface Changed {
   uid: string
@@ -45,6 +63,13 @@ interface Changed {
   updatedAt?: string
   /** The reply to a creation is a 201, to an update a 204 or 200. */
   isNew: boolean
+}
+
+/** A version of an object in an EHR that was committed. @param resource its segment in the path */
+export function changeOf(ehrId: string, resource: string, saved: SavedVersion, isNew = false): Changed {
+  const uid = uidOf(saved)
+  const location = `${REST_PATH}/ehr/${toRestEhrId(ehrId)}/${resource}/${uid}`
+  return { uid, location, updatedAt: saved.updatedAt, isNew }
 }
 
 /** Replies to a change with as much of the object as the client prefers. */
@@ -69,5 +94,3 @@ export async function replyToChange(
   const text = serialize(await show(), accepted)
   return replyWith(text, { ...head, headers: { ...headers, 'content-type': accepted } })
 }
-
-export const uidOf = (version: { id: string; version: number }): string => versionUidOf(version)

@@ -16,7 +16,7 @@ import {
   restVersionUidField,
   rmReply,
 } from './rest-operation.ts'
-import { replyWithObject, uidOf } from './rest-reply.ts'
+import { replyWithObject, replyWithVersion, uidOf } from './rest-reply.ts'
 
 type ReadContext = Context<'ehr:read'>
 type Change = VersionAuthorship & { version: number }
@@ -70,7 +70,7 @@ async function allChanges(
 }
 
 /** Shows a version as an ORIGINAL_VERSION, with its contribution. */
-async function replyWithVersion(
+async function replyWithOriginalVersion(
   resource: VersionedResource,
   context: ReadContext,
   ehrId: string,
@@ -83,7 +83,7 @@ async function replyWithVersion(
     ...plain,
     ...(version.data && { data: version.data }),
   })
-  return replyWithObject(object, { uid: uidOf(version), updatedAt: version.updatedAt }, context)
+  return replyWithVersion(object, version, context)
 }
 
 /** The operations on the versions of an object: itself, its history, and its versions by time and by uid. */
@@ -115,9 +115,8 @@ function objectOperations(resource: VersionedResource) {
       handle: async ({ params: given }, context) => {
         const { ehrId } = given
         const now = await read(context, ehrId, objectIdIn(given), {})
-        const { id, createdAt, updatedAt } = now
-        const object = toVersionedObject(type, { id, createdAt, ehrId: toRestEhrId(ehrId) })
-        return replyWithObject(object, { uid: uidOf(now), updatedAt }, context)
+        const object = toVersionedObject(type, { ...now, ehrId: toRestEhrId(ehrId) })
+        return replyWithVersion(object, now, context)
       },
     }),
     defineOperation({
@@ -155,7 +154,7 @@ function singleVersionOperations(resource: VersionedResource) {
       handle: async ({ params: given, query }, context) => {
         const at = parseVersionTime(query.version_at_time)
         const version = await read(context, given.ehrId, objectIdIn(given), { at })
-        return replyWithVersion(resource, context, given.ehrId, version)
+        return replyWithOriginalVersion(resource, context, given.ehrId, version)
       },
     }),
     defineOperation({
@@ -172,7 +171,7 @@ function singleVersionOperations(resource: VersionedResource) {
         if (id.toLowerCase() !== now.id.toLowerCase())
           throw isNamed ? mismatchError() : new ServiceError('NotFound')
         const found = await read(context, given.ehrId, now.id, { version: Number(version) })
-        return replyWithVersion(resource, context, given.ehrId, found)
+        return replyWithOriginalVersion(resource, context, given.ehrId, found)
       },
     }),
   ]

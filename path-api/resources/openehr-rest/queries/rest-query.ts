@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { QueryRequest } from '../../../../openehr/aql/queries.ts'
-import { aqlQueryParameter, fetchField, offsetField } from '../../../../schemas/openehr/aql.ts'
+import { closedObject } from '../../../../schemas/common.ts'
+import { aqlQueryParameter, pagingFields, runFields } from '../../../../schemas/openehr/aql.ts'
 import type { Context } from '../../../operation/context.ts'
 import { defineOperation } from '../../../operation/operation.ts'
 import { describedBody } from '../../../reply/body-media.ts'
@@ -38,30 +39,10 @@ const ehrIdField = Type.Optional(
     examples: ['6865616c-7468-8ec0-8bc3-d1c8b3a5f0e7'],
   }),
 )
-const pagingFields = { offset: Type.Optional(offsetField), fetch: Type.Optional(fetchField) }
 const runQuery = { ehr_id: ehrIdField, ...pagingFields, query_parameters: valuesField }
-const runBodyFields = {
-  ehr_id: ehrIdField,
-  offset: Type.Optional(offsetField),
-  fetch: Type.Optional(fetchField),
-  query_parameters: Type.Optional(
-    Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'Values of the parameters `$name`',
-      examples: [{ systolic: 140 }],
-    }),
-  ),
-}
-const RestAqlQuery = Type.Object(
-  { q: aqlQueryParameter, ...runBodyFields },
-  { $id: 'RestAqlQuery', additionalProperties: false, description: 'An AQL query' },
-)
-const RestQueryRun = Type.Object(runBodyFields, {
-  $id: 'RestQueryRun',
-  additionalProperties: false,
-  description: 'Parameters of a run of a stored query',
-})
+const runBodyFields = { ehr_id: ehrIdField, ...runFields }
+const RestAqlQuery = closedObject('RestAqlQuery', 'An AQL query', { q: aqlQueryParameter, ...runBodyFields })
+const RestQueryRun = closedObject('RestQueryRun', 'Parameters of a run of a stored query', runBodyFields)
 
 type Run = { q: string; name?: string; href?: string } & Omit<QueryRequest, 'q'>
 
