@@ -19,7 +19,7 @@ import {
   rmBodyLimits,
   rmReply,
 } from './frame/rest-operation.ts'
-import { changeOf, replyToChange, replyWithVersion, uidOf } from './frame/rest-reply.ts'
+import { changeOf, replyToChange, replyWithObject, replyWithVersion, uidOf } from './frame/rest-reply.ts'
 import { versionOperations } from './frame/rest-versions.ts'
 
 const COMPOSITIONS_PATH = `${EHR_PATH}/composition` as const
@@ -71,8 +71,10 @@ export const restCompositionOperations = [
     reply: [200, compositionReply, 'versioned'],
     gone: 'The composition is deleted in this version',
     handle: async ({ params: { ehrId, compositionId: uid }, query }, context) => {
-      const { caller, compositions, accepted } = context
+      const { caller, compositions, accepted, isKnown } = context
       const at = parseVersionTime(query.version_at_time)
+      const known = at === undefined && (await compositions.findKnownUid(caller, { ehrId, uid }, isKnown))
+      if (known) return replyWithObject('', { uid: known }, context)
       const saved = await compositions.get(caller, { ehrId, uid }, { at })
       const text = saved.json && (await composeText(saved, accepted, context))
       return replyWithVersion(text, saved, context)
