@@ -64,8 +64,7 @@ function mochaRuns(args) {
     '--parallel',
     // Two more than processors, since tests also wait for disks, processes and each other.
     `--jobs=${availableParallelism() + 2}`,
-    // A word without a match must not look like a passing run.
-    '--fail-zero',
+    `--require=${fileURLToPath(new URL('fail-without-tests.mjs', import.meta.url))}`,
     ...grep,
     ...options,
     ...files.map(({ compiled }) => compiled),

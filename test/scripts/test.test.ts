@@ -34,6 +34,12 @@ describe('npm test', () => {
     assert.equal(status, 0)
   })
 
+  it('passes though most files have no test with the title', () => {
+    const { status, stdout } = run('token is restored')
+    assert.deepEqual(passedTests(stdout), ['token is restored'])
+    assert.equal(status, 0)
+  })
+
   it('fails if a title has no match, though another word has one', () => {
     const { status, stdout } = run('goal', 'no such title')
     assert.deepEqual(passedTests(stdout), ['goal is kept', 'goal is restored'])
