@@ -14,7 +14,7 @@ import type { Identities, IdentityProvider } from '../../records/accounts/login/
 import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../records/accounts/passwords.ts'
-import type { Registrations } from '../../records/accounts/registrations.ts'
+import type { Registrations } from '../../records/accounts/registration/registrations.ts'
 import type { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Aggregates } from '../../records/charts/aggregates/aggregates.ts'

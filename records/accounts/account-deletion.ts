@@ -13,7 +13,7 @@ import {
   isAbandonedRegistration,
   isAccountUsed,
   isUnactivated,
-} from './unactivated-accounts.ts'
+} from './registration/unactivated-accounts.ts'
 import { accountHistoryEntry } from './user/account-history.ts'
 import { ACCOUNT_STATE_FILTERS, requireVersion, type User, usersOf } from './user/user.ts'
 

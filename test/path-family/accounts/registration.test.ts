@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { type RegistrationDependencies, Registrations } from '../../../records/accounts/registrations.ts'
+import {
+  type RegistrationDependencies,
+  Registrations,
+} from '../../../records/accounts/registration/registrations.ts'
 import { assertProblem, call } from '../../harness/clients/path-client.ts'
 import {
   followLink,

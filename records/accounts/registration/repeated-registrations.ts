@@ -1,7 +1,7 @@
 import type { Collection, Db } from 'mongodb'
-import { syncIndexes } from '../store/documents/indexes.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { hashSecret } from '../user/secret.ts'
 import { ACTIVATION_PERIOD_DAYS } from './unactivated-accounts.ts'
-import { hashSecret } from './user/secret.ts'
 
 interface RepeatedRegistration {
   /** Hash of the address. */

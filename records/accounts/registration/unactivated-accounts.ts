@@ -1,10 +1,10 @@
 import type { ClientSession, Db } from 'mongodb'
-import { hasAnyRole } from '../ehrs/rights/roles.ts'
-import type { Database } from '../store/documents/database.ts'
-import { emailChangesOf } from './email-changes.ts'
-import { identityLinksOf } from './login/identities.ts'
-import { sessionsOf, userPointer } from './login/sessions.ts'
-import { accountStateOf, type User } from './user/user.ts'
+import { hasAnyRole } from '../../ehrs/rights/roles.ts'
+import type { Database } from '../../store/documents/database.ts'
+import { emailChangesOf } from '../email-changes.ts'
+import { identityLinksOf } from '../login/identities.ts'
+import { sessionsOf, userPointer } from '../login/sessions.ts'
+import { accountStateOf, type User } from '../user/user.ts'
 
 /** Days until an account that was not activated is removed. */
 export const ACTIVATION_PERIOD_DAYS = 7
