@@ -1,4 +1,4 @@
-import { type JsonLimits, walkJson } from '../../schemas/json/walk-json.ts'
+import { type JsonLimits, RESERVED_KEYS, walkJson } from '../../schemas/json/walk-json.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { InputError, locateViolation, malformedInput } from '../reply/invalid-input.ts'
 
@@ -40,9 +40,6 @@ export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
 type JsonFault = Omit<Violation, 'path'>
 
 const isWellFormedText = (text: string): boolean => !/\p{Surrogate}/u.test(text)
-
-/** Keys by which JavaScript or the database driver would take an object for another one. */
-const RESERVED_KEYS = ['__proto__', '_bsontype']
 
 const isForbiddenKey = (key: string): boolean =>
   RESERVED_KEYS.includes(key) || key.includes('\0') || !isWellFormedText(key)

@@ -1,3 +1,6 @@
+/** Keys by which JavaScript or the database driver would take an object for another one. */
+export const RESERVED_KEYS: readonly string[] = ['__proto__', '_bsontype']
+
 /** Limits of a JSON value. */
 export interface JsonLimits {
   depth: number

@@ -1,11 +1,11 @@
 import { type IsoTime, parseIsoTime } from '../../../schemas/forms/iso-time.ts'
-import { walkJson } from '../../../schemas/json/walk-json.ts'
+import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 
 /** Limits for a whole request or batch, because a trigger may spend time on each value. */
 const JSON_LIMITS = { depth: 32, values: 50_000 }
-/** Keys by which JavaScript or the database driver would take an object for another one. */
-const RESERVED_KEYS = new Set(['__proto__', 'constructor', 'prototype', '_bsontype'])
+/** Parse itself refuses the names of the constructor, too. */
+const FORBIDDEN_KEYS = new Set([...RESERVED_KEYS, 'constructor', 'prototype'])
 
 /**
  * Rejects JSON that would break Parse or the database: excessive nesting or size, prototype keys, numbers
@@ -26,9 +26,9 @@ export function checkJson(body: unknown): void {
 
 function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
-    if (RESERVED_KEYS.has(name) || name.includes('\0'))
+    if (FORBIDDEN_KEYS.has(name) || name.includes('\0'))
       rejectJson(
-        `A property cannot be named ${[...RESERVED_KEYS].join(', ')}, nor have a NUL character in its name.`,
+        `A property cannot be named ${[...FORBIDDEN_KEYS].join(', ')}, nor have a NUL character in its name.`,
       )
   if (value.__type !== undefined && !matchesForm(TYPED_VALUES, value.__type, value))
     rejectJson(value.__type === 'Date' ? INVALID_DATE_MESSAGE : describeMismatch('__type', value.__type))
