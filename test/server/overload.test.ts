@@ -1,30 +1,33 @@
 import assert from 'node:assert/strict'
 import { CONCURRENCY_LIMITS } from '../../records/limits/admission/concurrency-limit.ts'
+import { SHARED_QUEUE } from '../../records/limits/admission/fair-queue.ts'
 import { call } from '../harness/clients/path-client.ts'
 import { createPerson, logInAs, type Person } from '../harness/people/people.ts'
 import { request } from '../harness/service/service.ts'
 import { waitUntil } from '../harness/wait.ts'
 
 const PEOPLE = 8
-/** Together they would wait for longer than a standing queue may last, even if a request takes 0.4 ms only. */
-const CLIENTS_OF_EACH = 150
+/** Together more than may always wait. */
+const CLIENTS_OF_EACH = 20
 
 const readByPath = ({ call, mvUid }: Person) => call('GET', `/profile/${mvUid}`)
 const readByClass = ({ headers }: Person) => call('GET', '/1/classes/CarePlan?limit=1', undefined, headers)
 
 describe('a service with more requests than it can answer', () => {
-  const usual = { ...CONCURRENCY_LIMITS.all }
+  const usual = { limit: { ...CONCURRENCY_LIMITS.all }, queue: { ...SHARED_QUEUE } }
+  let people: Person[]
   let isFlooded = false
   let flood: Promise<unknown>
   /** One of those who send too much, by another session, which the service knows and which has ended. */
   let gone: Person
   before(async () => {
-    const people = await Promise.all(Array.from({ length: PEOPLE }, () => createPerson()))
+    people = await Promise.all(Array.from({ length: PEOPLE }, () => createPerson()))
     gone = await logInAs((people[0] as Person).email)
     assert.deepEqual([(await readByPath(gone)).status, (await readByClass(gone)).status], [200, 200])
     assert.equal((await gone.call('POST', '/auth/logout')).status, 204)
     assert.equal((await readByClass(gone)).status, 401)
     Object.assign(CONCURRENCY_LIMITS.all, { min: 1, minLatencyMs: 0 })
+    Object.assign(SHARED_QUEUE, { burstMs: 0, maxWaitMs: 1 })
     isFlooded = true
     const readOn = async (person: Person, read: (person: Person) => Promise<unknown>) => {
       while (isFlooded) await read(person)
@@ -37,8 +40,14 @@ describe('a service with more requests than it can answer', () => {
   })
   after(async () => {
     isFlooded = false
-    Object.assign(CONCURRENCY_LIMITS.all, usual)
     await flood
+    Object.assign(CONCURRENCY_LIMITS.all, usual.limit)
+    Object.assign(SHARED_QUEUE, usual.queue)
+    // The next tests of this process need it.
+    await waitUntil(async () => {
+      const answers = await Promise.all(people.map(readByClass))
+      return answers.every(({ status }) => status === 200)
+    })
   })
 
   for (const [family, read] of [
