@@ -1,4 +1,3 @@
-import Parse from 'parse/node'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import { type ClassForm, type DocumentConversion, toClientJson } from './adapter/object-conversion.ts'
 import type { ObjectWriteRequest } from './adapter/request/request-database.ts'
@@ -7,7 +6,8 @@ type Fields = Record<string, unknown>
 
 /** Writes the objects of one class, in place of Parse Server. */
 export interface ObjectWriter {
-  find(objectId: string): Promise<ParseDocument | undefined>
+  /** Finds an object that the caller may change. @throws Parse.Error for another one, or another version */
+  find(request: ObjectWriteRequest, objectId: string): Promise<ParseDocument>
   create(request: ObjectWriteRequest, fields: Fields): Promise<ParseDocument>
   /** @param changes values, and operations such as `{"__op":"Increment","amount":1}` */
   update(request: ObjectWriteRequest, objectId: string, changes: Fields): Promise<ParseDocument>
@@ -107,16 +107,17 @@ class ObjectWrite {
 
   async create(sent: object): Promise<object> {
     const [{ mount }, , className] = this.#request
-    const fields = await this.#runTrigger('create', null, sent)
+    await this.#requirePermission('create')
+    const fields = await this.#runTrigger(null, sent)
     const document = await this.#writer.create(this.#context.write, fields)
     const location = `${mount}/classes/${className}/${document._id}`
     return { status: 201, response: await this.#toObject(document), location }
   }
 
   async update(where: { objectId: string }, sent: object): Promise<object> {
-    const found = await this.#writer.find(where.objectId)
-    if (!found) throw new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
-    const changes = await this.#runTrigger('update', where, sent, await this.#toObject(found))
+    await this.#requirePermission('update')
+    const found = await this.#writer.find(this.#context.write, where.objectId)
+    const changes = await this.#runTrigger(where, sent, await this.#toObject(found))
     const document = await this.#writer.update(this.#context.write, where.objectId, changes)
     return { response: await this.#toObject(document) }
   }
@@ -127,13 +128,7 @@ class ObjectWrite {
   }
 
   /** @returns the fields to write, or their changes */
-  async #runTrigger(
-    operation: 'create' | 'update',
-    where: object | null,
-    sent: object,
-    stored?: ClassForm,
-  ): Promise<Fields> {
-    await this.#requirePermission(operation)
+  async #runTrigger(where: object | null, sent: object, stored?: ClassForm): Promise<Fields> {
     const { RestWrite, triggers } = this.#modules
     const [config, auth] = this.#request
     const context = { ...this.#context, sent, stored }

@@ -255,6 +255,15 @@ export class Store<S extends TObject, L extends string> {
     return this.#write({ id: key.id, decide }, tx).catch(throwConflict)
   }
 
+  /** Checks that the caller may change a record. @throws NotFound; Forbidden; PreconditionFailed */
+  requireChangeable(
+    caller: Caller,
+    found: ParseDocument | undefined,
+    expected: ExpectedVersions,
+  ): ParseDocument {
+    return this.#decider.requireChangeable(caller, found, expected).document
+  }
+
   /** Updates several records within a transaction and audits them together. @throws as update */
   async updateAll(
     caller: Caller,
