@@ -80,10 +80,7 @@ export class WriteDecider<S extends TObject> {
     )
   }
 
-  /**
-   * @throws NotFound; Forbidden without write access; PreconditionFailed with the current version; the errors
-   * of `refuseChange`
-   */
+  /** @throws NotFound; Forbidden; PreconditionFailed with the current version; errors of `refuseChange` */
   decideUpdate(
     caller: Caller,
     key: RecordSelector<Static<S>>,
@@ -125,12 +122,8 @@ export class WriteDecider<S extends TObject> {
     changes: readonly RecordChange<Static<S>>[],
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<Static<S>>)
-    const accesses = accessesByEhr(
-      this.#resource,
-      caller,
-      { action },
-      result.map(({ record }) => record),
-    )
+    const records = result.map(({ record }) => record)
+    const accesses = accessesByEhr(this.#resource, caller, { action }, records)
     const derivedWrites = changes.flatMap(
       ({ before, after }, i) =>
         this.#resource.recordDerivation?.deriveWrites(caller, {

@@ -22,7 +22,6 @@ interface Checkpoint extends ChainHead {
   seal: string
 }
 
-/** No Parse class can have a name with a dot. */
 export const checkpointCollection = (db: Db): Collection<Checkpoint> =>
   db.collection<Checkpoint>('audit.checkpoints')
 

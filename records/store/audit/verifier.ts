@@ -89,9 +89,7 @@ export async function verifyAudit(
   return verdict
 }
 
-/**
- * The count of the unverified runs that include this instance; undefined when the instance can be verified.
- */
+/** The count of the unverified runs with this instance; undefined when it can be verified. */
 const unverifiedOf = ({ verdict }: Task, instance: number): Unverified | undefined =>
   verdict.unverified.find(({ from, to }) => instance >= from && instance <= to)
 

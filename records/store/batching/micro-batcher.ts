@@ -22,10 +22,7 @@ interface ConcurrencyOptions<T> {
   keysOf(item: T): string[]
 }
 
-/**
- * Creates a batcher. By default it runs one write at a time, of at most `most` items.
- * @param write returns the results of the items, in their order
- */
+/** By default it runs one write at a time, of at most `most` items. @param write returns results in their order */
 export function createBatcher<T, R = void>(
   most: number,
   write: (items: T[]) => Promise<readonly (R | PromiseLike<R>)[]>,

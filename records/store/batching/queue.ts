@@ -9,10 +9,7 @@ interface QueueEntry {
   reject(reason: unknown): void
 }
 
-/**
- * A queue in order of arrival. An entry that waits too long is removed and rejected: after an error to the
- * client, its work must not be done.
- */
+/** A queue in order of arrival. An entry that waits too long is removed and rejected: its work must not be done. */
 export class Queue<W extends QueueEntry> {
   readonly #waiting = new Map<W, NodeJS.Timeout>()
 

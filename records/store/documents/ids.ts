@@ -31,10 +31,7 @@ const suffixOf = (number: number): string => {
   return digit(ID_ALPHABET.length ** 2) + digit(ID_ALPHABET.length) + digit(1)
 }
 
-/**
- * A new UUID of version 7, which starts with the time: ids of the same moment lie together in an index. Each
- * random one would touch a page of its own in a large index.
- */
+/** A new UUID of version 7, which starts with the time, so that new ids lie together in an index. */
 export function newUuid(): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(Date.now(), 0, 6)

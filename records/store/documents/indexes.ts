@@ -63,10 +63,7 @@ async function syncIndexesOnce(
 const hasNameOfIndex = (name: string, index: NamedIndex): boolean =>
   name === index.name || name.startsWith(`${index.name}@`)
 
-/**
- * Tests whether another index makes this one redundant: it starts with the same fields and contains every
- * document.
- */
+/** Tests whether another index starts with the same fields, and contains every document. */
 const hasPrefix =
   (one: IndexDescription) =>
   (other: IndexDescription): boolean => {
@@ -93,10 +90,7 @@ function ignoreMissingCollection(error: unknown): [] {
   throw error
 }
 
-/**
- * Creates an index. MongoDB refuses some pairs of indexes with the same key: then the other one is dropped
- * first, even if it is an unknown one.
- */
+/** Creates an index. Where MongoDB allows no second one with its key, the other one is dropped first. */
 async function createOrReplaceIndex(
   collection: IndexedCollection,
   index: NamedIndex,

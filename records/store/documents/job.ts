@@ -16,10 +16,7 @@ export interface Job {
   by: Requester
   /** Further parameters of the job. */
   details?: unknown
-  /**
-   * Readers of the covered documents, and the collections: their reads wait for the job. Absent: the
-   * documents are hidden from everybody.
-   */
+  /** Readers and collections whose reads wait for the job. Absent: the documents are hidden from everybody. */
   waiting?: { readers: string[]; collections: string[] }
   /** The care plan with that id is hidden, too. */
   hidesPlan?: true

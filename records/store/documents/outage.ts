@@ -40,10 +40,7 @@ const OUTAGE_LABELS = ['RetryableWriteError', 'RetryableError', 'PoolRequestedRe
 const TRANSIENT_TRANSACTION_LABEL = 'TransientTransactionError'
 
 const DISK_FULL_CODE = 14031
-/**
- * Codes of a server that cannot reach others, shuts down, steps down or recovers (NotWritablePrimary and the
- * like), that has lost its majority or whose disk is full.
- */
+/** Codes of a server that cannot reach others, shuts down, steps down or recovers, or has lost its majority. */
 const OUTAGE_CODES = new Set<unknown>([
   ...[6, 7, 64, 89, 91, 133, 134, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436],
   DISK_FULL_CODE,

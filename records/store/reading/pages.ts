@@ -20,10 +20,7 @@ export type SortOrder = 'asc' | 'desc'
 export interface PageQuery<T> {
   /** Values of the list's `by` fields, and conditions on other fields. */
   where: Where<T>
-  /**
-   * Alternative conditions: a record must meet one of them. Each becomes a query of its own, so that the
-   * index serves it.
-   */
+  /** A record must meet one of these conditions. Each becomes a query of its own, so that the index serves it. */
   either?: readonly Where<T>[] | undefined
   limit: number
   /** Default: the order of the list. A cursor is valid for one order only. */
@@ -84,9 +81,7 @@ export function indexOfList<T>(
 /** Fields that only the database needs: they are a third of a list's data. */
 const HIDDEN_FIELDS = { _acl: 0, _rperm: 0, _wperm: 0 }
 
-/**
- * Reads one page of a list, in stored form. @throws MalformedRequest for a cursor of another list or order
- */
+/** Reads one page, in stored form. @throws MalformedRequest for a cursor of another list or order */
 export async function readPage<T>(
   documents: Collection<ParseDocument>,
   format: ParseFormat<T>,
@@ -166,9 +161,7 @@ function decodeListCursor(
   return position
 }
 
-/**
- * Merges both conditions into one flat filter, so that the planner sees the bounds of `key` for the index.
- */
+/** Merges both into one flat filter, so that the planner sees the bounds of `key` for the index. */
 function combineConditions(
   key: string,
   matching: Filter<ParseDocument>,

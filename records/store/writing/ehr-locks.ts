@@ -12,10 +12,7 @@ export interface LockHolder {
   exclusiveEhrs: Set<string>
 }
 
-/**
- * Writes the lock documents. Of several transactions that write the same one, one commits; the others
- * conflict and retry.
- */
+/** Writes lock documents. Of several transactions that write the same one, one commits; the others conflict and retry. */
 async function writeLocks(
   records: Pick<Database, 'db'>,
   { session }: Pick<LockHolder, 'session'>,
@@ -42,16 +39,16 @@ const ehrStripeId = (ehrId: string, stripe: number): string => (stripe === 0 ? e
  */
 export async function lockExclusive(
   records: Pick<Database, 'db'>,
-  tx: Pick<LockHolder, 'session'> & Partial<LockHolder>,
+  tx: LockHolder,
   of: readonly string[],
 ): Promise<void> {
-  const fresh = of.filter((one) => !tx.exclusiveEhrs?.has(one))
+  const fresh = of.filter((one) => !tx.exclusiveEhrs.has(one))
   for (const one of fresh) {
-    tx.locks?.blockShared(one)
-    tx.locks?.contendFor(one)
+    tx.locks.blockShared(one)
+    tx.locks.contendFor(one)
   }
   await writeLocks(records, tx, fresh.flatMap(ehrStripesOf))
-  for (const one of fresh) tx.exclusiveEhrs?.add(one)
+  for (const one of fresh) tx.exclusiveEhrs.add(one)
 }
 
 /** Locks EHRs for adding records, and the records that these reference. @see {@link lockExclusive} */
@@ -62,13 +59,10 @@ export async function lockShared(
   referencedRecords: readonly ReferencedRecord[],
 ): Promise<void> {
   const { stripe } = tx.locks
-  const fresh = ehrIds
-    .filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
-    .map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
-  await writeLocks(records, tx, [
-    ...fresh,
-    ...referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT)),
-  ])
+  const fresh = ehrIds.filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
+  const ofEhrs = fresh.map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
+  const ofRecords = referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT))
+  await writeLocks(records, tx, [...ofEhrs, ...ofRecords])
 }
 
 /** Deletes the lock documents of a purged EHR. */
@@ -76,10 +70,7 @@ export const deleteEhrLocks = async (database: Pick<Database, 'db'>, ehrId: stri
   await ehrLockCollection(database).deleteMany({ _id: { $in: ehrStripesOf(ehrId) } })
 }
 
-/**
- * The EHR locks; the collection keeps its former name. No Parse class can have a name with a dot, so the
- * class family never reaches it.
- */
+/** The EHR locks; the collection keeps its former name. */
 export const ehrLockCollection = ({ db }: Pick<Database, 'db'>): Collection<{ _id: string; turns: number }> =>
   db.collection('ehr.turns')
 
@@ -95,9 +86,7 @@ const RECORD_STRIPE_COUNT = 16
 const recordStripeId = ({ collection, id }: ReferencedRecord, stripe: number): string =>
   `${collection}/${id}/${stripe}`
 
-/**
- * Locks a record exclusively for its removal. It conflicts with every transaction that references the record.
- */
+/** Locks a record exclusively for its removal: it conflicts with every transaction that references the record. */
 export const lockForRemoval = (
   records: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session'>,
@@ -113,10 +102,7 @@ export const lockForRemoval = (
 export interface TransactionLocks {
   /** Unique among the running transactions of this process. */
   readonly stripe: number
-  /**
-   * Makes the writers of this process wait until release: otherwise each of them could cause another
-   * conflict.
-   */
+  /** Makes the writers of this process wait until release: each of them could cause another conflict. */
   blockShared(ehrId: string): void
   /** Names a resource that other transactions compete for. @see {@link queueAfterConflict} */
   contendFor(name: string): void

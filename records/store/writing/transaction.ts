@@ -12,7 +12,6 @@ import { type HistoryEntry, saveHistory } from './history.ts'
 /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
 type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
 
-/** A list that has been read. */
 export interface AuditedList {
   resource: { collection: string; ehr?: string }
   query: Pick<PageQuery<never>, 'where' | 'either'>
@@ -87,11 +86,6 @@ export async function runAuditedReads<T>(
 /**
  * Runs all writes of `work` in one transaction; an exception rolls them back. After a write conflict, `work`
  * runs again on the newer data.
- *
- *     await runStoreTransaction(records, async (tx) => {
- *       const plan = await plans.create(caller, planInput, permissions, { tx })
- *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
- *     })
  */
 export async function runStoreTransaction<T>(
   records: StoreContext,
