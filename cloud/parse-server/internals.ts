@@ -17,19 +17,17 @@ export async function loadParseServer() {
   // Read during loading; prevents a folder `logs` in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
   const { ParseServer } = requireParseServerWithStubs()
-  const routablePaths: BatchPathResolver = (await load('batch')).makeBatchRoutingPathFunction
-  const schemaController = (await load('Controllers/SchemaController')).default
   return {
     ParseServer,
     MongoStorageAdapter: (await load('Adapters/Storage/Mongo/MongoStorageAdapter')).default,
     rest: (await load('rest')) as RestModule,
     RestWrite: (await load('RestWrite')) as WriteModules['RestWrite'],
     triggers: (await load('triggers')) as WriteModules['triggers'],
-    routablePaths,
+    routablePaths: (await load('batch')).makeBatchRoutingPathFunction as BatchPathResolver,
     apps: (await load('cache')).default as AppCache,
     conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'],
     migration: (await load('SchemaMigrations/DefinedSchemas')).DefinedSchemas.prototype as SchemaMigration,
-    fieldTypes: schemaController.prototype as FieldTypes,
+    fieldTypes: (await load('Controllers/SchemaController')).default.prototype as FieldTypes,
   }
 }
 

@@ -21,13 +21,6 @@ const errorMessageOf = (error: unknown): string =>
 export async function createParseCredentials(appId: string, db: Db): Promise<Credentials> {
   const parse = await loadAccountInternals(appId)
   const { config, auth, rest } = parse
-  const request = (email: string, password: string, installationId?: string) => ({
-    config,
-    auth: auth.nobody(config),
-    info: { context: {}, installationId },
-    body: { email, password },
-    query: {},
-  })
   return translateOutages({
     ...createSessionMethods(parse),
     ...createLinkMethods(parse, db),
@@ -36,7 +29,8 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       return (await translating(created, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
-      const loggedIn = parse.users.handleLogIn(request(email, password, installationId))
+      const sent = { info: { context: {}, installationId }, body: { email, password }, query: {} }
+      const loggedIn = parse.users.handleLogIn({ config, auth: auth.nobody(config), ...sent })
       return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {

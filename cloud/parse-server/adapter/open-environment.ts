@@ -70,16 +70,12 @@ function respondInFull(rest: ParseParts['rest']): void {
   for (const name of ['create', 'update'] as const) {
     const write = rest[name]
     rest[name] = async (config, auth, className, ...more) => {
-      const result = (await write(config, auth, className, ...more)) as { response: WrittenObject }
+      const result = (await write(config, auth, className, ...more)) as { response: { objectId: string } }
       if (className.startsWith('_')) return result
-      const { objectId } = name === 'create' ? result.response : (more[0] as WrittenObject)
+      const { objectId } = name === 'create' ? result.response : (more[0] as typeof result.response)
       const { results } = (await rest.get(config, auth, className, objectId)) as { results: object[] }
       // Somebody may have deleted it meanwhile.
       return { ...result, response: results[0] ?? result.response }
     }
   }
-}
-
-interface WrittenObject {
-  objectId: string
 }
