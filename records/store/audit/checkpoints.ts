@@ -41,12 +41,6 @@ export async function findChainStart(
   return keys.some((key) => isSameMac(checkpoint.seal, macOfCheckpoint(key, checkpoint))) ? checkpoint : null
 }
 
-/** Lists the chains that have a checkpoint. */
-export async function listShortenedChains(db: Db): Promise<string[]> {
-  const checkpoints = await checkpointCollection(db).find().sort({ _id: 1 }).toArray()
-  return checkpoints.map(({ _id }) => _id)
-}
-
 /** Removed entries per transaction. */
 const MAX_BATCH_SIZE = 1000
 

@@ -77,10 +77,6 @@ export class Backfill {
     return this.#pending.get(collection)
   }
 
-  isPending(collection: string): boolean {
-    return this.#pending.has(collection)
-  }
-
   /** Returns a document with its derived fields, as the backfill will store it. */
   async complete({ complete }: Derivation, document: ParseDocument): Promise<ParseDocument> {
     return this.#context && complete ? complete(this.#context, document) : document

@@ -113,10 +113,8 @@ export function isOutage(thrown: unknown): boolean {
 }
 
 /** An outage that may end within seconds; a full disk does not. */
-export const isTransientOutage = (thrown: unknown): boolean => isOutage(thrown) && !isDiskFull(thrown)
-
-const isDiskFull = (thrown: unknown): boolean =>
-  thrown instanceof MongoError && thrown.code === DISK_FULL_CODE
+export const isTransientOutage = (thrown: unknown): boolean =>
+  isOutage(thrown) && !(thrown instanceof MongoError && thrown.code === DISK_FULL_CODE)
 
 /** The database replied that a concurrent transaction wrote the same document. */
 export const isWriteConflict = (thrown: unknown): boolean => errorKindOf(thrown) === 'conflict'

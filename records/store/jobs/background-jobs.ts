@@ -51,14 +51,11 @@ export class JobRunner implements BackgroundJobs {
   #isStopping = false
   #runHandler: (work: Job) => Promise<void> = async () => {}
 
-  /**
-   * @param veiled the collections that can contain hidden documents
-   * @param others true when other instances may run, which show the documents until they have polled
-   */
-  constructor({ client, db }: Database, veiled: readonly string[], others: boolean) {
+  /** @param others other instances may run: they show the documents until they have polled */
+  constructor({ client, db }: Database, hidingCollections: readonly string[], others: boolean) {
     // A second Db object without the read checks of `db`.
     this.unfilteredDb = client.db(db.databaseName)
-    this.#hidingCollections = new Set(veiled)
+    this.#hidingCollections = new Set(hidingCollections)
     this.#hasOtherInstances = others
   }
 

@@ -28,11 +28,9 @@ async function waitForJobs(
 ): Promise<void> {
   if (session?.inTransaction())
     throw new MongoServerError({
-      ...{
-        message: 'A background job is still changing this record',
-        code: 112,
-        errorLabels: ['TransientTransactionError'],
-      },
+      message: 'A background job is still changing this record',
+      code: 112,
+      errorLabels: ['TransientTransactionError'],
     })
   for (const id of ids)
     if (!(await jobRunner.waitUntilDone(id, READ_WAIT_TIMEOUT_MS))) throw unavailableError()

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
-import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
+import { limitOfPage, type ReadLimits, type ReadList, readDocuments } from '../../limits/read-limits.ts'
 import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
 import { toMongoFilter, type Where } from './filter.ts'
@@ -112,11 +112,7 @@ export async function readPage<T>(
       return readDocuments(sorted, limits)
     }),
   )
-  const found = mergePages(
-    pages.map((page) => page.documents),
-    field.key,
-    direction,
-  )
+  const found = mergePages(pages, field.key, direction)
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
   return {
@@ -175,8 +171,13 @@ function combineConditions(
 }
 
 /** Merges sorted pages. */
-function mergePages(pages: ParseDocument[][], key: string, direction: 1 | -1): ParseDocument[] {
-  if (pages.length === 1) return pages[0] as ParseDocument[]
+function mergePages(
+  lists: readonly ReadList<ParseDocument>[],
+  key: string,
+  direction: 1 | -1,
+): ParseDocument[] {
+  const documents = lists.flatMap((list) => list.documents)
+  if (lists.length === 1) return documents
   const compare = (a: ParseDocument, b: ParseDocument): number => {
     for (const field of [key, '_id']) {
       if (isBefore(a[field], b[field])) return -direction
@@ -184,7 +185,7 @@ function mergePages(pages: ParseDocument[][], key: string, direction: 1 | -1): P
     }
     return 0
   }
-  return pages.flat().sort(compare)
+  return documents.sort(compare)
 }
 
 const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

@@ -63,14 +63,10 @@ export class BatchWriter {
   readonly #derivation: RecordDerivation | undefined
   readonly #batcher
 
-  constructor(
-    records: StoreContext,
-    documents: Collection<ParseDocument>,
-    recordDerivation?: RecordDerivation,
-  ) {
+  constructor(records: StoreContext, documents: Collection<ParseDocument>, derivation?: RecordDerivation) {
     this.#context = records
     this.#documents = documents
-    this.#derivation = recordDerivation
+    this.#derivation = derivation
     this.#batcher = createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>(
       MAX_BATCH_SIZE,
       (writes) => this.#writeBatch(writes),

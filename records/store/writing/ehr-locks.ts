@@ -99,22 +99,7 @@ export const lockForRemoval = (
   )
 
 /** The in-process locks of one transaction, kept across its retries. */
-export interface TransactionLocks {
-  /** Unique among the running transactions of this process. */
-  readonly stripe: number
-  /** Makes the writers of this process wait until release: each of them could cause another conflict. */
-  blockShared(ehrId: string): void
-  /** Names a resource that other transactions compete for. @see {@link queueAfterConflict} */
-  contendFor(name: string): void
-  /**
-   * Waits for the transactions of this process that queued earlier for the same resources: of transactions
-   * that retry at the same time, only one would commit. A transaction that has named no resource yet does not
-   * wait.
-   * @throws TooManyRequests when the wait takes too long
-   */
-  queueAfterConflict(): Promise<void>
-  release(): void
-}
+export type TransactionLocks = ReturnType<EhrLocks['beginTransaction']>
 
 /** The locks of this process. Other processes compete through the lock documents in the database. */
 export class EhrLocks {
@@ -124,7 +109,7 @@ export class EhrLocks {
   readonly #exclusiveHolds = new LockQueues()
   readonly #queues = new LockQueues()
 
-  beginTransaction(): TransactionLocks {
+  beginTransaction() {
     let stripe = this.#firstStripe
     while (this.#stripesInUse.has(stripe)) stripe++
     this.#stripesInUse.add(stripe)
@@ -133,13 +118,20 @@ export class EhrLocks {
     const places: (() => void)[] = []
     let isQueued = false
     return {
+      /** Unique among the running transactions of this process. */
       stripe,
-      blockShared: (ehrId) => {
+      /** Makes the writers of this process wait until release: each of them could cause another conflict. */
+      blockShared: (ehrId: string): void => {
         if (!blocked.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
         blocked.add(ehrId)
       },
-      contendFor: (name) => void contended.add(name),
-      queueAfterConflict: async () => {
+      /** Names a resource that other transactions compete for. */
+      contendFor: (name: string): void => void contended.add(name),
+      /**
+       * Waits for those that queued earlier for the same resources: of transactions that retry at the same time, only
+       * one would commit. @throws TooManyRequests
+       */
+      queueAfterConflict: async (): Promise<void> => {
         if (isQueued) return
         isQueued = contended.size > 0
         // Sorted, so that two transactions never wait for each other.
@@ -150,7 +142,7 @@ export class EhrLocks {
             throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
         }
       },
-      release: () => {
+      release: (): void => {
         this.#stripesInUse.delete(stripe)
         for (const leavePlace of places) leavePlace()
       },

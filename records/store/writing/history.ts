@@ -70,13 +70,8 @@ export function createHistoryEntry(
   write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed'>,
 ): HistoryEntry {
   const { userId, application } = by.caller
-  return {
-    _id: `${entryIdStart(record, write.version)}/${newId()}`,
-    at: by.at,
-    userId,
-    application,
-    ...write,
-  }
+  const _id = `${entryIdStart(record, write.version)}/${newId()}`
+  return { _id, at: by.at, userId, application, ...write }
 }
 
 /** Saves history entries. Only a transaction of a store does so, last. */
