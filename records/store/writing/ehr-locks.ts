@@ -7,7 +7,8 @@ import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 /** A transaction that holds locks. */
 export interface LockHolder {
   session: ClientSession
-  locks: TransactionLocks
+  /** Those within this process, kept across retries. */
+  locks: ReturnType<EhrLocks['beginTransaction']>
   /** The EHRs that the transaction has locked exclusively. */
   exclusiveEhrs: Set<string>
 }
@@ -97,9 +98,6 @@ export const lockForRemoval = (
     tx,
     Array.from({ length: RECORD_STRIPE_COUNT }, (_, stripe) => recordStripeId(referencedRecord, stripe)),
   )
-
-/** The in-process locks of one transaction, kept across its retries. */
-export type TransactionLocks = ReturnType<EhrLocks['beginTransaction']>
 
 /** The locks of this process. Other processes compete through the lock documents in the database. */
 export class EhrLocks {
