@@ -5,7 +5,7 @@ import { withoutNulls } from '../../../records/ehr-records/validation/record-bod
 import { validateClassUpdate } from '../../../records/ehr-records/validation/record-validation.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
 import { fromAcl, fromClassForm } from '../../../schemas/forms/class-form.ts'
-import { invalidPropertyNames, type Violation } from '../../../schemas/validation/violations.ts'
+import { invalidPropertyNames } from '../../../schemas/validation/violations.ts'
 import type { UpdateContext } from '../../parse-server/object-writes.ts'
 import { rejectFaults, translateServiceErrors, validationError } from '../../request/parse-errors.ts'
 import { applyUpdate, computedFieldNames, pickValues, rootOf } from '../../writes/apply-update.ts'
@@ -36,18 +36,12 @@ export async function beforeUpdate(
 
 const FIXED_ID_VIOLATION = { path: 'objectId', code: 'fixed', message: 'cannot be changed' }
 
-interface JudgedUpdate {
-  /** The update, without values that clients cannot set and that are those of the stored object. */
-  object: Values
-  /** Names of the properties that it changes. */
-  changed: string[]
-  /** The resulting record. */
-  next: Values
-  violations: Violation[]
-}
-
-/** Clients may send back the whole object, with its fixed and derived properties. */
-function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Values): JudgedUpdate {
+/**
+ * Clients may send back the whole object, with its fixed and derived properties.
+ * @returns the update without values that clients cannot set and that are those of the stored object; the names of the
+ * properties that it changes; and the resulting record
+ */
+function judgeUpdate({ checks, fields }: ClassKind, before: Values, update: Values) {
   const changes = fromClassForm(fields, update)
   const next = withoutNulls(applyUpdate(before, changes))
   const names = [...new Set(Object.keys(update).map(rootOf))]

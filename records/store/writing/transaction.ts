@@ -9,9 +9,6 @@ import type { PageQuery } from '../reading/pages.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
 import { type HistoryEntry, saveHistory } from './history.ts'
 
-/** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
-type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
-
 export interface AuditedList {
   resource: { collection: string; ehr?: string }
   query: Pick<PageQuery<never>, 'where' | 'either'>
@@ -25,7 +22,8 @@ export interface StoreContext {
   db: Db
   clock: () => Date
   audit: AuditLog
-  contents: ContentCollections
+  /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
+  contents: Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
   jobs: BackgroundJobs
   ehrLocks: EhrLocks
   /** Short-lived cache of the modellers' definitions, keyed by collection and name. */
