@@ -32,8 +32,11 @@ const measurementKinds: Plugin = {
     if (id !== 'virtual:measurement-kinds') return
     const { kinds } = await import(join(compiled, 'records/kinds.js'))
     const { isMeasurementKind } = await import(join(compiled, 'records/measurements/measurement.js'))
-    const { convertibleUnitNames, convertUnit } = await import(join(compiled, 'schemas/measurements/units.js'))
-    const inUnit = (from: string, to: string, bounds?: number[]) => bounds?.map((one) => convertUnit(one, from, to))
+    const { convertibleUnitNames, convertUnit } = await import(
+      join(compiled, 'schemas/measurements/units.js')
+    )
+    const inUnit = (from: string, to: string, bounds?: number[]) =>
+      bounds?.map((one) => convertUnit(one, from, to))
     const measured = kinds.filter(isMeasurementKind).map(({ path, quantities }: MeasurementKind) => ({
       path,
       quantities: Object.entries(quantities).map(([name, { unit, hard, warn }]) => ({

@@ -17,7 +17,7 @@ const say = (sentence) => process.stderr.write(`${sentence}\n`)
 const namesIn = (directory) => (existsSync(directory) ? readdirSync(directory, { recursive: true }) : [])
 const isFile = (path) => statSync(path).isFile()
 const packages = () => (existsSync('packages') ? readdirSync('packages') : [])
-const projects = () => ['.', ...packages().map((name) => join('packages', name))]
+const projects = () => ['.', 'client', ...packages().map((name) => join('packages', name))]
 
 async function isUpToDate() {
   if (projects().some((project) => existsSync(join(project, '.build')))) return false

@@ -21,7 +21,9 @@ const isFile = (path) => statSync(path).isFile()
 
 /** Everything that the console is made of. */
 function sources() {
-  const roots = ['console', 'client', 'records/measurements', 'schemas/measurements'].filter((root) => existsSync(root))
+  const roots = ['console', 'client', 'records/measurements', 'schemas/measurements'].filter((root) =>
+    existsSync(root),
+  )
   const paths = roots.flatMap((root) =>
     readdirSync(root, { recursive: true }).map((name) => join(root, name)),
   )

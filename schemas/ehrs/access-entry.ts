@@ -7,7 +7,10 @@ export const AccessEntry = closedObject('AccessEntry', 'An access to the data of
   at: Type.String({ format: 'date-time', description: 'Time of the access' }),
   userId: { ...idField('the user'), examples: ['n4Fq2LxT0a'] },
   userName: nullable(
-    Type.String({ description: 'Name in the profile of the user; null if there is none', examples: ['Nurse Bo'] }),
+    Type.String({
+      description: 'Name in the profile of the user; null if there is none',
+      examples: ['Nurse Bo'],
+    }),
   ),
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: Type.Unsafe<'create' | 'read' | 'query' | 'update' | 'delete'>({

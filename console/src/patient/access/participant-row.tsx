@@ -5,8 +5,8 @@ import { formatDate } from '../../data/format.ts'
 import { ehrKey } from '../../data/queries.ts'
 import { api } from '../../session/session.ts'
 import { useText } from '../../texts/translate.ts'
-import { useSubmit } from '../../ui/form/form.tsx'
 import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
 import { QuestionDialog } from '../../ui/question-dialog.tsx'
 
 interface ParticipantRowProps {
@@ -25,7 +25,10 @@ export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps
   const ending = useSubmit(async () => {
     const path = { ehrId, careplanId: plan?.id ?? '', participationId }
     const headers = { 'if-match': `"${version}"` }
-    await api.DELETE('/ehr/{ehrId}/careplan/{careplanId}/participant/{participationId}', { params: { path }, headers })
+    await api.DELETE('/ehr/{ehrId}/careplan/{careplanId}/participant/{participationId}', {
+      params: { path },
+      headers,
+    })
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })
   return (

@@ -1,9 +1,9 @@
 import type { PageProps } from '../../app/pages.ts'
 import { api, logOut } from '../../session/session.ts'
 import { chooseLanguage, type Language, useLanguage, useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField } from '../../ui/form/field.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { FailureNote } from '../../ui/failure-note.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -28,7 +28,10 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
     await api.update('/auth/account/{mvUid}', { params: { path: { mvUid } } }, () => ({ language: next }))
   })
   const saving = useSubmit(async () => {
-    const { data } = await api.GET('/profile/{mvUid}/export', { params: { path: { mvUid } }, parseAs: 'blob' })
+    const { data } = await api.GET('/profile/{mvUid}/export', {
+      params: { path: { mvUid } },
+      parseAs: 'blob',
+    })
     saveFile('health-record.json', data)
   })
   return (
@@ -37,7 +40,12 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
       <p>
         {name}, {email}
       </p>
-      <SelectField label={t('account.language')} value={language} options={LANGUAGES} onChange={change.submit} />
+      <SelectField
+        label={t('account.language')}
+        value={language}
+        options={LANGUAGES}
+        onChange={change.submit}
+      />
       {change.problem && <FailureNote error={change.problem} />}
       <section aria-labelledby="sessions">
         <h2 id="sessions">{t('account.sessions')}</h2>

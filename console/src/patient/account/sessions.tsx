@@ -2,8 +2,8 @@ import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { formatAge } from '../../data/format.ts'
 import { api } from '../../session/session.ts'
 import { useText } from '../../texts/translate.ts'
-import { useSubmit } from '../../ui/form/form.tsx'
 import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 
 const sessionsQuery = (mvUid: string) =>
@@ -52,7 +52,9 @@ function SessionRow({ mvUid, session: { sid, current, device, lastUsedAt } }: Se
     <li>
       <div className="grow">
         <strong>{name}</strong>
-        <p className="help">{current ? t('account.thisSession') : t('account.used', { age: formatAge(lastUsedAt) })}</p>
+        <p className="help">
+          {current ? t('account.thisSession') : t('account.used', { age: formatAge(lastUsedAt) })}
+        </p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>
       {!current && (

@@ -35,7 +35,9 @@ export default function HomePage({ me: { ehrId, name, mvUid } }: PageProps) {
       </section>
       <section aria-labelledby="unread">
         <h2 id="unread">{t('messages.title')}</h2>
-        <Loaded query={topics}>{(items) => <UnreadNote count={items.reduce((sum, one) => sum + one.unread, 0)} />}</Loaded>
+        <Loaded query={topics}>
+          {(items) => <UnreadNote count={items.reduce((sum, one) => sum + one.unread, 0)} />}
+        </Loaded>
       </section>
       <section aria-labelledby="visitors">
         <h2 id="visitors">{t('home.visitors')}</h2>

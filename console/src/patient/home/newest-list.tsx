@@ -1,5 +1,13 @@
 import { Link } from '../../app/router.tsx'
-import { formatAge, formatMoment, formatNumber, kindName, quantityName, spokenUnit, unitName } from '../../data/format.ts'
+import {
+  formatAge,
+  formatMoment,
+  formatNumber,
+  kindName,
+  quantityName,
+  spokenUnit,
+  unitName,
+} from '../../data/format.ts'
 import type { NewestValue } from '../../data/newest-values.ts'
 import { useText } from '../../texts/translate.ts'
 import { BandBadge } from '../../ui/band-badge.tsx'
@@ -30,7 +38,9 @@ export function NewestList({ values }: { values: readonly NewestValue[] }) {
         <li key={measure}>
           <h3>
             <Link to={`/overview?kind=${measure}`}>
-              {values.length > 1 ? kindName(measure) : quantityName(values[0]?.name ?? '', values[0]?.label ?? '')}
+              {values.length > 1
+                ? kindName(measure)
+                : quantityName(values[0]?.name ?? '', values[0]?.label ?? '')}
             </Link>
           </h3>
           <p>

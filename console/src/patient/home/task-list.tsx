@@ -4,8 +4,8 @@ import type { Task } from '../../data/health-record.ts'
 import { ehrKey } from '../../data/queries.ts'
 import { api } from '../../session/session.ts'
 import { useText } from '../../texts/translate.ts'
-import { useSubmit } from '../../ui/form/form.tsx'
 import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
 
 const MAX_TASKS = 10
 
@@ -47,7 +47,10 @@ export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
       <div className="grow">
         <strong>{name}</strong>
         {dueDate && (
-          <span className={isLate ? 'band warn' : 'help'}> {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}</span>
+          <span className={isLate ? 'band warn' : 'help'}>
+            {' '}
+            {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}
+          </span>
         )}
         {description && <p className="help">{description}</p>}
         {done.problem && <FailureNote error={done.problem} />}

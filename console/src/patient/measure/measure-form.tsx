@@ -1,18 +1,18 @@
-import { useRef, useState } from 'react'
 import type { MeasurementKind } from 'virtual:measurement-kinds'
+import { useRef, useState } from 'react'
 import { Link } from '../../app/router.tsx'
-import { kindName, toLocalTime } from '../../data/format.ts'
 import { useDraft } from '../../data/drafts.ts'
+import { kindName, toLocalTime } from '../../data/format.ts'
 import type { Me } from '../../data/me.ts'
 import { useText } from '../../texts/translate.ts'
-import { QuestionDialog } from '../../ui/question-dialog.tsx'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { NumberField } from '../../ui/form/number-field.tsx'
 import { Heading } from '../../ui/heading.tsx'
+import { QuestionDialog } from '../../ui/question-dialog.tsx'
 import { emptyReading, type Reading, unusualValues } from './reading.ts'
-import { type SavedReading, SavedNote } from './saved-note.tsx'
 import { useSaveReading } from './save-reading.ts'
+import { SavedNote, type SavedReading } from './saved-note.tsx'
 
 interface MeasureFormProps {
   me: Me
@@ -24,8 +24,7 @@ export function MeasureForm({ me, kind }: MeasureFormProps) {
   const t = useText()
   const form = useReadingForm(me, kind)
   const { draft, change, saved, submit, question } = form
-  if (saved.length > 0 && !form.isOpen)
-    return <SavedNote kind={kind} saved={saved} onAgain={form.again} />
+  if (saved.length > 0 && !form.isOpen) return <SavedNote kind={kind} saved={saved} onAgain={form.again} />
   return (
     <>
       <Heading title={kindName(kind.path)} />
@@ -63,7 +62,9 @@ export function MeasureForm({ me, kind }: MeasureFormProps) {
 
 /** What is typed, asked and saved. An unusual value is asked about once. */
 function useReadingForm(me: Me, kind: MeasurementKind) {
-  const { draft, change, clear } = useDraft<Reading>(`${me.mvUid}:measure:${kind.path}`, () => emptyReading(kind))
+  const { draft, change, clear } = useDraft<Reading>(`${me.mvUid}:measure:${kind.path}`, () =>
+    emptyReading(kind),
+  )
   const [saved, setSaved] = useState<SavedReading[]>([])
   const [isOpen, setOpen] = useState(true)
   const [question, setQuestion] = useState<string[]>([])

@@ -1,5 +1,5 @@
+import type { MeasuredQuantity, MeasurementKind, QuantityUnit } from 'virtual:measurement-kinds'
 import { Problem } from 'health-record-client'
-import type { MeasurementKind, MeasuredQuantity, QuantityUnit } from 'virtual:measurement-kinds'
 import { formatNumber, parseDecimal, quantityName, unitName } from '../../data/format.ts'
 import { translate } from '../../texts/translate.ts'
 

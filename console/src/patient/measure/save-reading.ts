@@ -1,6 +1,6 @@
+import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
-import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { toOffsetTime } from '../../data/format.ts'
 import { plansQuery } from '../../data/health-record.ts'
 import type { Me } from '../../data/me.ts'
@@ -35,11 +35,14 @@ export function useSaveReading(me: Me, kind: MeasurementKind) {
     const timestamp = reading.time === '' ? now.current : toOffsetTime(new Date(reading.time))
     const comment = reading.comment.trim() || null
     const body = { ...numbers, carePlanId, timestamp, comment, source: 'self-reported' as const }
-    const { data } = await api.POST(`/ehr/{ehrId}/procedure/${kind.path}` as '/ehr/{ehrId}/procedure/bodyweight', {
-      params: { path: { ehrId } },
-      body: body as never,
-      headers: { 'idempotency-key': keyOf(body) },
-    })
+    const { data } = await api.POST(
+      `/ehr/{ehrId}/procedure/${kind.path}` as '/ehr/{ehrId}/procedure/bodyweight',
+      {
+        params: { path: { ehrId } },
+        body: body as never,
+        headers: { 'idempotency-key': keyOf(body) },
+      },
+    )
     now.current = ''
     rememberUnits(reading)
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })

@@ -20,13 +20,18 @@ const pathOf = (ehrId: string, topicId: string) => ({ path: { type: 'ehr' as con
 const topicQuery = (ehrId: string, topicId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'topics', topicId),
-    queryFn: async () => (await api.GET('/chat/{type}/{id}/{topicId}', { params: pathOf(ehrId, topicId) })).data,
+    queryFn: async () =>
+      (await api.GET('/chat/{type}/{id}/{topicId}', { params: pathOf(ehrId, topicId) })).data,
   })
 
 /** A conversation. Opening it marks its messages as read. */
 export default function TopicPage({ me, params: { topicId = '' } }: PageProps) {
   const topic = useQuery(topicQuery(me.ehrId, topicId))
-  return <Loaded query={topic}>{(loaded) => <Conversation ehrId={me.ehrId} mvUid={me.mvUid} topic={loaded} />}</Loaded>
+  return (
+    <Loaded query={topic}>
+      {(loaded) => <Conversation ehrId={me.ehrId} mvUid={me.mvUid} topic={loaded} />}
+    </Loaded>
+  )
 }
 
 interface ConversationProps {

@@ -33,7 +33,11 @@ export default function OverviewPage({ me }: PageProps) {
             key={name}
             type="button"
             aria-pressed={name === period}
-            onClick={() => navigate(`/overview?${new URLSearchParams({ period: name, ...(kind && { kind }) })}`, { replace: true })}
+            onClick={() =>
+              navigate(`/overview?${new URLSearchParams({ period: name, ...(kind && { kind }) })}`, {
+                replace: true,
+              })
+            }
           >
             {t(`period.${name}`)}
           </button>
@@ -64,7 +68,10 @@ function Charts({ series, period, kind }: ChartsProps) {
     [series, kind],
   )
   const { from, to } = useMemo(() => periodOf(period, lines), [period, lines])
-  const groups = useMemo(() => [...Map.groupBy(lines, ({ measure, unit }) => `${measure} ${unit}`).values()], [lines])
+  const groups = useMemo(
+    () => [...Map.groupBy(lines, ({ measure, unit }) => `${measure} ${unit}`).values()],
+    [lines],
+  )
   if (groups.length === 0) return <p>{t('home.nothingMeasured')}</p>
   return groups.map((group) => <KindChart key={group[0]?.id} lines={group} from={from} to={to} />)
 }
@@ -88,5 +95,7 @@ function KindChart({ lines, from, to }: { lines: GraphSeries[]; from: number; to
     [lines],
   )
   if (!first) return null
-  return <Chart title={kindName(first.measure)} unit={unitName(first.unit)} series={series} from={from} to={to} />
+  return (
+    <Chart title={kindName(first.measure)} unit={unitName(first.unit)} series={series} from={from} to={to} />
+  )
 }

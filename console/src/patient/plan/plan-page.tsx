@@ -17,7 +17,11 @@ export default function PlanPage({ me: { ehrId } }: PageProps) {
       <Heading title={t('plan.title')} />
       <Loaded query={plans}>
         {(items) =>
-          items.length === 0 ? <p>{t('plan.none')}</p> : <Plans ehrId={ehrId} ids={items.map(({ id }) => id)} />
+          items.length === 0 ? (
+            <p>{t('plan.none')}</p>
+          ) : (
+            <Plans ehrId={ehrId} ids={items.map(({ id }) => id)} />
+          )
         }
       </Loaded>
     </>

@@ -38,7 +38,11 @@ const recordQuery = (ehrId: string) =>
         reactions: reactions.data.items.map(
           ({ id, substance, criticality, reactions: seen, comment }): RecordLine => ({
             ...{ id, name: substance },
-            facts: present([word(criticality), ...(seen ?? []).map(({ manifestation }) => manifestation), comment]),
+            facts: present([
+              word(criticality),
+              ...(seen ?? []).map(({ manifestation }) => manifestation),
+              comment,
+            ]),
           }),
         ),
         devices: devices.data.items.map(

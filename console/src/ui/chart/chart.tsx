@@ -127,9 +127,7 @@ function usePointWalk(series: readonly PlotSeries[], unit: string, plot: { curre
     plot.current?.mark(undefined)
   }
   return {
-    announced: point
-      ? `${current?.label}: ${formatNumber(point.y)} ${unit}, ${formatMoment(point.x)}`
-      : '',
+    announced: point ? `${current?.label}: ${formatNumber(point.y)} ${unit}, ${formatMoment(point.x)}` : '',
     leave,
     onKeyDown(event: KeyboardEvent) {
       const { line, point: at } = place ?? { line: 0, point: series[0]?.points.length ?? 0 }

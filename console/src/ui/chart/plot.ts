@@ -30,12 +30,21 @@ const HEIGHT_PX = 220
 
 function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
   const stroke = STROKES[at % STROKES.length] ?? ''
-  return { label, stroke, width: 2, dash: DASHES[at % DASHES.length] ?? [], spanGaps: true, points: { size: 6, fill: stroke } }
+  return {
+    label,
+    stroke,
+    width: 2,
+    dash: DASHES[at % DASHES.length] ?? [],
+    spanGaps: true,
+    points: { size: 6, fill: stroke },
+  }
 }
 
 /** The lines with one column of times for all of them. */
 function alignedData(series: readonly PlotSeries[]): UPlot.AlignedData {
-  const tables = series.map(({ points }): UPlot.AlignedData => [points.map(({ x }) => x), points.map(({ y }) => y)])
+  const tables = series.map(
+    ({ points }): UPlot.AlignedData => [points.map(({ x }) => x), points.map(({ y }) => y)],
+  )
   return UPlot.join(tables)
 }
 
@@ -60,7 +69,9 @@ export function drawPlot(target: HTMLElement, options: PlotOptions): Plot {
   return {
     mark: (point) =>
       plot.setCursor(
-        point ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') } : { left: -10, top: -10 },
+        point
+          ? { left: plot.valToPos(point.x, 'x'), top: plot.valToPos(point.y, 'y') }
+          : { left: -10, top: -10 },
       ),
     destroy: () => plot.destroy(),
   }

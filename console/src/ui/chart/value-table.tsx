@@ -22,7 +22,10 @@ const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
 
 /** With times in UTC and decimal points, for spreadsheets and programs. */
 const csvOf = (heads: readonly string[], rows: readonly Row[]): string =>
-  [heads.map(quoted), ...rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')])]
+  [
+    heads.map(quoted),
+    ...rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')]),
+  ]
     .map((cells) => cells.join(','))
     .join('\r\n')
 

@@ -1,5 +1,5 @@
-import { useId } from 'react'
 import type { MeasuredQuantity } from 'virtual:measurement-kinds'
+import { useId } from 'react'
 import { quantityName, unitName } from '../../data/format.ts'
 import { translateName, useText } from '../../texts/translate.ts'
 import { describedBy, FieldFrame } from './field.tsx'
