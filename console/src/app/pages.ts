@@ -32,6 +32,7 @@ export const pages: readonly PageEntry[] = [
   entry('/measure', () => import('../patient/measure/measure-page.tsx'), { menu: 'measure.title' }),
   entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
   entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
+  entry('/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
   entry('/messages', () => import('../patient/messages/messages-page.tsx'), { menu: 'messages.title' }),
   entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
