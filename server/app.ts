@@ -49,7 +49,11 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   app.use('/1', serveClasses)
   app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))
-  if (!config.open) app.use(showConsoleFirst(pathFamily.pathPrefix), serveConsole(pathFamily.pathPrefix))
+  if (!config.open)
+    app.use(
+      showConsoleFirst(pathFamily.pathPrefix),
+      serveConsole(pathFamily.pathPrefix, pathFamily.services.terms?.url),
+    )
   app.use(pathApi.router)
   return app
 }

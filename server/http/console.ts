@@ -36,9 +36,17 @@ export const showConsoleFirst =
  * Serves the console from memory. The names of its assets contain a hash of their content. Every other path below
  * `/console` is a page, which the console itself finds.
  */
-export function serveConsole(pathPrefix: string, directory = CONSOLE_DIRECTORY): RequestHandler {
+export function serveConsole(
+  pathPrefix: string,
+  termsUrl = '',
+  directory = CONSOLE_DIRECTORY,
+): RequestHandler {
   const files = readFiles(directory)
-  const page = files.get('index.html')?.bytes.toString().replaceAll('="./', `="${pathPrefix}/console/`)
+  const page = files
+    .get('index.html')
+    ?.bytes.toString()
+    .replaceAll('="./', `="${pathPrefix}/console/`)
+    .replace('%TERMS%', encodeURI(termsUrl))
   return (request, response, next) => {
     if (!isConsolePath(request.path) || page === undefined) return next()
     if (request.method !== 'GET' && request.method !== 'HEAD') return next()

@@ -1,10 +1,13 @@
 import { useState } from 'react'
 import { Link } from '../app/router.tsx'
 import { useLanguage, useText } from '../texts/translate.ts'
-import { TextField } from '../ui/form/field.tsx'
+import { CheckField, TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
 import { api } from './session.ts'
+
+/** Empty if the operator has published no terms. */
+const termsUrl = document.querySelector<HTMLMetaElement>('meta[name=terms]')?.content
 
 /** A new account. The mailed link activates it on a page of the service, which then leads back here. */
 export default function RegisterPage() {
@@ -13,9 +16,10 @@ export default function RegisterPage() {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
+  const [termsAccepted, setTermsAccepted] = useState(false)
   const [isSent, setSent] = useState(false)
   const form = useSubmit(async () => {
-    const body = { email, password, name, language }
+    const body = { email, password, name, language, ...(termsUrl && { termsAccepted }) }
     await api.POST('/auth/account/register/password', { body })
     setSent(true)
   })
@@ -48,6 +52,16 @@ export default function RegisterPage() {
           value={password}
           onChange={setPassword}
         />
+        {termsUrl && (
+          <CheckField
+            {...form.field('termsAccepted')}
+            label={t('register.terms')}
+            isChecked={termsAccepted}
+            onChange={setTermsAccepted}
+          >
+            <a href={termsUrl}>{t('register.readTerms')}</a>
+          </CheckField>
+        )}
       </Form>
       <BackToLogin />
     </>

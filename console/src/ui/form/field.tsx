@@ -95,3 +95,35 @@ export function SelectField({ value, onChange, options, name, ...field }: Select
     </FieldFrame>
   )
 }
+
+interface CheckFieldProps extends FieldProps {
+  isChecked: boolean
+  onChange: (isChecked: boolean) => void
+  children?: ReactNode
+}
+
+/** A box to tick, before its label. */
+export function CheckField({ isChecked, onChange, label, error, name, children }: CheckFieldProps) {
+  const id = useId()
+  return (
+    <div className={error ? 'field invalid' : 'field'}>
+      <div className="check">
+        <input
+          id={id}
+          name={name}
+          type="checkbox"
+          checked={isChecked}
+          onChange={(event) => onChange(event.target.checked)}
+          {...describedBy(id, { label, error })}
+        />
+        <label htmlFor={id}>{label}</label>
+      </div>
+      {children}
+      {error && (
+        <p id={`${id}-error`} className="error">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
