@@ -67,6 +67,7 @@ const rooms = {
     'documentation',
   ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
+  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'signed-out', 'app'],
   [engine]: [
     'values',
     'language/expressions',

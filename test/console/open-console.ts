@@ -5,7 +5,7 @@ import { service } from '../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   language?: 'en' | 'nl'
   url?: string
 }

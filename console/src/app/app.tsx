@@ -5,7 +5,7 @@ import { Skeleton } from '../ui/skeleton.tsx'
 import { FailureBoundary } from './failure-boundary.tsx'
 
 const SignedIn = lazy(() => import('./signed-in.tsx'))
-const SignedOut = lazy(() => import('../session/signed-out.tsx'))
+const SignedOut = lazy(() => import('../signed-out/signed-out.tsx'))
 
 export function App() {
   const { status } = useSession()

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
-import type { Me } from '../data/me.ts'
+import { Link, serviceUrl } from '../browser/router.tsx'
+import type { Me } from '../model/me.ts'
 import { logOut } from '../session/session.ts'
 import { useText } from '../texts/translate.ts'
 import type { PageEntry } from './pages.ts'
-import { Link, serviceUrl } from './router.tsx'
 
 interface LayoutProps {
   me: Me

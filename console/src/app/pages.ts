@@ -1,5 +1,6 @@
 import { type ComponentType, lazy } from 'react'
-import type { Me } from '../data/me.ts'
+import type { Me } from '../model/me.ts'
+import type { PageProps } from '../model/page-props.ts'
 import type { TextId } from '../texts/translate.ts'
 
 /** A page of somebody who is logged in. */
@@ -10,12 +11,6 @@ export interface PageEntry {
   menu?: TextId
   /** For whom it is; default: everybody. */
   isFor?: (me: Me) => boolean
-}
-
-export interface PageProps {
-  me: Me
-  /** Values of the path, such as `planId` of `/plan/:planId`. */
-  params: Readonly<Record<string, string>>
 }
 
 type PageModule = { default: ComponentType<PageProps> }

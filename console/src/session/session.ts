@@ -1,7 +1,7 @@
 import { createClient, createMemoryStore, isProblem, type Tokens } from 'health-record-client'
 import { useSyncExternalStore } from 'react'
-import { serviceUrl } from '../app/router.tsx'
-import { forgetDrafts } from '../data/drafts.ts'
+import { forgetDrafts } from '../browser/drafts.ts'
+import { serviceUrl } from '../browser/router.tsx'
 
 export type Session =
   | { status: 'starting' }

@@ -1,5 +1,5 @@
-import { bandName } from '../data/format.ts'
-import type { Band } from '../data/newest-values.ts'
+import type { Band } from '../model/newest-values.ts'
+import { bandName } from '../texts/format.ts'
 
 /** Bands are numbered by severity from 0; a sign and words say what the colour says. */
 const levelOf = (severity: number) => (severity <= 1 ? 'good' : severity <= 3 ? 'warn' : 'bad')

@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import type { PageProps } from '../../app/pages.ts'
-import { participantsQuery, plansQuery } from '../../data/health-record.ts'
+import { participantsQuery, plansQuery } from '../../model/health-record.ts'
+import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'

@@ -1,4 +1,4 @@
-import type { PageProps } from '../../app/pages.ts'
+import type { PageProps } from '../../model/page-props.ts'
 import { api, logOut } from '../../session/session.ts'
 import { chooseLanguage, type Language, useLanguage, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'

@@ -1,6 +1,6 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
-import { formatAge } from '../../data/format.ts'
 import { api } from '../../session/session.ts'
+import { formatAge } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'

@@ -1,4 +1,5 @@
-import { Link } from '../../app/router.tsx'
+import { Link } from '../../browser/router.tsx'
+import type { NewestValue } from '../../model/newest-values.ts'
 import {
   formatAge,
   formatMoment,
@@ -7,8 +8,7 @@ import {
   quantityName,
   spokenUnit,
   unitName,
-} from '../../data/format.ts'
-import type { NewestValue } from '../../data/newest-values.ts'
+} from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { BandBadge } from '../../ui/band-badge.tsx'
 import { Sparkline } from '../../ui/chart/sparkline.tsx'

@@ -1,6 +1,6 @@
 import type { components } from 'health-record-client'
-import { Link } from '../../app/router.tsx'
-import { formatMoment, personName } from '../../data/format.ts'
+import { Link } from '../../browser/router.tsx'
+import { formatMoment, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 
 type AccessEntry = components['schemas']['AccessEntry']

@@ -1,9 +1,9 @@
 import type { MeasuredQuantity, MeasurementKind, QuantityUnit } from 'virtual:measurement-kinds'
 import { Problem } from 'health-record-client'
-import { formatNumber, parseDecimal, quantityName, unitName } from '../../data/format.ts'
+import { formatNumber, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
 
-export interface TypedNumber {
+interface TypedNumber {
   text: string
   unit: string
 }

@@ -1,6 +1,6 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
-import { Link } from '../../app/router.tsx'
-import { formatNumber, kindName, quantityName, unitName } from '../../data/format.ts'
+import { Link } from '../../browser/router.tsx'
+import { formatNumber, kindName, quantityName, unitName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { NotFound } from '../../app/not-found.tsx'
-import type { PageProps } from '../../app/pages.ts'
-import { planQuery } from '../../data/health-record.ts'
+import { planQuery } from '../../model/health-record.ts'
+import type { PageProps } from '../../model/page-props.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { NotFound } from '../../ui/not-found.tsx'
 import { GoalForm } from './goal-form.tsx'
 
 export default function GoalPage({ me, params: { planId = '', goalId } }: PageProps) {

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { formatDate, formatMoment, formatNumber } from '../../data/format.ts'
+import { formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useLanguage, useText } from '../../texts/translate.ts'
 import type { Plot, PlotSeries } from './plot.ts'
 import { ValueTable } from './value-table.tsx'

@@ -1,4 +1,4 @@
-import { formatMoment, formatNumber } from '../../data/format.ts'
+import { formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import type { PlotSeries } from './plot.ts'
 

@@ -1,6 +1,6 @@
 import type { MeasuredQuantity } from 'virtual:measurement-kinds'
 import { useId } from 'react'
-import { quantityName, unitName } from '../../data/format.ts'
+import { quantityName, unitName } from '../../texts/format.ts'
 import { translateName, useText } from '../../texts/translate.ts'
 import { describedBy, FieldFrame } from './field.tsx'
 

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { Link } from '../app/router.tsx'
+import { Link } from '../browser/router.tsx'
+import { api } from '../session/session.ts'
 import { useLanguage, useText } from '../texts/translate.ts'
 import { CheckField, TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
-import { api } from './session.ts'
 
 /** Empty if the operator has published no terms. */
 const termsUrl = document.querySelector<HTMLMetaElement>('meta[name=terms]')?.content

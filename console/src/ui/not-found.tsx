@@ -1,6 +1,6 @@
+import { Link } from '../browser/router.tsx'
 import { useText } from '../texts/translate.ts'
 import { Heading } from '../ui/heading.tsx'
-import { Link } from './router.tsx'
 
 export function NotFound() {
   const t = useText()

@@ -1,10 +1,10 @@
 import { useState } from 'react'
+import { api } from '../session/session.ts'
 import { useText } from '../texts/translate.ts'
 import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
 import { BackToLogin } from './register-page.tsx'
-import { api } from './session.ts'
 
 export default function ForgottenPage() {
   const t = useText()

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { serviceUrl, useAddress } from '../app/router.tsx'
+import { serviceUrl, useAddress } from '../browser/router.tsx'
 import { chooseLanguage, useLanguage, useText } from '../texts/translate.ts'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { LoginPage } from './login-page.tsx'

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { Link } from '../app/router.tsx'
+import { Link } from '../browser/router.tsx'
+import { logIn, useSession } from '../session/session.ts'
 import { useText } from '../texts/translate.ts'
 import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
-import { logIn, useSession } from './session.ts'
 
 export function LoginPage() {
   const t = useText()
