@@ -27,13 +27,12 @@ async function createBusyPatient(): Promise<{ patient: Patient; paths: string[] 
   const goalId = await createGoal(patient, planId)
   await createTask(patient, planId, goalId, { dueDate: '2026-01-05' })
   await addParticipant(planId, nurse, 'read')
-  const weights = Array.from({ length: DAYS }, (_, day) => ({
+  const items = Array.from({ length: DAYS }, (_, day) => ({
     kind: 'bodyweight',
     ...{ carePlanId: planId, weight: 80 - day / 10, weightUnit: 'kg' },
     timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
   }))
-  for (const { kind, ...weight } of weights)
-    assertStatus(await patient.call('POST', `procedure/${kind}`, weight), 201)
+  assertStatus(await patient.call('POST', 'procedure/batch', { items }))
   const topic = { title: 'The new tablets', text: 'Do they go with the old ones?' }
   const { id } = assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, topic), 201)
   assertStatus(
