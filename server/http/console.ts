@@ -26,6 +26,9 @@ interface ConsoleFile {
 
 export const isConsolePath = (path: string): boolean => /^\/console(\/|$)/.test(path)
 
+/** The app for people, unless the operator names another one. */
+export const consoleUrlOf = (publicUrl: string): string => `${publicUrl}/console/`
+
 /** Leads browsers from the address of the service to the console; programs get the start page. */
 export const showConsoleFirst =
   (pathPrefix: string): RequestHandler =>
