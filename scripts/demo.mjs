@@ -175,11 +175,11 @@ async function fill(nextToken) {
     ['Anna de Vries', 'anna@example.org'],
     ['Nurse Bo', 'bo@example.org'],
     ['Nurse Kim', 'kim@example.org'],
-    ['Dr Smit', 'smit@example.org'],
+    ['Dr Jansen', 'jansen@example.org'],
     ['Robin, analyst', 'analyst@example.org'],
   ])
     people.push(await createPerson(nextToken, name, email))
-  const [anna, bo, kim, smit, analyst] = people
+  const [anna, bo, kim, doctor, analyst] = people
   await administrator.client.update(
     '/auth/account/{mvUid}',
     { params: { path: { mvUid: analyst.mvUid } } },
@@ -190,7 +190,7 @@ async function fill(nextToken) {
   const planId = await addPlan(anna, [
     { ...bo, role: 'Diabetes nurse', access: 'WRITE' },
     { ...kim, role: 'Nurse', access: 'READ' },
-    { ...smit, role: 'Physician', access: 'WRITE' },
+    { ...doctor, role: 'Physician', access: 'WRITE' },
   ])
   await addRecord(anna)
   await addMeasurements(anna, planId)

@@ -22,7 +22,7 @@ export interface NewestValue {
 }
 
 /** The band that contains a value. */
-export const bandOf = ({ bands }: Pick<GraphSeries, 'bands'>, value: number): Band | undefined =>
+const bandOf = ({ bands }: Pick<GraphSeries, 'bands'>, value: number): Band | undefined =>
   bands.find(({ from, to }) => (from === null || value >= from) && (to === null || value < to))
 
 const nameOf = ({ id, measure }: GraphSeries): string => id.slice(measure.length + 1)

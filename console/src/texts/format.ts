@@ -61,11 +61,4 @@ export const unitName = (unit: string): string => translateName(`unit.${unit}`, 
 export const spokenUnit = (unit: string): string => translateName(`spoken.${unit}`, unitName(unit))
 export const bandName = (code: string, fallback: string): string => translateName(`band.${code}`, fallback)
 
-/** Notes may contain markup, of which the text is shown. */
-export const plainText = (html: string): string =>
-  html
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
-
 export const personName = (name: string | null | undefined): string => name ?? translate('unnamed')
