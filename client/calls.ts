@@ -2,7 +2,7 @@ import type { paths } from './generated/api.ts'
 import type { Page } from './records/listing.ts'
 
 type Method = 'get' | 'post' | 'put' | 'delete'
-type PathOf<M extends Method> = {
+export type PathOf<M extends Method> = {
   [P in keyof paths]: paths[P] extends Record<M, unknown> ? P : never
 }[keyof paths]
 type OperationOf<P extends keyof paths, M extends Method> = M extends keyof paths[P] ? paths[P][M] : never
@@ -31,8 +31,11 @@ export interface CallOptions {
   headers?: Record<string, string> | undefined
 }
 
+/** Parameters of a call, without a body. */
+export type ParamsOf<P extends keyof paths, M extends Method = 'get'> = ParamsOption<OperationOf<P, M>>
+
 /** Parameters, body and options of a call. */
-export type Init<P extends keyof paths, M extends Method = 'get'> = ParamsOption<OperationOf<P, M>> &
+export type Init<P extends keyof paths, M extends Method = 'get'> = ParamsOf<P, M> &
   BodyOption<OperationOf<P, M>> &
   CallOptions
 
@@ -76,4 +79,6 @@ export type ChangeOf<P extends UpdatePath> = (
 ) => Body<P, 'put'> | undefined | Promise<Body<P, 'put'> | undefined>
 
 export type FollowPath = PathOf<'get'> & `${string}/changes`
-export type ParamsOf<P extends keyof paths, M extends Method = 'get'> = ParamsOption<OperationOf<P, M>>
+
+/** A change of a record of an EHR, as `client.follow` tells it. */
+export type Change = Answer<'/ehr/{ehrId}/changes'>

@@ -13,15 +13,16 @@ import type {
   ParamsOf,
   UpdatePath,
 } from './calls.ts'
-import type { paths } from './generated/api.ts'
 import { type ChangeEvent, type FollowOptions, followChanges } from './records/changes.ts'
+import { type Collections, createCollections } from './records/collections.ts'
 import { createListing, type Listing, type Page } from './records/listing.ts'
 import { updateRecord } from './records/update.ts'
 import { createSender, type SenderOptions } from './request/sender.ts'
+import type { Session } from './request/session.ts'
 
 export type ClientOptions = SenderOptions
 
-export interface Client {
+interface Calls {
   GET: Call<'get'>
   POST: Call<'post'>
   PUT: Call<'put'>
@@ -35,71 +36,89 @@ export interface Client {
     change: ChangeOf<P>,
   ): Promise<Answer<P>>
   /** The changes of an EHR or a chat topic as they happen. It resumes by itself, until the signal aborts. */
-  follow<P extends FollowPath>(path: P, init: ParamsOf<P> & FollowOptions): AsyncGenerator<ChangeEvent, void>
+  follow<P extends FollowPath>(
+    path: P,
+    init: ParamsOf<P> & FollowOptions,
+  ): AsyncGenerator<ChangeEvent<Answer<P>>, void>
+  /**
+   * Renews the session of an earlier visit, by the stored refresh token or the cookie.
+   * @returns whether somebody is logged in
+   */
+  resume(): Promise<boolean>
   /** Logs in, and keeps the tokens for the calls that follow. */
   logIn(credentials: Body<'/auth/login/password'>): Promise<Answer<'/auth/login/password', 'post'>>
   /** Ends the session. */
   logOut(): Promise<void>
 }
 
-/** A call whose path is not known to the compiler. */
-type AnyCall = (path: string, init?: object) => Promise<{ data: unknown; response: Response }>
+/** A client of the service. Each method throws a `Problem` for every refusal and failure. */
+export type Client = Calls & Collections
 
 const isSentAsItIs = (body: unknown): body is BodyInit =>
   typeof body === 'string' || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body)
 
-/** Creates a client. It sends nothing before the first call. */
-export function createClient(options: ClientOptions = {}): Client {
-  const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/\/+$/, '')
-  const { session, send } = createSender(baseUrl, options)
-  const { GET, POST, PUT, DELETE } = createFetchClient<paths>({
-    baseUrl,
-    fetch: send,
-    bodySerializer: (body: unknown) => (isSentAsItIs(body) ? body : JSON.stringify(body)),
-  })
-  const get = GET as unknown as AnyCall
-  const put = PUT as unknown as AnyCall
-  const client: Client = {
-    GET: GET as unknown as Client['GET'],
-    POST: POST as unknown as Client['POST'],
-    PUT: PUT as unknown as Client['PUT'],
-    DELETE: DELETE as unknown as Client['DELETE'],
+type Answered = Promise<{ data: never; response: Response }>
 
-    list: (path, init?: { params?: { query?: object } }) =>
-      createListing(async (cursor) => {
-        const params = { ...init?.params, query: { ...init?.params?.query, ...(cursor && { cursor }) } }
-        return (await get(path, { ...init, params })).data as Page<never>
+/** The methods without their types: what the compiler knows of a path is in `Calls`. */
+function createCalls(
+  request: (method: string, path: string, init?: object) => Answered,
+  session: Session,
+  refreshCookie?: true,
+) {
+  const call = (method: string) => (path: string, init?: object) => request(method, path, init)
+  return {
+    ...{ GET: call('GET'), POST: call('POST'), PUT: call('PUT'), DELETE: call('DELETE') },
+
+    list: (path: string, init: { params?: { query?: object } } = {}) =>
+      createListing(async (cursor): Promise<Page<unknown>> => {
+        const query = { ...init.params?.query, ...(cursor !== undefined && { cursor }) }
+        return (await request('GET', path, { ...init, params: { ...init.params, query } })).data
       }),
 
-    update: (path, init, change) =>
+    update: (path: string, init: CallOptions, change: (current: unknown) => unknown) =>
       updateRecord(
-        () => get(path, init) as Promise<{ data: never; response: Response }>,
-        (body, etag) => put(path, { ...init, body, headers: { ...init.headers, 'if-match': etag } }) as never,
+        () => request('GET', path, init),
+        (body, etag) =>
+          request('PUT', path, { ...init, body, headers: { ...init.headers, 'if-match': etag } }),
         change,
       ),
 
-    follow: (path, { after, onInterruption, ...init }) =>
+    follow: (path: string, { after, onInterruption, signal, ...init }: FollowOptions) =>
       followChanges(
         async (lastEventId, signal) => {
-          const headers = {
-            accept: 'text/event-stream',
-            ...(lastEventId && { 'last-event-id': lastEventId }),
-          }
-          return (await get(path, { ...init, signal, headers, parseAs: 'stream' })).response
+          const resume = lastEventId === undefined ? {} : { 'last-event-id': lastEventId }
+          const headers = { accept: 'text/event-stream', ...resume }
+          return (await request('GET', path, { ...init, signal, headers, parseAs: 'stream' })).response
         },
-        { after, onInterruption, signal: init.signal },
+        { after, onInterruption, signal },
       ),
 
-    async logIn(body) {
-      const { data } = await client.POST('/auth/login/password', { body })
+    resume: () => session.renew(undefined),
+
+    async logIn(body: object) {
+      const { data } = await request('POST', '/auth/login/password', { body: { ...body, refreshCookie } })
       await session.save(data)
       return data
     },
 
     async logOut() {
-      await client.POST('/auth/logout')
-      await session.save(undefined)
+      try {
+        await request('POST', '/auth/logout')
+      } finally {
+        await session.save(undefined)
+      }
     },
   }
-  return client
+}
+
+/** Creates a client. It sends nothing before the first call. */
+export function createClient(options: ClientOptions = {}): Client {
+  const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/\/+$/, '')
+  const { session, send } = createSender(baseUrl, options)
+  const { request } = createFetchClient({
+    ...{ baseUrl, fetch: send },
+    bodySerializer: (body: unknown) => (isSentAsItIs(body) ? body : JSON.stringify(body)),
+  })
+  const calls = createCalls(request as never, session, options.refreshByCookie || undefined)
+  return { ...createCollections(calls), ...(calls as unknown as Calls) }
 }

@@ -14,7 +14,7 @@ import { BmiParams } from '../schemas/measurements/bmi.ts'
 import { defineFunction } from './functions/define-function.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
-import { beforeCreate, createEhrFinder } from './triggers/objects/create-triggers.ts'
+import { beforeCreate } from './triggers/objects/create-triggers.ts'
 import { beforeUpdate } from './triggers/objects/update-triggers.ts'
 import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.ts'
 
@@ -23,7 +23,7 @@ import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.
  * properties. The open test environment has none.
  */
 export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreContext): void {
-  const findEhrId = createEhrFinder(batchedEhrFinder(records))
+  const findEhrId = batchedEhrFinder(records)
   for (const className of CLASS_NAMES) {
     const kind = classKindOf(className)
     Cloud.beforeSave(

@@ -9226,6 +9226,75 @@ export interface components {
       /** @description Text of the message, as plain text */
       text: string;
     };
+    /** @description A change of a record of an EHR */
+    RecordChange: {
+      /** @description Id of the record */
+      id: string;
+      /** @description Kind of the record */
+      type: string;
+      /**
+       * @description Type of the change
+       * @enum {string}
+       */
+      operation: "create" | "update" | "delete";
+      /** @description Version of the record after the change */
+      version: number;
+      /** @description Time of the change */
+      at: string;
+      /** @description Id of the care plan in which the record is registered */
+      carePlanId: string | null;
+      /** @description Path of the record; null if it has none or was deleted */
+      href: string | null;
+    };
+    /** @description A change of a topic, or of a message in it */
+    TopicChange: {
+      /** @description Id of the record */
+      id: string;
+      /** @description Type of the record: ChatMessage or ChatTopic */
+      type: string;
+      /**
+       * @description Type of the change
+       * @enum {string}
+       */
+      operation: "create" | "update" | "delete";
+      /** @description Version of the record after the change */
+      version: number;
+      /** @description Time of the change */
+      at: string;
+      /** @description Message after the change; null when the topic itself changed */
+      message: {
+        /** @description Id of the message */
+        id: string;
+        /** @description Version number, incremented by every write; the ETag is this number in quotes */
+        version: number;
+        /** @description Text of the message, as plain text; null after deletion */
+        text: string | null;
+        /** @description Author */
+        author: {
+          /** @description User id */
+          mvUid: string;
+          /** @description Name of the user; null in anonymous plans */
+          name: string | null;
+        };
+        /** @description Time at which the message was written */
+        createdAt: string;
+        /** @description Time of the last change of the text */
+        editedAt: string | null;
+        /** @description True if the author has deleted the message */
+        deleted: boolean;
+        /** @description Id of the message to which it replies */
+        replyTo: string | null;
+        /** @description Attached record */
+        attachments: {
+          /** @description Type of the record: Event, Occurrence, Composition, or a class of measurements */
+          type: string;
+          /** @description Id of the record */
+          id: string;
+          /** @description Path of the record */
+          href: string | null;
+        }[];
+      } | null;
+    };
   };
   responses: never;
   parameters: {
@@ -28423,7 +28492,7 @@ export interface operations {
       /** @description Done */
       200: {
         content: {
-          "text/event-stream": string;
+          "text/event-stream": components["schemas"]["RecordChange"];
         };
       };
     };
@@ -28447,7 +28516,7 @@ export interface operations {
       /** @description Done */
       200: {
         content: {
-          "text/event-stream": string;
+          "text/event-stream": components["schemas"]["TopicChange"];
         };
       };
     };

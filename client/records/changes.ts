@@ -1,21 +1,8 @@
 import { isProblem, Problem } from '../request/problem.ts'
 import { sleep } from '../request/retry.ts'
 
-/** A record was created, updated or deleted. */
-export interface Change {
-  id: string
-  /** Such as `BloodPressure`. */
-  type: string
-  operation: 'create' | 'update' | 'delete'
-  version: number
-  at: string
-  carePlanId: string | null
-  /** Path of the record. */
-  href: string
-}
-
 /** After `reset` some changes are unknown: read what is on the screen again. */
-export type ChangeEvent =
+export type ChangeEvent<Change> =
   | { event: 'change'; lastEventId: string; change: Change }
   | { event: 'reset'; lastEventId: string }
 
@@ -80,15 +67,18 @@ async function* readChunks({ body }: Response, silenceMs: number): AsyncGenerato
   }
 }
 
-async function* readEvents(response: Response, position: { lastEventId: string | undefined }) {
+async function* readEvents<Change>(
+  response: Response,
+  position: { lastEventId: string | undefined },
+): AsyncGenerator<ChangeEvent<Change>> {
   const parser = new BlockParser()
   const decoder = new TextDecoder()
   for await (const chunk of readChunks(response, SILENCE_MS))
     for (const { id, event, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
       position.lastEventId = id ?? position.lastEventId
       const lastEventId = position.lastEventId ?? ''
-      if (event === 'change') yield { event, lastEventId, change: JSON.parse(data) as Change } as const
-      if (event === 'reset') yield { event, lastEventId } as const
+      if (event === 'change') yield { event, lastEventId, change: JSON.parse(data) }
+      if (event === 'reset') yield { event, lastEventId }
     }
 }
 
@@ -104,16 +94,16 @@ const waitMsOf = ({ retryAfter = 0 }: Problem, attempt: number): number =>
  * the caller reads it and may see it.
  * @param open opens the stream after an event
  */
-export async function* followChanges(
+export async function* followChanges<Change>(
   open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>,
   { after, signal = new AbortController().signal, onInterruption }: FollowOptions,
-): AsyncGenerator<ChangeEvent, void> {
+): AsyncGenerator<ChangeEvent<Change>, void> {
   const position = { lastEventId: after }
   for (let attempt = 0; !signal.aborted; attempt++) {
     let problem = createNetworkProblem('The service ended the stream')
     try {
       const response = await open(position.lastEventId, signal)
-      for await (const event of readEvents(response, position)) {
+      for await (const event of readEvents<Change>(response, position)) {
         attempt = 0
         yield event
       }

@@ -58,7 +58,9 @@ export const isProblem = (error: unknown, ...codes: ProblemCode[]): error is Pro
 /** Reads what a server answers to a refused request: a problem document, or the error of the class family. */
 export async function readProblem(response: Response): Promise<Problem> {
   const text = await response.text()
-  const retryAfter = Number(response.headers.get('retry-after')) || undefined
+  const wait = response.headers.get('retry-after')
+  // A date, which this service does not send, counts as no wait that is asked for.
+  const retryAfter = wait && /^\d+$/.test(wait) ? Number(wait) : undefined
   const { status } = response
   try {
     const body = JSON.parse(text)

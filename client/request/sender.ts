@@ -8,7 +8,7 @@ export interface SenderOptions {
   /** Where the tokens are kept; default: in memory. */
   tokens?: TokenStore
   /** The service keeps the refresh token in a cookie; for pages of the same site. */
-  refreshByCookie?: boolean
+  refreshByCookie?: boolean | undefined
   retry?: RetryOptions
   /** How long a call may take with all attempts; default 60,000. */
   timeoutMs?: number

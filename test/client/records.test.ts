@@ -64,4 +64,22 @@ describe('the client', () => {
     const kept = await client.update(WEIGHT, { params }, () => undefined)
     assert.equal(kept.version, 3)
   })
+
+  it('has the usual methods of each resource', async () => {
+    const patient = await createPatient()
+    const { ehrId } = patient
+    const client = createClientOf(patient)
+    const plan = await client.carePlan.add(ehrId, { name: 'Lose weight' })
+    const timestamp = '2026-03-01T08:30:00Z'
+    const body = { carePlanId: plan.id, timestamp, weight: 70, weightUnit: 'kg' } as const
+    const { id } = await client.bodyWeight.add(ehrId, body)
+    await client.bodyWeight.update(ehrId, id, (current) => ({ ...current, weight: 71 }))
+    assert.equal((await client.bodyWeight.get(ehrId, id)).weight, 71)
+    await client.bodyWeight.delete(ehrId, id)
+    assert.deepEqual((await client.bodyWeight.list(ehrId, { from: timestamp }).page()).items, [])
+    const actions = []
+    for await (const { action } of client.bodyWeight.history(ehrId, id)) actions.push(action)
+    assert.deepEqual(actions, ['delete', 'update', 'create'])
+    assert.equal((await client.bodyWeight.restore(ehrId, id, { version: 1 })).weight, 70)
+  })
 })

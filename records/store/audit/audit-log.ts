@@ -49,9 +49,6 @@ export async function runWhileRecording<T>(recorded: Promise<void>, work: () => 
   return done
 }
 
-/**
- * No Parse class can have a name with a dot, so the class family cannot reach it even with the master key.
- */
 export const auditEntryCollection = (db: Db): Collection<StoredAuditEntry> =>
   db.collection<StoredAuditEntry>('audit.entries')
 
@@ -64,15 +61,7 @@ const SIGN_INTERVAL_MS = 1000
 /** Requests per command. */
 const MAX_BATCH_SIZE = 500
 
-/**
- * Opens the audit for this run of the service.
- *
- *     const audit = await openAudit({ db, key, clock, onFault })
- *     await audit.record({ requestId, userId, application, action: 'read', ehrId, type: 'CarePlan', ids, outcome: 'done' })
- *     await audit.close()
- *
- * @see docs/decisions/audit-chain.md
- */
+/** Opens the audit for this run of the service. @see docs/decisions/audit-chain.md */
 export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const { db, key, clock } = options
   const entries = auditEntryCollection(db)
