@@ -23,6 +23,7 @@ import { chatOperations } from './resources/chat/chat.ts'
 import { conditionOperations } from './resources/conditions/conditions.ts'
 import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
+import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
@@ -82,6 +83,7 @@ export const operationTable: readonly Operation[] = [
   ...carePlanSettingsOperations,
   ...carePlanThresholdsOperations,
   ...eventOperations,
+  ...alertOperations,
   ...measurementOperations,
   ...questionnaireOperations,
   ...measurementBatchOperations,

@@ -6,6 +6,13 @@ import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } fr
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
+/** The alerts that a user may see and nobody has resolved, the worst and then the oldest first. */
+const OPEN_ALERTS_INDEX = {
+  name: 'open_alerts',
+  key: { _rperm: 1, openRank: -1, start: 1 },
+  partialFilterExpression: { openRank: { $gte: 1 } },
+} as const
+
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   rules: eventRules,
@@ -16,6 +23,7 @@ export const Event = defineKind(forms, {
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
+  indexes: [OPEN_ALERTS_INDEX],
   timeline: {
     ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
     overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),

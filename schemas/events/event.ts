@@ -3,6 +3,7 @@ import { longTextField, shortTextField } from '../common.ts'
 import { InvitationEnum, SeverityEnum } from '../enums.ts'
 import { dateTimeField, internalField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
+import { alertHandlingFields } from './alert-handling.ts'
 
 const participantField = Type.Object(
   {
@@ -49,6 +50,10 @@ export const EventForms = defineForms({
     participants: Type.Optional(participantsField),
     severity: Type.Optional(SeverityEnum),
     data: Type.Optional(eventDataField),
+    ...alertHandlingFields,
+    openRank: internalField(
+      Type.Optional(Type.Integer({ description: 'Severity from 1 to 4 of an alert that is not resolved' })),
+    ),
     last: internalField(dateTimeField('Last moment of the event')),
     long: internalField(Type.Boolean({ description: 'True if the event takes more than 31 days' })),
     participantIds: internalField(Type.Array(Type.String(), { description: 'User ids of the participants' })),
