@@ -6,7 +6,11 @@ import { dateTimeField, derivedField } from '../forms/fields.ts'
 const derivedUserField = (description: string) =>
   derivedField(Type.Optional({ ...idField('the user', 'bW81kPzQ7e'), description }))
 const derivedTimeField = (description: string) => derivedField(Type.Optional(dateTimeField(description)))
-const resolutionField = longTextField('How the alert was resolved', 'Called; takes the tablets again', 1000)
+const resolutionField = longTextField(
+  'Note on how the alert was resolved',
+  'Called; takes the tablets again',
+  1000,
+)
 
 /** How far people have dealt with an alert. Other events, and alerts from before these fields, have none of them. */
 export const alertHandlingFields = {
@@ -31,7 +35,7 @@ const stepFields = {
     ...resolutionField,
     minLength: 1,
     examples: [],
-    description: 'How you resolved it; required to resolve',
+    description: 'Note on how you resolved it; required to resolve',
   }),
 }
 
