@@ -13,6 +13,7 @@ import { systemOperations } from './resources/accounts/systems.ts'
 import { carePlanOperations } from './resources/care-plans/care-plan.ts'
 import { carePlanHistoryOperations } from './resources/care-plans/care-plan-history.ts'
 import { carePlanTemplateOperations } from './resources/care-plans/care-plan-template.ts'
+import { carePlanAlertRulesOperations } from './resources/care-plans/documents/care-plan-alert-rules.ts'
 import { carePlanSettingsOperations } from './resources/care-plans/documents/care-plan-settings.ts'
 import { carePlanThresholdsOperations } from './resources/care-plans/documents/care-plan-thresholds.ts'
 import { goalOperations } from './resources/care-plans/goal.ts'
@@ -82,6 +83,7 @@ export const operationTable: readonly Operation[] = [
   ...participantOperations,
   ...carePlanSettingsOperations,
   ...carePlanThresholdsOperations,
+  ...carePlanAlertRulesOperations,
   ...eventOperations,
   ...alertOperations,
   ...measurementOperations,

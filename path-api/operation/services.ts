@@ -28,6 +28,7 @@ import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Subscriptions } from '../../records/live/subscriptions.ts'
+import type { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
 import type { MeasurementBatches } from '../../records/measurements/measurement-batches.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
@@ -145,6 +146,8 @@ export interface Services {
   addressOf(className: string, record: object): string | undefined
   /** Thresholds for the measurements of care plans. */
   thresholds: PlanThresholdStore
+  /** Rules of care plans for their alerts. */
+  alertRules: PlanAlertRulesStore
   /** Generic store of any kind of record that is registered in EHRs. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -24,12 +24,22 @@ export const handlingOf = (alert: AlertHandling): AlertHandling => ({
   ...Object.fromEntries(Object.entries(alert).filter(([name]) => HANDLING_NAMES.includes(name))),
 })
 
-/** Replaces the handling of an alert. A resolved or corrected alert needs no action any more. */
-export function withHandling<E extends EventRecord>(alert: E, handling: AlertHandling): E {
-  const others = Object.entries(alert).filter(([name]) => ![...HANDLING_NAMES, 'openRank'].includes(name))
+const SERVICE_NAMES = [...HANDLING_NAMES, 'openRank', 'attentionAt']
+
+/**
+ * Replaces the handling of an alert. A resolved or corrected alert needs no action any more; one that nobody has
+ * taken waits for the rules of its plan.
+ */
+export function withHandling<E extends EventRecord>(alert: E, handling: AlertHandling, at: Date): E {
+  const others = Object.entries(alert).filter(([name]) => !SERVICE_NAMES.includes(name))
   const isOpen = handling.alertState !== 'RESOLVED' && alert.data?.state !== 'CORRECTED'
   const openRank = isOpen ? severityRank(SeverityEnum.enum, alert.severity) : undefined
-  return { ...(Object.fromEntries(others) as E), ...handling, ...(openRank && { openRank }) }
+  const isWaiting = isOpen && handling.alertState !== 'TAKEN'
+  return {
+    ...{ ...(Object.fromEntries(others) as E), ...handling },
+    ...(openRank && { openRank }),
+    ...(isWaiting && { attentionAt: alert.attentionAt ?? at.toISOString() }),
+  }
 }
 
 /**

@@ -87,7 +87,7 @@ export const eventRules = {
   dependentFields: ['start', 'end', 'allDay', 'participants'],
   violations: eventViolations,
   derived: deriveEventFields,
-  fixedDerived: [...Object.keys(alertHandlingFields), 'openRank'],
+  fixedDerived: [...Object.keys(alertHandlingFields), 'openRank', 'attentionAt'],
 } satisfies Rules
 
 /**

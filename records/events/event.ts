@@ -23,7 +23,7 @@ export const Event = defineKind(forms, {
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
-  indexes: [OPEN_ALERTS_INDEX],
+  indexes: [OPEN_ALERTS_INDEX, { key: { attentionAt: 1 }, sparse: true }],
   timeline: {
     ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
     overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),

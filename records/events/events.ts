@@ -63,8 +63,10 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
   ): Promise<StoredEvent> {
     const change = (now: StoredEvent) => {
       if (now.type !== ALERT_TYPE) throw new ServiceError('NotFound')
-      const actor = { userId: caller.userId, at: this.#clock() }
-      return withHandling(now, handlingAfter(handlingOf(now), step, actor))
+      const at = this.#clock()
+      const before = handlingOf(now)
+      const handling = handlingAfter(before, step, { userId: caller.userId, at })
+      return handling === before ? now : withHandling(now, handling, at)
     }
     const write = () => this.store.replace(caller, key, change, { expected, skipUnchanged: true })
     return (await this.store.auditRefusal(caller, 'update', key, write)).record

@@ -15,6 +15,9 @@ const resolutionField = longTextField(
 /** How far people have dealt with an alert. Other events, and alerts from before these fields, have none of them. */
 export const alertHandlingFields = {
   alertState: derivedField(Type.Optional(AlertStateEnum)),
+  assignedTo: derivedUserField('User who is to take the alert, by the rules of the plan'),
+  assignedAt: derivedTimeField('Time at which the alert went to that user'),
+  mutedUntil: derivedTimeField('End of the mute of the plan, until which the alert goes to nobody'),
   seenBy: derivedUserField('User who saw the alert first'),
   seenAt: derivedTimeField('Time at which somebody saw the alert first'),
   takenBy: derivedUserField('User who deals with the alert, or who resolved it'),

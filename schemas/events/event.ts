@@ -54,6 +54,9 @@ export const EventForms = defineForms({
     openRank: internalField(
       Type.Optional(Type.Integer({ description: 'Severity from 1 to 4 of an alert that is not resolved' })),
     ),
+    attentionAt: internalField(
+      Type.Optional(dateTimeField('Time at which an alert goes to the next user, unless somebody takes it')),
+    ),
     last: internalField(dateTimeField('Last moment of the event')),
     long: internalField(Type.Boolean({ description: 'True if the event takes more than 31 days' })),
     participantIds: internalField(Type.Array(Type.String(), { description: 'User ids of the participants' })),

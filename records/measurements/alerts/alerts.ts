@@ -42,7 +42,7 @@ export interface AlertSource {
 type MeasurementRecord = Values & { id: string; ehrId: string; carePlanId: string; timestamp: string }
 
 /** The fields of an alert that follow from the measurement; users may edit all the others. */
-type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
+export type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
 
 const eventFormat = createParseFormat(Event.schema)
 
@@ -97,19 +97,23 @@ function reconcileAlert(
   if (!found) {
     if (!alert) return undefined
     const former = first.deleted && eventFormat.fromStored(first.deleted)
-    const event = withServiceFields({ ehrId, carePlanId, allDay: false, participants: [], ...alert }, former)
+    const event = withServiceFields({ ehrId, carePlanId, ...alert }, at, former)
     return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, first)
   }
   const change = (now: SavedRecord<EventRecord>) =>
-    withServiceFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) }, now)
+    withServiceFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) }, at, now)
   return decisions.decideUpdate(caller, key, found, change)
 }
 
 /** Adds the fields that the service sets. What people have done about an alert outlives its corrections. */
-const withServiceFields = (
-  event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>,
+export const withServiceFields = (
+  alert: Partial<EventRecord> & AlertFields & Pick<EventRecord, 'ehrId'>,
+  at: Date,
   handling: AlertHandling = {},
-): EventRecord => withHandling({ ...event, ...eventRules.derived(event) }, handlingOf(handling))
+): EventRecord => {
+  const event = { allDay: false, participants: [], ...alert }
+  return withHandling({ ...event, ...eventRules.derived(event) }, handlingOf(handling), at)
+}
 
 /** The alert of a corrected measurement: it keeps its contents and gets the state CORRECTED. */
 const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
