@@ -24,7 +24,7 @@ export const handlingOf = (alert: AlertHandling): AlertHandling => ({
   ...Object.fromEntries(Object.entries(alert).filter(([name]) => HANDLING_NAMES.includes(name))),
 })
 
-const SERVICE_NAMES = [...HANDLING_NAMES, 'openRank', 'attentionAt']
+const SERVICE_NAMES = [...HANDLING_NAMES, 'urgency', 'attentionAt']
 
 /**
  * Replaces the handling of an alert. A resolved or corrected alert needs no action any more; one that nobody has
@@ -33,14 +33,20 @@ const SERVICE_NAMES = [...HANDLING_NAMES, 'openRank', 'attentionAt']
 export function withHandling<E extends EventRecord>(alert: E, handling: AlertHandling, at: Date): E {
   const others = Object.entries(alert).filter(([name]) => !SERVICE_NAMES.includes(name))
   const isOpen = handling.alertState !== 'RESOLVED' && alert.data?.state !== 'CORRECTED'
-  const openRank = isOpen ? severityRank(SeverityEnum.enum, alert.severity) : undefined
   const isWaiting = isOpen && handling.alertState !== 'TAKEN'
   return {
     ...{ ...(Object.fromEntries(others) as E), ...handling },
-    ...(openRank && { openRank }),
+    ...(isOpen && { urgency: urgencyOf(alert) }),
     ...(isWaiting && { attentionAt: alert.attentionAt ?? at.toISOString() }),
   }
 }
+
+/** Exceeds the milliseconds of any time, and four times it is still an exact number. */
+const MS_BELOW_SEVERITY = 1e15
+
+/** A number for sorting: the worst alerts first, and of these the oldest. */
+const urgencyOf = ({ severity, start }: Pick<EventRecord, 'severity' | 'start'>): number =>
+  (severityRank(SeverityEnum.enum, severity) ?? 0) * MS_BELOW_SEVERITY - Date.parse(start)
 
 /**
  * The handling of an alert after a step. A step that somebody repeats changes nothing.

@@ -87,7 +87,7 @@ export const eventRules = {
   dependentFields: ['start', 'end', 'allDay', 'participants'],
   violations: eventViolations,
   derived: deriveEventFields,
-  fixedDerived: [...Object.keys(alertHandlingFields), 'openRank', 'attentionAt'],
+  fixedDerived: [...Object.keys(alertHandlingFields), 'urgency', 'attentionAt'],
 } satisfies Rules
 
 /**

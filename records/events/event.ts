@@ -6,11 +6,14 @@ import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } fr
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
+/** Matches the alerts that nobody has resolved. */
+export const OPEN_ALERTS_FILTER = { urgency: { $gte: 0 } } as const
+
 /** The alerts that a user may see and nobody has resolved, the worst and then the oldest first. */
 const OPEN_ALERTS_INDEX = {
   name: 'open_alerts',
-  key: { _rperm: 1, openRank: -1, start: 1 },
-  partialFilterExpression: { openRank: { $gte: 1 } },
+  key: { _rperm: 1, urgency: -1 },
+  partialFilterExpression: { urgency: OPEN_ALERTS_FILTER.urgency },
 } as const
 
 export const Event = defineKind(forms, {

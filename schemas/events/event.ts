@@ -51,8 +51,8 @@ export const EventForms = defineForms({
     severity: Type.Optional(SeverityEnum),
     data: Type.Optional(eventDataField),
     ...alertHandlingFields,
-    openRank: internalField(
-      Type.Optional(Type.Integer({ description: 'Severity from 1 to 4 of an alert that is not resolved' })),
+    urgency: internalField(
+      Type.Optional(Type.Number({ description: 'Severity and age of an alert that is not resolved' })),
     ),
     attentionAt: internalField(
       Type.Optional(dateTimeField('Time at which an alert goes to the next user, unless somebody takes it')),

@@ -208,7 +208,7 @@ for (const family of ['path', 'class'] as const)
       const event = assertStatus(await nurse.call('GET', path))
       const forged = { alertState: 'RESOLVED', takenBy: colleague.mvUid, resolution: 'Done' }
       assert.equal((await nurse.call('PUT', path, { ...event, ...forged })).status, 400)
-      for (const [name, value] of Object.entries({ ...forged, openRank: 1 }))
+      for (const [name, value] of Object.entries({ ...forged, urgency: 1 }))
         assert.equal((await byClass(nurse).put('Event', id, { [name]: value })).body.code, 142, name)
       assertStatus(await nurse.call('PUT', path, { ...event, description: 'Called' }))
       await byClass(nurse).put('Event', id, { location: 'At home' })

@@ -1,15 +1,15 @@
-import type { AlertRules } from '../../../schemas/care-plans/alert-rules.ts'
+import type { AlertRules } from '../../../schemas/events/alert-rules.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
 import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
 import type { PlanParentIds } from '../../ehr-records/parents.ts'
 import { definePlanDocument, PlanDocuments } from '../../ehr-records/plan-documents.ts'
 import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
-import { Event } from '../../events/event.ts'
+import { Event, OPEN_ALERTS_FILTER } from '../../events/event.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentCollection } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
-import { nextDueTime } from './attention/expected-measurements.ts'
+import { nextDueTime } from './attention/period.ts'
 import { findPlanWriters } from './attention/plan-writers.ts'
 
 /** What a care plan does about its alerts. */
@@ -62,7 +62,7 @@ export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
     )
     const waiting = {
       carePlanId: place.carePlanId,
-      openRank: { $gte: 1 },
+      ...OPEN_ALERTS_FILTER,
       alertState: { $in: ['NEW', 'SEEN'] },
     }
     const now = { $set: { attentionAt: this.#context.clock() } }

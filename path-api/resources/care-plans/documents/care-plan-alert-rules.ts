@@ -1,4 +1,4 @@
-import { CarePlanAlertRules } from '../../../../schemas/care-plans/alert-rules.ts'
+import { CarePlanAlertRules } from '../../../../schemas/events/alert-rules.ts'
 import { definePlanDocumentOperations } from './plan-document.ts'
 
 export const carePlanAlertRulesOperations = definePlanDocumentOperations({

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { ExpectedMeasurement } from '../../../../schemas/care-plans/alert-rules.ts'
+import type { ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 import type { SendMail } from '../../../accounts/user/mails.ts'
 import { Event } from '../../../events/event.ts'
@@ -21,8 +21,8 @@ import {
 import type { MeasurementKind } from '../../measurement.ts'
 import { alertRulesIn, PlanAlertRules } from '../alert-rules.ts'
 import { type AlertFields, withServiceFields } from '../alerts.ts'
-import { type Attention, attentionOf } from './escalation.ts'
-import { lastEndedPeriod, nextDueTime, type Period } from './expected-measurements.ts'
+import { type Attention, attentionOf } from './attention.ts'
+import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
 import { findPlanWriters } from './plan-writers.ts'
 
 const MAX_PER_RUN = 100

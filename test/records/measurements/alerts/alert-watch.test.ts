@@ -4,7 +4,7 @@ import { AlertWatch } from '../../../../records/measurements/alerts/attention/al
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
-import type { AlertRules } from '../../../../schemas/care-plans/alert-rules.ts'
+import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
 import { useTestStore } from '../../../harness/test-store.ts'
 
 const MINUTE_MS = 60_000

@@ -3,12 +3,10 @@ import { closedObject, idField, shortTextField } from '../common.ts'
 import { SeverityEnum } from '../enums.ts'
 import { dateField, dateTimeField } from '../forms/fields.ts'
 
-const DAY_MINUTES = 1440
-
 const escalationField = Type.Object(
   {
     afterMinutes: Type.Integer({
-      ...{ minimum: 1, maximum: 7 * DAY_MINUTES, examples: [30] },
+      ...{ minimum: 1, maximum: 10_080, examples: [30] },
       description: 'Minutes after which an alert that nobody has taken goes to the next user',
     }),
     participants: Type.Array(idField('a user who may write the care plan', 'bW81kPzQ7e'), {
@@ -56,26 +54,35 @@ const muteField = Type.Object(
 )
 
 /** What a care plan does about its alerts. */
-export const CarePlanAlertRules = closedObject(
-  'CarePlanAlertRules',
-  'Rules of a care plan for its alerts: who gets them, which measurements are expected, which alerts are muted',
-  {
-    escalation: Type.Optional(escalationField),
-    expected: Type.Optional(
-      Type.Array(expectedMeasurementField, {
-        maxItems: 20,
-        description: 'Expected measurements; each one that is missing in a period raises an alert',
-      }),
-    ),
-    timeZone: Type.Optional(
-      Type.String({
-        format: 'time-zone',
-        sentence: 'must be a time zone of the IANA database, such as Europe/Amsterdam',
-        description: 'Time zone of the times of day; default UTC',
-        examples: ['Europe/Amsterdam'],
-      }),
-    ),
-    mutes: Type.Optional(Type.Array(muteField, { maxItems: 20, description: 'Mutes, also ended ones' })),
-  },
-)
+export const CarePlanAlertRules = {
+  ...closedObject(
+    'CarePlanAlertRules',
+    'Rules of a care plan for its alerts: who gets them, which measurements are expected, which alerts are muted',
+    {
+      escalation: Type.Optional(escalationField),
+      expected: Type.Optional(
+        Type.Array(expectedMeasurementField, {
+          maxItems: 20,
+          description: 'Expected measurements; each one that is missing in a period raises an alert',
+        }),
+      ),
+      timeZone: Type.Optional(
+        Type.String({
+          format: 'time-zone',
+          sentence: 'must be a time zone of the IANA database, such as Europe/Amsterdam',
+          description: 'Time zone of the times of day; default UTC',
+          examples: ['Europe/Amsterdam'],
+        }),
+      ),
+      mutes: Type.Optional(Type.Array(muteField, { maxItems: 20, description: 'Mutes, also ended ones' })),
+    },
+  ),
+  examples: [
+    {
+      expected: [{ kind: 'bloodpressure', from: '2026-03-01', everyDays: 1, by: '20:00', severity: 'HIGH' }],
+      timeZone: 'Europe/Amsterdam',
+      mutes: [{ until: '2026-03-09T08:00:00Z', reason: 'In hospital until Monday' }],
+    },
+  ],
+}
 export type AlertRules = Static<typeof CarePlanAlertRules>

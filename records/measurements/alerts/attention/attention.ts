@@ -1,4 +1,4 @@
-import type { AlertRules } from '../../../../schemas/care-plans/alert-rules.ts'
+import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 
 const MINUTE_MS = 60_000

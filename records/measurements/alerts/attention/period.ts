@@ -1,5 +1,5 @@
-import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/care-plans/alert-rules.ts'
-import { createLocalClock, type LocalClock } from '../../../store/clocks/time-zone.ts'
+import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
+import { createLocalClock, type LocalClock } from '../../../store/clocks/local-clock.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
