@@ -10,11 +10,13 @@ import {
 import { bmiViolations, calculateBmi } from '../records/measurements/calculations/bmi.ts'
 import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq-score.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
+import type { Worklists } from '../records/worklist/worklist.ts'
 import { HandleAlertParams } from '../schemas/events/alert-handling.ts'
 import { toClassForm } from '../schemas/forms/class-form.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/measurements/bmi.ts'
+import { WorklistParams } from '../schemas/worklist/worklist-entry.ts'
 import { defineFunction } from './functions/define-function.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
@@ -60,7 +62,15 @@ export function registerCloudFunctions({ Cloud }: typeof Parse): void {
 }
 
 /** Registers the functions that change records. The open test environment has none. */
-export function registerRecordFunctions({ Cloud }: typeof Parse, events: Events): void {
+export function registerRecordFunctions(
+  { Cloud }: typeof Parse,
+  { events, worklists }: { events: Events; worklists: Worklists },
+): void {
+  defineFunction(Cloud, 'worklist', {
+    params: WorklistParams,
+    run: async ({ limit = 100, cursor }, getCaller) =>
+      worklists.list(await getCaller(), { limit, cursor, count: false }),
+  })
   defineFunction(Cloud, 'handleAlert', {
     params: HandleAlertParams,
     async run({ eventId: id, version, ...step }, getCaller) {

@@ -60,6 +60,7 @@ import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
 import { Occurrence } from '../records/user-data/occurrence.ts'
 import { Measurement } from '../records/user-data/typed-measurement.ts'
 import { UserData } from '../records/user-data/user-data.ts'
+import { Worklists } from '../records/worklist/worklist.ts'
 import type { Config } from './config/config.ts'
 import type { DatabaseConnection } from './database/database-connection.ts'
 import { readJsonFiles } from './json-files.ts'
@@ -103,7 +104,7 @@ export async function openRecords(
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
   const chats = openChats(records, own.profiles)
-  const ofUsers = openUserData(records, batches, recordsOf)
+  const ofUsers = openUserData(records, batches, recordsOf, chats)
   const services = {
     ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
@@ -200,15 +201,17 @@ async function startBackgroundWork(
 const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
   new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
 
-/** Opens the stores of user data. */
+/** Opens the stores of user data, and the worklists of users. */
 function openUserData(
   records: StoreContext,
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
+  chats: Chats,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
   const userData = new UserData(records, batches, kinds)
-  return { userData, aggregates: new Aggregates(records, userData) }
+  const aggregates = new Aggregates(records, userData)
+  return { userData, aggregates, worklists: new Worklists(records, chats) }
 }
 
 const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)

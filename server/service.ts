@@ -263,7 +263,7 @@ const createClassFamilyOptions = (
       registerOpenTriggers(Parse, records)
     } else {
       registerCloudTriggers(Parse, records)
-      registerRecordFunctions(Parse, services.events)
+      registerRecordFunctions(Parse, services)
       database.handOverWrites(createObjectWriters(records, services.ehrs, recordsOf))
     }
   },

@@ -39,6 +39,7 @@ import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import type { TypeDefinitions } from '../../records/types/type-definitions.ts'
 import type { TypeFamily } from '../../records/types/type-registry.ts'
 import type { UserData } from '../../records/user-data/user-data.ts'
+import type { Worklists } from '../../records/worklist/worklist.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
 
 export interface RepresentedRecord {
@@ -140,6 +141,8 @@ export interface Services {
   chats: Chats
   /** Subscriptions to changes. */
   changes: Subscriptions
+  /** The patients who need action from a user. */
+  worklists: Worklists
   timelines: Timelines
   graphs: Graphs
   /** Path of a record of a class; undefined if it has none. */

@@ -45,7 +45,7 @@ export function withHandling<E extends EventRecord>(alert: E, handling: AlertHan
 const MS_BELOW_SEVERITY = 1e15
 
 /** A number for sorting: the worst alerts first, and of these the oldest. */
-const urgencyOf = ({ severity, start }: Pick<EventRecord, 'severity' | 'start'>): number =>
+export const urgencyOf = ({ severity, start }: Pick<EventRecord, 'severity' | 'start'>): number =>
   (severityRank(SeverityEnum.enum, severity) ?? 0) * MS_BELOW_SEVERITY - Date.parse(start)
 
 /**

@@ -8,6 +8,7 @@ import {
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import { Worklist, WorklistParams } from '../../../schemas/worklist/worklist-entry.ts'
 import type { Json, SchemaCollector } from '../schema-collector.ts'
 import { describeAccountPaths } from './class-accounts.ts'
 import {
@@ -127,6 +128,12 @@ const CALCULATIONS: Readonly<Record<string, DescribedFunction>> = {
 }
 
 const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
+  worklist: {
+    takes: WorklistParams,
+    result: Worklist,
+    description: 'Returns the same as `GET /worklist`.',
+    extra: true,
+  },
   handleAlert: {
     takes: HandleAlertParams,
     result: toParseSchema(classKinds.Event.stored),
