@@ -239,7 +239,7 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
 }
 
 const openQueries = (records: StoreContext, backfill: Backfill) =>
-  new Queries(records, MEASUREMENT_KINDS, () => !backfill.isPending(Composition.collection))
+  new Queries(records, MEASUREMENT_KINDS, () => !backfill.pendingIn(Composition.collection))
 
 /** Opens charts and thresholds. */
 function openCharts(records: StoreContext) {

@@ -36,6 +36,7 @@ import {
   openDatabaseConnection,
 } from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
+import { consoleUrlOf } from './http/console.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { addListeningCopies } from './http/listening-copies.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
@@ -228,7 +229,7 @@ const publicUrlOf = ({ publicUrl, host, port }: Config): string => publicUrl ?? 
 function createMailValues(config: Config) {
   const publicUrl = publicUrlOf(config)
   const { newPassword } = createMailLinks(publicUrl)
-  const { contactEmail: contact = publicUrl, appUrl = '' } = config
+  const { contactEmail: contact = publicUrl, appUrl = consoleUrlOf(publicUrl) } = config
   return (language: string | undefined) => ({
     ...{ appName: APP_NAME, contact, appUrl },
     link: newPassword(language),

@@ -36,8 +36,7 @@ const MONGO_OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt', exists
  */
 export function toMongoFilter<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
   const query: Record<string, unknown> = {}
-  for (const [name, condition] of Object.entries(where)) {
-    if (condition === undefined) continue
+  for (const [name, condition] of definedEntries(where)) {
     const { key, store } = format.field(name)
     const value = (operand: unknown): unknown => store(requireScalar(name, operand))
     if (isOperation(condition) && 'checked' in condition) {
@@ -73,8 +72,7 @@ function toMongoOperators(
   value: (operand: unknown) => unknown,
 ): Record<string, unknown> {
   const query: Record<string, unknown> = {}
-  for (const [name, operand] of Object.entries(condition)) {
-    if (operand === undefined) continue
+  for (const [name, operand] of definedEntries(condition)) {
     if (name === 'starting') return wordPrefixCondition(operand as string[])
     if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot be filtered by ${name}.`)
     query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)
