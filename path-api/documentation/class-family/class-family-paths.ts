@@ -120,7 +120,7 @@ const describeFunctionPaths = (operationObject: DescribeOperation): Record<strin
       `/functions/${name}`,
       {
         post: operationObject({
-          operationId: `${name}Function`,
+          operationId: `call${name[0]?.toUpperCase()}${name.slice(1)}`,
           summary: takes.description ?? name,
           description: 'Calculates without storing anything. Also available under `/1/functions`.',
           source: 'Class-based family: Functions layer',
@@ -257,7 +257,7 @@ const describeObjects = (
   operationObject: ReturnType<typeof withClassSource>,
 ): Json => ({
   get: operationObject({
-    operationId: `list${name}Object`,
+    operationId: `list${name}Objects`,
     summary: `List ${name} objects`,
     description: 'Returns the objects that the caller may read.',
     answers: [200, createResultsSchema(name, toParseSchema(stored))],
