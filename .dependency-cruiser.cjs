@@ -36,6 +36,7 @@ const rooms = {
     'compositions',
     'charts',
     'chat',
+    'worklist',
   ],
   openehr: [
     'formats',
@@ -67,6 +68,7 @@ const rooms = {
     'documentation',
   ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
+  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'signed-out', 'app'],
   [engine]: [
     'values',
     'language/expressions',
@@ -109,7 +111,7 @@ function unknownFolders(room, known, below = '') {
 }
 
 /** Top-level folders without rules of their own. */
-const others = ['bin', 'client', 'docs', 'packages', 'scripts', 'schemas', 'test', 'bench']
+const others = ['bin', 'client', 'console', 'docs', 'packages', 'scripts', 'schemas', 'test', 'bench']
 const ignored = readFileSync('.gitignore', 'utf8')
   .split('\n')
   .map((line) => line.replace(/\/$/, ''))
@@ -170,6 +172,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^client/' },
       to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+    },
+    {
+      name: 'console-imports-only-the-client',
+      comment: 'The console is a page: let it ask the service, by the client.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+    },
+    {
+      name: 'console-is-not-imported',
+      comment: 'Move the code out of the console.',
+      severity: 'error',
+      from: { pathNot: '^console/' },
+      to: { path: '^console/' },
     },
     {
       name: 'client-is-reached-by-its-name',

@@ -5,6 +5,7 @@ import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config'
 
 const FOLDERS = [
   'client',
+  'console',
   'packages',
   'server',
   'schemas',

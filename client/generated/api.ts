@@ -87,7 +87,7 @@ export interface paths {
   "/auth/login/token": {
     /**
      * Exchange a refresh token for a new pair of tokens
-     * @description A refresh token can be exchanged once. A second exchange within ten seconds returns the same new token; later the token is considered stolen and the session ends.
+     * @description A refresh token can be exchanged once. A second exchange within ten seconds returns the same new token; later the token is considered stolen and the session ends. Without `refreshToken` in the body, the cookie of a login with `refreshCookie` counts.
      *
      *     Access: anyone.
      */
@@ -2807,6 +2807,8 @@ export interface components {
       email: string;
       /** @description Current password */
       password: string;
+      /** @description True to store the refresh token in a cookie that scripts cannot read, for pages of this service; the response then has neither `refreshToken` nor `sessionToken` */
+      refreshCookie?: boolean;
     };
     /** @description Tokens of a login */
     Grant: {
@@ -2820,18 +2822,18 @@ export interface components {
       /** @description Lifetime of authToken in seconds */
       expiresIn: number;
       /** @description Refresh token, valid for one refresh; the response contains the next one */
-      refreshToken: string;
+      refreshToken?: string;
       /** @description Seconds until the session ends unless it is refreshed */
       refreshExpiresIn: number;
       /** @description Session token for the class family */
-      sessionToken: string;
+      sessionToken?: string;
       /** @description User id */
       mvUid: string;
     };
     /** @description Refresh token of the latest login or refresh */
     Refresh: {
       /** @description Refresh token, valid for one refresh; the response contains the next one */
-      refreshToken: string;
+      refreshToken?: string;
     };
     /** @description Authorization response of the identity provider */
     CodeLogin: {
@@ -2843,6 +2845,8 @@ export interface components {
       codeVerifier: string;
       /** @description Nonce of the authorization request */
       nonce: string;
+      /** @description True to store the refresh token in a cookie that scripts cannot read, for pages of this service; the response then has neither `refreshToken` nor `sessionToken` */
+      refreshCookie?: boolean;
     };
     /** @description An ID token of the identity provider */
     IdTokenLogin: {
@@ -2850,6 +2854,8 @@ export interface components {
       idToken: string;
       /** @description Nonce of the authorization request; required when the token contains one */
       nonce?: string;
+      /** @description True to store the refresh token in a cookie that scripts cannot read, for pages of this service; the response then has neither `refreshToken` nor `sessionToken` */
+      refreshCookie?: boolean;
     };
     /** @description A public key (RFC 7517) */
     JsonWebKey: {
@@ -3640,6 +3646,8 @@ export interface components {
       at: string;
       /** @description Id of the user */
       userId: string;
+      /** @description Name in the profile of the user; null if there is none */
+      userName: string | null;
       /** @description Application that the user used */
       application: string;
       /**
@@ -11275,6 +11283,10 @@ export interface operations {
   listEhrAccesses: {
     parameters: {
       query?: {
+        /** @description Only accesses at this time or later; a date without a time means 00:00 UTC */
+        from?: string;
+        /** @description True to leave out the accesses of the caller */
+        others?: boolean;
         /** @description Maximum number of items */
         limit?: number;
         /** @description Cursor: `page.next` of the previous response */

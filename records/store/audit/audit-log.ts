@@ -132,6 +132,14 @@ export const accessScopeOf = (ehrId: string, entry: Pick<AuditEntry, 'ehrId'>): 
 export const AUDIT_QUERY_TIMEOUT_MS = 15_000
 const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }
 
+/** Which accesses to list. */
+export interface AccessFilter {
+  /** Only accesses at this time or later. */
+  from?: string | undefined
+  /** Without the accesses of this user. */
+  except?: string | undefined
+}
+
 /**
  * Lists the accesses to an EHR's data, newest first, for its subject. Queries over many EHRs are included, those
  * over every EHR since its creation.
@@ -141,14 +149,21 @@ export async function listAccesses(
   db: Db,
   { ehrId, createdAt = new Date(0) }: { ehrId: string; createdAt?: Date | undefined },
   page: PageRequest,
+  { from, except }: AccessFilter = {},
 ): Promise<Page<AuditEntry>> {
-  const from = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
+  const after = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
   const scopes = await findScopeIds(db, [ehrId])
   // A query over every EHR is about those that existed.
-  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }]
+  const wanted = {
+    ...(from !== undefined && { at: { $gte: new Date(from) } }),
+    ...(except !== undefined && { userId: { $ne: except } }),
+  }
+  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
+    (where) => ({ $and: [where, wanted] }),
+  )
   const pages = kept.map((where) =>
     auditEntryCollection(db)
-      .find({ $and: [where, from] }, AUDIT_QUERY_OPTIONS)
+      .find({ $and: [where, after] }, AUDIT_QUERY_OPTIONS)
       .sort({ at: -1, _id: -1 })
       .limit(page.limit + 1)
       .toArray(),
