@@ -17,9 +17,9 @@ import { type ChangeEvent, type FollowOptions, followChanges } from './records/c
 import { type Collections, createCollections } from './records/collections.ts'
 import { createListing, type Listing, type Page } from './records/listing.ts'
 import { updateRecord } from './records/update.ts'
+import type { Session } from './request/client-session.ts'
 import { Problem } from './request/problem.ts'
 import { createSender, type SenderOptions } from './request/sender.ts'
-import type { Session } from './request/session.ts'
 
 export type ClientOptions = SenderOptions
 
