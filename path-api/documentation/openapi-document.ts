@@ -287,7 +287,10 @@ const isExampleKnown = (body: TSchema | RawBody | FormBody<TSchema>, schema: TSc
   !(body instanceof RawBody) || schema.examples !== undefined
 
 /** OpenAPI 3.1 cannot describe streams: an example shows an event, and an extension has the schema of its data. */
-const createEventStreamContent = ({ data, types: [type] }: EventStreamBody, schemas: SchemaCollector): Json => ({
+const createEventStreamContent = (
+  { data, types: [type] }: EventStreamBody,
+  schemas: SchemaCollector,
+): Json => ({
   schema: { type: 'string', contentMediaType: type, description: data.description },
   'x-itemSchema': schemas.collect(data),
   example: formatEvent('change', exampleOf(data), '493512000018-1'),
