@@ -36,6 +36,7 @@ const rooms = {
     'compositions',
     'charts',
     'chat',
+    'worklist',
   ],
   openehr: [
     'formats',

@@ -4,7 +4,11 @@ import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
 import { classDefinitions } from '../cloud/class-definitions.ts'
-import { registerCloudFunctions, registerCloudTriggers } from '../cloud/cloud-code.ts'
+import {
+  registerCloudFunctions,
+  registerCloudTriggers,
+  registerRecordFunctions,
+} from '../cloud/cloud-code.ts'
 import { defineLoginFunction } from '../cloud/functions/login-function.ts'
 import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
 import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
@@ -260,6 +264,7 @@ const createClassFamilyOptions = (
       registerOpenTriggers(Parse, records)
     } else {
       registerCloudTriggers(Parse, records)
+      registerRecordFunctions(Parse, services)
       database.handOverWrites(createObjectWriters(records, services.ehrs, recordsOf))
     }
   },

@@ -79,7 +79,7 @@ async function writeToCollection(
     if (write && !write.filter && !isNew) {
       const ehrId = String(write.document?.ehrId)
       const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
-      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last) } })
+      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
     }
     written.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))
