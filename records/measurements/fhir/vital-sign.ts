@@ -1,4 +1,4 @@
-import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
+import { parseIsoTime, toLocalTime } from '../../../schemas/forms/iso-time.ts'
 import { valueAt } from '../../fhir/element-paths.ts'
 import {
   type Coding,
@@ -49,6 +49,10 @@ const statusParameter: FhirSearchParameter = {
     text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
+/** A moment in UTC; a day alone is none. */
+const parseMoment = (text: string): string | undefined =>
+  text.includes('T') ? parseIsoTime(text)?.utc : undefined
+
 /** The time of the measurement, in local time if its offset is known. */
 const timeElement: FhirElement = {
   paths: { timestamp: 'effectiveDateTime', utcOffset: 'effectiveDateTime' },
@@ -58,7 +62,7 @@ const timeElement: FhirElement = {
     return { effectiveDateTime: time.replace(/\.000(?=Z|[+-])/, '') }
   },
   read: ({ effectiveDateTime }) => ({
-    timestamp: effectiveDateTime,
+    timestamp: (typeof effectiveDateTime === 'string' && parseMoment(effectiveDateTime)) || effectiveDateTime,
     utcOffset: /[+-]\d\d:\d\d$/.exec(String(effectiveDateTime))?.[0],
   }),
 }
@@ -78,8 +82,8 @@ const observationElements = (category: ObservationCategory, code: Coding[], text
 
 const observationSearch = (category: ObservationCategory, code: Coding[]) => ({
   category: constantToken('Category of the observation', [categoryOf(category)]),
-  code: constantToken('What was observed', code),
-  'combo-code': constantToken('What was observed, in the observation or in a component', code),
+  code: constantToken('Code of the observation', code),
+  'combo-code': constantToken('Code of the observation or of a component', code),
   status: statusParameter,
   date: dateParameter('Time of the measurement', 'timestamp'),
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
@@ -176,11 +180,8 @@ export function componentObservation(
     ),
     {
       ...observationSearch(category, code),
-      'component-code': constantToken('What a component tells', components),
-      'combo-code': constantToken('What was observed, in the observation or in a component', [
-        ...code,
-        ...components,
-      ]),
+      'component-code': constantToken('Code of a component', components),
+      'combo-code': constantToken('Code of the observation or of a component', [...code, ...components]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
     },
