@@ -55,7 +55,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['search', 'resources'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

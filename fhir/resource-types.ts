@@ -4,7 +4,7 @@ import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
 import { kindResourceType } from './resources/kind-resources.ts'
 import type { MappedKind } from './resources/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
-import type { ResourceType } from './resources/resource-source.ts'
+import type { ResourceType } from './sources/resource-source.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
 

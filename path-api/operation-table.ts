@@ -24,6 +24,7 @@ import { conditionOperations } from './resources/conditions/conditions.ts'
 import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { eventOperations } from './resources/events/events.ts'
+import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
@@ -106,6 +107,7 @@ export const operationTable: readonly Operation[] = [
   ...restQueryDefinitionOperations,
   ...restQueryOperations,
   ...fhirMetadataOperations,
+  ...fhirBundleOperations,
   ...fhirResourceOperations,
   ...typeOperations,
   ...userDataOperations,

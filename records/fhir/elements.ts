@@ -1,4 +1,4 @@
-import { elementWith, type Json, valueAt } from './element-paths.ts'
+import { elementAt, elementWith, type FhirJson } from './element-paths.ts'
 import type { FhirElement } from './mapping.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
@@ -7,7 +7,7 @@ export const ownUri = (name: string): string => `urn:health-record-service:${nam
 export const TERMINOLOGY = 'http://terminology.hl7.org/CodeSystem'
 export const STRUCTURES = 'http://hl7.org/fhir/StructureDefinition'
 
-export interface Coding {
+export interface FhirCoding {
   system: string
   code: string
   display?: string
@@ -17,7 +17,7 @@ export interface Coding {
 export const valueElement = (field: string, path: string): FhirElement => ({
   paths: { [field]: path },
   show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
-  read: (resource) => ({ [field]: valueAt(resource, path) }),
+  read: (resource) => ({ [field]: elementAt(resource, path) }),
 })
 
 /** An element with the same value in every resource of the kind. */
@@ -46,14 +46,14 @@ export function codeElement(
       return code === undefined ? {} : elementWith(path, code)
     },
     read: (resource) => {
-      const code = valueAt(resource, path)
+      const code = elementAt(resource, path)
       return { [field]: words.get(code as string) ?? code }
     },
   }
 }
 
-const itemsAt = (resource: Json, path: string): readonly Json[] => {
-  const items = valueAt(resource, path)
+const itemsAt = (resource: FhirJson, path: string): readonly FhirJson[] => {
+  const items = elementAt(resource, path)
   return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
 }
 
@@ -111,7 +111,7 @@ export const referenceElement = (field: string, path: string, type: string): Fhi
   paths: { [field]: path },
   show: (record) =>
     record[field] === undefined ? {} : elementWith(path, { reference: `${type}/${record[field]}` }),
-  read: (resource) => ({ [field]: referencedId(valueAt(resource, `${path}.reference`), type) }),
+  read: (resource) => ({ [field]: referencedId(elementAt(resource, `${path}.reference`), type) }),
 })
 
 /** A field whose words are codes of one code system, as an extension. */

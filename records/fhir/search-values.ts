@@ -5,8 +5,8 @@ export interface SearchText {
   modifier?: string | undefined
 }
 
-export const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
-export type Prefix = (typeof PREFIXES)[number]
+const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
+type Prefix = (typeof PREFIXES)[number]
 
 /** The period that a date of a search means: the end is exclusive. */
 export interface Period {

@@ -1,4 +1,4 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codingElement,
   conceptElement,
@@ -38,9 +38,9 @@ const reactionsElement: FhirElement = {
     reactions: (Array.isArray(reaction) ? reaction : []).map((one) =>
       withoutUndefined({
         manifestation:
-          valueAt(one, 'manifestation[0].text') ?? valueAt(one, 'manifestation[0].coding[0].display'),
-        severity: valueAt(one, 'severity'),
-        onset: valueAt(one, 'onset'),
+          elementAt(one, 'manifestation[0].text') ?? elementAt(one, 'manifestation[0].coding[0].display'),
+        severity: elementAt(one, 'severity'),
+        onset: elementAt(one, 'onset'),
       }),
     ),
   }),
