@@ -66,7 +66,7 @@ export class BundleRequests {
     requireDistinct(prepared)
     const responses = new Map<number, EntryResponse>()
     const run = async (methods: readonly BundleMethod[], tx?: Transaction) => {
-      for (const one of prepared)
+      for (const one of prepared.toSorted(byParents))
         if (methods.includes(one.entry.method))
           responses.set(
             one.entry.position,
@@ -208,6 +208,12 @@ interface PreparedEntry {
 
 /** FHIR prescribes this order, whatever that of the entries; reads follow. */
 const WRITING_ORDER: readonly (readonly BundleMethod[])[] = [['DELETE'], ['POST'], ['PUT', 'PATCH']]
+
+/** Records belong to plans and goals, which must exist before them. */
+const PARENT_TYPES = ['Goal', 'CarePlan']
+
+const byParents = (a: PreparedEntry, b: PreparedEntry): number =>
+  PARENT_TYPES.indexOf(b.entry.type) - PARENT_TYPES.indexOf(a.entry.type)
 
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 
