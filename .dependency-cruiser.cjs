@@ -56,7 +56,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'requests'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

@@ -2,12 +2,8 @@ import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
-import {
-  elementPathOf,
-  type FhirMapping,
-  type FhirResource,
-  type FieldValues,
-} from '../../records/fhir/mapping.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
+import { elementPathOf, type FhirMapping, type FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'

@@ -1,9 +1,9 @@
 import { joinElements } from '../../records/fhir/element-paths.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   type FhirMapping,
   type FhirPart,
   type FhirResource,
-  type FieldValues,
   showElements,
 } from '../../records/fhir/mapping.ts'
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { elementAt } from '../../records/fhir/element-paths.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   elementPathOf,
   type FhirMapping,
   type FhirResource,
-  type FieldValues,
   mappedFields,
   readElements,
 } from '../../records/fhir/mapping.ts'

@@ -1,5 +1,5 @@
 import { elementAt, elementWith, type FhirJson } from './element-paths.ts'
-import type { FhirElement } from './mapping.ts'
+import type { FhirElement } from './fhir-element.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
 export const ownUri = (name: string): string => `urn:health-record-service:${name}`

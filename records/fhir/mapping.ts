@@ -1,28 +1,12 @@
 import { type FhirJson, joinElements } from './element-paths.ts'
+import type { FhirElement, FieldValues } from './fhir-element.ts'
 import type { FhirSearchParameter } from './search-parameters.ts'
-
-/** Field values of a record; dates and times are ISO texts. */
-export type FieldValues = Readonly<Record<string, unknown>>
 
 /** A resource of FHIR R4 in JSON. */
 export interface FhirResource {
   resourceType: string
   id?: string
   [element: string]: unknown
-}
-
-/** Fields of a record as elements of a resource, in both directions. */
-export interface FhirElement {
-  /** The path of each field below the resource, for faults: `{ onset: 'onsetDateTime' }`. */
-  paths: Readonly<Record<string, string>>
-  /** The members of the resource. Several elements may add to the same list. */
-  show(record: FieldValues): FhirJson
-  /** The fields that a resource states. */
-  read(resource: FhirJson): FieldValues
-  /** Values by path that a client may send in place of the shown ones, because they say the same. */
-  accepted?: Readonly<Record<string, readonly unknown[]>>
-  /** Elements that the service sets, whatever a client sends back. */
-  ignored?: readonly string[]
 }
 
 /** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */

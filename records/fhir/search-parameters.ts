@@ -1,11 +1,11 @@
 import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId } from './elements.ts'
 import {
-  type Period,
   parsePeriod,
   parseQuantity,
   parseToken,
   type SearchText,
+  type SoughtPeriod,
   type SoughtQuantity,
   type SoughtToken,
 } from './search-values.ts'
@@ -103,7 +103,7 @@ export const textToken = (description: string, field: string): FhirSearchParamet
 type Bounds = { from?: Date; to?: Date }
 
 /** The moments that fit a period: all later ones for `gt`, and so on. */
-function boundsOf({ prefix, from, to }: Period): Bounds {
+function boundsOf({ prefix, from, to }: SoughtPeriod): Bounds {
   if (prefix === 'gt' || prefix === 'sa') return { from: to }
   if (prefix === 'lt' || prefix === 'eb') return { to: from }
   if (prefix === 'ge') return { from }

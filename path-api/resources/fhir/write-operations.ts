@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { parseQuery } from '../../../fhir/bundles/bundle-entries.ts'
-import type { FhirResources, WrittenResource } from '../../../fhir/fhir-resources.ts'
-import type { PatchOperation } from '../../../fhir/json-patch.ts'
 import { operationOutcome, unkeptIssues } from '../../../fhir/outcome/issue.ts'
+import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
+import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
+import type { PatchOperation } from '../../../fhir/requests/json-patch.ts'
 import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import type { Context } from '../../operation/context.ts'
@@ -102,7 +102,7 @@ export const WRITE_OPERATIONS: Partial<
         const { caller, fhir, fhirPreferences, newId } = context
         const { paths, options } = unkeptCollector(context)
         const { ifNoneExist: condition } = fhirPreferences
-        const ifNoneExist = condition === undefined ? undefined : parseQuery(condition)
+        const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
         const resource = sentResource(body, of.type)
         const written = await fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
         return replyToWrite(written, context, paths)

@@ -8,7 +8,8 @@ import {
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'cancelled' }

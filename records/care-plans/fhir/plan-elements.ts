@@ -1,6 +1,6 @@
 import { elementAt, elementWith, type FhirJson, joinElements } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri } from '../../fhir/elements.ts'
-import type { FhirElement } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 
 const PLANNED = { extension: [{ url: ownUri('planned'), valueBoolean: true }] }
 

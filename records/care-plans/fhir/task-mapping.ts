@@ -7,7 +7,8 @@ import {
   referenceElement,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, referenceParameter, textToken, wordToken } from '../../fhir/search-parameters.ts'
 import { metadataElement } from './plan-elements.ts'
 

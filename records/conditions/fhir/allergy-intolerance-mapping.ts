@@ -6,7 +6,8 @@ import {
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
 

@@ -1,6 +1,7 @@
 import { elementAt } from '../../fhir/element-paths.ts'
 import { referenceElement, valueElement } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { textToken } from '../../fhir/search-parameters.ts'
 
 const nameElement: FhirElement = {

@@ -1,6 +1,6 @@
 import { elementAt } from '../../fhir/element-paths.ts'
 import { conceptElement, extensionElement, ownUri } from '../../fhir/elements.ts'
-import type { FhirElement } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 
 /** Words that are codes of the specification themselves. */
 export const sameWords = (words: readonly string[]): Record<string, string> =>

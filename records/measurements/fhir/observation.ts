@@ -10,7 +10,8 @@ import {
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping, FhirPart } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
   constantToken,
   dateParameter,

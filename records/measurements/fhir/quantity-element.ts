@@ -1,7 +1,7 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
 import { elementAt, elementWith, type FhirJson } from '../../fhir/element-paths.ts'
 import { ownUri } from '../../fhir/elements.ts'
-import type { FhirElement, FieldValues } from '../../fhir/mapping.ts'
+import type { FhirElement, FieldValues } from '../../fhir/fhir-element.ts'
 import { type Quantity, valuesInOwnUnits } from '../quantities/quantity.ts'
 
 const UCUM = 'http://unitsofmeasure.org'

@@ -7,16 +7,16 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
-import type { FhirResources, WrittenResource } from '../fhir-resources.ts'
 import { issuesOf, operationOutcome } from '../outcome/issue.ts'
 import {
   type BundleEntry,
   type BundleMethod,
   conditionalReferences,
-  parseQuery,
+  parseSearchQuery,
   readEntries,
   replaceReferences,
 } from './bundle-entries.ts'
+import type { FhirResources, WrittenResource } from './fhir-resources.ts'
 
 interface EntryResponse {
   resource?: FhirResource
@@ -119,7 +119,7 @@ export class BundleRequests {
   /** @throws PreconditionFailed unless the condition fits one resource */
   async #findReferenced(caller: Caller, reference: string): Promise<string> {
     const [type = '', query = ''] = reference.split('?', 2)
-    const found = await this.#resources.findOne(caller, type, parseQuery(query))
+    const found = await this.#resources.findOne(caller, type, parseSearchQuery(query))
     if (!found)
       throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference fits no resource.' })
     return `${type}/${found.id}`

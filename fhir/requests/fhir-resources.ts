@@ -1,18 +1,16 @@
-import type { FhirResource } from '../records/fhir/mapping.ts'
-import type { Caller } from '../records/store/documents/caller.ts'
-import { ServiceError } from '../schemas/errors.ts'
-import { BundleRequests } from './bundles/bundle-requests.ts'
-import { historyBundle, searchBundle, selectElements } from './bundles/result-bundles.ts'
-import { applyPatch, type PatchOperation } from './json-patch.ts'
-import { resourceTypes } from './resource-types.ts'
-import { parsePage, parseSearch, type SearchParameters } from './search/parse-search.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { historyBundle, searchBundle, selectElements } from '../bundles/result-bundles.ts'
+import { parsePage, parseSearch, type SearchParameters } from '../search/parse-search.ts'
 import type {
   FhirServices,
   Interaction,
   ResourceSource,
   ResourceType,
   ResourceWrite,
-} from './sources/resource-source.ts'
+} from '../sources/resource-source.ts'
+import { applyPatch, type PatchOperation } from './json-patch.ts'
 
 /** A resource after a write. */
 export interface WrittenResource {
@@ -26,17 +24,10 @@ export class FhirResources {
   readonly base: string
   readonly #sources: ReadonlyMap<string, { description: ResourceType; source: ResourceSource }>
 
-  /** Batches and transactions. */
-  readonly bundles: BundleRequests
-
-  constructor(base: string, services: FhirServices) {
+  constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
     this.base = base
-    this.bundles = new BundleRequests(services.context, this)
     this.#sources = new Map(
-      resourceTypes.map((description) => [
-        description.type,
-        { description, source: description.open(services) },
-      ]),
+      types.map((description) => [description.type, { description, source: description.open(services) }]),
     )
   }
 

@@ -1,7 +1,7 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
-import type { PatchOperation } from '../json-patch.ts'
+import type { PatchOperation } from './json-patch.ts'
 
 export type BundleMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -22,14 +22,14 @@ export interface BundleEntry {
   ifNoneExist: Readonly<Record<string, string[]>> | undefined
 }
 
-export const MAX_ENTRIES = 500
+const MAX_ENTRIES = 500
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const URL_PATTERN =
   /^([A-Za-z]+)(?:\/([A-Za-z0-9.-]{1,64})(?:\/_history\/([A-Za-z0-9.-]{1,64}))?)?(?:\?(.*))?$/
 
 /** The parameters of a query, each with all its values. */
-export function parseQuery(text: string): Record<string, string[]> {
+export function parseSearchQuery(text: string): Record<string, string[]> {
   const parameters: Record<string, string[]> = Object.create(null)
   for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '')))
     parameters[name] = [...(parameters[name] ?? []), value]
@@ -80,12 +80,12 @@ function readEntry(entry: unknown, position: number): BundleEntry | Violation {
     }
   const condition = textOf(request?.ifNoneExist)
   return {
-    ...{ position, method: method as BundleMethod, type, id, versionId, query: parseQuery(query) },
+    ...{ position, method: method as BundleMethod, type, id, versionId, query: parseSearchQuery(query) },
     resource: isWrite ? (resource as FhirResource) : undefined,
     patch: method === 'PATCH' ? readPatch(resource) : undefined,
     fullUrl: textOf(fullUrl),
     expected: expectedVersions(textOf(request?.ifMatch)),
-    ifNoneExist: condition === undefined ? undefined : parseQuery(condition),
+    ifNoneExist: condition === undefined ? undefined : parseSearchQuery(condition),
   }
 }
 
