@@ -63,9 +63,10 @@ export default defineConfig({
     target: 'es2022',
     manifest: true,
     assetsInlineLimit: 0,
-    // Libraries mark what runs in browsers only, which is all of this.
+    // Libraries mark what runs in browsers only, which is all of this. Times are no fault.
     rolldownOptions: {
-      onLog: (level, log, handle) => log.code === 'MODULE_LEVEL_DIRECTIVE' || handle(level, log),
+      onLog: (level, log, handle) =>
+        ['MODULE_LEVEL_DIRECTIVE', 'PLUGIN_TIMINGS'].includes(log.code ?? '') || handle(level, log),
     },
   },
 })

@@ -1,6 +1,6 @@
 import { createRoot } from 'react-dom/client'
 import { App } from './app/app.tsx'
-import { restoreSession } from './session/session.ts'
+import { restoreSession } from './session/user-session.ts'
 import { loadTexts, preferredLanguage } from './texts/translate.ts'
 import './styles/base.css'
 

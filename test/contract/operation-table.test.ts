@@ -113,10 +113,10 @@ describe('the table of operations', () => {
     )
     assert.ok(posts.length > 30)
     const others = posts.filter(({ reply: [status], creates }) => status !== 201 && !creates)
-    // This one loads accounts by ids: POST /auth/manage/account creates one.
+    // This one finds accounts by ids: POST /auth/manage/account creates one.
     assert.deepEqual(
       others.map(({ id }) => id),
-      ['loadAccounts'],
+      ['findAccounts'],
     )
   })
 

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from 'react'
-import { useSession } from '../session/session.ts'
+import { useSession } from '../session/user-session.ts'
 import { useLanguage } from '../texts/translate.ts'
 import { Skeleton } from '../ui/skeleton.tsx'
 import { FailureBoundary } from './failure-boundary.tsx'

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { Link, serviceUrl } from '../browser/router.tsx'
 import type { Me } from '../model/me.ts'
-import { logOut } from '../session/session.ts'
+import { logOut } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
-import type { PageEntry } from './pages.ts'
+import type { PageEntry } from './page-table.ts'
 
 interface LayoutProps {
   me: Me

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { api } from '../session/session.ts'
+import { api } from '../session/user-session.ts'
 import { ehrKey } from './queries.ts'
 
 type Schemas = components['schemas']

@@ -1,6 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { api } from '../session/session.ts'
+import { api } from '../session/user-session.ts'
 import { ehrKey } from './queries.ts'
 
 /** Changes that follow each other closely refresh a page once. */

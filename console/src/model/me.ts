@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { api } from '../session/session.ts'
+import { api } from '../session/user-session.ts'
 
 type Role = 'admin' | 'modeller' | 'analyst'
 

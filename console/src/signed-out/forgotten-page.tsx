@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { api } from '../session/session.ts'
+import { api } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
 import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from '../browser/router.tsx'
-import { logIn, useSession } from '../session/session.ts'
+import { logIn, useSession } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
 import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { Link } from '../browser/router.tsx'
-import { api } from '../session/session.ts'
+import { api } from '../session/user-session.ts'
 import { useLanguage, useText } from '../texts/translate.ts'
 import { CheckField, TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'

@@ -1,5 +1,5 @@
 import type { PageProps } from '../../model/page-props.ts'
-import { api, logOut } from '../../session/session.ts'
+import { api, logOut } from '../../session/user-session.ts'
 import { chooseLanguage, type Language, useLanguage, useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { SelectField } from '../../ui/form/field.tsx'

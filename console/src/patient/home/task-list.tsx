@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Task } from '../../model/health-record.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { api } from '../../session/session.ts'
+import { api } from '../../session/user-session.ts'
 import { formatDate, today } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'

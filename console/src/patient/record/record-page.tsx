@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
-import { api } from '../../session/session.ts'
+import { api } from '../../session/user-session.ts'
 import { formatDate } from '../../texts/format.ts'
 import { translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
