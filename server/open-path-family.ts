@@ -52,12 +52,11 @@ export interface PathFamily {
  * the start page.
  */
 export async function openPathFamily(parts: PathFamilyDependencies): Promise<PathFamily> {
-  const { config, database } = parts
+  const { config, database, publicUrl } = parts
   const readiness = async () => ({
     service: !parts.draining(),
     database: await isResponding(database.db),
   })
-  const { publicUrl } = parts
   const own = {
     readiness,
     publicUrl,
