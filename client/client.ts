@@ -17,8 +17,9 @@ import { type ChangeEvent, type FollowOptions, followChanges } from './records/c
 import { type Collections, createCollections } from './records/collections.ts'
 import { createListing, type Listing, type Page } from './records/listing.ts'
 import { updateRecord } from './records/update.ts'
+import type { Session } from './request/client-session.ts'
+import { Problem } from './request/problem.ts'
 import { createSender, type SenderOptions } from './request/sender.ts'
-import type { Session } from './request/session.ts'
 
 export type ClientOptions = SenderOptions
 
@@ -57,14 +58,10 @@ export type Client = Calls & Collections
 const isSentAsItIs = (body: unknown): body is BodyInit =>
   typeof body === 'string' || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body)
 
-type Answered = Promise<{ data: never; response: Response }>
+type Request = (method: string, path: string, init?: object) => Promise<{ data: never; response: Response }>
 
 /** The methods without their types: what the compiler knows of a path is in `Calls`. */
-function createCalls(
-  request: (method: string, path: string, init?: object) => Answered,
-  session: Session,
-  refreshCookie?: true,
-) {
+function createCalls(request: Request, session: Session, refreshCookie?: true) {
   const call = (method: string) => (path: string, init?: object) => request(method, path, init)
   return {
     ...{ GET: call('GET'), POST: call('POST'), PUT: call('PUT'), DELETE: call('DELETE') },
@@ -111,6 +108,20 @@ function createCalls(
   }
 }
 
+/** A body that is no JSON comes from something else, such as the page of a proxy. */
+function refuseOtherServers(request: Request): Request {
+  return (...args) =>
+    request(...args).catch((cause) => {
+      if (!(cause instanceof SyntaxError)) throw cause
+      throw new Problem({
+        status: 0,
+        code: 'not-json',
+        title: 'The server is not a Health Record Service',
+        cause,
+      })
+    })
+}
+
 /** Creates a client. It sends nothing before the first call. */
 export function createClient(options: ClientOptions = {}): Client {
   const baseUrl = (options.url ?? globalThis.location?.origin ?? '').replace(/\/+$/, '')
@@ -119,6 +130,10 @@ export function createClient(options: ClientOptions = {}): Client {
     ...{ baseUrl, fetch: send },
     bodySerializer: (body: unknown) => (isSentAsItIs(body) ? body : JSON.stringify(body)),
   })
-  const calls = createCalls(request as never, session, options.refreshByCookie || undefined)
+  const calls = createCalls(
+    refuseOtherServers(request as never),
+    session,
+    options.refreshByCookie || undefined,
+  )
   return { ...createCollections(calls), ...(calls as unknown as Calls) }
 }

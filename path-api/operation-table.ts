@@ -26,6 +26,9 @@ import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
+import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
+import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
+import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
 import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
@@ -108,6 +111,9 @@ export const operationTable: readonly Operation[] = [
   ...restTemplateOperations,
   ...restQueryDefinitionOperations,
   ...restQueryOperations,
+  ...fhirMetadataOperations,
+  ...fhirBundleOperations,
+  ...fhirResourceOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

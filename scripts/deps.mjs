@@ -11,6 +11,7 @@ const FOLDERS = [
   'schemas',
   'records',
   'openehr',
+  'fhir',
   'cloud',
   'path-api',
   'test',

@@ -25,6 +25,7 @@ const DOCUMENTS = [
   'CONTRIBUTING.md',
   'CHANGELOG.md',
   'docs',
+  'client/README.md',
   'packages/embedded-mongo/README.md',
 ]
 

@@ -1,3 +1,6 @@
+import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
+import { FhirResources } from '../fhir/requests/fhir-resources.ts'
+import { resourceTypes } from '../fhir/resource-types.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -27,6 +30,7 @@ export interface PathFamilyDependencies {
   mails: MailQueue
   records: RecordServices['records']
   services: RecordServices['services']
+  recordsOf: RecordServices['recordsOf']
   tail: ChangeFeed
   consume: RateLimiter
   admission: AdmissionControl
@@ -82,6 +86,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   )
   const services = {
     ...own,
+    ...openFhir(parts),
     open: false,
     addressOf: recordPathOf,
     changes,
@@ -94,6 +99,14 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     drain: () => changes.end(),
     close: () => accounts.close(),
   }
+}
+
+/** Opens the FHIR API. */
+function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
+  const { ehrs, profiles } = services
+  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
+  const fhir = new FhirResources(base, resourceTypes, { context: records, recordsOf, ehrs, profiles })
+  return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }

@@ -1,4 +1,4 @@
-import { isProblem, Problem } from '../request/problem.ts'
+import { createNetworkProblem, isProblem, type Problem } from '../request/problem.ts'
 import { sleep } from '../request/retry.ts'
 
 /** After `reset` some changes are unknown: read what is on the screen again. */
@@ -44,9 +44,6 @@ class BlockParser {
   }
 }
 
-const createNetworkProblem = (title: string, cause?: unknown) =>
-  new Problem({ status: 0, code: 'network-error', title, cause })
-
 /** @throws Problem when the stream fails or falls silent */
 async function* readChunks({ body }: Response, silenceMs: number): AsyncGenerator<Uint8Array> {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
@@ -54,14 +51,14 @@ async function* readChunks({ body }: Response, silenceMs: number): AsyncGenerato
     for (;;) {
       let timer: ReturnType<typeof setTimeout> | undefined
       const silence = new Promise<never>((_, reject) => {
-        timer = setTimeout(() => reject(new Error('The stream fell silent')), silenceMs)
+        timer = setTimeout(() => reject(new Error('the stream fell silent')), silenceMs)
       })
       const { done, value } = await Promise.race([reader.read(), silence]).finally(() => clearTimeout(timer))
       if (done) return
       yield value
     }
   } catch (cause) {
-    throw createNetworkProblem('The stream was interrupted', cause)
+    throw createNetworkProblem(cause)
   } finally {
     reader.cancel().catch(() => {})
   }
@@ -100,7 +97,7 @@ export async function* followChanges<Change>(
 ): AsyncGenerator<ChangeEvent<Change>, void> {
   const position = { lastEventId: after }
   for (let attempt = 0; !signal.aborted; attempt++) {
-    let problem = createNetworkProblem('The service ended the stream')
+    let problem = createNetworkProblem(new Error('it ended the stream'))
     try {
       const response = await open(position.lastEventId, signal)
       for await (const event of readEvents<Change>(response, position)) {

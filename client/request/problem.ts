@@ -5,8 +5,8 @@ type ProblemDocument = components['schemas']['Problem']
 /** An invalid value of the input: `path` says where, such as `body.systolic`. */
 export type Violation = ProblemDocument['errors'][number]
 
-/** Problems that the client finds itself: nothing was received, or not in time. */
-type LocalCode = 'network-error' | 'timeout'
+/** Problems that the client finds itself: nothing was received, not in time, or not from this service. */
+type LocalCode = 'network-error' | 'timeout' | 'not-json'
 
 export type ProblemCode = ProblemDocument['code'] | LocalCode
 
@@ -39,7 +39,7 @@ export class Problem extends Error {
   readonly retryAfter: number | undefined
 
   constructor({ status, code, title, detail, errors = [], requestId, retryAfter, cause }: ProblemFields) {
-    const violations = errors.map(({ path, message }) => `${path} ${message}`)
+    const violations = errors.map(({ path, message }) => `${path}: ${message}`)
     super([detail ?? title, ...violations].join('\n'), { cause })
     this.status = status
     this.code = code
@@ -71,7 +71,17 @@ export async function readProblem(response: Response): Promise<Problem> {
   return new Problem({
     status,
     code: `http-${status}`,
-    title: response.statusText || `HTTP ${status}`,
+    title: `${status} ${response.statusText}`.trim(),
     retryAfter,
   })
 }
+
+/** The code of a failed connection, such as ECONNREFUSED, is in the cause of the error; browsers tell none. */
+const describeCause = ({ cause, message }: Error & { code?: unknown }): string =>
+  cause instanceof Error ? String((cause as { code?: unknown }).code ?? cause.message) : message
+
+export const createNetworkProblem = (cause: unknown): Problem =>
+  new Problem({
+    ...{ status: 0, code: 'network-error', title: 'The service cannot be reached', cause },
+    detail: `The service cannot be reached (${describeCause(cause as Error)})`,
+  })

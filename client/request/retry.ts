@@ -1,4 +1,4 @@
-import { Problem, readProblem } from './problem.ts'
+import { createNetworkProblem, Problem, readProblem } from './problem.ts'
 
 export interface RetryOptions {
   /** How often a request is sent at most; default 3. */
@@ -31,7 +31,10 @@ const REFUSED_STATUSES = [429, 503]
 
 /** True if carrying out the request twice is the same as once. */
 const isRepeatable = ({ method, headers }: SentRequest): boolean =>
-  ['GET', 'HEAD'].includes(method) || headers.has(method === 'POST' ? 'idempotency-key' : 'if-match')
+  method === 'GET' ||
+  (method === 'POST'
+    ? headers.has('idempotency-key')
+    : headers.has('if-match') || headers.has('if-none-match'))
 
 function mayRetry({ status, code }: Problem, request: SentRequest): boolean {
   if (REFUSED_STATUSES.includes(status) || code === 'idempotency-key-in-use') return true
@@ -39,11 +42,12 @@ function mayRetry({ status, code }: Problem, request: SentRequest): boolean {
 }
 
 /** Half a second, doubled each time, and a random part so that not all clients come back together. */
-const backoffMs = (attempt: number): number => 500 * 2 ** (attempt - 1) * (0.5 + Math.random())
+const backoffMs = (attempt: number): number =>
+  Math.min(500 * 2 ** (attempt - 1), 20_000) * (0.5 + Math.random())
 
 /** Retry-After of a key in use is the longest that the first request may take. */
-const delayMs = ({ code, retryAfter }: Problem, attempt: number): number =>
-  retryAfter === undefined || code === 'idempotency-key-in-use' ? backoffMs(attempt) : retryAfter * 1000
+const delayMs = ({ code, retryAfter = 0 }: Problem, attempt: number): number =>
+  Math.max(backoffMs(attempt), code === 'idempotency-key-in-use' ? 0 : retryAfter * 1000)
 
 /** Resolves after the time. @throws the reason of the signal, when it aborts */
 export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -76,7 +80,7 @@ async function sendOnce({ url, ...init }: SentRequest, { fetch }: SendOptions): 
     return response.ok || response.status === 304 ? response : await readProblem(response)
   } catch (cause) {
     if (init.signal.aborted) throw init.signal.reason
-    return new Problem({ status: 0, code: 'network-error', title: 'The service cannot be reached', cause })
+    return createNetworkProblem(cause)
   }
 }
 

@@ -1,6 +1,12 @@
+import {
+  createMemoryStore,
+  createSession,
+  type Session,
+  type TokenStore,
+  type Tokens,
+} from './client-session.ts'
 import { isProblem, Problem } from './problem.ts'
 import { type RetryOptions, type SentRequest, sendWithRetry } from './retry.ts'
-import { createMemoryStore, createSession, type Session, type TokenStore, type Tokens } from './session.ts'
 
 export interface SenderOptions {
   /** Address of the service, such as `https://records.example.org`; in a browser by default that of the page. */

@@ -1,3 +1,5 @@
+import type { BundleRequests } from '../../fhir/requests/bundle-requests.ts'
+import type { FhirResources } from '../../fhir/requests/fhir-resources.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
 import type { StoredQueries } from '../../openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../openehr/compositions/compositions.ts'
@@ -114,6 +116,10 @@ export interface Services {
   carePlans: CarePlans
   events: Events
   compositions: Compositions
+  /** The records as resources of FHIR R4. */
+  fhir: FhirResources
+  /** Batches and transactions of FHIR. */
+  fhirBundles: BundleRequests
   /** Folders of each EHR. */
   directories: Directories
   /** Commits of several versions at once. */

@@ -24,6 +24,7 @@ import {
   parseTemplateId,
   parseVersionCondition,
 } from './headers/commit-details.ts'
+import { parseFhirPreferences } from './headers/fhir-headers.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
 import { authenticateRequest, refreshCookieOf, type TokenPolicy } from './token.ts'
@@ -199,13 +200,19 @@ async function limitGuardedAttempts(
   if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
 }
 
+/** If-Match of an operation that compares versions. The tags of FHIR are weak. */
+function sentCondition({ headers }: Request, operation: Operation): string | undefined {
+  const condition = isConditional(operation) ? headers['if-match'] : undefined
+  return operation.api === 'fhir' ? condition?.replaceAll('W/"', '"') : condition
+}
+
 /** @throws PreconditionRequired */
 function readRequestFacts(
   { request, response, requestId }: RequestContext,
   operation: Operation,
   params: Record<string, string>,
 ) {
-  const condition = isConditional(operation) ? request.headers['if-match'] : undefined
+  const condition = sentCondition(request, operation)
   if (operation.ifMatch === 'required' && condition === undefined)
     throw new ServiceError('PreconditionRequired')
   const isOpenEhr = operation.api === 'openehr'
@@ -227,6 +234,7 @@ function readRequestFacts(
   const basicCredentials = parseBasicCredentials(request.headers.authorization)
   const sentAs = mediaTypeOf(request)
   const client = {
+    fhirPreferences: parseFhirPreferences(request),
     address: request.ip ?? '',
     userAgent,
     accepted,
@@ -238,16 +246,8 @@ function readRequestFacts(
   const known = request.headers['if-none-match']
   const isKnown =
     known === undefined ? undefined : (version: number | string) => isUnchanged(known, etagOf(version))
-  return {
-    requestId,
-    ...client,
-    ifMatch,
-    ...openEhr,
-    createOnly,
-    isKnown,
-    lastEventId: lastEventId || undefined,
-    isAbandoned,
-  }
+  const facts = { requestId, ifMatch, createOnly, isKnown, isAbandoned }
+  return { ...facts, ...client, ...openEhr, lastEventId: lastEventId || undefined }
 }
 
 /** @throws MalformedRequest when the value cannot be an event id */

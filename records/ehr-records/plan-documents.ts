@@ -31,6 +31,7 @@ export const definePlanDocument = (
     collection,
     schema: planDocumentSchema,
     words,
+    fhir: { absent: 'Its form is that of one application' },
     ehr: 'ehrId',
     parentType: 'plan',
     lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },

@@ -18,6 +18,7 @@ const OPEN_ALERTS_INDEX = {
 
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {

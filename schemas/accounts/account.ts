@@ -129,13 +129,13 @@ export type AccountCreate = Static<typeof AccountCreate>
 const optionalListField = (item: ReturnType<typeof emailField>, description: string) =>
   Type.Optional(Type.Array(item, { maxItems: 100, description }))
 
-export const AccountsQuery = closedObject('AccountsWanted', 'Ids or addresses of the accounts to load', {
+export const AccountsQuery = closedObject('AccountsQuery', 'Ids or addresses of the accounts to load', {
   mvUids: optionalListField(userIdField, 'User ids'),
   emails: optionalListField(emailField(), 'E-mail addresses'),
 })
 
 export const AccountsResult = closedObject(
-  'AccountsFound',
+  'AccountsResult',
   'The requested accounts that the caller may see',
   {
     items: Type.Array(Account, { description: 'The accounts' }),

@@ -145,9 +145,9 @@ const topicFields = {
   }),
 }
 
-export const ChatTopicResource = closedObject('ChatTopicShown', 'A topic', topicFields)
+export const ChatTopicResource = closedObject('ChatTopicResource', 'A topic', topicFields)
 
-export const ChatMessageResource = closedObject('ChatMessageShown', 'A message', {
+export const ChatMessageResource = closedObject('ChatMessageResource', 'A message', {
   id: idField('the message', 'c2MnBv45Tr'),
   version: chatVersionField,
   text: nullable(
@@ -178,11 +178,11 @@ export const chatTopicFields = topicFields
 
 const messageBodyFields = { text: messageTextField, attachments: Type.Optional(attachmentsField) }
 
-export const ChatTopicBody = closedObject('ChatTopicNew', 'A topic with its first message', {
+export const ChatTopicBody = closedObject('ChatTopicBody', 'A topic with its first message', {
   title: topicTitleField,
   ...messageBodyFields,
 })
-export const ChatMessageBody = closedObject('ChatMessageNew', 'A message', {
+export const ChatMessageBody = closedObject('ChatMessageBody', 'A message', {
   ...messageBodyFields,
   replyTo: Type.Optional(nullable(replyToField)),
 })

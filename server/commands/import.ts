@@ -140,13 +140,13 @@ async function importFile(options: ImportOptions, terminal: Terminal): Promise<n
   const place = openResumePoint(options, (text) => terminal.stderr.write(text))
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
   const login = { url, urlSource, email, password: await readPassword(terminal) }
-  const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
+  const client = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
   const bar = progressBar(terminal.stderr, done.entries)
   if (done.entries > 0)
     terminal.stdout.write(`Continuing after entry ${done.entries}; the totals include the earlier run.
 `)
-  const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
+  const tally = await importEntries(client, { ehrId, carePlanId }, entries, {
     done,
     refused(at, reason) {
       bar.end()

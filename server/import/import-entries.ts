@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
+import { type Answer, type Body, type Client, isProblem, type Problem } from 'health-record-client'
 import type { ImportEntry, ImportRequest, JsonObject } from './import-entry.ts'
-import type { CallService } from './service-client.ts'
 
 export interface ImportTarget {
   ehrId: string
@@ -31,23 +31,25 @@ const ENTRIES_PER_ROUND = 250
 const MAX_BATCH_SIZE = 1000
 /** Statuses for an unreadable or oversized body, which a single entry may have caused. */
 const UNREADABLE_BODY_STATUSES = [400, 413]
-const STATUS_OK = 200
-const STATUS_CREATED = 201
-const STATUS_PRECONDITION_FAILED = 412
+const BATCH_PATH = '/ehr/{ehrId}/procedure/batch'
+const DIAGNOSES_PATH = '/ehr/{ehrId}/diagnosis'
+type BatchOutcome = Answer<typeof BATCH_PATH, 'post'>
+/** An existing record may have been corrected, so it is not overwritten. */
+const CREATE_ONLY = { 'if-none-match': '*' }
 
 /**
  * Stores the entries in order.
  * @throws Error when the service refuses the whole import
  */
 export async function importEntries(
-  call: CallService,
+  client: Client,
   target: ImportTarget,
   entries: AsyncIterable<ImportEntry>,
   progress: ImportProgress,
 ): Promise<ImportTally> {
   const { done } = progress
   const tally: ImportTally = { ...done, skipped: { ...done.skipped } }
-  const storer = new ImportWriter(call, target, tally, progress)
+  const storer = new ImportWriter(client, target, tally, progress)
   let seen = 0
   let step: ImportEntry[] = []
   const flush = async (): Promise<void> => {
@@ -72,15 +74,15 @@ interface LocatedBody {
 }
 
 class ImportWriter {
-  readonly #call: CallService
+  readonly #client: Client
   readonly #target: ImportTarget
   readonly #tally: ImportTally
   readonly #progress: ImportProgress
   /** Diagnoses of the EHR by key, because the service gives each new one an id. */
   #diagnoses: Set<string> | undefined
 
-  constructor(call: CallService, target: ImportTarget, tally: ImportTally, progress: ImportProgress) {
-    this.#call = call
+  constructor(client: Client, target: ImportTarget, tally: ImportTally, progress: ImportProgress) {
+    this.#client = client
     this.#target = target
     this.#tally = tally
     this.#progress = progress
@@ -102,74 +104,114 @@ class ImportWriter {
   async #storeBatch(measurements: readonly LocatedBody[]): Promise<void> {
     const { ehrId, carePlanId } = this.#target
     const items = measurements.map(({ body }) => ({ carePlanId, ...body }))
-    const { status, body } = await this.#call('POST', `/ehr/${ehrId}/procedure/batch`, { items })
-    if (UNREADABLE_BODY_STATUSES.includes(status)) {
+    try {
+      const params = { path: { ehrId } }
+      // The service checks the foreign data.
+      const body = { items } as unknown as Body<typeof BATCH_PATH>
+      const { data } = await this.#client.POST(BATCH_PATH, { params, body })
+      this.#countBatch(measurements, data)
+    } catch (problem) {
+      if (!isRefusal(problem)) throw problem
+      if (!UNREADABLE_BODY_STATUSES.includes(problem.status))
+        throw new Error(`The service rejected the import: ${describeProblem(problem)}`)
       const [first, ...others] = measurements
-      if (others.length === 0) return this.#reportRefusal(first?.at ?? '', describeProblem(body, status))
+      if (others.length === 0) return this.#reportRefusal(first?.at ?? '', describeProblem(problem))
       const half = Math.ceil(items.length / 2)
       await this.#storeBatch(measurements.slice(0, half))
       return this.#storeBatch(measurements.slice(half))
     }
-    if (status !== 200) throw new Error(`The service rejected the import: ${describeProblem(body, status)}`)
-    this.#tally.stored += body.stored
-    this.#tally.known += body.known
-    for (const { index, status, errors } of body.items)
+  }
+
+  #countBatch(measurements: readonly LocatedBody[], { stored, known, items }: BatchOutcome): void {
+    this.#tally.stored += stored
+    this.#tally.known += known
+    for (const { index, status, errors = [] } of items)
       if (status === 'refused') this.#reportRefusal(measurements[index]?.at ?? '', joinReasons(errors))
   }
 
   async #storeResource(
     at: string,
     { resource, body }: Exclude<ImportRequest, { measurement: JsonObject }>,
-  ): Promise<void> {
-    const base = `/ehr/${this.#target.ehrId}/${resource}`
-    if (resource === 'diagnosis') return this.#storeDiagnosis(at, base, body)
+  ): Promise<unknown> {
+    if (resource === 'diagnosis') return this.#storeDiagnosis(at, body)
+    const { ehrId } = this.#target
+    const init = { headers: CREATE_ONLY, body: body as never }
+    if (resource === 'device')
+      return this.#count(
+        at,
+        this.#client.PUT('/ehr/{ehrId}/device', { ...init, params: { path: { ehrId } } }),
+      )
     const substance = String(body.substance)
     if (/\p{Surrogate}/u.test(substance))
       return this.#reportRefusal(at, 'substance contains an incomplete Unicode character.')
     if (/^\.\.?$/.test(substance)) return this.#reportRefusal(at, 'substance must not be . or ..')
-    const path = resource === 'device' ? base : `${base}/${encodeURIComponent(substance)}`
-    // An existing record may have been corrected, so it is not overwritten.
-    this.#countResult(at, await this.#call('PUT', path, body, { 'if-none-match': '*' }))
+    const path = { ehrId, substance }
+    return this.#count(
+      at,
+      this.#client.PUT('/ehr/{ehrId}/adversereaction/{substance}', { ...init, params: { path } }),
+    )
   }
 
-  async #storeDiagnosis(at: string, base: string, body: JsonObject): Promise<void> {
-    this.#diagnoses ??= await this.#loadKnownDiagnoses(base)
-    const same = diagnosisKeyOf(body)
+  async #storeDiagnosis(at: string, diagnosis: JsonObject): Promise<void> {
+    this.#diagnoses ??= await this.#loadKnownDiagnoses()
+    const same = diagnosisKeyOf(diagnosis)
     if (this.#diagnoses.has(same)) {
       this.#tally.known += 1
       return
     }
+    const isStored = await this.#count(at, this.#addDiagnosis(diagnosis))
+    if (isStored) this.#diagnoses.add(same)
+  }
+
+  async #addDiagnosis(diagnosis: JsonObject) {
+    const { ehrId } = this.#target
+    const params = { path: { ehrId } }
+    const body = diagnosis as unknown as Body<typeof DIAGNOSES_PATH>
+    const add = (key: string) =>
+      this.#client.POST(DIAGNOSES_PATH, { params, body, headers: { 'idempotency-key': key } })
     // The same key stores the record once, even if two imports of the file run concurrently.
-    let key = idempotencyKeyOf(base, body)
-    let answer = await this.#call('POST', base, body, { 'idempotency-key': key })
-    while (answer.replayed && answer.status === STATUS_CREATED) {
-      const { id } = answer.body
-      if ((await this.#call('GET', `${base}/${id}`)).status === STATUS_OK) break
+    let key = idempotencyKeyOf(`/ehr/${ehrId}/diagnosis`, diagnosis)
+    let answer = await add(key)
+    while (isReplayed(answer) && (await this.#isDeleted(answer.data.id))) {
       // The record was deleted meanwhile, so a new key stores it again.
-      key = idempotencyKeyOf(key, id)
-      answer = await this.#call('POST', base, body, { 'idempotency-key': key })
+      key = idempotencyKeyOf(key, answer.data.id)
+      answer = await add(key)
     }
-    this.#countResult(at, answer)
-    if (answer.status === STATUS_CREATED) this.#diagnoses.add(same)
+    return answer
   }
 
-  #countResult(at: string, { status, body, replayed }: Awaited<ReturnType<CallService>>): void {
-    if (status === STATUS_PRECONDITION_FAILED || (status === STATUS_CREATED && replayed))
-      this.#tally.known += 1
-    else if (status === STATUS_CREATED) this.#tally.stored += 1
-    else this.#reportRefusal(at, describeProblem(body, status))
+  async #isDeleted(diagnosisId: string): Promise<boolean> {
+    try {
+      await this.#client.diagnosis.get(this.#target.ehrId, diagnosisId)
+      return false
+    } catch (problem) {
+      if (isProblem(problem, 'not-found')) return true
+      throw problem
+    }
   }
 
-  async #loadKnownDiagnoses(base: string): Promise<Set<string>> {
+  /** @returns whether the record is stored */
+  async #count(at: string, call: Promise<{ response: Response }>): Promise<boolean> {
+    try {
+      if (isReplayed(await call)) this.#tally.known += 1
+      else this.#tally.stored += 1
+      return true
+    } catch (problem) {
+      if (!isRefusal(problem)) throw problem
+      if (problem.code === 'precondition-failed') this.#tally.known += 1
+      else this.#reportRefusal(at, describeProblem(problem))
+      return false
+    }
+  }
+
+  async #loadKnownDiagnoses(): Promise<Set<string>> {
     const known = new Set<string>()
-    let cursor: string | null = ''
-    while (cursor !== null) {
-      const query: string = cursor === '' ? '' : `&cursor=${cursor}`
-      const { status, body } = await this.#call('GET', `${base}?limit=1000${query}`)
-      if (status !== 200)
-        throw new Error(`The existing diagnoses could not be read: ${describeProblem(body, status)}`)
-      for (const one of body.items) known.add(diagnosisKeyOf(one))
-      cursor = body.page.next
+    try {
+      for await (const one of this.#client.diagnosis.list(this.#target.ehrId, { limit: 1000 }))
+        known.add(diagnosisKeyOf(one))
+    } catch (problem) {
+      if (!isRefusal(problem)) throw problem
+      throw new Error(`The existing diagnoses could not be read: ${describeProblem(problem)}`)
     }
     return known
   }
@@ -194,16 +236,21 @@ const diagnosisKeyOf = ({ name, code, comment, ...days }: JsonObject): string =>
   ])
 }
 
+/** True if the same would be refused again: the client has retried what passes, and renewed its token. */
+const isRefusal = (problem: unknown): problem is Problem =>
+  isProblem(problem) &&
+  problem.status >= 400 &&
+  problem.status < 500 &&
+  ![401, 408, 429].includes(problem.status)
+
+const isReplayed = ({ response }: { response: Response }): boolean =>
+  response.headers.has('idempotency-replayed')
+
 const idempotencyKeyOf = (...of: unknown[]): string =>
   createHash('sha256').update(JSON.stringify(of)).digest('hex')
 
 const joinReasons = (errors: readonly { message: string }[]): string =>
   [...new Set(errors.map(({ message }) => message))].join(' ')
 
-const describeProblem = (
-  body: { title?: string; detail?: string; errors?: { message: string }[] } | undefined,
-  status: number,
-): string =>
-  body?.errors?.length
-    ? joinReasons(body.errors)
-    : [`${body?.title ?? status}.`, body?.detail ?? []].flat().join(' ')
+const describeProblem = ({ title, detail, errors }: Problem): string =>
+  errors.length > 0 ? joinReasons(errors) : [`${title}.`, detail ?? []].flat().join(' ')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ClientOptions, createClient, isProblem, type Problem } from 'health-record-client'
 import { createPatient, createPlan, createWeight, type Patient } from '../harness/care/patients.ts'
-import { createClientOf } from './client-of.ts'
-import { createLossyProxy } from './lossy-proxy.ts'
+import { createClientOf } from './harness/client-of.ts'
+import { createLossyProxy } from './harness/lossy-proxy.ts'
 
 const LIST = '/ehr/{ehrId}/procedure/bodyweight'
 const ITEM = '/ehr/{ehrId}/procedure/bodyweight/{compositionId}'

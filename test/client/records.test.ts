@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createClient, isProblem } from 'health-record-client'
 import { createPatient, createPlan, createWeight } from '../harness/care/patients.ts'
 import { service } from '../harness/service/service.ts'
-import { createClientOf } from './client-of.ts'
+import { createClientOf } from './harness/client-of.ts'
 
 const WEIGHTS = '/ehr/{ehrId}/procedure/bodyweight'
 const WEIGHT = '/ehr/{ehrId}/procedure/bodyweight/{compositionId}'

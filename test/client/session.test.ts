@@ -8,7 +8,7 @@ import { type ClientOptions, createMemoryStore, isProblem } from 'health-record-
 import { createPatient } from '../harness/care/patients.ts'
 import { createPerson } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
-import { createClientOf } from './client-of.ts'
+import { createClientOf } from './harness/client-of.ts'
 
 /** Records the paths of the requests. */
 function recordPaths(): { fetch: NonNullable<ClientOptions['fetch']>; paths: string[] } {

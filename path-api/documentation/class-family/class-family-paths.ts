@@ -153,7 +153,7 @@ const describeFunctionPaths = (
       {
         post: operationObject({
           ...beyond,
-          operationId: `${name}Function`,
+          operationId: `call${name[0]?.toUpperCase()}${name.slice(1)}`,
           summary: takes.description ?? name,
           description: `${description} Also available under \`/1/functions\`.`,
           source: 'Class-based family: Functions layer',
@@ -290,7 +290,7 @@ const describeObjects = (
   operationObject: ReturnType<typeof withClassSource>,
 ): Json => ({
   get: operationObject({
-    operationId: `list${name}Object`,
+    operationId: `list${name}Objects`,
     summary: `List ${name} objects`,
     description: 'Returns the objects that the caller may read.',
     answers: [200, createResultsSchema(name, toParseSchema(stored))],

@@ -34,7 +34,7 @@ export const accountOperations = [
     handle: ({ query, page }, { accounts, caller }) => accounts.list(caller, query, page),
   }),
   defineOperation({
-    id: 'loadAccounts',
+    id: 'findAccounts',
     method: 'post',
     path: '/auth/account',
     summary: 'Load the accounts with these ids or addresses that the caller may see',

@@ -108,7 +108,7 @@ const topicOperations = [
   }),
   defineOperation({
     ...chatDefaults,
-    id: 'startTopic',
+    id: 'addTopic',
     method: 'post',
     path: topicsPath,
     params: subjectParams,
@@ -130,7 +130,7 @@ const topicOperations = [
   }),
   defineOperation({
     ...chatDefaults,
-    id: 'showTopic',
+    id: 'getTopic',
     method: 'get',
     path: topicPath,
     params: topicParams,
@@ -168,7 +168,7 @@ const topicOperations = [
   }),
   defineOperation({
     ...chatDefaults,
-    id: 'readTopic',
+    id: 'markTopicRead',
     method: 'post',
     path: `${topicPath}/read`,
     params: topicParams,

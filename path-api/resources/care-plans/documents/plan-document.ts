@@ -8,7 +8,7 @@ import { replyWith } from '../../../reply/reply.ts'
 /** Options of a plan document: one per care plan, loaded and saved as a whole. */
 interface PlanDocumentOptions {
   path: `/${'ehr' | 'med'}/{ehrId}/careplan/{careplanId}/${string}`
-  /** Part of the operation ids: `loadSettings`. */
+  /** Part of the operation ids: `saveSettings`. */
   name: string
   source: string
   extra?: true
@@ -30,7 +30,7 @@ export function definePlanDocumentOperations({
   return [
     defineOperation({
       ...about,
-      id: `load${name}`,
+      id: `get${name}`,
       method: 'get',
       summary: `Load ${words}`,
       description: 'Returns an empty object with version 0 if no settings have been saved.',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { closeAtEnd } from '../harness/run.ts'
-import { config } from '../harness/service/service.ts'
+import { closeAtEnd } from '../../harness/run.ts'
+import { config } from '../../harness/service/service.ts'
 
 /** A connection to the service that can be lost. */
 export interface LossyProxy {

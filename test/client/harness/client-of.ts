@@ -1,5 +1,5 @@
 import { type ClientOptions, createClient, createMemoryStore } from 'health-record-client'
-import { service } from '../harness/service/service.ts'
+import { service } from '../../harness/service/service.ts'
 
 /** A client that is logged in as a person. */
 export const createClientOf = (

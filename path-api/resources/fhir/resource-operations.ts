@@ -1,0 +1,121 @@
+import { Type } from '@sinclair/typebox'
+import { resourceTypes } from '../../../fhir/resource-types.ts'
+import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
+import { defineOperation, type Operation } from '../../operation/operation.ts'
+import { formBody } from '../../reply/body-media.ts'
+import {
+  fhirOperation,
+  operationPartsOf,
+  replyWithBundle,
+  replyWithResource,
+  resourceBody,
+  resultParameters,
+  searchParametersOf,
+  versionField,
+} from './fhir-operation.ts'
+import { WRITE_OPERATIONS } from './write-operations.ts'
+
+const { _count, _cursor, _format, _summary, _elements } = resultParameters
+const pageParameters = { _count, _cursor, _format }
+
+/** The operations that read resources of a type. */
+const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
+  read: (of) => {
+    const { path, params, one } = operationPartsOf(of)
+    return [
+      defineOperation({
+        ...fhirOperation,
+        id: `readFhir${of.type}`,
+        method: 'get',
+        path,
+        params,
+        query: { _format, _summary, _elements },
+        summary: `Read ${one}`,
+        access: 'record',
+        reply: [200, resourceBody(of.type), 'versioned'],
+        errors: ['Gone'],
+        handle: async ({ params: { id }, query }, { caller, fhir }) =>
+          replyWithResource(await fhir.read(caller, of.type, String(id), query)),
+      }),
+    ]
+  },
+  vread: (of) => {
+    const { path, params, one } = operationPartsOf(of)
+    return [
+      defineOperation({
+        ...fhirOperation,
+        id: `readFhir${of.type}Version`,
+        method: 'get',
+        path: `${path}/_history/{versionId}`,
+        params: { ...params, versionId: versionField },
+        summary: `Read a version of ${one}`,
+        access: 'record',
+        reply: [200, resourceBody(of.type), 'versioned'],
+        errors: ['Gone'],
+        handle: async ({ params: given }, { caller, fhir }) =>
+          replyWithResource(await fhir.readVersion(caller, of.type, String(given.id), given.versionId)),
+      }),
+    ]
+  },
+  'history-instance': (of) => {
+    const { path, params, one } = operationPartsOf(of)
+    return [
+      defineOperation({
+        ...fhirOperation,
+        id: `listFhir${of.type}Versions`,
+        method: 'get',
+        path: `${path}/_history`,
+        params,
+        query: pageParameters,
+        summary: `List the versions of ${one}`,
+        access: 'record',
+        reply: [200, resourceBody('Bundle')],
+        handle: async ({ params: { id }, query }, { caller, fhir }) =>
+          replyWithBundle(await fhir.history(caller, of.type, String(id), query)),
+      }),
+    ]
+  },
+  'search-type': (of) => {
+    const { typePath } = operationPartsOf(of)
+    const query = searchParametersOf(of)
+    const common = {
+      ...fhirOperation,
+      summary: `Search for ${of.plural}`,
+      access: 'user',
+      reply: [200, resourceBody('Bundle')],
+    } as const
+    return [
+      defineOperation({
+        ...common,
+        id: `searchFhir${of.type}`,
+        method: 'get',
+        path: typePath,
+        query,
+        openQuery: true,
+        handle: async ({ query: parameters }, { caller, fhir, fhirPreferences }) =>
+          replyWithBundle(await fhir.search(caller, of.type, parameters, fhirPreferences.handling)),
+      }),
+      defineOperation({
+        ...common,
+        id: `searchFhir${of.type}ByForm`,
+        method: 'post',
+        path: `${typePath}/_search`,
+        query,
+        openQuery: true,
+        description: 'The same search with a form, so that no address contains data of patients.',
+        body: formBody(Type.Object(query, { additionalProperties: true, description: 'Parameters' })),
+        handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>
+          replyWithBundle(
+            await fhir.search(caller, of.type, { ...parameters, ...body }, fhirPreferences.handling),
+          ),
+      }),
+    ]
+  },
+}
+
+export const fhirResourceOperations: readonly Operation[] = resourceTypes.flatMap((of) =>
+  of.interactions.flatMap(
+    (interaction) =>
+      READ_OPERATIONS[interaction]?.(of) ?? WRITE_OPERATIONS[interaction]?.(of, operationPartsOf(of)) ?? [],
+  ),
+)
