@@ -27,9 +27,12 @@ async function createBusyPatient(): Promise<{ patient: Patient; paths: string[] 
   const goalId = await createGoal(patient, planId)
   await createTask(patient, planId, goalId, { dueDate: '2026-01-05' })
   await addParticipant(planId, nurse, 'read')
+  assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Anna de Vries' }))
+  const named = { name: { displayName: 'Nurse Bo' } }
+  assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
   const items = Array.from({ length: DAYS }, (_, day) => ({
     kind: 'bodyweight',
-    ...{ carePlanId: planId, weight: 80 - day / 10, weightUnit: 'kg' },
+    ...{ carePlanId: planId, weight: 80 + Math.sin(day) + day / 20, weightUnit: 'kg' },
     timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
   }))
   assertStatus(await patient.call('POST', 'procedure/batch', { items }))
