@@ -29,6 +29,7 @@ const rooms = {
     'care-plans',
     'events',
     'conditions',
+    'medications',
     'questionnaires',
     'measurements',
     'types',

@@ -28,6 +28,7 @@ import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
 import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
 import { measurementOperations } from './resources/measurements/measurements.ts'
+import { medicationOperations } from './resources/medications/medications.ts'
 import { aqlOperations } from './resources/openehr/aql.ts'
 import { compositionOperations } from './resources/openehr/composition.ts'
 import { storedQueryOperations } from './resources/openehr/stored-query.ts'
@@ -86,6 +87,7 @@ export const operationTable: readonly Operation[] = [
   ...questionnaireOperations,
   ...measurementBatchOperations,
   ...conditionOperations,
+  ...medicationOperations,
   ...summaryOperations,
   ...carePlanHistoryOperations,
   ...carePlanTemplateOperations,

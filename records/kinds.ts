@@ -28,6 +28,8 @@ import { Hads } from './measurements/kinds/hads.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
 import { isMeasurementKind } from './measurements/measurement.ts'
+import { Immunisation } from './medications/immunisation.ts'
+import { Medication } from './medications/medication.ts'
 import { recordDerivationOf } from './record-derivation.ts'
 import type { Derivation } from './store/backfill/derivation.ts'
 import { createHistoryDerivation } from './store/backfill/history-derivation.ts'
@@ -61,6 +63,8 @@ export const classKinds = {
   AdverseReaction,
   Device,
   Diagnosis,
+  Medication,
+  Immunisation,
   Custom,
   BloodPressure,
   BodyMassIndex,
