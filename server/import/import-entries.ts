@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ImportEntry, ImportRequest, JsonObject } from './import-entry.ts'
+import { DISTINGUISHING_DAYS, type ImportEntry, type ImportRequest, type JsonObject } from './import-entry.ts'
 import type { CallService } from './service-client.ts'
 
 export interface ImportTarget {
@@ -76,8 +76,8 @@ class ImportWriter {
   readonly #target: ImportTarget
   readonly #tally: ImportTally
   readonly #progress: ImportProgress
-  /** Diagnoses of the EHR by key, because the service gives each new one an id. */
-  #diagnoses: Set<string> | undefined
+  /** Records of the EHR by resource and key, because the service gives each new one an id. */
+  readonly #known = new Map<string, Set<string>>()
 
   constructor(call: CallService, target: ImportTarget, tally: ImportTally, progress: ImportProgress) {
     this.#call = call
@@ -122,7 +122,13 @@ class ImportWriter {
     { resource, body }: Exclude<ImportRequest, { measurement: JsonObject }>,
   ): Promise<void> {
     const base = `/ehr/${this.#target.ehrId}/${resource}`
-    if (resource === 'diagnosis') return this.#storeDiagnosis(at, base, body)
+    if (resource in DISTINGUISHING_DAYS)
+      return this.#storeOnce(
+        at,
+        base,
+        DISTINGUISHING_DAYS[resource as keyof typeof DISTINGUISHING_DAYS],
+        body,
+      )
     const substance = String(body.substance)
     if (/\p{Surrogate}/u.test(substance))
       return this.#reportRefusal(at, 'substance contains an incomplete Unicode character.')
@@ -132,10 +138,11 @@ class ImportWriter {
     this.#countResult(at, await this.#call('PUT', path, body, { 'if-none-match': '*' }))
   }
 
-  async #storeDiagnosis(at: string, base: string, body: JsonObject): Promise<void> {
-    this.#diagnoses ??= await this.#loadKnownDiagnoses(base)
-    const same = diagnosisKeyOf(body)
-    if (this.#diagnoses.has(same)) {
+  async #storeOnce(at: string, base: string, days: readonly string[], body: JsonObject): Promise<void> {
+    const known = this.#known.get(base) ?? (await this.#loadKnown(base, days))
+    this.#known.set(base, known)
+    const same = recordKeyOf(days, body)
+    if (known.has(same)) {
       this.#tally.known += 1
       return
     }
@@ -150,7 +157,7 @@ class ImportWriter {
       answer = await this.#call('POST', base, body, { 'idempotency-key': key })
     }
     this.#countResult(at, answer)
-    if (answer.status === STATUS_CREATED) this.#diagnoses.add(same)
+    if (answer.status === STATUS_CREATED) known.add(same)
   }
 
   #countResult(at: string, { status, body, replayed }: Awaited<ReturnType<CallService>>): void {
@@ -160,15 +167,15 @@ class ImportWriter {
     else this.#reportRefusal(at, describeProblem(body, status))
   }
 
-  async #loadKnownDiagnoses(base: string): Promise<Set<string>> {
+  async #loadKnown(base: string, days: readonly string[]): Promise<Set<string>> {
     const known = new Set<string>()
     let cursor: string | null = ''
     while (cursor !== null) {
       const query: string = cursor === '' ? '' : `&cursor=${cursor}`
       const { status, body } = await this.#call('GET', `${base}?limit=1000${query}`)
       if (status !== 200)
-        throw new Error(`The existing diagnoses could not be read: ${describeProblem(body, status)}`)
-      for (const one of body.items) known.add(diagnosisKeyOf(one))
+        throw new Error(`The existing records could not be read: ${describeProblem(body, status)}`)
+      for (const one of body.items) known.add(recordKeyOf(days, one))
       cursor = body.page.next
     }
     return known
@@ -181,17 +188,16 @@ class ImportWriter {
 }
 
 /**
- * A person can have the same diagnosis several times. The key tells them apart by onset, otherwise by
- * recognition or resolution.
+ * A person can have the same diagnosis, medication or immunisation several times. The key tells them apart by
+ * the first of these days that is known.
  */
-const diagnosisKeyOf = ({ name, code, comment, ...days }: JsonObject): string => {
+const recordKeyOf = (days: readonly string[], record: JsonObject): string => {
+  const { name, vaccine, code, comment } = record
   // The comment contains imprecise dates.
-  const when = (day: string) => days[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
+  const when = (day: string) => record[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
   const { system = null, code: value = null } = (code ?? {}) as JsonObject
-  return JSON.stringify([
-    ...[name, system, value],
-    when('onset') ?? when('recognised') ?? when('resolved') ?? null,
-  ])
+  const [first = null] = days.flatMap((day) => when(day) ?? [])
+  return JSON.stringify([name ?? vaccine, system, value, first])
 }
 
 const idempotencyKeyOf = (...of: unknown[]): string =>
