@@ -10,7 +10,7 @@ const only = (from, allowed) => ({
   severity: 'error',
   from: { path: `^${from}/` },
   to: {
-    path: '^(schemas|records|openehr|cloud|path-api|server|test|bench)/',
+    path: '^(schemas|records|openehr|fhir|cloud|path-api|server|test|bench)/',
     pathNot: `^(${[from, ...allowed].join('|')})/`,
   },
 })
@@ -21,6 +21,7 @@ const rooms = {
   records: [
     'limits',
     'store',
+    'fhir',
     'ehrs',
     'ehr-records',
     'accounts',
@@ -55,6 +56,7 @@ const rooms = {
     'aql',
     'examples',
   ],
+  fhir: ['search', 'resources'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',
@@ -141,12 +143,13 @@ module.exports = {
     only('records', ['schemas']),
     only('openehr', ['records', 'schemas']),
     only('cloud', ['records', 'schemas']),
-    only('path-api', ['openehr', 'records', 'schemas']),
+    only('fhir', ['records', 'schemas']),
+    only('path-api', ['fhir', 'openehr', 'records', 'schemas']),
     {
       name: 'product-never-imports-tests',
       comment: 'Move what the product needs out of test/ and bench/.',
       severity: 'error',
-      from: { path: '^(schemas|records|openehr|cloud|path-api|server|packages)/' },
+      from: { path: '^(schemas|records|openehr|fhir|cloud|path-api|server|packages)/' },
       to: { path: '^(test|bench)/' },
     },
     ...Object.entries(rooms).flatMap(onlyWhatIsBefore),
@@ -155,7 +158,7 @@ module.exports = {
       comment: 'The engine is a package of its own: move the code into it, or pass it in as a parameter.',
       severity: 'error',
       from: { path: `^${engine}/` },
-      to: { path: '^(schemas|records|openehr|cloud|path-api|server|test|bench)/' },
+      to: { path: '^(schemas|records|openehr|fhir|cloud|path-api|server|test|bench)/' },
     },
     {
       name: 'embedded-mongo-is-reached-by-its-name',
@@ -199,7 +202,7 @@ module.exports = {
       comment: 'Move the package from devDependencies to dependencies in package.json.',
       severity: 'error',
       from: {
-        path: '^(schemas|records|openehr|cloud|path-api|server|packages)/',
+        path: '^(schemas|records|openehr|fhir|cloud|path-api|server|packages)/',
         pathNot: `^${engine}/(test/|testing[.]|dist/)`,
       },
       to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/@types/' },

@@ -24,6 +24,8 @@ import { conditionOperations } from './resources/conditions/conditions.ts'
 import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { eventOperations } from './resources/events/events.ts'
+import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
+import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
 import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
@@ -105,6 +107,8 @@ export const operationTable: readonly Operation[] = [
   ...restTemplateOperations,
   ...restQueryDefinitionOperations,
   ...restQueryOperations,
+  ...fhirMetadataOperations,
+  ...fhirResourceOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

@@ -16,8 +16,8 @@ import {
   type RequestContext,
 } from './request/handle-request.ts'
 import { createPathMatcher, nameParameters } from './request/path-matcher.ts'
-import { createOpenEhrErrorResponse, isOpenEhrPath } from './response/openehr-error.ts'
-import { createProblemResponse, toServiceError } from './response/problem-document.ts'
+import { createErrorResponse, shortenPath } from './response/error-response.ts'
+import { toServiceError } from './response/problem-document.ts'
 import { type RenderedResponse, writeResponse } from './response/rendered-response.ts'
 import { rootPathsInReply } from './response/rooted-paths.ts'
 
@@ -82,9 +82,7 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
         log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
       return error.status === 404 && prefersPage(request)
         ? renderNotFoundPage(request, options.services.terms, pathPrefix)
-        : isOpenEhrPath(shortenPath(request.path))
-          ? createOpenEhrErrorResponse(error, { path: shortenPath(request.path), requestId })
-          : createProblemResponse(error, { path: request.path, pathPrefix, requestId })
+        : createErrorResponse(error, { path: request.path, pathPrefix, requestId })
     }
     const counted = probes.has(request.path)
       ? Promise.resolve()
@@ -96,9 +94,6 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   })
   return { router, isServed: (path) => isMatched(find, path) }
 }
-
-/** EHRbase's clients expect the openEHR REST API below `/rest`. */
-const shortenPath = (path: string): string => path.replace(/^\/rest(?=\/openehr\/v1(\/|$))/, '')
 
 function isMatched(find: (path: string) => unknown, path: string): boolean {
   try {
@@ -118,7 +113,7 @@ const createCorsHandler = (origins: readonly string[]) =>
     credentials: true,
     preflightContinue: true,
     maxAge: 600,
-    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     exposedHeaders: [
       'ETag',
       'Link',

@@ -38,11 +38,13 @@ import { Measurement } from './user-data/typed-measurement.ts'
 
 const Ehr = defineKind(EhrForms, {
   words: { en: 'health record', nl: 'dossier' },
+  fhir: { shownAs: 'Patient' },
   lists: ehrLists,
 })
 
 const Custom = defineKind(CustomForms, {
   words: { en: 'other data', nl: 'overige gegevens' },
+  fhir: { absent: 'Its content has no known meaning' },
   rules: { dependentFields: [], violations: ({ payload }) => payloadViolations(payload) },
   lists: {},
   indexes: [

@@ -13,7 +13,7 @@ Reads the syntax of the product and of its tests, and fails if:
   - no export of a file resembles the file's name
   - a test title does not begin with a verb or the subject
 `
-const PRODUCT = ['cloud', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server']
+const PRODUCT = ['cloud', 'fhir', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server']
 const TESTS = ['packages', 'test']
 
 /** Files whose exports do not resemble their name, with the reason. */

@@ -1,3 +1,4 @@
+import { FhirResources } from '../fhir/fhir-resources.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -26,6 +27,7 @@ export interface PathFamilyDependencies {
   mails: MailQueue
   records: RecordServices['records']
   services: RecordServices['services']
+  recordsOf: RecordServices['recordsOf']
   tail: ChangeFeed
   consume: RateLimiter
   admission: AdmissionControl
@@ -74,8 +76,11 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
+  const { recordsOf } = parts
+  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
   const services = {
     ...own,
+    fhir: new FhirResources(base, { context: records, recordsOf, ehrs, profiles }),
     open: false,
     addressOf: recordPathOf,
     changes,

@@ -135,7 +135,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const { client, db } = database
   const { close, ...opened } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
-  const { records, services } = opened
+  const { records, services, recordsOf } = opened
   // Account routes need the passwords and sessions of Parse Server; until they are opened, there is no
   // handler.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
@@ -155,7 +155,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const tail = new ChangeFeed(db, (err) => log.error({ err }, 'Reading the change feed failed'))
   onStop(() => tail.end())
   const draining = () => state.draining
-  const parts = { ...shared, database, mails, records, services, tail, ...limits, draining }
+  const parts = { ...shared, database, mails, records, services, recordsOf, tail, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   if (accounts)

@@ -6,6 +6,7 @@ const ROOMS = [
   'schemas',
   'records',
   'openehr',
+  'fhir',
   'cloud',
   'path-api',
   'server',

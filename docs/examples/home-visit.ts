@@ -22,6 +22,7 @@ const HomeVisitForms = defineForms({
 // records/home-visits/home-visit.ts, and a line in `classKinds` of records/kinds.ts
 export const HomeVisit = defineKind(HomeVisitForms, {
   words: { en: 'home visits', nl: 'huisbezoeken' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: {
     dependentFields: [],
     violations: ({ findings }) =>

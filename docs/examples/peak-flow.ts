@@ -11,6 +11,7 @@ export const PeakFlow = defineMeasurement({
   noun: 'peak-flow measurement',
   description: 'A measurement of the peak expiratory flow',
   words: { en: 'peak flow', nl: 'piekstroom' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   series: {
     peakFlow: {
       label: 'Peak flow',

@@ -1,12 +1,19 @@
 import { isOpenEhrPath } from '../response/openehr-error.ts'
+import { isFhirPath } from '../response/operation-outcome.ts'
 import type { Json } from './schema-collector.ts'
 
-/** The parts of the document, as `/openapi.json?family=` names them: the two API families, and openEHR's API. */
-export const DOCUMENT_FAMILIES = ['path', 'class', 'openehr'] as const
+/** The parts of the document, as `/openapi.json?family=` names them: the two API families, and the APIs of openEHR and FHIR. */
+export const DOCUMENT_FAMILIES = ['path', 'class', 'openehr', 'fhir'] as const
 export type DocumentFamily = (typeof DOCUMENT_FAMILIES)[number]
 
 const familyOf = (path: string): DocumentFamily =>
-  /^\/(1|functions)\//.test(path) ? 'class' : isOpenEhrPath(path) ? 'openehr' : 'path'
+  /^\/(1|functions)\//.test(path)
+    ? 'class'
+    : isOpenEhrPath(path)
+      ? 'openehr'
+      : isFhirPath(path)
+        ? 'fhir'
+        : 'path'
 
 /** The part of the document about one family, with the components that it refers to. */
 export function selectFamily(document: Json, family: DocumentFamily): Json {

@@ -6,6 +6,7 @@ import { FormBody, RawBody } from '../reply/body-media.ts'
 import { EventStreamBody, formatEvent } from '../reply/event-stream.ts'
 import { mediaTypesOf } from '../request/request-input.ts'
 import { OpenEhrError, openEhrErrorExample, openEhrStatusOf } from '../response/openehr-error.ts'
+import { OperationOutcome, operationOutcomeExample } from '../response/operation-outcome.ts'
 import { impliedErrors, ProblemDocument, problemExample } from '../response/problem-document.ts'
 import { describeClassFamily } from './class-family/class-family-paths.ts'
 import { specificationOf } from './class-family/class-operation.ts'
@@ -21,6 +22,7 @@ const TAGS: [prefix: string, name: string, description: string][] = [
   ['/data', 'Data', 'Measurements and events of a user, and their types'],
   ['/chat', 'Chat', 'Topics and messages'],
   ['/openehr', 'openEHR REST API', 'Operations of ITS-REST 1.0.3, for clients of openEHR'],
+  ['/fhir/R4', 'FHIR R4', 'The same records as resources of FHIR R4'],
   ['/1/', 'Class family', 'Objects of classes, through the interface of Parse Server'],
   ['/functions', 'Class family', 'Functions of the class family'],
   ['/', 'Service', 'The service itself'],
@@ -358,6 +360,12 @@ const ERROR_FORMATS = {
     statusOf: (name: ErrorName): number => errorCatalogue[name][0],
     exampleName: errorCode,
     exampleOf: problemExample as (name: ErrorName) => object,
+  },
+  fhir: {
+    ...{ prefix: 'Fhir', mediaType: 'application/fhir+json', schema: OperationOutcome },
+    statusOf: (name: ErrorName): number => errorCatalogue[name][0],
+    exampleName: (name: ErrorName): string => `fhir-${errorCode(name)}`,
+    exampleOf: operationOutcomeExample as (name: ErrorName) => object,
   },
   openehr: {
     ...{ prefix: 'OpenEhr', mediaType: 'application/json', schema: OpenEhrError },

@@ -79,6 +79,11 @@ export const accessRules = {
     place: 'id',
     suffices: (reached) => reached.size > 0,
   },
+  record: {
+    who: 'users who can read the record',
+    place: 'id',
+    suffices: (reached) => reached.size > 0,
+  },
   'ehr:create': { who: 'anyone who is logged in', ...EHR_RULE },
   'ehr:read': {
     who: 'the subject of the EHR, users who can write it, and participants of its care plans',

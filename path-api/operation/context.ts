@@ -53,6 +53,8 @@ interface RequestFacts<A extends Access> {
   templateId: string | undefined
   /** Committal metadata; only in the openEHR REST API. */
   commitDetails: CommitDetails
+  /** `Prefer: handling=strict`: unknown search parameters are errors; only in the FHIR API. */
+  isStrict: boolean
   /** `Authorization: Basic`. */
   basicCredentials: { name: string; secret: string } | undefined
   /** The resource before a PUT that repeats its read-only properties. */

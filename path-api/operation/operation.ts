@@ -7,7 +7,7 @@ import { type Access, isAccessApplicable } from './access.ts'
 import type { Context } from './context.ts'
 import { pathParameters } from './path-parameters.ts'
 
-export type Method = 'get' | 'post' | 'put' | 'delete' | 'options'
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete' | 'options'
 
 /** Schema of a JSON body, of a form, or media types whose bytes reach the handler unchanged. */
 export type BodySpec = TSchema | FormBody<TSchema> | RawBody
@@ -57,10 +57,10 @@ export interface OperationDescription<A extends Access> {
    */
   creates?: true
   /**
-   * An operation of the openEHR REST API: its errors, conditions and preferences follow ITS-REST, and connected
-   * systems may call it.
+   * An operation of another API. `openehr`: errors, conditions and preferences follow ITS-REST, and connected systems
+   * may call it. `fhir`: they follow FHIR R4.
    */
-  api?: 'openehr'
+  api?: 'openehr' | 'fhir'
   /** Query parameters with other names are the values of the parameters of an AQL query. */
   openQuery?: true
   /** It tells the state of the service, and is answered however many requests there are. */
@@ -140,7 +140,7 @@ export interface Operation extends OperationDescription<Access> {
 
 /** True if the operation compares the versions of If-Match. */
 export const isConditional = ({ method, errors = [] }: Pick<Operation, 'method' | 'errors'>): boolean =>
-  method === 'put' || method === 'delete' || errors.includes('PreconditionFailed')
+  method === 'put' || method === 'patch' || method === 'delete' || errors.includes('PreconditionFailed')
 
 /** Names of the parameters of a path template, in order. */
 export const pathParameterNames = (path: string): string[] =>

@@ -1,3 +1,4 @@
+import type { FhirResources } from '../../fhir/fhir-resources.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
 import type { StoredQueries } from '../../openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../openehr/compositions/compositions.ts'
@@ -112,6 +113,8 @@ export interface Services {
   carePlans: CarePlans
   events: Events
   compositions: Compositions
+  /** The records as resources of FHIR R4. */
+  fhir: FhirResources
   /** Folders of each EHR. */
   directories: Directories
   /** Commits of several versions at once. */

@@ -61,6 +61,6 @@ export function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some((tag) => {
     const trimmed = tag.trim()
-    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag
+    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag.replace(/^W\//, '')
   })
 }

@@ -198,13 +198,19 @@ async function limitGuardedAttempts(
   if (account !== undefined) await consume('guardedAccount', `${countedAs} ${hashedKey(account)}`, response)
 }
 
+/** If-Match of an operation that compares versions. The tags of FHIR are weak. */
+function sentCondition({ headers }: Request, operation: Operation): string | undefined {
+  const condition = isConditional(operation) ? headers['if-match'] : undefined
+  return operation.api === 'fhir' ? condition?.replaceAll('W/"', '"') : condition
+}
+
 /** @throws PreconditionRequired */
 function readRequestFacts(
   { request, response, requestId }: RequestContext,
   operation: Operation,
   params: Record<string, string>,
 ) {
-  const condition = isConditional(operation) ? request.headers['if-match'] : undefined
+  const condition = sentCondition(request, operation)
   if (operation.ifMatch === 'required' && condition === undefined)
     throw new ServiceError('PreconditionRequired')
   const isOpenEhr = operation.api === 'openehr'
@@ -212,6 +218,7 @@ function readRequestFacts(
   const openEhr = {
     ifMatchOf: parseVersionCondition(isOpenEhr ? condition : undefined),
     preference: parsePreference(request.headers.prefer),
+    isStrict: /\bhandling=strict\b/.test(String(request.headers.prefer ?? '')),
     templateId: parseTemplateId(request),
     commitDetails: isOpenEhr ? parseCommitDetails(request) : {},
   }

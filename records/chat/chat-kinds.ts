@@ -15,6 +15,7 @@ const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
 /** Topics; clients of the class family may only read them. */
 export const ChatTopic = defineKind(topicForms, {
   words: { en: 'chat topics', nl: 'gespreksonderwerpen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   readOnly: true,
   lists: {
     ofObject: { by: ['about', 'aboutId'], sort: 'lastMessageAt', order: 'desc' },
@@ -26,6 +27,7 @@ export const ChatTopic = defineKind(topicForms, {
 
 export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   readOnly: true,
   lists: {
     ofTopic: { by: ['topicId'], sort: 'createdAt', order: 'asc' },

@@ -34,6 +34,7 @@ const impossibleDateViolations = (values: Values) =>
 
 export const AdverseReaction = defineKind(forms, {
   words: { en: 'adverse reactions', nl: 'overgevoeligheden' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   naturalKey: { fields: ['substance'], keysOf: ({ substance }) => [normalizeText(String(substance))] },
   rules: {
     dependentFields: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],

@@ -14,6 +14,7 @@ function deviceNaturalKeys({ name, ...labels }: Values): string[] {
 
 export const Device = defineKind(forms, {
   words: { en: 'devices', nl: 'medische hulpmiddelen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   naturalKey: { fields: ['name', 'serial', 'udi'], keysOf: deviceNaturalKeys },
   rules: {
     dependentFields: [],

@@ -30,6 +30,7 @@ const resolvedViolations = (values: Values): Violation[] =>
 
 export const Diagnosis = defineKind(forms, {
   words: { en: 'diagnoses', nl: 'diagnoses' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: {
     dependentFields: ['name', 'code', 'bodySite', 'comment', 'onset', 'recognised', 'resolved', 'status'],
     violations: (values) => [

@@ -17,7 +17,12 @@ import type { Resource } from '../store/resource.ts'
 import { type RecordHistoryEntry, Store } from '../store/store.ts'
 import type { ExpectedVersions, WrittenRecord } from '../store/write-decider.ts'
 import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
-import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import {
+  type AuditedReads,
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../store/writing/transaction.ts'
 import { type ClassKind, resolveRules, type Values } from './kind.ts'
 import {
   insertTargetFor,
@@ -64,6 +69,14 @@ export interface RecordFilter {
   to?: string | undefined
   /** Values of the kind's own filters. */
   [filter: string]: string | undefined
+}
+
+/** Any conditions on the records of some EHRs. */
+export interface RecordSearch {
+  ehrIds: readonly [string, ...string[]]
+  where: Readonly<Record<string, unknown>>
+  /** The list whose order the results have; default: `ofEhr`. */
+  list?: string | undefined
 }
 
 /** A kind as its store needs it. */
@@ -130,6 +143,20 @@ export class EhrRecords<S extends TObject, L extends string> {
     const plans = await findParticipantPlans(this.#records, caller, ehrId)
     if (!plans) return undefined
     return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
+  }
+
+  /** Searches by any conditions. @throws NotFound when the caller may read none of the EHRs */
+  async search(
+    caller: Caller,
+    { ehrIds, where, list = 'ofEhr' }: RecordSearch,
+    page: PageRequest,
+    tx?: AuditedReads,
+  ): Promise<Page<SavedRecord<Static<S>>>> {
+    const [ehrId, ...others] = ehrIds
+    const either =
+      others.length === 0 ? await this.#searchScopes(caller, { ehrId }) : ehrIds.map((id) => ({ ehrId: id }))
+    const query = { where: { ...where, ehrId }, either, ...page } as PageQuery<Static<S>>
+    return this.store.list(caller, list as L, query, { tx })
   }
 
   /** @throws NotFound */
@@ -258,6 +285,25 @@ export class EhrRecords<S extends TObject, L extends string> {
       await lockEhrExclusively(this.#records, tx, String(document.ehrId))
       return document
     })
+  }
+
+  /** Changes a record as {@link updateObject} does, with a new version even if nothing changes. @throws as replace */
+  async amend(
+    caller: Caller,
+    id: string,
+    { apply, closes }: ObjectUpdate,
+    { expected, tx }: WriteOptions,
+  ): Promise<SavedRecord<Static<S>>> {
+    const change = (now: SavedRecord<Static<S>>) => apply(now as RecordBody)
+    const write = (within?: Transaction) =>
+      this.change(caller, { id } as EhrRecordKey, change, { expected, tx: within })
+    if (!closes) return write(tx)
+    const close = async (within: Transaction) => {
+      const closed = await write(within)
+      await lockEhrExclusively(this.#records, within, (closed as unknown as ParentIds).ehrId)
+      return closed
+    }
+    return tx ? close(tx) : runStoreTransaction(this.#records, close)
   }
 
   /** The kind with the rules of one record. The fields that select the rules never change. */

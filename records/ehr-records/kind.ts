@@ -7,6 +7,7 @@ import type { AnyForms, ParentType } from '../../schemas/forms/forms.ts'
 import { createValidator, type Validator } from '../../schemas/validation/validators.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { type EhrAccessFields, ehrPermissions } from '../ehrs/rights/access.ts'
+import type { FhirForm } from '../fhir/mapping.ts'
 import type { Caller, Permissions } from '../store/documents/caller.ts'
 import type { ListDefinition } from '../store/reading/pages.ts'
 import type { Resource } from '../store/resource.ts'
@@ -71,6 +72,8 @@ export interface Kind extends Resource<TObject, string> {
   /** Its plural within a sentence, for people: `{ en: 'care plans', nl: 'zorgplannen' }`. */
   words: Record<InterfaceLanguage, string>
   parentType: ParentType
+  /** How its records look in FHIR R4. */
+  fhir: FhirForm
 }
 
 /** A kind that both API families have; the class has the kind's name. */
@@ -119,6 +122,7 @@ type KindLists<S extends TObject> = Record<string, ListDefinition<Static<S>>>
 
 interface KindOptions<S extends TObject, L extends KindLists<S>> {
   words: Kind['words']
+  fhir: FhirForm
   /** Rules beyond the schema. */
   rules?: Rules
   rulesFor?: ClassKind['rulesFor']

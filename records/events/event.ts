@@ -8,6 +8,7 @@ const byStart = { sort: 'start', order: 'asc' } as const
 
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {

@@ -19,6 +19,7 @@ import {
   type Values,
 } from '../ehr-records/kind.ts'
 import type { TimelineContent, TimelineGroup } from '../ehr-records/timeline-definition.ts'
+import type { FhirForm } from '../fhir/mapping.ts'
 import { deriveAlerts } from './alerts/alerts.ts'
 import { type ExactValues, findBand, type ThresholdTarget } from './calculations/thresholds.ts'
 import {
@@ -126,6 +127,8 @@ interface MeasurementDefinition {
   rules?: Partial<Rules>
   /** The record in Open mHealth; without it the kind has no list of data points. */
   omh?: OmhBody
+  /** The record in FHIR R4. */
+  fhir: FhirForm
   /** The warnings about values that are valid but unusual, in addition to those of the quantities. */
   warnings?(values: Values): Violation[]
   comparison?: Comparison
@@ -156,7 +159,7 @@ const measurementForms = defineForms as unknown as (about: object) => Measuremen
 
 /** Defines a kind of measurement: registered in a care plan and sorted by the time of measuring. */
 export function defineMeasurement(measurement: MeasurementDefinition) {
-  const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = measurement
+  const { words, specified = [], comparison, omh, fhir, path, presets = {}, ...definition } = measurement
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfQuantities(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
@@ -172,6 +175,7 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
     formsOfMeasurement(about, Object.assign({}, ...ofQuantities, fields), comparison),
     {
       words,
+      fhir,
       comparison,
       rules: measurementRules(definition),
       lists: {

@@ -36,6 +36,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 /** Occurrences of the event types that modellers define. */
 export const Occurrence = defineKind(forms, {
   words: { en: 'occurrences', nl: 'voorvallen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: baseRules,
   rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),

@@ -173,6 +173,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 /** Measurements of the data types that modellers define. */
 export const Measurement = defineKind(forms, {
   words: { en: 'measurements', nl: 'metingen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   rules: baseRules,
   rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),

@@ -76,6 +76,9 @@ export const unitField = (of: string, kind: QuantityKind) =>
     examples: [unitNames(kind)[0]],
   })
 
+/** The UCUM code of a unit, by its code or another name. */
+export const ucumCodeOf = (name: unknown): string | undefined => unitByName.get(String(name))?.code
+
 /** Whether a name, UCUM code or alias, is a unit of this kind. */
 export const isUnitOf = (kind: QuantityKind, name: string): boolean => unitByName.get(name)?.kind === kind
 

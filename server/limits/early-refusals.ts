@@ -1,7 +1,7 @@
 import type { Request, RequestHandler } from 'express'
 import { LRUCache } from 'lru-cache'
 import { respondToRefusal } from '../../cloud/http/response/normalized-response.ts'
-import { createProblemResponse } from '../../path-api/response/problem-document.ts'
+import { createErrorResponse } from '../../path-api/response/error-response.ts'
 import { writeResponse } from '../../path-api/response/rendered-response.ts'
 import type { AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { errorCode } from '../../schemas/errors.ts'
@@ -48,6 +48,6 @@ export function refuseEarly(
     if (isClassFamily(request.path)) return respondToRefusal(refusal, response)
     response.locals.refusal = errorCode(refusal.error)
     const about = { path: request.path, pathPrefix, requestId: String(request.id) }
-    writeResponse(response, createProblemResponse(refusal, about), pathPrefix).catch(() => response.destroy())
+    writeResponse(response, createErrorResponse(refusal, about), pathPrefix).catch(() => response.destroy())
   }
 }

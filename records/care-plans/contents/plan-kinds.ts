@@ -18,6 +18,7 @@ const closableTimeline = (kind: string, start: readonly string[]): TimelineDefin
 
 export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   deleters: {
@@ -31,6 +32,7 @@ export const CarePlan = defineKind(CarePlanForms, {
 /** The number of goals and tasks is limited, because a plan can be read as a whole. */
 export const Goal = defineKind(GoalForms, {
   words: { en: 'goals', nl: 'doelen' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   lists: { ofPlan: byPlan },
   maxCount: { of: 'carePlanId', count: 100 },
   timeline: closableTimeline('goal', ['createdAt']),
@@ -38,6 +40,7 @@ export const Goal = defineKind(GoalForms, {
 
 export const Task = defineKind(TaskForms, {
   words: { en: 'tasks', nl: 'taken' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   lists: {
     ofPlan: byPlan,
     ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },

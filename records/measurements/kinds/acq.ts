@@ -71,6 +71,7 @@ export const Acq = defineMeasurement({
   noun: 'asthma control questionnaire',
   description: 'An Asthma Control Questionnaire (ACQ), about the past week',
   words: { en: 'asthma control questionnaire', nl: 'vragenlijst over astmacontrole' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   group: 'questionnaires',
   series: {
     score: { label: 'ACQ score', field: 'score', unit: '{score}', axis: 'acq', range: [0, 6] },

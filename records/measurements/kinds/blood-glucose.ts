@@ -1,3 +1,4 @@
+import { quantityObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody, quantityMember } from '../omh.ts'
 import type { Quantity } from '../quantities/quantity.ts'
@@ -20,5 +21,6 @@ export const BloodGlucose = defineMeasurement({
   description: 'A blood-glucose measurement',
   words: { en: 'blood glucose', nl: 'bloedglucose' },
   quantities: { bloodGlucose },
+  fhir: quantityObservation('bloodGlucose', bloodGlucose, { category: 'laboratory' }),
   omh: defineOmhBody('blood-glucose', '4.0', { blood_glucose: quantityMember(bloodGlucose, 'bloodGlucose') }),
 })

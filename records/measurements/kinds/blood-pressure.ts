@@ -1,8 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enums.ts'
 import { derivedNumberField, derivedTextField } from '../../../schemas/forms/fields.ts'
+import {
+  conceptElement,
+  conceptExtension,
+  extensionElement,
+  ownUri,
+  STRUCTURES,
+} from '../../fhir/elements.ts'
 import { bloodPressureThresholds, pressurePresets } from '../calculations/blood-pressure-thresholds.ts'
 import { findBand } from '../calculations/thresholds.ts'
+import { componentObservation, observationPart } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'
@@ -33,6 +41,19 @@ export const BloodPressure = defineMeasurement({
   quantities: { systolic, diastolic },
   presets: bloodPressureThresholds.presets,
   code: '85354-9',
+  fhir: componentObservation(
+    { code: '85354-9', label: 'Blood pressure', quantities: { systolic, diastolic } },
+    {
+      profile: 'bp',
+      elements: [
+        conceptExtension('position', `${STRUCTURES}/observation-bodyPosition`, ownUri('body-position')),
+        conceptElement('location', 'bodySite', ownUri('cuff-location')),
+        extensionElement('cuffSize', ownUri('cuff-size'), 'valueCode'),
+        conceptElement('method', 'method', ownUri('blood-pressure-method')),
+      ],
+      parts: { hr: observationPart('heartRate', heartRate, { profile: 'heartrate', isNumber: true }) },
+    },
+  ),
   summary: 'condition',
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],

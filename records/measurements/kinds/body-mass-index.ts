@@ -2,8 +2,10 @@ import { Type } from '@sinclair/typebox'
 import { derivedTextField } from '../../../schemas/forms/fields.ts'
 import { Fraction } from '../../../schemas/fraction.ts'
 import type { Values } from '../../ehr-records/kind.ts'
+import { extensionElement, ownUri } from '../../fhir/elements.ts'
 import { adultCategoryOf, bmiFromValues, whoAdultPreset } from '../calculations/bmi.ts'
 import { isPresent, missingDependentFields } from '../dependent-fields.ts'
+import { observationPart, ownUnitObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities/quantities.ts'
@@ -29,6 +31,14 @@ export const BodyMassIndex = defineMeasurement({
   exactValues: (record) => ({ bmi: exactBmi(record) }),
   summary: 'category',
   optional: ['weight', 'height'],
+  fhir: ownUnitObservation('bmi', bodyMassIndex, {
+    profile: 'bmi',
+    elements: [extensionElement('age', ownUri('age'), 'valueDecimal')],
+    parts: {
+      w: observationPart('weight', weight, { profile: 'bodyweight' }),
+      h: observationPart('height', height, { profile: 'bodyheight' }),
+    },
+  }),
   fields: {
     bmi: Type.Optional(ownUnitField('Body-mass index, in kg/m2', bodyMassIndex)),
     age: Type.Optional(Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, if known' })),

@@ -2,7 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { ThermometerLocationEnum } from '../../../schemas/enums.ts'
 import { derivedTextField } from '../../../schemas/forms/fields.ts'
 import type { Band, Bounds } from '../../../schemas/measurements/thresholds.ts'
+import { conceptElement, extensionElement, ownUri } from '../../fhir/elements.ts'
 import { findBand, type ThresholdPreset } from '../calculations/thresholds.ts'
+import { quantityObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { type Quantity, toOwnUnit } from '../quantities/quantity.ts'
@@ -59,6 +61,13 @@ export const BodyTemperature = defineMeasurement({
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
   specified: ['list', 'add'],
   quantities: { temperature },
+  fhir: quantityObservation('temperature', temperature, {
+    profile: 'bodytemp',
+    elements: [
+      conceptElement('location', 'bodySite', ownUri('thermometer-location')),
+      extensionElement('basal', ownUri('basal'), 'valueBoolean'),
+    ],
+  }),
   presets: { fever: feverPreset },
   summary: 'band',
   fields: {

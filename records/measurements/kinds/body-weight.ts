@@ -1,3 +1,4 @@
+import { quantityObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody, quantityMember } from '../omh.ts'
 import { weight } from '../quantities/quantities.ts'
@@ -9,5 +10,6 @@ export const BodyWeight = defineMeasurement({
   description: 'A body-weight measurement',
   words: { en: 'body weight', nl: 'lichaamsgewicht' },
   quantities: { weight },
+  fhir: quantityObservation('weight', weight, { profile: 'bodyweight' }),
   omh: defineOmhBody('body-weight', '3.0', { body_weight: quantityMember(weight, 'weight') }),
 })

@@ -51,6 +51,7 @@ export const Dsmq = defineMeasurement({
   noun: 'diabetes self-management questionnaire',
   description: 'A Diabetes Self-Management Questionnaire (DSMQ), about the past eight weeks',
   words: { en: 'questionnaire about diabetes self care', nl: 'vragenlijst over zelfzorg bij diabetes' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   group: 'questionnaires',
   series: {
     SS: dsmqSeries('DSMQ, all items', 'SS'),

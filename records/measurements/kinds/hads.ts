@@ -92,6 +92,7 @@ export const Hads = defineMeasurement({
     'A Hospital Anxiety and Depression Scale (HADS), about the past week: either the scores of the items or the ' +
     'chosen options',
   words: { en: 'anxiety and depression scale', nl: 'vragenlijst over angst en depressie' },
+  fhir: { absent: 'Not mapped to FHIR yet' },
   group: 'questionnaires',
   series: {
     anxiety: hadsSeries('HADS anxiety', 'anxiety.score'),

@@ -1,3 +1,4 @@
+import { quantityObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody, quantityMember } from '../omh.ts'
 import { heartRate } from '../quantities/quantities.ts'
@@ -9,5 +10,6 @@ export const HeartRate = defineMeasurement({
   description: 'A heart-rate measurement',
   words: { en: 'heart rate', nl: 'hartslag' },
   quantities: { heartRate },
+  fhir: quantityObservation('heartRate', heartRate, { profile: 'heartrate' }),
   omh: defineOmhBody('heart-rate', '2.0', { heart_rate: quantityMember(heartRate, 'heartRate') }),
 })

@@ -1,3 +1,4 @@
+import { quantityObservation } from '../fhir/vital-sign.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { constantMember, defineOmhBody, quantityMember } from '../omh.ts'
 import type { Quantity } from '../quantities/quantity.ts'
@@ -20,6 +21,11 @@ export const OxygenSaturation = defineMeasurement({
   description: 'An oxygen saturation, by pulse oximetry',
   words: { en: 'oxygen saturation', nl: 'zuurstofsaturatie' },
   quantities: { oxygenSaturation },
+  fhir: quantityObservation('oxygenSaturation', oxygenSaturation, {
+    profile: 'oxygensat',
+    // The profile demands this code, whatever the method.
+    codes: [{ system: 'http://loinc.org', code: '2708-6', display: 'Oxygen saturation' }],
+  }),
   omh: defineOmhBody('oxygen-saturation', '2.0', {
     oxygen_saturation: quantityMember(oxygenSaturation, 'oxygenSaturation'),
     system: constantMember('peripheral capillary'),

@@ -6,7 +6,7 @@ type Scalar = string | number | boolean
 type SearchedValue<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
 
 /**
- * `from` is inclusive, `to` exclusive.
+ * `from` and `upTo` are inclusive, `to` and `after` exclusive.
  * `checked`: equality that the query planner should not use for an index, because other conditions imply it.
  * `starting`: for each of these prefixes, some word of the list starts with it. An empty list matches
  * nothing.
@@ -15,9 +15,10 @@ type FieldCondition<V> =
   | V
   | { in: readonly V[] }
   | { not: V }
+  | { notIn: readonly V[] }
   | { checked: V }
   | { exists: boolean }
-  | { from?: V | undefined; to?: V | undefined }
+  | { from?: V | undefined; to?: V | undefined; after?: V | undefined; upTo?: V | undefined }
   | { starting: readonly string[] }
 
 /** Conditions of a list on fields of the schema, with values in API form. undefined: no condition. */
@@ -28,14 +29,33 @@ export type Where<T> = {
     | undefined
 }
 
-const MONGO_OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt', exists: '$exists' } as const
+/** Conditions that a record must meet besides: of each group at least one. */
+export interface Alternatives<T> {
+  allOf?: readonly (readonly Where<T>[])[] | undefined
+}
+
+const MONGO_OPERATORS = {
+  in: '$in',
+  notIn: '$nin',
+  not: '$ne',
+  from: '$gte',
+  after: '$gt',
+  to: '$lt',
+  upTo: '$lte',
+  exists: '$exists',
+} as const
 
 /**
  * Builds the MongoDB filter. It accepts only scalars, so no operator of a client reaches the database.
  * @throws TypeError for any other value
  */
-export function toMongoFilter<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
+export function toMongoFilter<T>(
+  format: ParseFormat<T>,
+  { allOf, ...where }: Where<T> & Alternatives<T>,
+): Record<string, unknown> {
   const query: Record<string, unknown> = {}
+  if (allOf && allOf.length > 0)
+    query.$and = allOf.map((group) => ({ $or: group.map((one) => toMongoFilter(format, one)) }))
   for (const [name, condition] of Object.entries(where)) {
     if (condition === undefined) continue
     const { key, store } = format.field(name)
@@ -52,8 +72,9 @@ export function toMongoFilter<T>(format: ParseFormat<T>, where: Where<T>): Recor
 }
 
 /** Describes a query without its values, for the audit: 'ehrId status timestamp:from,to'. */
-export function describeWhere(where: object): string {
-  return definedEntries(where)
+export function describeWhere({ allOf = [], ...where }: Alternatives<never>): string {
+  return [where as object, ...allOf.flat()]
+    .flatMap(definedEntries)
     .flatMap(([name, condition]) => {
       if (!isOperation(condition)) return [name]
       const operators = definedEntries(condition).map(([operator]) => operator)

@@ -2,7 +2,7 @@ import type { ClientSession, Collection, Filter, IndexDescription } from 'mongod
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
-import { toMongoFilter, type Where } from './filter.ts'
+import { type Alternatives, toMongoFilter, type Where } from './filter.ts'
 
 /** One way to list a resource; its index is built from exactly this. */
 export interface ListDefinition<T> {
@@ -19,7 +19,7 @@ export type SortOrder = 'asc' | 'desc'
 
 export interface PageQuery<T> {
   /** Values of the list's `by` fields, and conditions on other fields. */
-  where: Where<T>
+  where: Where<T> & Alternatives<T>
   /**
    * Alternative conditions: a record must meet one of them. Each becomes a query of its own, so that the
    * index serves it.
@@ -30,6 +30,8 @@ export interface PageQuery<T> {
   order?: SortOrder | undefined
   /** The cursor of the previous page; undefined for the first page. */
   cursor?: string | undefined
+  /** The record before the page, in place of a cursor. */
+  after?: CursorPosition | undefined
   /** Also count all matching records. */
   count?: boolean | undefined
 }
@@ -102,7 +104,7 @@ export async function readPage<T>(
   const missing = by.filter((field) => filters.some((one) => one[field as keyof Where<T>] === undefined))
   if (missing.length > 0) throw new TypeError(`The list ${name} needs ${missing.join(', ')}.`)
   const field = format.field(sort)
-  const from = query.cursor === undefined ? undefined : decodeListCursor(name, field, query.cursor)
+  const from = query.cursor === undefined ? query.after : decodeListCursor(name, field, query.cursor)
   const direction = (order === 'asc') === !from?.isBackward ? 1 : -1
   const reached = from && filterAfter(field.key, direction, from, field.isOptional)
   const matching = filters.map(

@@ -1,0 +1,147 @@
+import type { FhirResource } from '../records/fhir/mapping.ts'
+import type { OutcomeIssue } from './issue.ts'
+import { operationOutcome } from './issue.ts'
+import type { FoundResources, ResourceVersion } from './resources/resource-source.ts'
+import type { ParsedSearch, SummaryMode } from './search/parse-search.ts'
+
+interface BundleLink {
+  relation: 'self' | 'first' | 'next'
+  url: string
+}
+
+const urlWith = (path: string, parameters: readonly (readonly [string, string])[]): string =>
+  parameters.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]))}`
+
+/** The absolute address of a resource. */
+export const urlOf = (
+  base: string,
+  { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>,
+): string => `${base}/${resourceType}/${id}`
+
+/** The result of a search. @param base the address of the FHIR API */
+export function searchBundle(
+  base: string,
+  type: string,
+  search: ParsedSearch,
+  found: FoundResources,
+  included: readonly FhirResource[] = [],
+): FhirResource {
+  const path = `${base}/${type}`
+  const link: BundleLink[] = [
+    { relation: 'self', url: urlWith(path, search.used) },
+    { relation: 'first', url: urlWith(path, search.used) },
+  ]
+  if (found.next !== undefined)
+    link.push({ relation: 'next', url: urlWith(path, [...search.used, ['_cursor', found.next]]) })
+  const narrow = (resource: FhirResource) => selectElements(resource, search)
+  const entry = [
+    ...found.resources.map((resource) => entryOf(base, narrow(resource), 'match')),
+    ...included.map((resource) => entryOf(base, resource, 'include')),
+    ...ignoredParameters(search.ignored),
+  ]
+  return {
+    resourceType: 'Bundle',
+    type: 'searchset',
+    ...(found.total !== undefined && { total: found.total }),
+    link,
+    ...(entry.length > 0 && { entry }),
+  }
+}
+
+const entryOf = (base: string, resource: FhirResource, mode: 'match' | 'include') => ({
+  fullUrl: urlOf(base, resource),
+  resource,
+  search: { mode },
+})
+
+/** Tells which parameters a search did not respect. */
+function ignoredParameters(names: readonly string[]) {
+  if (names.length === 0) return []
+  const issues = names.map(
+    (name): OutcomeIssue => ({
+      severity: 'warning',
+      code: 'not-supported',
+      diagnostics: `${name} is not a search parameter of this type and was ignored`,
+      location: [`http.${name}`],
+    }),
+  )
+  return [{ resource: operationOutcome(issues), search: { mode: 'outcome' } }]
+}
+
+const SUBSETTED = {
+  system: 'http://terminology.hl7.org/CodeSystem/v3-ObservationValue',
+  code: 'SUBSETTED',
+}
+
+/** Elements that every selection contains, because a resource is not valid without them. */
+const ALWAYS_SHOWN = [
+  'resourceType',
+  'id',
+  'meta',
+  'status',
+  'intent',
+  'code',
+  'subject',
+  'patient',
+  'lifecycleStatus',
+  'description',
+]
+
+/** Texts that a summary leaves out. */
+const DETAILS = ['note', 'text', 'extension', 'photo', 'contact', 'communication', 'reaction']
+
+const isShownIn = (name: string, summary: SummaryMode, elements: readonly string[]): boolean => {
+  if (ALWAYS_SHOWN.includes(name)) return true
+  if (elements.length > 0) return elements.includes(name)
+  if (summary === 'text') return name === 'text'
+  return summary === 'true' ? !DETAILS.includes(name) : name !== 'text'
+}
+
+/** The elements of a resource that a client asked for; a tag tells that others are missing. */
+export function selectElements(
+  resource: FhirResource,
+  { summary, elements }: Pick<ParsedSearch, 'summary' | 'elements'>,
+): FhirResource {
+  if (elements.length === 0 && (summary === 'false' || summary === 'count')) return resource
+  const shown = Object.entries(resource).filter(([name]) => isShownIn(name, summary, elements))
+  const { tag = [], ...meta } = (resource.meta ?? {}) as { tag?: object[] }
+  return { ...(Object.fromEntries(shown) as FhirResource), meta: { ...meta, tag: [...tag, SUBSETTED] } }
+}
+
+const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
+
+/** The versions of resources, newest first. */
+export function historyBundle(
+  base: string,
+  type: string,
+  path: string,
+  versions: readonly ResourceVersion[],
+  { next, total }: { next: string | null; total?: number | undefined },
+): FhirResource {
+  const link: BundleLink[] = [{ relation: 'self', url: `${base}/${path}` }]
+  if (next !== null) link.push({ relation: 'next', url: urlWith(`${base}/${path}`, [['_cursor', next]]) })
+  return {
+    resourceType: 'Bundle',
+    type: 'history',
+    ...(total !== undefined && { total }),
+    link,
+    ...(versions.length > 0 && { entry: versions.map((one) => versionEntry(base, type, one)) }),
+  }
+}
+
+const versionEntry = (
+  base: string,
+  type: string,
+  { id, version, at, action, resource }: ResourceVersion,
+) => ({
+  fullUrl: `${base}/${type}/${id}`,
+  ...(resource && { resource }),
+  request: { method: METHODS[action], url: action === 'create' ? type : `${type}/${id}` },
+  response: {
+    status: action === 'create' ? '201' : action === 'delete' ? '204' : '200',
+    etag: `W/"${version}"`,
+    lastModified: at,
+  },
+})

@@ -1,0 +1,46 @@
+import type { FhirResource } from '../records/fhir/mapping.ts'
+import type { Interaction, ResourceDescription } from './resources/resource-source.ts'
+
+const describeType = ({ type, profiles, interactions, parameters }: ResourceDescription) => {
+  const has = (interaction: Interaction) => interactions.includes(interaction)
+  return {
+    type,
+    ...(profiles.length > 0 && { supportedProfile: profiles }),
+    interaction: interactions.map((code) => ({ code })),
+    versioning: has('update') ? 'versioned-update' : has('vread') ? 'versioned' : 'no-version',
+    readHistory: has('vread'),
+    updateCreate: false,
+    conditionalCreate: has('create'),
+    conditionalRead: 'full-support',
+    conditionalUpdate: has('update'),
+    conditionalDelete: has('delete') ? 'single' : 'not-supported',
+    searchParam: Object.entries(parameters).map(([name, { type: valueType, description }]) => ({
+      name,
+      type: valueType,
+      documentation: description,
+    })),
+  }
+}
+
+/** What the FHIR API offers, from the table of resource types. */
+export const capabilityStatement = (
+  types: readonly ResourceDescription[],
+  { base, version, since }: { base: string; version: string; since: string },
+): FhirResource => ({
+  resourceType: 'CapabilityStatement',
+  status: 'active',
+  date: since,
+  publisher: 'The operator of this service',
+  kind: 'instance',
+  software: { name: 'Health Record Service', version },
+  implementation: { description: 'FHIR R4 API of the Health Record Service', url: base },
+  fhirVersion: '4.0.1',
+  format: ['application/fhir+json', 'json'],
+  patchFormat: ['application/json-patch+json'],
+  rest: [
+    {
+      mode: 'server',
+      resource: types.map(describeType),
+    },
+  ],
+})

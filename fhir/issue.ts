@@ -1,0 +1,95 @@
+import { type ErrorName, errorCode, ServiceError } from '../schemas/errors.ts'
+import type { Violation } from '../schemas/validation/violations.ts'
+
+/** An issue of an OperationOutcome. */
+export interface OutcomeIssue {
+  severity: 'error' | 'warning' | 'information'
+  code: string
+  details?: { coding: { system: string; code: string }[]; text: string }
+  diagnostics?: string
+  /** FHIRPath of the fault in the body. */
+  expression?: string[]
+  /** Place of a fault outside of the body: `http.date`. */
+  location?: string[]
+}
+
+/** Codes of http://hl7.org/fhir/issue-type by error. */
+const ISSUE_TYPES: Partial<Record<ErrorName, string>> = {
+  MalformedRequest: 'structure',
+  InvalidInput: 'invalid',
+  IdMismatch: 'invariant',
+  Unauthenticated: 'login',
+  InvalidCredentials: 'login',
+  Forbidden: 'forbidden',
+  CrossSiteRequest: 'security',
+  NotFound: 'not-found',
+  MethodNotAllowed: 'not-supported',
+  NotAcceptable: 'not-supported',
+  UnsupportedMediaType: 'not-supported',
+  DeadlineExceeded: 'timeout',
+  RequestTimeout: 'timeout',
+  Conflict: 'conflict',
+  IdempotencyKeyInUse: 'conflict',
+  IdempotencyKeyReused: 'conflict',
+  Gone: 'deleted',
+  PreconditionFailed: 'conflict',
+  PreconditionRequired: 'required',
+  ContentTooLarge: 'too-long',
+  HeadersTooLarge: 'too-long',
+  RuleViolated: 'business-rule',
+  TooManyRequests: 'throttled',
+  AccountLocked: 'throttled',
+  Internal: 'exception',
+  Unavailable: 'transient',
+}
+
+/** Codes of issues by the code of a violation; others follow from the error. */
+const VIOLATION_TYPES: Readonly<Record<string, string>> = {
+  required: 'required',
+  type: 'value',
+  format: 'value',
+  date: 'value',
+  range: 'value',
+  unit: 'code-invalid',
+  enum: 'code-invalid',
+  'not-supported': 'not-supported',
+  'too-costly': 'too-costly',
+  'multiple-matches': 'multiple-matches',
+  unknown: 'structure',
+}
+
+const PROBLEM_SYSTEM = 'urn:health-record-service:problem'
+
+/** The places of a fault: a FHIRPath for the body, and `http.` with the name for parameters and headers. */
+function placeOf(path: string): Pick<OutcomeIssue, 'expression' | 'location'> {
+  const [, place, rest] = /^(body|query|path|header)(?:\.(.*))?$/.exec(path) ?? []
+  if (place === undefined) return path === '' ? {} : { expression: [path] }
+  if (place === 'body') return rest ? { expression: [rest] } : {}
+  return rest ? { location: [`http.${rest}`] } : {}
+}
+
+function toIssue(error: ServiceError, violation?: Violation): OutcomeIssue {
+  const code = violation && VIOLATION_TYPES[violation.code]
+  return {
+    severity: 'error',
+    code: code ?? ISSUE_TYPES[error.error] ?? 'processing',
+    details: {
+      coding: [{ system: PROBLEM_SYSTEM, code: errorCode(error.error) }],
+      text: error.detail ?? error.title,
+    },
+    ...(violation && { diagnostics: `${violation.path} ${violation.message}`, ...placeOf(violation.path) }),
+  }
+}
+
+/** The issues of an error: one for each violation. */
+export const issuesOf = (error: ServiceError): OutcomeIssue[] =>
+  error.violations.length > 0 ? error.violations.map((one) => toIssue(error, one)) : [toIssue(error)]
+
+export const operationOutcome = (issue: readonly OutcomeIssue[]) => ({
+  resourceType: 'OperationOutcome',
+  issue,
+})
+
+/** A refusal of a search parameter. */
+export const parameterError = (name: string, code: string, message: string): ServiceError =>
+  new ServiceError('InvalidInput', { violations: [{ path: name, code, message }] })

@@ -1,0 +1,26 @@
+import type { ClassKind } from '../records/ehr-records/kind.ts'
+import { isMapped } from '../records/fhir/mapping.ts'
+import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
+import { kindResourceType } from './resources/kind-resources.ts'
+import type { MappedKind } from './resources/kind-streams.ts'
+import { patientType } from './resources/patients.ts'
+import type { ResourceType } from './resources/resource-source.ts'
+
+const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
+
+/** The resource types of kinds of records, by their mappings. */
+function mappedTypes(): ResourceType[] {
+  const kindsByType = new Map<string, [MappedKind, ...MappedKind[]]>()
+  for (const kind of CLASS_NAMES.map(classKindOf).filter(isMappedKind)) {
+    const kinds = kindsByType.get(kind.fhir.type)
+    if (kinds) kinds.push(kind)
+    else kindsByType.set(kind.fhir.type, [kind])
+  }
+  return [...kindsByType.values()].map(kindResourceType)
+}
+
+/**
+ * THE table of resource types: routes, CapabilityStatement, searches, documentation and tests follow from it. Types
+ * of kinds of records follow from their mappings; the others have a line here.
+ */
+export const resourceTypes: readonly ResourceType[] = [patientType, ...mappedTypes()]

@@ -1,0 +1,261 @@
+import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
+import { resolveRules } from '../../records/ehr-records/kind.ts'
+import { elementPathOf, type FhirResource, type FieldValues } from '../../records/fhir/mapping.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { PageRequest } from '../../records/store/reading/pages.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import type { ResourceSearch } from '../search/resource-search.ts'
+import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
+import { findOnlyOpenPlan, readableEhrIds } from './patients-of-caller.ts'
+import type { StoredRecord } from './render.ts'
+import type {
+  FoundResources,
+  Interaction,
+  RecordsOf,
+  ResourceSource,
+  ResourceType,
+  ResourceVersion,
+  ResourceWrite,
+} from './resource-source.ts'
+import { searchStreams } from './search-streams.ts'
+import { fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
+
+const PATIENT_PARAMETERS = {
+  patient: { type: 'reference', description: 'Patient: the id of an EHR' },
+  subject: { type: 'reference', description: 'Patient: the id of an EHR' },
+} as const
+
+const ALL_INTERACTIONS: readonly Interaction[] = [
+  ...(['read', 'vread', 'history-instance', 'search-type'] as const),
+  ...(['create', 'update', 'patch', 'delete'] as const),
+]
+
+/** The resource type of these kinds. */
+export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
+  const [{ fhir, words }] = kinds
+  const profiles = kinds.flatMap((kind) => [
+    ...(kind.fhir.profile === undefined ? [] : [kind.fhir.profile]),
+    ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
+  ])
+  const parameters = kinds.flatMap(streamsOf).map((stream) => stream.parameters)
+  return {
+    type: fhir.type,
+    plural: kinds.length === 1 ? words.en : 'measurements',
+    profiles: [...new Set(profiles)],
+    interactions: ALL_INTERACTIONS,
+    parameters: Object.assign({ ...PATIENT_PARAMETERS }, ...parameters),
+    sortedBy: fhir.sortedBy,
+    open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),
+  }
+}
+
+/** The resources of one type, made of the records of one or several kinds. */
+class KindResources implements ResourceSource {
+  readonly #type: string
+  readonly #context: StoreContext
+  readonly #recordsOf: RecordsOf
+  readonly #streams: readonly ResourceStream[]
+
+  constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
+    this.#context = context
+    this.#recordsOf = recordsOf
+    this.#streams = kinds.flatMap(streamsOf)
+    this.#type = kinds[0].fhir.type
+  }
+
+  async read(caller: Caller, resourceId: string): Promise<FhirResource> {
+    const { stream, record } = await this.#find(caller, resourceId)
+    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    return this.#render(stream, await this.#recordsOf(stream.kind).get(caller, { id, ehrId }))
+  }
+
+  async readVersion(caller: Caller, resourceId: string, version: number): Promise<FhirResource> {
+    const { stream, record, isDeleted } = await this.#findEver(caller, resourceId)
+    if (!isDeleted && record.version === version) return this.read(caller, resourceId)
+    if (isDeleted && record.version + 1 === version) throw new ServiceError('Gone')
+    if (isDeleted && record.version === version) return this.#render(stream, record)
+    const former = await this.#recordsOf(stream.kind).store.findFormerVersion(caller, record, version)
+    if (!former) throw new ServiceError('NotFound')
+    return this.#render(stream, former)
+  }
+
+  async history(caller: Caller, resourceId: string, page: PageRequest) {
+    const { stream, record } = await this.#findEver(caller, resourceId)
+    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
+    const [first] = items
+    // A change shows the version before it; the newest one is the record itself.
+    const versions = items.map(({ version, at, action }, i): ResourceVersion => {
+      const newer = items[i - 1]?.before
+      const shown =
+        action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
+      return { id: resourceId, version, at, action, resource: shown && this.#render(stream, shown) }
+    })
+    if (first && versions[0]?.resource === undefined && first.action !== 'delete')
+      versions[0] = {
+        ...(versions[0] as ResourceVersion),
+        resource: await this.readVersion(caller, resourceId, first.version),
+      }
+    return { versions, ...rest }
+  }
+
+  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    return searchStreams(this.#context, caller, {
+      streams: this.#streams,
+      recordsOf: this.#recordsOf,
+      search,
+      ehrIds: () => readableEhrIds(this.#context, caller),
+    })
+  }
+
+  async create(
+    caller: Caller,
+    resource: FhirResource,
+    id: string,
+    { tx, onUnkept }: ResourceWrite,
+  ): Promise<FhirResource> {
+    const stream = this.#streamFor(resource)
+    const { kind } = stream
+    const stated = await this.#withPlan(caller, kind, fieldsOf(kind.fhir, resource))
+    const [status = ''] = markedFieldNames(kind.fields, 'status')
+    requireValidResource(await this.#kindFor(kind, stated), resource, stated, id, onUnkept)
+    const { ehrId, carePlanId, goalId, [status]: sent, ...body } = stated as Record<string, string>
+    const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
+    const records = this.#recordsOf(kind)
+    const write = () =>
+      tx ? records.createIn(caller, place, body, id, tx) : records.create(caller, place, body, id)
+    if (sent !== undefined && sent !== 'ACTIVE')
+      throw new ServiceError('RuleViolated', {
+        violations: [
+          {
+            path: elementPathOf(kind.fhir, status),
+            code: 'initial',
+            message: 'must be that of an open one; close it by an update',
+          },
+        ],
+      })
+    return this.#render(stream, await this.#locateFaults(kind, write))
+  }
+
+  async update(
+    caller: Caller,
+    resourceId: string,
+    resource: FhirResource,
+    { expected, tx, onUnkept }: ResourceWrite,
+  ): Promise<FhirResource> {
+    const { stream, record } = await this.#find(caller, resourceId)
+    if (stream.suffix !== '') throw readOnlyPartError()
+    const { id } = record
+    const kind = await this.#kindFor(stream.kind, record)
+    const [status = ''] = markedFieldNames(kind.fields, 'status')
+    const closes = (fieldsOf(kind.fhir, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
+    const apply = (now: FieldValues) => {
+      const next = mergeFields(kind.fhir, now, resource)
+      requireValidResource(kind, resource, next, id, onUnkept)
+      return next
+    }
+    const records = this.#recordsOf(kind)
+    const write = () => records.amend(caller, id, { apply, closes }, { expected, tx })
+    return this.#render(stream, await this.#locateFaults(kind, write))
+  }
+
+  async remove(caller: Caller, resourceId: string, { expected, tx }: ResourceWrite): Promise<void> {
+    const { stream, record } = await this.#find(caller, resourceId)
+    if (stream.suffix !== '') throw readOnlyPartError()
+    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    const records = this.#recordsOf(stream.kind)
+    if (tx) await records.store.remove(caller, { id } as never, { expected, tx })
+    else await records.remove(caller, { id, ehrId }, { expected })
+  }
+
+  /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
+  #streamFor(resource: FhirResource): ResourceStream {
+    const own = this.#streams.filter(({ suffix }) => suffix === '')
+    const [first, ...others] = own
+    const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
+    const found = others.length === 0 ? first : own.find(isMeant)
+    if (found) return found
+    throw new ServiceError('RuleViolated', {
+      violations: [
+        { path: `${this.#type}.code`, code: 'not-supported', message: 'is none that this service stores' },
+      ],
+    })
+  }
+
+  #kindFor = async (kind: MappedKind, values: FieldValues): Promise<MappedKind> =>
+    (await resolveRules(this.#context, kind, values)) as MappedKind
+
+  /** The only open care plan of the patient, if the resource names none but needs one. */
+  async #withPlan(caller: Caller, { parentType }: MappedKind, fields: FieldValues): Promise<FieldValues> {
+    if (parentType !== 'plan' || fields.carePlanId !== undefined || typeof fields.ehrId !== 'string')
+      return fields
+    const carePlanId = await findOnlyOpenPlan(this.#context, caller, fields.ehrId)
+    return carePlanId === undefined ? fields : { ...fields, carePlanId }
+  }
+
+  /** Converts the paths of violations to those of the resource. */
+  async #locateFaults<T>({ fhir }: MappedKind, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write()
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.error !== 'RuleViolated') throw error
+      const isLocated = ({ path }: { path: string }) => path === fhir.type || path.startsWith(`${fhir.type}.`)
+      const violations = error.violations.map((one) =>
+        isLocated(one) ? one : { ...one, path: elementPathOf(fhir, one.path) },
+      )
+      throw new ServiceError('RuleViolated', { violations, cause: error })
+    }
+  }
+
+  /** Finds the record of a resource, before an access that is audited. @throws NotFound, audited; Gone */
+  async #find(caller: Caller, resourceId: string): Promise<{ stream: ResourceStream; record: StoredRecord }> {
+    const found = await this.#findEver(caller, resourceId)
+    if (found.isDeleted) throw new ServiceError('Gone')
+    return found
+  }
+
+  async #findEver(
+    caller: Caller,
+    resourceId: string,
+  ): Promise<{ stream: ResourceStream; record: StoredRecord; isDeleted: boolean }> {
+    const { id, suffix } = splitResourceId(resourceId)
+    const streams = this.#streams.filter((stream) => stream.suffix === suffix)
+    const found = await Promise.all(
+      streams.map(async (stream) => {
+        const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
+        return record ? [{ stream, record: record as unknown as StoredRecord, isDeleted: false }] : []
+      }),
+    )
+    const [one] = found.flat()
+    if (one && isShown(one.stream, one.record)) return one
+    const deleted = await this.#findDeleted(caller, streams, id)
+    if (deleted) return { ...deleted, isDeleted: true }
+    const [stream] = streams
+    // Audits the refusal.
+    if (stream) await this.#recordsOf(stream.kind).get(caller, { id } as EhrRecordKey)
+    throw new ServiceError('NotFound')
+  }
+
+  /** Histories begin with the EHR, so that of a deleted record is found by the EHRs of the caller. */
+  async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
+    for (const ehrId of await readableEhrIds(this.#context, caller))
+      for (const stream of streams) {
+        const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
+        if (record) return { stream, record: record as unknown as StoredRecord }
+      }
+    return undefined
+  }
+
+  #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as StoredRecord)
+}
+
+/** A record may lack the part that a resource shows. */
+const isShown = ({ kind, suffix }: ResourceStream, record: StoredRecord): boolean =>
+  suffix === '' || (kind.fhir.parts?.[suffix]?.isIn(record) ?? false)
+
+const readOnlyPartError = () =>
+  new ServiceError('Forbidden', {
+    detail: 'This resource is a part of another one. Change the resource that derivedFrom names.',
+  })

@@ -1,0 +1,55 @@
+import type { ClassKind } from '../../records/ehr-records/kind.ts'
+import type { FhirMapping, FhirResource } from '../../records/fhir/mapping.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import { dateParameter } from '../../records/fhir/search-parameters.ts'
+import { renderPart, renderRecord, type StoredRecord } from './render.ts'
+
+export type MappedKind = ClassKind & { fhir: FhirMapping }
+
+/** Resources of one kind: those of its records, or those of one part of them. */
+export interface ResourceStream {
+  kind: MappedKind
+  /** The suffix of the ids; empty for the resource of the record itself. */
+  suffix: string
+  parameters: Readonly<Record<string, FhirSearchParameter>>
+  where: Readonly<Record<string, unknown>>
+  render(record: StoredRecord): FhirResource
+}
+
+/** Parameters of every resource type; the patient is resolved before a kind is searched. */
+const generalParameters = (suffix: string): Record<string, FhirSearchParameter> => ({
+  _id: {
+    type: 'token',
+    description: 'Id of the resource',
+    modifiers: [],
+    where: ({ text }) => {
+      const { id, suffix: sought } = splitResourceId(text)
+      return sought === suffix && { id }
+    },
+  },
+  _lastUpdated: dateParameter('Time of the last change', 'updatedAt'),
+})
+
+/** Splits `<record>.<part>`. */
+export function splitResourceId(resourceId: string): { id: string; suffix: string } {
+  const [id = '', suffix = ''] = resourceId.split('.')
+  return { id, suffix }
+}
+
+/** All resources that records of a kind have. */
+export const streamsOf = (kind: MappedKind): ResourceStream[] => [
+  {
+    kind,
+    suffix: '',
+    parameters: { ...kind.fhir.search, ...generalParameters('') },
+    where: {},
+    render: (record) => renderRecord(kind.fhir, record),
+  },
+  ...Object.entries(kind.fhir.parts ?? {}).map(([suffix, part]) => ({
+    kind,
+    suffix,
+    parameters: { ...part.search, ...generalParameters(suffix) },
+    where: part.where,
+    render: (record: StoredRecord) => renderPart(kind.fhir, part, record, suffix),
+  })),
+]

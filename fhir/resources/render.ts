@@ -1,0 +1,54 @@
+import { joinElements } from '../../records/fhir/element-paths.ts'
+import {
+  type FhirMapping,
+  type FhirPart,
+  type FhirResource,
+  type FieldValues,
+  showElements,
+} from '../../records/fhir/mapping.ts'
+
+/** A record with its metadata. */
+export type StoredRecord = FieldValues & {
+  id: string
+  version: number
+  createdAt: string
+  updatedAt: string
+  ehrId?: string
+}
+
+const reference = (type: string, id: string) => ({ reference: `${type}/${id}` })
+
+/** The resource of a record. */
+export function renderRecord(mapping: FhirMapping, record: StoredRecord): FhirResource {
+  const parts = Object.entries(mapping.parts ?? {}).filter(([, part]) => part.isIn(record))
+  const members = parts.map(([suffix]) => reference(mapping.type, `${record.id}.${suffix}`))
+  return renderResource(mapping.type, mapping, record, record.id, {
+    ...(members.length > 0 && { hasMember: members }),
+  })
+}
+
+/** The resource of a part of a record. */
+export const renderPart = (
+  { type }: FhirMapping,
+  part: FhirPart,
+  record: StoredRecord,
+  suffix: string,
+): FhirResource =>
+  renderResource(type, part, record, `${record.id}.${suffix}`, { derivedFrom: [reference(type, record.id)] })
+
+const renderResource = (
+  resourceType: string,
+  mapping: Pick<FhirMapping, 'elements' | 'profile'>,
+  record: StoredRecord,
+  id: string,
+  links: object,
+): FhirResource => ({
+  resourceType,
+  id,
+  meta: {
+    versionId: String(record.version),
+    lastUpdated: record.updatedAt,
+    ...(mapping.profile !== undefined && { profile: [mapping.profile] }),
+  },
+  ...joinElements([showElements(mapping, record), links as Record<string, unknown>]),
+})

@@ -1,0 +1,97 @@
+import type { TObject } from '@sinclair/typebox'
+import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
+import type { Ehrs } from '../../records/ehrs/ehrs.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import type { Profiles } from '../../records/profiles/profiles.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { PageRequest } from '../../records/store/reading/pages.ts'
+import type { ExpectedVersions } from '../../records/store/write-decider.ts'
+import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
+import type { ResourceSearch } from '../search/resource-search.ts'
+
+/** A page of found resources, in the order of the search. */
+export interface FoundResources {
+  resources: FhirResource[]
+  /** The position of the next page; undefined on the last one. */
+  next?: string | undefined
+  total?: number | undefined
+}
+
+/** A version of a resource in a history; a deletion has no resource. */
+export interface ResourceVersion {
+  id: string
+  version: number
+  at: string
+  action: 'create' | 'update' | 'delete'
+  resource: FhirResource | undefined
+}
+
+export interface ResourceWrite {
+  expected?: ExpectedVersions
+  tx?: Transaction | undefined
+  /** Accept elements that the service does not keep. Called with their paths. */
+  onUnkept?: ((paths: readonly string[]) => void) | undefined
+}
+
+/** What a search parameter of a resource type is called and does. */
+export type SearchParameterDescription = Pick<FhirSearchParameter, 'type' | 'description'>
+
+/** Interactions of FHIR with a resource type. */
+export type Interaction =
+  | 'read'
+  | 'vread'
+  | 'history-instance'
+  | 'search-type'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'delete'
+
+/** What clients can do with a resource type. Routes, capabilities and documentation follow from it. */
+export interface ResourceDescription {
+  type: string
+  /** For sentences: `observations`. */
+  plural: string
+  profiles: readonly string[]
+  interactions: readonly Interaction[]
+  parameters: Readonly<Record<string, SearchParameterDescription>>
+  /** The parameter of the order; without one the order cannot be chosen. */
+  sortedBy: string | undefined
+}
+
+/** A row of the table of resource types. */
+export interface ResourceType extends ResourceDescription {
+  open(services: FhirServices): ResourceSource
+}
+
+/** What the resources are made of. */
+export interface FhirServices {
+  context: StoreContext
+  recordsOf: RecordsOf
+  ehrs: Ehrs
+  profiles: Profiles
+}
+
+/** Finds the store of a kind. */
+export type RecordsOf = (kind: { name: string }) => EhrRecords<TObject, string>
+
+/** Where the resources of one type come from. */
+export interface ResourceSource {
+  /** The current version. @throws NotFound; Gone when it is deleted */
+  read(caller: Caller, id: string): Promise<FhirResource>
+  /** @throws InvalidInput for a value that a parameter does not understand */
+  search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
+  /** @throws NotFound; Gone when the version is a deletion */
+  readVersion?(caller: Caller, id: string, version: number): Promise<FhirResource>
+  /** The versions, newest first. @throws NotFound */
+  history?(
+    caller: Caller,
+    id: string,
+    page: PageRequest,
+  ): Promise<{ versions: ResourceVersion[]; next: string | null; total?: number | undefined }>
+  create?(caller: Caller, resource: FhirResource, id: string, options: ResourceWrite): Promise<FhirResource>
+  /** @throws NotFound; PreconditionFailed; RuleViolated */
+  update?(caller: Caller, id: string, resource: FhirResource, options: ResourceWrite): Promise<FhirResource>
+  remove?(caller: Caller, id: string, options: ResourceWrite): Promise<void>
+}

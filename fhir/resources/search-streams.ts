@@ -1,0 +1,208 @@
+import { referencedId } from '../../records/fhir/elements.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { CursorPosition } from '../../records/store/reading/cursor.ts'
+import {
+  type AuditedReads,
+  runAuditedReads,
+  type StoreContext,
+} from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { parameterError } from '../issue.ts'
+import type { ResourceSearch, SearchCriterion } from '../search/resource-search.ts'
+import { conditionsOf } from '../search/search-conditions.ts'
+import type { ResourceStream } from './kind-streams.ts'
+import { MAX_SEARCHED_PATIENTS } from './patients-of-caller.ts'
+import type { StoredRecord } from './render.ts'
+import type { FoundResources, RecordsOf } from './resource-source.ts'
+
+interface StreamSearch {
+  streams: readonly ResourceStream[]
+  recordsOf: RecordsOf
+  search: ResourceSearch
+  /** The EHRs to search if the search names no patient. */
+  ehrIds(): Promise<string[]>
+}
+
+/** A found resource and its place in the order. */
+interface Found {
+  at: number
+  id: string
+  suffix: string
+  resource(): FhirResource
+}
+
+type Key = Pick<Found, 'at' | 'id' | 'suffix'>
+
+/** The end of a page: the records up to `after` are complete, of the next one the resources up to `within`. */
+interface Position {
+  after: Omit<Key, 'suffix'> | undefined
+  within: Key | undefined
+}
+
+const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
+
+/** Searches all streams and merges what they find. */
+export async function searchStreams(
+  context: StoreContext,
+  caller: Caller,
+  { streams, recordsOf, search, ehrIds: findEhrIds }: StreamSearch,
+): Promise<FoundResources> {
+  const [ehrId, ...others] = await searchedEhrIds(search.criteria, findEhrIds)
+  if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
+  const criteria = search.criteria.filter((one) => !isPatientCriterion(one))
+  const position = search.after === undefined ? START : decodePosition(search.after)
+  const direction = orderOf(streams[0], search) === 'asc' ? 1 : -1
+  const pages = await runAuditedReads(context, (tx) =>
+    Promise.all(
+      streams.flatMap((stream) => {
+        const where = conditionsOf(stream.parameters, criteria)
+        const sought = where && { ehrIds: [ehrId, ...others] as const, where: { ...where, ...stream.where } }
+        return sought ? [readStream(recordsOf, caller, stream, sought, search, position, tx)] : []
+      }),
+    ),
+  )
+  const compare = (a: Key, b: Key) => direction * compareKeys(a, b) || compareTexts(a.suffix, b.suffix)
+  const total = pages.reduce((sum, page) => sum + (page.total ?? 0), 0)
+  const { within } = position
+  // What follows the last record of an incomplete page is not known yet.
+  const ends = pages.flatMap(({ end }) => end ?? []).sort(compare)
+  const [end] = ends
+  const all = pages
+    .flatMap(({ items }) => items)
+    .filter((one) => within === undefined || compare(one, within) > 0)
+    .sort(compare)
+  const known = all.filter((one) => !end || direction * compareKeys(one, end) < 0)
+  const found = known.length > 0 ? known : all.filter((one) => end && compare(one, end) <= 0)
+  const shown = found.slice(0, search.count)
+  const next = nextPosition(shown, found[search.count], end, position)
+  return {
+    resources: shown.map((one) => one.resource()),
+    ...(next && search.count > 0 && { next: encodePosition(next) }),
+    ...(search.total && { total }),
+  }
+}
+
+/** One record tells that a page follows, one may have been shown in part, and the last one is not known to be whole. */
+const LOOK_AHEAD = 3
+
+async function readStream(
+  recordsOf: RecordsOf,
+  caller: Caller,
+  { kind, suffix, render }: ResourceStream,
+  sought: { ehrIds: readonly [string, ...string[]]; where: Readonly<Record<string, unknown>> },
+  search: ResourceSearch,
+  { after }: Position,
+  tx: AuditedReads,
+): Promise<{ items: Found[]; end: Key | undefined; total: number | undefined }> {
+  const list = kind.fhir.list
+  const { sort } = kind.lists[list ?? 'ofEhr'] as { sort: string }
+  const page = {
+    limit: search.count + LOOK_AHEAD,
+    count: search.total,
+    ...(search.order && { order: search.order }),
+    ...(after && { after: { value: new Date(after.at), id: after.id } satisfies CursorPosition }),
+  }
+  const read = await recordsOf(kind)
+    .search(caller, { ...sought, list }, page, tx)
+    .catch(emptyIfUnknown)
+  const items = (read.items as unknown as StoredRecord[]).map((record) => ({
+    at: Date.parse(String(record[sort])),
+    id: record.id,
+    suffix,
+    resource: () => render(record),
+  }))
+  return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
+}
+
+/** A patient whom the caller may not read has no resources. The refusal is in the audit. */
+function emptyIfUnknown(error: unknown): { items: never[]; next: null; total: number } {
+  if (error instanceof ServiceError && error.error === 'NotFound') return { items: [], next: null, total: 0 }
+  throw error
+}
+
+function orderOf(stream: ResourceStream | undefined, { order }: ResourceSearch): 'asc' | 'desc' {
+  const list = stream?.kind.lists[stream.kind.fhir.list ?? 'ofEhr'] as { order: 'asc' | 'desc' } | undefined
+  return order ?? list?.order ?? 'desc'
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const compareKeys = (a: Omit<Key, 'suffix'>, b: Omit<Key, 'suffix'>): number =>
+  a.at - b.at || compareTexts(a.id, b.id)
+
+/** The EHRs of the criteria `patient` and `subject`, of which all must fit. */
+async function searchedEhrIds(
+  criteria: readonly SearchCriterion[],
+  findEhrIds: () => Promise<string[]>,
+): Promise<string[]> {
+  const named = criteria.filter(isPatientCriterion).map(({ name, modifier, values }) => {
+    if (modifier !== undefined && modifier !== 'Patient')
+      throw parameterError(
+        `${name}:${modifier}`,
+        'not-supported',
+        'is a modifier that this parameter does not have',
+      )
+    return values.flatMap(
+      (text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : []),
+    )
+  })
+  const [first, ...others] = named
+  if (first) {
+    const ids = [...new Set(first.filter((id) => others.every((all) => all.includes(id))))]
+    if (ids.length > MAX_SEARCHED_PATIENTS) throw tooManyPatientsError()
+    return ids
+  }
+  const ids = await findEhrIds()
+  if (ids.length > MAX_SEARCHED_PATIENTS) throw tooManyPatientsError()
+  return ids
+}
+
+const tooManyPatientsError = () =>
+  parameterError('patient', 'too-costly', `must name at most ${MAX_SEARCHED_PATIENTS} patients`)
+
+const START: Position = { after: undefined, within: undefined }
+
+function nextPosition(
+  shown: readonly Found[],
+  following: Found | undefined,
+  end: Key | undefined,
+  before: Position,
+): Position | undefined {
+  const last = shown.at(-1)
+  if (!last || !following) return end && { after: last ?? end, within: undefined }
+  if (following.id !== last.id) return { after: last, within: undefined }
+  const complete = shown.findLast(({ id }) => id !== last.id)
+  return { after: complete ?? before.after, within: last }
+}
+
+function encodePosition({ after, within }: Position): string {
+  const parts = [after?.at ?? null, after?.id ?? '', ...(within ? [within.at, within.id, within.suffix] : [])]
+  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+}
+
+/** @throws InvalidInput */
+function decodePosition(text: string): Position {
+  const parts = parseParts(text)
+  const [at, id, ...inner] = parts
+  const isKey = (time: unknown, name: unknown) =>
+    typeof time === 'number' && Math.abs(time) <= 8.64e15 && typeof name === 'string'
+  const isStart = at === null && id === ''
+  const isWithin = inner.length === 3 && isKey(inner[0], inner[1]) && typeof inner[2] === 'string'
+  if (!(isStart || isKey(at, id)) || (inner.length > 0 && !isWithin) || (isStart && !isWithin))
+    throw parameterError('_cursor', 'cursor', 'is not valid. Use the link next of the previous page')
+  const [withinAt, withinId, suffix] = inner as [number, string, string]
+  return {
+    after: isStart ? undefined : { at: at as number, id: id as string },
+    within: inner.length > 0 ? { at: withinAt, id: withinId, suffix } : undefined,
+  }
+}
+
+function parseParts(text: string): unknown[] {
+  try {
+    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    return Array.isArray(parts) ? parts : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,127 @@
+import { splitEscaped } from '../../records/fhir/search-values.ts'
+import type { PageRequest } from '../../records/store/reading/pages.ts'
+import { parameterError } from '../issue.ts'
+import type { ResourceDescription } from '../resources/resource-source.ts'
+import type { ResourceSearch, SearchCriterion } from './resource-search.ts'
+
+/** Parameters of a request: repeated ones have several values. */
+export type SearchParameters = Readonly<Record<string, unknown>>
+
+export type SummaryMode = 'true' | 'text' | 'data' | 'count' | 'false'
+
+/** A search with the form of its results. */
+export interface ParsedSearch extends ResourceSearch {
+  summary: SummaryMode
+  elements: readonly string[]
+  include: readonly string[]
+  revinclude: readonly string[]
+  /** The parameters that the search respects, for the link `self`. */
+  used: readonly [name: string, value: string][]
+  /** Names of unknown parameters. */
+  ignored: readonly string[]
+}
+
+const DEFAULT_COUNT = 20
+export const MAX_COUNT = 1000
+
+const textsOf = (value: unknown): string[] => [value].flat().map(String)
+
+const single = (parameters: SearchParameters, name: string): string | undefined =>
+  textsOf(parameters[name] ?? [])[0]
+
+const SUMMARY_MODES: readonly string[] = ['true', 'text', 'data', 'count', 'false']
+const TOTAL_MODES: readonly string[] = ['none', 'estimate', 'accurate']
+
+/** Parameters of results and of the protocol, which are not criteria. */
+const RESULT_PARAMETERS: readonly string[] = [
+  ...['_count', '_sort', '_elements', '_summary', '_total', '_include', '_revinclude', '_cursor'],
+  ...['_format', '_pretty'],
+]
+
+function parseCount(parameters: SearchParameters): number {
+  const text = single(parameters, '_count')
+  if (text === undefined) return DEFAULT_COUNT
+  if (!/^\d{1,9}$/.test(text)) throw parameterError('_count', 'type', 'must be a number')
+  return Math.min(Number(text), MAX_COUNT)
+}
+
+function oneOf(parameters: SearchParameters, name: string, allowed: readonly string[]): string | undefined {
+  const value = single(parameters, name)
+  if (value !== undefined && !allowed.includes(value))
+    throw parameterError(name, 'enum', `must be one of ${allowed.join(', ')}`)
+  return value
+}
+
+function parseOrder(
+  parameters: SearchParameters,
+  { sortedBy }: ResourceDescription,
+): ResourceSearch['order'] {
+  const sort = single(parameters, '_sort')
+  if (sort === undefined) return undefined
+  if (sortedBy === undefined || sort.replace(/^-/, '') !== sortedBy)
+    throw parameterError(
+      '_sort',
+      'not-supported',
+      `can only be ${sortedBy ? `${sortedBy} or -${sortedBy}` : 'left out'}`,
+    )
+  return sort.startsWith('-') ? 'desc' : 'asc'
+}
+
+/** The requested part of a history. @throws InvalidInput */
+export function parsePage(parameters: SearchParameters): PageRequest {
+  return {
+    limit: Math.max(parseCount(parameters), 1),
+    cursor: single(parameters, '_cursor'),
+    count: single(parameters, '_total') === 'accurate',
+  }
+}
+
+/** Splits `code:not` into name and modifier. */
+const splitName = (key: string): { name: string; modifier: string | undefined } => {
+  const at = key.indexOf(':')
+  return at < 0 ? { name: key, modifier: undefined } : { name: key.slice(0, at), modifier: key.slice(at + 1) }
+}
+
+/**
+ * Reads the parameters of a search.
+ * @param strict refuse unknown parameters
+ * @throws InvalidInput
+ */
+export function parseSearch(
+  source: ResourceDescription,
+  parameters: SearchParameters,
+  strict = false,
+): ParsedSearch {
+  const criteria: SearchCriterion[] = []
+  const ignored: string[] = []
+  const used: [string, string][] = []
+  for (const [key, value] of Object.entries(parameters)) {
+    const { name, modifier } = splitName(key)
+    if (RESULT_PARAMETERS.includes(name)) {
+      if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
+    } else if (Object.hasOwn(source.parameters, name))
+      for (const text of textsOf(value)) {
+        used.push([key, text])
+        if (text !== '') criteria.push({ name, modifier, values: splitEscaped(text, ',') })
+      }
+    else ignored.push(key)
+  }
+  if (strict && ignored.length > 0)
+    throw parameterError(ignored[0] ?? '', 'not-supported', `is not a search parameter of ${source.type}`)
+  const summary = (oneOf(parameters, '_summary', SUMMARY_MODES) ?? 'false') as SummaryMode
+  const count = parseCount(parameters)
+  const isCountOnly = summary === 'count' || count === 0
+  return {
+    criteria,
+    order: parseOrder(parameters, source),
+    count: isCountOnly ? 0 : count,
+    after: single(parameters, '_cursor'),
+    total: isCountOnly || oneOf(parameters, '_total', TOTAL_MODES) === 'accurate',
+    summary,
+    elements: textsOf(parameters._elements ?? []).flatMap((text) => text.split(',')),
+    include: textsOf(parameters._include ?? []),
+    revinclude: textsOf(parameters._revinclude ?? []),
+    used,
+    ignored,
+  }
+}

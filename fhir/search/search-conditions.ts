@@ -1,0 +1,91 @@
+import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import { unescapeText } from '../../records/fhir/search-values.ts'
+import { parameterError } from '../issue.ts'
+import type { SearchCriterion } from './resource-search.ts'
+
+type Where = Readonly<Record<string, unknown>>
+
+/** The conditions of a search on the records of a kind; undefined: no record can fit. */
+export function conditionsOf(
+  parameters: Readonly<Record<string, FhirSearchParameter>>,
+  criteria: readonly SearchCriterion[],
+): Where | undefined {
+  const groups: Where[][] = []
+  for (const criterion of criteria) {
+    const alternatives = alternativesOf(parameters[criterion.name], criterion)
+    if (alternatives.includes(true)) continue
+    const possible = alternatives.filter((one): one is Where => typeof one === 'object')
+    if (possible.length === 0) return undefined
+    groups.push(possible)
+  }
+  return combineGroups(groups)
+}
+
+function alternativesOf(
+  parameter: FhirSearchParameter | undefined,
+  { name, modifier, values }: SearchCriterion,
+): (boolean | Where)[] {
+  if (modifier === 'missing') return values.map((text) => missingCondition(parameter, name, text))
+  if (!parameter) return [false]
+  if (modifier !== undefined && !parameter.modifiers.includes(modifier))
+    throw parameterError(
+      `${name}:${modifier}`,
+      'not-supported',
+      'is a modifier that this parameter does not have',
+    )
+  // `not` excludes all of its values.
+  const conditions = values.map((text) => {
+    const condition = parameter.where({
+      text: parameter.type === 'string' ? unescapeText(text) : text,
+      modifier,
+    })
+    if (condition === undefined)
+      throw parameterError(name, 'format', `must be a value of the type ${parameter.type}`)
+    return condition
+  })
+  if (modifier !== 'not' || conditions.length < 2) return conditions
+  if (conditions.includes(false)) return [false]
+  const where = conditions.filter((one): one is Where => typeof one === 'object')
+  return where.length === 0 ? [true] : [{ allOf: where.map((one) => [one]) }]
+}
+
+function missingCondition(
+  parameter: FhirSearchParameter | undefined,
+  name: string,
+  text: string,
+): boolean | Where {
+  if (text !== 'true' && text !== 'false')
+    throw parameterError(`${name}:missing`, 'enum', 'must be true or false')
+  const isSought = text === 'true'
+  if (!parameter) return isSought
+  return parameter.field === undefined ? !isSought : { [parameter.field]: { exists: !isSought } }
+}
+
+const isRange = (condition: unknown): condition is { from?: string; to?: string } =>
+  typeof condition === 'object' &&
+  condition !== null &&
+  Object.keys(condition).every((name) => name === 'from' || name === 'to')
+
+const later = (a: string | undefined, b: string | undefined) =>
+  a === undefined || (b !== undefined && b > a) ? b : a
+const earlier = (a: string | undefined, b: string | undefined) =>
+  a === undefined || (b !== undefined && b < a) ? b : a
+
+/** Ranges of one field become one range, which an index serves; what cannot be merged is checked beside it. */
+function combineGroups(groups: readonly Where[][]): Where {
+  const flat: Record<string, unknown> = {}
+  const allOf: unknown[] = []
+  for (const group of groups) {
+    const [only = {}, ...others] = group
+    for (const [field, condition] of others.length > 0 ? [] : Object.entries(only)) {
+      const before = flat[field]
+      if (field === 'allOf') allOf.push(...(condition as unknown[]))
+      else if (before === undefined) flat[field] = condition
+      else if (isRange(before) && isRange(condition) && typeof (before.from ?? before.to) === 'string')
+        flat[field] = { from: later(before.from, condition.from), to: earlier(before.to, condition.to) }
+      else allOf.push([{ [field]: condition }])
+    }
+    if (others.length > 0) allOf.push(group)
+  }
+  return allOf.length > 0 ? { ...flat, allOf } : flat
+}

@@ -1,0 +1,29 @@
+import { capabilityStatement } from '../../../fhir/capability-statement.ts'
+import { resourceTypes } from '../../../fhir/resource-types.ts'
+import packageJson from '../../../package.json' with { type: 'json' }
+import { defineOperation } from '../../operation/operation.ts'
+import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
+import { FHIR_PATH, fhirOperation, resourceBody, resultParameters } from './fhir-operation.ts'
+
+const STARTED_AT = new Date().toISOString()
+
+export const fhirMetadataOperations = [
+  defineOperation({
+    ...fhirOperation,
+    id: 'describeFhirCapabilities',
+    method: 'get',
+    path: `${FHIR_PATH}/metadata`,
+    query: { _format: resultParameters._format },
+    summary: 'Describe the capabilities of the FHIR API',
+    access: 'public',
+    reply: [200, resourceBody('CapabilityStatement')],
+    handle: (_, { fhir }) => {
+      const about = { base: fhir.base, version: packageJson.version, since: STARTED_AT }
+      const text = JSON.stringify(capabilityStatement(resourceTypes, about))
+      return replyWithCacheableText(text, 'application/fhir+json; charset=utf-8', {
+        'cache-control': 'public, max-age=3600',
+        'access-control-allow-origin': '*',
+      })
+    },
+  }),
+]

@@ -1,0 +1,89 @@
+import { Type } from '@sinclair/typebox'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { describedBody, type RawContent } from '../../reply/body-media.ts'
+import { malformedInput } from '../../reply/invalid-input.ts'
+import { replyWith } from '../../reply/reply.ts'
+
+export const FHIR_PATH = '/fhir/R4'
+
+/** What all operations of the FHIR API share. */
+export const fhirOperation = { source: 'FHIR R4', extra: true, api: 'fhir' } as const
+
+const MEDIA_TYPES = ['application/fhir+json', 'application/json', 'application/json+fhir'] as const
+
+const resourceSchema = (type: string) =>
+  Type.Unsafe<object>({
+    type: 'object',
+    additionalProperties: true,
+    description: `FHIR R4 ${type}`,
+    properties: { resourceType: { type: 'string', enum: [type], description: 'Type of the resource' } },
+    required: ['resourceType'],
+  })
+
+/** A body or reply that is a resource of this type. */
+export const resourceBody = (type: string) => describedBody(resourceSchema(type), ...MEDIA_TYPES)
+
+/** Transactions and searches are larger than single resources. */
+export const BUNDLE_LIMITS = { bytes: 4 * 1024 * 1024, values: 100_000 }
+
+export const resourceIdField = (type: string, example: string) =>
+  Type.String({ pattern: '^[A-Za-z0-9.-]{1,64}$', description: `Id of the ${type}`, examples: [example] })
+
+export const versionField = Type.String({
+  pattern: '^[A-Za-z0-9.-]{1,64}$',
+  description: 'Version of the resource',
+  examples: ['1'],
+})
+
+/** A parameter of a search, which may be repeated. */
+export const searchField = (description: string, example: string) =>
+  Type.Unsafe<string | string[]>({
+    documented: { type: 'string' },
+    description,
+    examples: [example],
+  })
+
+/** The parameters by which clients choose the form of results. */
+export const resultParameters = {
+  _count: Type.Optional(searchField('Maximum number of resources in a page, at most 1,000', '20')),
+  _sort: Type.Optional(searchField('Order; a minus before the parameter reverses it', '-date')),
+  _total: Type.Optional(searchField('Count all matches: accurate, or none', 'accurate')),
+  _summary: Type.Optional(searchField('Extent of the resources: true, text, data, count or false', 'false')),
+  _elements: Type.Optional(searchField('Names of the elements to show', 'status')),
+  _cursor: Type.Optional(searchField('Position of a page, from the link next', 'WzE3Nzk5NSwiYSJd')),
+  _format: Type.Optional(searchField('Media type of the response', 'json')),
+}
+
+/** The resource in a body. @throws MalformedRequest; InvalidInput for another type */
+export function sentResource({ json, bytes }: RawContent, type: string): FhirResource {
+  if (bytes.length === 0 || typeof json !== 'object' || json === null || Array.isArray(json))
+    throw malformedInput('body', '', 'type', 'must be a resource in JSON')
+  const resource = json as FhirResource
+  if (resource.resourceType === type) return resource
+  throw new ServiceError('InvalidInput', {
+    violations: [{ path: 'resourceType', code: 'enum', message: `must be ${type}` }],
+  })
+}
+
+export const fhirEtag = (version: string): string => `W/"${version}"`
+
+const metaOf = ({ meta }: FhirResource) => (meta ?? {}) as { versionId?: string; lastUpdated?: string }
+
+/** A reply with a resource; one that has versions has an ETag. */
+export function replyWithResource(resource: FhirResource, headers: Readonly<Record<string, string>> = {}) {
+  const { versionId = '', lastUpdated } = metaOf(resource)
+  return replyWith(JSON.stringify(resource), {
+    version: versionId,
+    headers: {
+      'content-type': 'application/fhir+json; charset=utf-8',
+      ...(versionId !== '' && { etag: fhirEtag(versionId) }),
+      ...(lastUpdated !== undefined && { 'last-modified': new Date(lastUpdated).toUTCString() }),
+      ...headers,
+    },
+  })
+}
+
+/** A reply with a Bundle or another resource without versions. */
+export const replyWithBundle = (bundle: FhirResource) =>
+  replyWith(JSON.stringify(bundle), { headers: { 'content-type': 'application/fhir+json; charset=utf-8' } })

@@ -1,0 +1,45 @@
+/** Members of a resource, or of an element. */
+export type Json = Readonly<Record<string, unknown>>
+
+const KEY = /([^.[\]]+)|\[(\d+)\]/g
+
+/** The keys of `code.coding[0].system`: names, and positions in lists. */
+const keysOf = (path: string): (string | number)[] =>
+  [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
+
+/** The value at a path such as `code.coding[0].system`; undefined if there is none. */
+export const valueAt = (element: unknown, path: string): unknown =>
+  keysOf(path).reduce<unknown>(
+    (inner, key) =>
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? (inner as Record<string | number, unknown>)[key]
+        : undefined,
+    element,
+  )
+
+/** An element with this value at the path; every position in a list counts as its only item. */
+export const elementWith = (path: string, value: unknown): Json =>
+  keysOf(path).reduceRight<unknown>(
+    (inner, key) => (typeof key === 'number' ? [inner] : { [key]: inner }),
+    value,
+  ) as Json
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Joins parts of a resource: objects member by member, lists one behind the other. */
+export function joinElements(parts: readonly Json[]): Record<string, unknown> {
+  const joined: Record<string, unknown> = {}
+  for (const part of parts)
+    for (const [name, value] of Object.entries(part)) {
+      if (value === undefined) continue
+      const before = joined[name]
+      joined[name] =
+        Array.isArray(before) && Array.isArray(value)
+          ? [...before, ...value]
+          : isObject(before) && isObject(value)
+            ? joinElements([before, value])
+            : value
+    }
+  return joined
+}

@@ -1,0 +1,125 @@
+import { elementWith, type Json, valueAt } from './element-paths.ts'
+import type { FhirElement } from './mapping.ts'
+
+/** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
+export const ownUri = (name: string): string => `urn:health-record-service:${name}`
+
+export const TERMINOLOGY = 'http://terminology.hl7.org/CodeSystem'
+export const STRUCTURES = 'http://hl7.org/fhir/StructureDefinition'
+
+export interface Coding {
+  system: string
+  code: string
+  display?: string
+}
+
+/** A field as one value at a path. */
+export const valueElement = (field: string, path: string): FhirElement => ({
+  paths: { [field]: path },
+  show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
+  read: (resource) => ({ [field]: valueAt(resource, path) }),
+})
+
+/** An element with the same value in every resource of the kind. */
+export const constantElement = (
+  path: string,
+  value: unknown,
+  accepted?: readonly unknown[],
+): FhirElement => ({
+  paths: {},
+  show: () => elementWith(path, value),
+  read: () => ({}),
+  ...(accepted && { accepted: { [path]: accepted } }),
+})
+
+/** A field whose words are codes of the specification: `{ ACTIVE: 'active' }`. */
+export function codeElement(
+  field: string,
+  path: string,
+  codes: Readonly<Record<string, string>>,
+): FhirElement {
+  const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
+  return {
+    paths: { [field]: path },
+    show: (record) => {
+      const code = codes[String(record[field])]
+      return code === undefined ? {} : elementWith(path, code)
+    },
+    read: (resource) => {
+      const code = valueAt(resource, path)
+      return { [field]: words.get(code as string) ?? code }
+    },
+  }
+}
+
+const itemsAt = (resource: Json, path: string): readonly Json[] => {
+  const items = valueAt(resource, path)
+  return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
+}
+
+/**
+ * A field whose words are codes of one code system, as a CodeableConcept.
+ * @param codes the codes of the words; by default the words themselves
+ */
+export function conceptElement(
+  field: string,
+  path: string,
+  system: string,
+  codes: Readonly<Record<string, string>> = {},
+): FhirElement {
+  const words = new Map(Object.entries(codes).map(([word, code]) => [code, word]))
+  return {
+    paths: { [field]: path },
+    show: (record) => {
+      const word = record[field] as string | undefined
+      return word === undefined ? {} : elementWith(path, { coding: [{ system, code: codes[word] ?? word }] })
+    },
+    read: (resource) => {
+      const code = itemsAt(resource, `${path}.coding`).find((one) => one.system === system)?.code
+      return { [field]: words.get(code as string) ?? code }
+    },
+  }
+}
+
+/** A field with a code of any code system: `{ system, code }`. */
+export const codingElement = (field: string, path: string): FhirElement => ({
+  paths: { [field]: `${path}.coding[0]` },
+  show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.coding[0]`, record[field])),
+  read: (resource) => {
+    const { system, code } = itemsAt(resource, `${path}.coding`)[0] ?? {}
+    return { [field]: system === undefined && code === undefined ? undefined : { system, code } }
+  },
+})
+
+/** A field as an extension. @param valueType the name of its value: `valueString` */
+export const extensionElement = (field: string, url: string, valueType: string): FhirElement => ({
+  paths: { [field]: `extension.where(url='${url}').${valueType}` },
+  show: (record) => (record[field] === undefined ? {} : { extension: [{ url, [valueType]: record[field] }] }),
+  read: (resource) => ({
+    [field]: itemsAt(resource, 'extension').find((one) => one.url === url)?.[valueType],
+  }),
+})
+
+/** The id in a reference to a resource of this type, relative or absolute; undefined for others. */
+export function referencedId(reference: unknown, type: string): string | undefined {
+  if (typeof reference !== 'string') return undefined
+  return new RegExp(`(?:^|/)${type}/([A-Za-z0-9.-]{1,64})(?:/_history/\\d+)?$`).exec(reference)?.[1]
+}
+
+/** A field with the id of another record, as a reference. */
+export const referenceElement = (field: string, path: string, type: string): FhirElement => ({
+  paths: { [field]: path },
+  show: (record) =>
+    record[field] === undefined ? {} : elementWith(path, { reference: `${type}/${record[field]}` }),
+  read: (resource) => ({ [field]: referencedId(valueAt(resource, `${path}.reference`), type) }),
+})
+
+/** A field whose words are codes of one code system, as an extension. */
+export function conceptExtension(field: string, url: string, system: string): FhirElement {
+  const concept = conceptElement(field, 'valueCodeableConcept', system)
+  return {
+    paths: { [field]: `extension.where(url='${url}').valueCodeableConcept` },
+    show: (record) => (record[field] === undefined ? {} : { extension: [{ url, ...concept.show(record) }] }),
+    read: (resource) => concept.read(itemsAt(resource, 'extension').find((one) => one.url === url) ?? {}),
+  }
+}

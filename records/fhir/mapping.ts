@@ -1,0 +1,80 @@
+import { type Json, joinElements } from './element-paths.ts'
+import type { FhirSearchParameter } from './search-parameters.ts'
+
+/** Field values of a record; dates and times are ISO texts. */
+export type FieldValues = Readonly<Record<string, unknown>>
+
+/** A resource of FHIR R4 in JSON. */
+export interface FhirResource {
+  resourceType: string
+  id?: string
+  [element: string]: unknown
+}
+
+/** Fields of a record as elements of a resource, in both directions. */
+export interface FhirElement {
+  /** The path of each field below the resource, for faults: `{ onset: 'onsetDateTime' }`. */
+  paths: Readonly<Record<string, string>>
+  /** The members of the resource. Several elements may add to the same list. */
+  show(record: FieldValues): Json
+  /** The fields that a resource states. */
+  read(resource: Json): FieldValues
+  /** Values by path that a client may send in place of the shown ones, because they say the same. */
+  accepted?: Readonly<Record<string, readonly unknown[]>>
+}
+
+/** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */
+export interface FhirPart {
+  profile?: string
+  elements: readonly FhirElement[]
+  search: Readonly<Record<string, FhirSearchParameter>>
+  /** The conditions of records that have this part. */
+  where: Readonly<Record<string, unknown>>
+  isIn(record: FieldValues): boolean
+}
+
+/** How records of a kind look in FHIR R4. */
+export interface FhirMapping {
+  /** The resource type. */
+  type: string
+  /** The profile that the resources claim. */
+  profile?: string
+  elements: readonly FhirElement[]
+  /** Paths of elements that a client must send. */
+  required: readonly string[]
+  search: Readonly<Record<string, FhirSearchParameter>>
+  /** The search parameter by whose field the kind's list of an EHR is sorted. */
+  sortedBy: string
+  /** The list of the kind in which an EHR is searched; default: `ofEhr`. */
+  list?: string
+  /** Whether a client means this kind, if several have the same type. */
+  isMeant?(resource: Json): boolean
+  /** Further resources by the suffix of their ids: `<id>.hr`. */
+  parts?: Readonly<Record<string, FhirPart>>
+}
+
+/** A kind in FHIR: by a mapping, in another way by a resource type, or not at all for a reason. */
+export type FhirForm = FhirMapping | { shownAs: string } | { absent: string }
+
+export const isMapped = (form: FhirForm | undefined): form is FhirMapping =>
+  form !== undefined && 'elements' in form
+
+/** The elements of a record, without id and metadata. */
+export const showElements = ({ elements }: Pick<FhirMapping, 'elements'>, record: FieldValues): Json =>
+  joinElements(elements.map((element) => element.show(record)))
+
+/** The fields that a resource states; those that it does not state are undefined. */
+export const readElements = ({ elements }: Pick<FhirMapping, 'elements'>, resource: Json): FieldValues =>
+  Object.assign({}, ...elements.map((element) => element.read(resource)))
+
+/** The names of the fields that the elements show and read. */
+export const mappedFields = ({ elements }: Pick<FhirMapping, 'elements'>): string[] =>
+  elements.flatMap(({ paths }) => Object.keys(paths))
+
+/** The FHIRPath of a violation whose path names a field: `onset` -> `Condition.onsetDateTime`. */
+export function elementPathOf({ type, elements }: FhirMapping, fieldPath: string): string {
+  const [field = '', ...rest] = fieldPath.split('.')
+  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const below = rest.map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`)).join('')
+  return path === undefined ? type : `${type}.${path}${below}`
+}

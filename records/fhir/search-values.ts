@@ -1,0 +1,95 @@
+/** A value of a search, before its parameter interprets it. */
+export interface SearchText {
+  text: string
+  /** `missing`, `not`, `exact`, `contains`, or a resource type. */
+  modifier?: string | undefined
+}
+
+export const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
+export type Prefix = (typeof PREFIXES)[number]
+
+/** The period that a date of a search means: the end is exclusive. */
+export interface Period {
+  prefix: Prefix
+  from: Date
+  to: Date
+}
+
+/** Splits a text at a separator that no backslash precedes. */
+export function splitEscaped(text: string, separator: ',' | '|' | '$'): string[] {
+  const parts = ['']
+  for (const [one] of text.matchAll(/\\?./gsu))
+    if (one === separator) parts.push('')
+    else parts[parts.length - 1] += one
+  return parts
+}
+
+/** A part of a value without its escapes. */
+export const unescapeText = (text: string): string => text.replace(/\\([\\,|$])/g, '$1')
+
+function splitPrefix(text: string): { prefix: Prefix; rest: string } {
+  const prefix = PREFIXES.find((one) => text.startsWith(one))
+  return prefix ? { prefix, rest: text.slice(prefix.length) } : { prefix: 'eq', rest: text }
+}
+
+const DATE_PATTERN =
+  /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?$/
+
+/** The period of a date or time; without a zone it is in UTC. undefined for other texts. */
+export function parsePeriod(text: string): Period | undefined {
+  const { prefix, rest } = splitPrefix(text.replace(/ (?=\d\d:\d\d$)/, '+'))
+  const [, year, month, day, hour, minute, second, fraction, zone = 'Z'] = DATE_PATTERN.exec(rest) ?? []
+  if (year === undefined) return undefined
+  const clock = `${hour ?? '00'}:${minute ?? '00'}:${second ?? '00'}.${(fraction ?? '').padEnd(3, '0').slice(0, 3)}`
+  const from = new Date(`${year}-${month ?? '01'}-${day ?? '01'}T${clock}${zone}`)
+  if (Number.isNaN(from.getTime()) || from.getUTCFullYear() < 1 || from.getUTCFullYear() > 9998)
+    return undefined
+  // Date.parse accepts the 31st of each month.
+  if (day !== undefined && zone === 'Z' && from.getUTCDate() !== Number(day)) return undefined
+  const to = new Date(from)
+  if (month === undefined) to.setUTCFullYear(to.getUTCFullYear() + 1)
+  else if (day === undefined) to.setUTCMonth(to.getUTCMonth() + 1)
+  else if (hour === undefined) to.setUTCDate(to.getUTCDate() + 1)
+  else to.setTime(to.getTime() + (second === undefined ? 60_000 : fraction === undefined ? 1000 : 1))
+  return { prefix, from, to }
+}
+
+/** A number with its precision, and the unit if there is one: `ge5.4|http://unitsofmeasure.org|mmol/L`. */
+export interface SoughtQuantity {
+  prefix: Prefix
+  value: number
+  /** Half of the last digit. */
+  tolerance: number
+  system: string | undefined
+  code: string | undefined
+}
+
+/** undefined for a text that is no quantity. */
+export function parseQuantity(text: string): SoughtQuantity | undefined {
+  const [number = '', system, code] = splitEscaped(text, '|').map(unescapeText)
+  const { prefix, rest } = splitPrefix(number)
+  if (!/^-?\d{1,15}(\.\d{1,15})?([eE][+-]?\d{1,2})?$/.test(rest)) return undefined
+  const [mantissa = '', exponent = '0'] = rest.toLowerCase().split('e')
+  const decimals = (mantissa.split('.')[1] ?? '').length
+  return {
+    prefix,
+    value: Number(rest),
+    tolerance: 0.5 * 10 ** (Number(exponent) - decimals),
+    system: system || undefined,
+    code: code || undefined,
+  }
+}
+
+/** A token: `code`, `system|code`, `|code`, `system|`. */
+export interface SoughtToken {
+  /** undefined: any; '': none. */
+  system: string | undefined
+  /** undefined: any. */
+  code: string | undefined
+}
+
+export function parseToken(text: string): SoughtToken {
+  const parts = splitEscaped(text, '|').map(unescapeText)
+  const [system, code] = parts.length > 1 ? parts : [undefined, parts[0]]
+  return { system, code: code === '' ? undefined : code }
+}

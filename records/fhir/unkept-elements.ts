@@ -1,0 +1,63 @@
+import type { Json } from './element-paths.ts'
+
+/** Texts for people beside what programs read. */
+const PARAPHRASES = ['display', 'unit']
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Compares dates by their moment and references without the address of the server. */
+function isSameValue(sent: unknown, shown: unknown, name: string): boolean {
+  if (sent === shown) return true
+  if (typeof sent !== 'string' || typeof shown !== 'string') return false
+  if (name === 'reference') return sent.endsWith(`/${shown}`)
+  return sent.includes('T') && shown.includes('T') && Date.parse(sent) === Date.parse(shown)
+}
+
+interface Comparison {
+  /** Equivalent values by path without positions. */
+  accepted: Readonly<Record<string, readonly unknown[]>>
+}
+
+/** A text beside codes says in words what they mean. */
+const isParaphrase = (name: string, shown: Json): boolean =>
+  PARAPHRASES.includes(name) || (name === 'text' && Array.isArray(shown.coding))
+
+/**
+ * The paths of everything in a sent element that the shown one does not contain, so that it would be lost.
+ * @param path the path of the element, for the results
+ */
+export function unkeptPaths(sent: unknown, shown: unknown, path: string, comparison: Comparison): string[] {
+  if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
+  if (isObject(sent)) {
+    if (!isObject(shown)) return [path]
+    return Object.entries(sent).flatMap(([name, value]) =>
+      isParaphrase(name, shown) ? [] : unkeptPaths(value, shown[name], `${path}.${name}`, comparison),
+    )
+  }
+  const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
+  const isAccepted = comparison.accepted[names.join('.')]?.includes(sent) ?? false
+  return isAccepted || isSameValue(sent, shown, names.at(-1) ?? '') ? [] : [path]
+}
+
+/** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */
+const unkeptItems = (
+  sent: readonly unknown[],
+  shown: readonly unknown[],
+  path: string,
+  comparison: Comparison,
+): string[] =>
+  sent.flatMap((item, position) => {
+    const place = `${path}[${position}]`
+    const lost = shown.map((one) => unkeptPaths(item, one, place, comparison))
+    const least = lost.reduce<string[] | undefined>(
+      (best, one) => (best === undefined || one.length < best.length ? one : best),
+      undefined,
+    )
+    return least === undefined || least.length >= leafCount(item) ? [place] : least
+  })
+
+const leafCount = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, one) => sum + leafCount(one), 0)
+    : 1

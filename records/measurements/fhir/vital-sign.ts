@@ -1,0 +1,222 @@
+import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
+import { valueAt } from '../../fhir/element-paths.ts'
+import {
+  type Coding,
+  constantElement,
+  extensionElement,
+  ownUri,
+  referenceElement,
+  STRUCTURES,
+  TERMINOLOGY,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping, FhirPart } from '../../fhir/mapping.ts'
+import {
+  constantToken,
+  dateParameter,
+  type FhirSearchParameter,
+  quantityParameter,
+  referenceParameter,
+  textToken,
+} from '../../fhir/search-parameters.ts'
+import type { Quantity } from '../quantities/quantity.ts'
+import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
+
+const LOINC = 'http://loinc.org'
+const SNOMED = 'http://snomed.info/sct'
+
+export type ObservationCategory = 'vital-signs' | 'laboratory' | 'survey'
+
+const categoryOf = (code: ObservationCategory): Coding => ({
+  ...{ system: `${TERMINOLOGY}/observation-category`, code },
+})
+
+const AMENDED_STATUSES = ['final', 'amended', 'corrected']
+
+/** A measurement that has been corrected says so. */
+const statusElement: FhirElement = {
+  paths: {},
+  show: ({ version }) => ({ status: Number(version ?? 1) > 1 ? 'amended' : 'final' }),
+  read: () => ({}),
+  accepted: { status: AMENDED_STATUSES },
+}
+
+const statusParameter: FhirSearchParameter = {
+  type: 'token',
+  description: 'Status: final, or amended after a correction',
+  modifiers: [],
+  where: ({ text }) =>
+    text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
+}
+
+/** The time of the measurement, in local time if its offset is known. */
+const timeElement: FhirElement = {
+  paths: { timestamp: 'effectiveDateTime', utcOffset: 'effectiveDateTime' },
+  show: ({ timestamp, utcOffset }) => {
+    if (typeof timestamp !== 'string') return {}
+    const time = typeof utcOffset === 'string' ? toLocalTime(timestamp, utcOffset) : timestamp
+    return { effectiveDateTime: time.replace(/\.000(?=Z|[+-])/, '') }
+  },
+  read: ({ effectiveDateTime }) => ({
+    timestamp: effectiveDateTime,
+    utcOffset: /[+-]\d\d:\d\d$/.exec(String(effectiveDateTime))?.[0],
+  }),
+}
+
+/** The elements of every observation. */
+const observationElements = (category: ObservationCategory, code: Coding[], text: string): FhirElement[] => [
+  statusElement,
+  constantElement('category[0]', { coding: [categoryOf(category)] }),
+  constantElement('code', { coding: code, text }),
+  referenceElement('ehrId', 'subject', 'Patient'),
+  referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
+  timeElement,
+  valueElement('deviceId', 'device.identifier.value'),
+  valueElement('comment', 'note[0].text'),
+  extensionElement('source', ownUri('source'), 'valueCode'),
+]
+
+const observationSearch = (category: ObservationCategory, code: Coding[]) => ({
+  category: constantToken('Category of the observation', [categoryOf(category)]),
+  code: constantToken('What was observed', code),
+  'combo-code': constantToken('What was observed, in the observation or in a component', code),
+  status: statusParameter,
+  date: dateParameter('Time of the measurement', 'timestamp'),
+  'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
+  device: textToken('Id of the device', 'deviceId'),
+})
+
+const codingsOf = ({ label, codes }: Quantity, ...more: Coding[]): Coding[] => [
+  { system: LOINC, code: codes.loinc, display: label },
+  ...more,
+  { system: SNOMED, code: codes.snomed, display: label },
+]
+
+const quantitySearch = ({ inUnit, unit }: Quantity) => {
+  const value = quantityParameter('Measured value', inUnit, unit)
+  return { 'value-quantity': value, 'combo-value-quantity': value }
+}
+
+interface ObservationDefinition {
+  /** The name of the profile, for vital signs. */
+  profile?: string
+  category?: ObservationCategory
+  /** Further codes that the profile demands. */
+  codes?: Coding[]
+  elements?: readonly FhirElement[]
+  parts?: FhirMapping['parts']
+}
+
+const observation = (
+  { profile, category = 'vital-signs', elements = [], parts }: ObservationDefinition,
+  { code, text }: { code: Coding[]; text: string },
+  values: readonly FhirElement[],
+  search: Readonly<Record<string, FhirSearchParameter>>,
+): FhirMapping => ({
+  type: 'Observation',
+  ...(profile !== undefined && { profile: `${STRUCTURES}/${profile}` }),
+  elements: [...observationElements(category, code, text), ...values, ...elements],
+  required: ['status', 'code', 'subject', 'effectiveDateTime'],
+  search: { ...observationSearch(category, code), ...search },
+  sortedBy: 'date',
+  isMeant: (resource) => {
+    const sent = valueAt(resource, 'code.coding')
+    const loinc = code.filter(({ system }) => system === LOINC)
+    return (
+      Array.isArray(sent) &&
+      loinc.some((own) => sent.some((one) => one?.system === LOINC && one.code === own.code))
+    )
+  },
+  ...(parts && { parts }),
+})
+
+/** A measurement of one quantity. */
+export const quantityObservation = (
+  name: string,
+  quantity: Quantity,
+  definition: ObservationDefinition,
+): FhirMapping =>
+  observation(
+    definition,
+    { code: codingsOf(quantity, ...(definition.codes ?? [])), text: quantity.label },
+    [quantityElement(name, quantity)],
+    quantitySearch(quantity),
+  )
+
+/** A measurement whose only value is a number in the quantity's own unit. */
+export const ownUnitObservation = (
+  field: string,
+  quantity: Quantity,
+  definition: ObservationDefinition,
+): FhirMapping =>
+  observation(
+    definition,
+    { code: codingsOf(quantity), text: quantity.label },
+    [ownUnitElement(field, quantity)],
+    quantitySearch(quantity),
+  )
+
+/** A measurement whose quantities are components. */
+export function componentObservation(
+  { code: loinc, label, quantities }: { code: string; label: string; quantities: Record<string, Quantity> },
+  definition: ObservationDefinition,
+): FhirMapping {
+  const code = [{ system: LOINC, code: loinc, display: label }]
+  const components = Object.values(quantities).flatMap((quantity) => codingsOf(quantity))
+  const { category = 'vital-signs' } = definition
+  const fields = Object.values(quantities).map(({ inUnit, unit }) =>
+    quantityParameter('Measured value', inUnit, unit),
+  )
+  const value = anyOfParameters('Value of a component', fields)
+  return observation(
+    definition,
+    { code, text: label },
+    Object.entries(quantities).map(([name, quantity]) =>
+      componentElement(name, quantity, { coding: codingsOf(quantity), text: quantity.label }),
+    ),
+    {
+      ...observationSearch(category, code),
+      'component-code': constantToken('What a component tells', components),
+      'combo-code': constantToken('What was observed, in the observation or in a component', [
+        ...code,
+        ...components,
+      ]),
+      'component-value-quantity': value,
+      'combo-value-quantity': value,
+    },
+  )
+}
+
+/** A parameter that fits if one of these fits. */
+const anyOfParameters = (
+  description: string,
+  parameters: readonly FhirSearchParameter[],
+): FhirSearchParameter => ({
+  type: 'quantity',
+  description,
+  modifiers: [],
+  where: (value) => {
+    const conditions = parameters.map((one) => one.where(value))
+    if (conditions.includes(undefined)) return undefined
+    const possible = conditions.filter((one) => typeof one === 'object')
+    return possible.length > 0 ? { allOf: [possible] } : false
+  },
+})
+
+/** A quantity of a record as an observation of its own. @param field the field by which records have it */
+export function observationPart(
+  name: string,
+  quantity: Quantity,
+  { profile, isNumber = false }: { profile: string; isNumber?: boolean },
+): FhirPart {
+  const whole = (isNumber ? ownUnitObservation : quantityObservation)(name, quantity, { profile })
+  const { 'value-quantity': _, 'combo-value-quantity': __, ...search } = whole.search
+  const value = quantityParameter('Measured value', isNumber ? name : quantity.inUnit, quantity.unit)
+  return {
+    profile: `${STRUCTURES}/${profile}`,
+    elements: whole.elements,
+    search: { ...search, 'value-quantity': value, 'combo-value-quantity': value },
+    where: { [name]: { exists: true } },
+    isIn: (record) => record[name] !== undefined,
+  }
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient, readAudit } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPerson } from '../harness/people/people.ts'
+import { request } from '../harness/service/service.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: resources have any form
+type Json = any
+
+/** The ids of the resources in a Bundle that fit the search. */
+const idsIn = ({ entry = [] }: Json): string[] =>
+  entry.filter((one: Json) => one.search.mode === 'match').map(({ resource }: Json) => resource.id)
+
+describe('observations in FHIR', () => {
+  let patient: Patient
+  let carePlanId: string
+  before(async () => {
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
+  })
+
+  const get = (path: string, status = 200) =>
+    patient.call('GET', `/fhir/R4/${path}`).then((answer) => assertStatus(answer, status))
+  const store = async (kind: string, body: object): Promise<string> => {
+    const sent = { carePlanId, timestamp: '2026-03-01T08:30:00.000Z', ...body }
+    return assertStatus(await patient.call('POST', `procedure/${kind}`, sent), 201).id
+  }
+  const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
+
+  it('show a blood pressure by its profile', async () => {
+    const id = await store('bloodpressure', {
+      ...pressure,
+      heartRate: 70,
+      position: 'sitting',
+      comment: 'At home',
+    })
+    const shown = await get(`Observation/${id}`)
+    assert.deepEqual(shown.meta.profile, ['http://hl7.org/fhir/StructureDefinition/bp'])
+    assert.equal(shown.subject.reference, `Patient/${patient.ehrId}`)
+    assert.equal(shown.effectiveDateTime, '2026-03-01T08:30:00Z')
+    assert.deepEqual(
+      shown.component.map(({ valueQuantity }: Json) => valueQuantity),
+      [128, 82].map((value) => ({
+        value,
+        unit: 'mmHg',
+        system: 'http://unitsofmeasure.org',
+        code: 'mm[Hg]',
+      })),
+    )
+    assert.deepEqual(shown.hasMember, [{ reference: `Observation/${id}.hr` }])
+    const rate = await get(`Observation/${id}.hr`)
+    assert.equal(rate.valueQuantity.value, 70)
+    assert.deepEqual(rate.derivedFrom, [{ reference: `Observation/${id}` }])
+  })
+
+  it('are found by patient, category, code and date, page by page', async () => {
+    const mine = await createPatient()
+    const plan = await createPlan(mine)
+    const ids: string[] = []
+    for (const day of ['01', '02', '03', '04', '05']) {
+      const body = { ...pressure, heartRate: 70, carePlanId: plan, timestamp: `2026-02-${day}T08:00:00Z` }
+      ids.unshift(assertStatus(await mine.call('POST', 'procedure/bloodpressure', body), 201).id)
+    }
+    const find = async (query: string) =>
+      assertStatus(await mine.call('GET', `/fhir/R4/Observation?patient=${mine.ehrId}&${query}`))
+    assert.deepEqual(idsIn(await find('code=http://loinc.org|85354-9')), ids)
+    assert.deepEqual(
+      idsIn(await find('code=8867-4')),
+      ids.map((id) => `${id}.hr`),
+    )
+    assert.deepEqual(idsIn(await find('code=8867-4&date=2026-02-02')), [`${ids[3]}.hr`])
+    assert.deepEqual(idsIn(await find('code=85354-9&date=ge2026-02-02&date=lt2026-02-04')), [ids[2], ids[3]])
+    const all = ids.flatMap((id) => [id, `${id}.hr`])
+    const found: string[] = []
+    let path: string | undefined =
+      `/fhir/R4/Observation?patient=${mine.ehrId}&category=vital-signs&_count=3&_total=accurate`
+    while (path) {
+      const bundle: Json = assertStatus(await mine.call('GET', path))
+      assert.equal(bundle.total, 10)
+      found.push(...idsIn(bundle))
+      const next = bundle.link.find(({ relation }: Json) => relation === 'next')
+      path = next && new URL(next.url).pathname + new URL(next.url).search
+    }
+    assert.deepEqual(found, all)
+    assert.deepEqual(
+      idsIn(await find('component-value-quantity=gt127|http://unitsofmeasure.org|mm[Hg]')),
+      ids,
+    )
+    assert.deepEqual(idsIn(await find('component-value-quantity=gt129')), [])
+    const form = await request()
+      .post('/fhir/R4/Observation/_search')
+      .set('authorization', `Bearer ${mine.authToken}`)
+      .type('form')
+      .send({ patient: `Patient/${mine.ehrId}`, code: '85354-9', _sort: 'date' })
+    assert.equal(form.status, 200, form.text)
+    assert.deepEqual(idsIn(form.body), ids.toReversed())
+  })
+
+  it('are hidden from a stranger, who learns nothing, and the audit tells it', async () => {
+    const id = await store('heartrate', { heartRate: 66, heartRateUnit: '/min' })
+    const stranger = await createPerson()
+    const answer = await stranger.call('GET', `/fhir/R4/Observation/${id}`)
+    assert.equal(answer.status, 404)
+    assert.equal(answer.body.resourceType, 'OperationOutcome')
+    assert.equal(answer.body.issue[0].code, 'not-found')
+    const found = await stranger.call('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`)
+    assert.deepEqual(idsIn(assertStatus(found)), [])
+    assert.ok((await readAudit(patient.ehrId)).includes('query HeartRate denied'))
+  })
+
+  it('keep their former versions, also after a deletion', async () => {
+    const id = await store('bodyweight', { weight: 70, weightUnit: 'kg' })
+    const path = `procedure/bodyweight/${id}`
+    const corrected = { carePlanId, timestamp: '2026-03-01T08:30:00.000Z', weight: 71, weightUnit: 'kg' }
+    assertStatus(await patient.call('PUT', path, corrected))
+    const now = await get(`Observation/${id}`)
+    assert.deepEqual([now.status, now.meta.versionId, now.valueQuantity.value], ['amended', '2', 71])
+    assert.equal((await get(`Observation/${id}/_history/1`)).valueQuantity.value, 70)
+    assertStatus(await patient.call('DELETE', path), 204)
+    await get(`Observation/${id}`, 410)
+    const history = await get(`Observation/${id}/_history`)
+    assert.deepEqual(
+      history.entry.map(({ request, resource }: Json) => [request.method, resource?.valueQuantity.value]),
+      [
+        ['DELETE', undefined],
+        ['PUT', 71],
+        ['POST', 70],
+      ],
+    )
+  })
+
+  it('come with a description of everything that clients can do', async () => {
+    const { body, headers } = await request().get('/fhir/R4/metadata')
+    assert.equal(body.fhirVersion, '4.0.1')
+    assert.match(headers['content-type'] ?? '', /^application\/fhir\+json/)
+    const observation = body.rest[0].resource.find(({ type }: Json) => type === 'Observation')
+    assert.ok(observation.searchParam.some(({ name }: Json) => name === 'component-value-quantity'))
+  })
+
+  it('come with the patient', async () => {
+    const shown = await get(`Patient/${patient.ehrId}`)
+    assert.equal(shown.name[0].use, 'official')
+    assert.deepEqual(idsIn(await get(`Patient?identifier=${patient.mvUid}`)), [patient.ehrId])
+  })
+})
