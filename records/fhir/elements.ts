@@ -1,4 +1,4 @@
-import { elementWith, type Json, valueAt } from './element-paths.ts'
+import { elementWith, type Json, joinElements, valueAt } from './element-paths.ts'
 import type { FhirElement } from './mapping.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
@@ -18,6 +18,37 @@ export const valueElement = (field: string, path: string): FhirElement => ({
   paths: { [field]: path },
   show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
   read: (resource) => ({ [field]: valueAt(resource, path) }),
+})
+
+/** Several fields as the members of one item of a list: `itemElement('dosage', [valueElement('dosage', 'text')])`. */
+export const itemElement = (path: string, members: readonly FhirElement[]): FhirElement => ({
+  paths: Object.fromEntries(
+    members.flatMap(({ paths }) =>
+      Object.entries(paths).map(([field, below]) => [field, `${path}[0].${below}`]),
+    ),
+  ),
+  show: (record) => {
+    const item = joinElements(members.map((member) => member.show(record)))
+    return Object.keys(item).length === 0 ? {} : elementWith(`${path}[0]`, item)
+  },
+  read: (resource) => {
+    const item = itemsAt(resource, path)[0] ?? {}
+    return Object.assign({}, ...members.map((member) => member.read(item)))
+  },
+})
+
+/** What stands in place of a required element whose value nobody knows. */
+export const UNKNOWN_VALUE = {
+  extension: [{ url: `${STRUCTURES}/data-absent-reason`, valueCode: 'unknown' }],
+}
+
+/** A name in the words of its author, which the first code may explain instead. */
+export const conceptTextElement = (field: string, path: string): FhirElement => ({
+  paths: { [field]: `${path}.text` },
+  show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.text`, record[field])),
+  read: (resource) => ({
+    [field]: valueAt(resource, `${path}.text`) ?? valueAt(resource, `${path}.coding[0].display`),
+  }),
 })
 
 /** An element with the same value in every resource of the kind. */

@@ -5,6 +5,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { blankViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { immunization } from './immunization.ts'
 
 const doseViolations = ({ doseNumber, seriesDoses }: Values): Violation[] =>
   Number(doseNumber) > Number(seriesDoses)
@@ -19,6 +20,7 @@ const originViolations = ({ primarySource, reportOrigin }: Values): Violation[] 
 
 export const Immunisation = defineKind(forms, {
   words: { en: 'immunisations', nl: 'vaccinaties' },
+  fhir: immunization,
   rules: {
     dependentFields: [
       ...['vaccine', 'code', 'targetDisease', 'comment'],
@@ -31,7 +33,10 @@ export const Immunisation = defineKind(forms, {
     ],
     derived: searchFieldsFrom(({ vaccine, targetDisease, comment }) => [vaccine, targetDisease, comment]),
   },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: {
+    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    byDate: { by: ['ehrId'], sort: 'date', order: 'desc' },
+  },
   filters: {
     search: searchFilter('the vaccine, the disease and the comment', 'flu'),
     code: codeFilter,

@@ -4,11 +4,13 @@ import { MedicationForms as forms } from '../../schemas/medications/medication.t
 import { blankViolations, dateOrderViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind } from '../ehr-records/kind.ts'
+import { medicationStatement } from './medication-statement.ts'
 
 const deriveSearchFields = searchFieldsFrom(({ name, reason, comment }) => [name, reason, comment])
 
 export const Medication = defineKind(forms, {
   words: { en: 'medications', nl: 'medicijnen' },
+  fhir: medicationStatement,
   rules: {
     dependentFields: ['name', 'code', 'reason', 'comment', 'start', 'end'],
     violations: (values) => [
@@ -20,7 +22,10 @@ export const Medication = defineKind(forms, {
       goesOn: ['active', 'on-hold'].includes(String(values.status)),
     }),
   },
-  lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+  lists: {
+    ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
+    byStart: { by: ['ehrId'], sort: 'start', order: 'desc' },
+  },
   filters: {
     search: searchFilter('the name, the reason and the comment', 'met'),
     code: codeFilter,
