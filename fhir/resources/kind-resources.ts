@@ -27,14 +27,16 @@ const PATIENT_PARAMETERS = {
   subject: { type: 'reference', description: 'Patient: the id of an EHR' },
 } as const
 
+const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'search-type']
+
 const ALL_INTERACTIONS: readonly Interaction[] = [
-  ...(['read', 'vread', 'history-instance', 'search-type'] as const),
+  ...READ_INTERACTIONS,
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
 /** The resource type of these kinds. */
 export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
-  const [{ fhir, words }] = kinds
+  const [{ fhir, words, readOnly }] = kinds
   const profiles = kinds.flatMap((kind) => [
     ...(kind.fhir.profile === undefined ? [] : [kind.fhir.profile]),
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
@@ -44,7 +46,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     type: fhir.type,
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
-    interactions: ALL_INTERACTIONS,
+    interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
     parameters: Object.assign({ ...PATIENT_PARAMETERS }, ...parameters),
     sortedBy: fhir.sortedBy,
     open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),

@@ -244,7 +244,7 @@ function fitsText(texts: readonly string[], sought: string, modifier: string | u
   )
 }
 
-function fitsPeriod(date: string, name: string, text: string): boolean {
+export function fitsPeriod(date: string, name: string, text: string): boolean {
   const period = parsePeriod(text)
   if (!period) throw parameterError(name, 'format', 'must be a date')
   const at = Date.parse(date)

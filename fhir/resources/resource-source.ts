@@ -55,6 +55,8 @@ export interface ResourceDescription {
   plural: string
   profiles: readonly string[]
   interactions: readonly Interaction[]
+  /** Who may read single resources, if they are not data of a patient. */
+  readers?: 'user'
   parameters: Readonly<Record<string, SearchParameterDescription>>
   /** The parameter of the order; without one the order cannot be chosen. */
   sortedBy: string | undefined

@@ -2,17 +2,19 @@ import { SeverityEnum } from '../../schemas/enums.ts'
 import { EventForms as forms } from '../../schemas/events/event.ts'
 import { defineKind } from '../ehr-records/kind.ts'
 import { severityRank, type TimelineValue } from '../ehr-records/timeline-definition.ts'
+import { appointment } from './appointment.ts'
 import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } from './event-rules.ts'
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: appointment,
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {
     ofEhr: { by: ['ehrId', 'long'], ...byStart },
+    byStart: { by: ['ehrId'], ...byStart },
     ofType: { by: ['ehrId', 'type', 'long'], ...byStart },
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },

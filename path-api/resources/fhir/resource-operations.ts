@@ -58,7 +58,7 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
         path,
         params,
         summary: `Read ${one}`,
-        access: 'record',
+        access: of.readers ?? 'record',
         reply: [200, resourceBody(of.type), 'versioned'],
         errors: ['Gone'],
         handle: async ({ params: { id } }, { caller, fhir }) =>
