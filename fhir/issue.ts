@@ -90,6 +90,17 @@ export const operationOutcome = (issue: readonly OutcomeIssue[]) => ({
   issue,
 })
 
+/** Warnings about elements that a write did not keep. */
+export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
+  paths.length > 0
+    ? paths.map((path) => ({
+        severity: 'warning',
+        code: 'not-supported',
+        diagnostics: 'This element is not kept by the service',
+        expression: [path],
+      }))
+    : [{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' }]
+
 /** A refusal of a search parameter. */
 export const parameterError = (name: string, code: string, message: string): ServiceError =>
   new ServiceError('InvalidInput', { violations: [{ path: name, code, message }] })

@@ -25,6 +25,7 @@ import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
+import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
@@ -109,6 +110,7 @@ export const operationTable: readonly Operation[] = [
   ...restQueryOperations,
   ...fhirMetadataOperations,
   ...fhirResourceOperations,
+  ...fhirPatientOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

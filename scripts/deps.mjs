@@ -3,7 +3,18 @@ import { cruise, format } from 'dependency-cruiser'
 import extractDepcruiseConfig from 'dependency-cruiser/config-utl/extract-depcruise-config'
 import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config'
 
-const FOLDERS = ['packages', 'server', 'schemas', 'records', 'openehr', 'fhir', 'cloud', 'path-api', 'test', 'bench']
+const FOLDERS = [
+  'packages',
+  'server',
+  'schemas',
+  'records',
+  'openehr',
+  'fhir',
+  'cloud',
+  'path-api',
+  'test',
+  'bench',
+]
 
 /** @throws Error for a folder without a rule, or without modules */
 async function checkImports() {

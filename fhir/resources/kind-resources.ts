@@ -1,6 +1,11 @@
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
-import { elementPathOf, type FhirResource, type FieldValues } from '../../records/fhir/mapping.ts'
+import {
+  elementPathOf,
+  type FhirMapping,
+  type FhirResource,
+  type FieldValues,
+} from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
@@ -8,7 +13,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { ResourceSearch } from '../search/resource-search.ts'
 import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
-import { findOnlyOpenPlan, readableEhrIds } from './patients-of-caller.ts'
+import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
 import type { StoredRecord } from './render.ts'
 import type {
   FoundResources,
@@ -20,12 +25,15 @@ import type {
   ResourceWrite,
 } from './resource-source.ts'
 import { searchStreams } from './search-streams.ts'
-import { fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
+import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
 
-const PATIENT_PARAMETERS = {
-  patient: { type: 'reference', description: 'Patient: the id of an EHR' },
-  subject: { type: 'reference', description: 'Patient: the id of an EHR' },
-} as const
+const patient = { type: 'reference', description: 'Patient: the id of an EHR' } as const
+
+/** Some types call the patient also their subject. */
+const patientParameters = ({ elements }: FhirMapping) =>
+  elements.some(({ paths }) => paths.ehrId !== undefined && paths.ehrId !== 'patient')
+    ? { patient, subject: patient }
+    : { patient }
 
 const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'search-type']
 
@@ -47,7 +55,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
     interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
-    parameters: Object.assign({ ...PATIENT_PARAMETERS }, ...parameters),
+    parameters: Object.assign(patientParameters(fhir), ...parameters),
     sortedBy: fhir.sortedBy,
     open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),
   }
@@ -122,7 +130,8 @@ class KindResources implements ResourceSource {
     const { kind } = stream
     const stated = await this.#withPlan(caller, kind, fieldsOf(kind.fhir, resource))
     const [status = ''] = markedFieldNames(kind.fields, 'status')
-    requireValidResource(await this.#kindFor(kind, stated), resource, stated, id, onUnkept)
+    const changed = Object.keys(stated)
+    requireValidResource(await this.#kindFor(kind, stated), resource, stated, { id, changed, onUnkept })
     const { ehrId, carePlanId, goalId, [status]: sent, ...body } = stated as Record<string, string>
     const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
@@ -155,7 +164,7 @@ class KindResources implements ResourceSource {
     const closes = (fieldsOf(kind.fhir, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
     const apply = (now: FieldValues) => {
       const next = mergeFields(kind.fhir, now, resource)
-      requireValidResource(kind, resource, next, id, onUnkept)
+      requireValidResource(kind, resource, next, { id, changed: changedNames(now, next), onUnkept })
       return next
     }
     const records = this.#recordsOf(kind)
@@ -189,11 +198,15 @@ class KindResources implements ResourceSource {
   #kindFor = async (kind: MappedKind, values: FieldValues): Promise<MappedKind> =>
     (await resolveRules(this.#context, kind, values)) as MappedKind
 
-  /** The only open care plan of the patient, if the resource names none but needs one. */
+  /** The care plan that the resource implies: that of its goal, or the only open one of the patient. */
   async #withPlan(caller: Caller, { parentType }: MappedKind, fields: FieldValues): Promise<FieldValues> {
-    if (parentType !== 'plan' || fields.carePlanId !== undefined || typeof fields.ehrId !== 'string')
-      return fields
-    const carePlanId = await findOnlyOpenPlan(this.#context, caller, fields.ehrId)
+    const isNeeded = parentType === 'plan' || parentType === 'goal'
+    if (!isNeeded || fields.carePlanId !== undefined || typeof fields.ehrId !== 'string') return fields
+    const { ehrId, goalId } = fields
+    const carePlanId =
+      typeof goalId === 'string'
+        ? await findPlanOfGoal(this.#context, caller, ehrId, goalId)
+        : await findOnlyOpenPlan(this.#context, caller, ehrId)
     return carePlanId === undefined ? fields : { ...fields, carePlanId }
   }
 

@@ -28,3 +28,15 @@ export async function findOnlyOpenPlan(
   const [plan, another] = await plans.limit(2).toArray()
   return another ? undefined : plan?._id
 }
+
+/** The care plan of a goal that the caller may read. */
+export async function findPlanOfGoal(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  ehrId: string,
+  goalId: string,
+): Promise<string | undefined> {
+  const goal = { _id: goalId, ehrId, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+  const found = await documentCollection(database, 'Goal').findOne(goal, { projection: { carePlanId: 1 } })
+  return found ? String(found.carePlanId) : undefined
+}

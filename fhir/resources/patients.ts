@@ -63,6 +63,7 @@ export const patientType: ResourceType = {
   plural: 'patients',
   profiles: [],
   interactions: ['read', 'search-type'],
+  operations: { summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary' },
   sortedBy: undefined,
   parameters: {
     _id: { type: 'token', description: 'Id of the EHR' },
@@ -73,7 +74,7 @@ export const patientType: ResourceType = {
     given: { type: 'string', description: 'Beginning of the given name' },
     birthdate: { type: 'date', description: 'Date of birth' },
     gender: { type: 'token', description: 'Gender: male or female' },
-    active: { type: 'token', description: 'Whether the EHR is in use; always true' },
+    active: { type: 'token', description: 'Use of the EHR; always true' },
   },
   open: ({ context, ehrs, profiles }) => new Patients(context, ehrs, profiles),
 }

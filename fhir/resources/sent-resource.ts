@@ -1,8 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
-import {
-  missingProperties,
-  ruleViolationsBesideSchema,
-} from '../../records/ehr-records/validation/record-validation.ts'
 import { valueAt } from '../../records/fhir/element-paths.ts'
 import {
   elementPathOf,
@@ -16,7 +13,7 @@ import { unkeptPaths } from '../../records/fhir/unkept-elements.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
-import type { Violation } from '../../schemas/validation/violations.ts'
+import { invalidPropertyNames, type Violation } from '../../schemas/validation/violations.ts'
 import { renderRecord, type StoredRecord } from './render.ts'
 
 const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues =>
@@ -32,9 +29,12 @@ export function mergeFields(mapping: FhirMapping, now: FieldValues, resource: Fh
   return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(mapping, resource) }
 }
 
-/** The violations of a record's fields by schema and rules, with the paths of the fields. */
-function fieldViolations(kind: ClassKind, values: FieldValues): Violation[] {
-  const { create, update, fields, checks } = kind
+/**
+ * The violations of a record's fields by schema and rules, with the paths of the fields.
+ * @param changed the names of the fields that the client changes
+ */
+function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly string[]): Violation[] {
+  const { create, update, fields, checks, rules } = kind
   const closing = markedFieldNames(fields, 'closing')
   const first = pick(values, (name) => name in create.properties)
   const later = pick(values, (name) => closing.includes(name) && name in update.properties)
@@ -43,7 +43,14 @@ function fieldViolations(kind: ClassKind, values: FieldValues): Violation[] {
     ...checks.create({ ...place, ...toClassForm(fields, first) }),
     ...checks.update(toClassForm(fields, later)),
   ].map((one) => ({ ...one, path: one.path.replace(/\.iso$/, '') }))
-  return [...bySchema, ...ruleViolationsBesideSchema(kind, first, bySchema)]
+  const faulty = invalidPropertyNames(bySchema)
+  const sound = pick(values, (name) => !faulty.has(name))
+  const missing = (rules.missing?.(sound) ?? []).filter((name) => !faulty.has(name))
+  return [
+    ...bySchema,
+    ...missing.map((path) => ({ path, code: 'required', message: 'is required' })),
+    ...rules.violations(sound, changed),
+  ]
 }
 
 /** Paths of the resource that clients must send and have not. */
@@ -58,7 +65,8 @@ const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text', 'implicitRules',
 function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: StoredRecord): string[] {
   const shown = renderRecord(mapping, record)
   const accepted = Object.assign({}, ...mapping.elements.map((element) => element.accepted ?? {}))
-  const sent = Object.entries(resource).filter(([name]) => !SERVICE_ELEMENTS.includes(name))
+  const ignored = [...SERVICE_ELEMENTS, ...mapping.elements.flatMap((element) => element.ignored ?? [])]
+  const sent = Object.entries(resource).filter(([name]) => !ignored.includes(name))
   const { profile = [] } = (resource.meta ?? {}) as { profile?: unknown[] }
   const profiles = Array.isArray(profile) ? profile : []
   return [
@@ -69,36 +77,50 @@ function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: St
   ]
 }
 
+/** Metadata of a record that is not stored yet. */
+const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }
+
+/** `component[0].valueQuantity` and `component.where(…).valueQuantity` are the same place. */
+const withoutPositions = (path: string): string => path.replace(/\[\d+\]|\.where\([^)]*\)/g, '')
+
 const unkeptViolation = (path: string): Violation => ({
   path,
   code: 'not-supported',
   message: 'is not kept by this service. Leave it out, or send Prefer: handling=lenient',
 })
 
+interface ResourceCheck {
+  id: string
+  /** The names of the fields that the client changes. */
+  changed: readonly string[]
+  /** Receives the paths of what is not kept; without it, that is a violation. */
+  onUnkept: ((paths: readonly string[]) => void) | undefined
+}
+
 /**
  * Checks a sent resource: required elements, schema, rules, and that nothing of it would be lost.
  * @param values the fields of the record that would be stored
- * @param onUnkept receives the paths of what is not kept; without it, that is a violation
  * @throws RuleViolated
  */
 export function requireValidResource(
   kind: ClassKind & { fhir: FhirMapping },
   resource: FhirResource,
   values: FieldValues,
-  id: string,
-  onUnkept: ((paths: readonly string[]) => void) | undefined,
+  { id, changed, onUnkept }: ResourceCheck,
 ): void {
   const { fhir: mapping } = kind
   const missing = missingElements(mapping, resource)
   const names = new Set(missing.map(({ path }) => path))
-  const invalid = fieldViolations(kind, values)
+  const invalid = fieldViolations(kind, values, changed)
     .map((one) => ({ ...one, path: elementPathOf(mapping, one.path) }))
     .filter(({ path }) => !names.has(path))
-  const record = { ...values, ...kind.rules.derived?.(values), id, version: 1, createdAt: '', updatedAt: '' }
+  const record = { ...NO_METADATA, ...values, ...kind.rules.derived?.(values), id }
   const faults = [...missing, ...invalid]
-  const unkept = unkeptElements(mapping, resource, record).filter(
-    (path) => !faults.some((fault) => fault.path.startsWith(path) || path.startsWith(fault.path)),
-  )
+  const faulty = faults.map(({ path }) => withoutPositions(path))
+  const unkept = unkeptElements(mapping, resource, record).filter((path) => {
+    const place = withoutPositions(path)
+    return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
+  })
   if (unkept.length > 0) onUnkept?.(unkept)
   const violations = [...faults, ...(onUnkept ? [] : unkept.map(unkeptViolation))]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations: uniqueByPath(violations) })
@@ -108,6 +130,8 @@ const uniqueByPath = (violations: readonly Violation[]): Violation[] => [
   ...new Map(violations.map((one) => [`${one.path} ${one.code}`, one])).values(),
 ]
 
-/** Names of required fields that a changed record would lack. */
-export const missingFieldNames = ({ create }: ClassKind, values: FieldValues): string[] =>
-  missingProperties(create.required, values)
+/** The names of the fields that differ between two records. */
+export const changedNames = (before: FieldValues, after: FieldValues): string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => !isDeepStrictEqual(before[name], after[name]),
+  )

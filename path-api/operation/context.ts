@@ -26,6 +26,18 @@ export interface CommitDetails {
   committer?: string
 }
 
+/** How a client of the FHIR API wants to be answered. */
+export interface FhirPreferences {
+  /** `strict`: refuse unknown parameters. `lenient`: accept elements that are not kept. */
+  handling: 'strict' | 'lenient' | undefined
+  /** What the response to a write contains. */
+  return: 'minimal' | 'representation' | 'OperationOutcome' | undefined
+  /** `If-None-Exist`: create only if this search finds nothing. */
+  ifNoneExist: string | undefined
+  /** `If-Modified-Since`, in milliseconds. */
+  ifModifiedSince: number | undefined
+}
+
 /** Facts about the request that handlers get besides the input. */
 interface RequestFacts<A extends Access> {
   principal: ForAccess<A, Principal>
@@ -53,8 +65,8 @@ interface RequestFacts<A extends Access> {
   templateId: string | undefined
   /** Committal metadata; only in the openEHR REST API. */
   commitDetails: CommitDetails
-  /** `Prefer: handling=strict`: unknown search parameters are errors; only in the FHIR API. */
-  isStrict: boolean
+  /** Preferences and conditions of FHIR; only in the FHIR API. */
+  fhirPreferences: FhirPreferences
   /** `Authorization: Basic`. */
   basicCredentials: { name: string; secret: string } | undefined
   /** The resource before a PUT that repeats its read-only properties. */

@@ -24,6 +24,7 @@ import {
   parseTemplateId,
   parseVersionCondition,
 } from './headers/commit-details.ts'
+import { parseFhirPreferences } from './headers/fhir-headers.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
 import { authenticateRequest, type TokenPolicy } from './token.ts'
@@ -218,7 +219,6 @@ function readRequestFacts(
   const openEhr = {
     ifMatchOf: parseVersionCondition(isOpenEhr ? condition : undefined),
     preference: parsePreference(request.headers.prefer),
-    isStrict: /\bhandling=strict\b/.test(String(request.headers.prefer ?? '')),
     templateId: parseTemplateId(request),
     commitDetails: isOpenEhr ? parseCommitDetails(request) : {},
   }
@@ -233,6 +233,7 @@ function readRequestFacts(
   const basicCredentials = parseBasicCredentials(request.headers.authorization)
   const sentAs = mediaTypeOf(request)
   const client = {
+    fhirPreferences: parseFhirPreferences(request),
     address: request.ip ?? '',
     userAgent,
     accepted,
@@ -244,16 +245,8 @@ function readRequestFacts(
   const known = request.headers['if-none-match']
   const isKnown =
     known === undefined ? undefined : (version: number | string) => isUnchanged(known, etagOf(version))
-  return {
-    requestId,
-    ...client,
-    ifMatch,
-    ...openEhr,
-    createOnly,
-    isKnown,
-    lastEventId: lastEventId || undefined,
-    isAbandoned,
-  }
+  const facts = { requestId, ifMatch, createOnly, isKnown, isAbandoned }
+  return { ...facts, ...client, ...openEhr, lastEventId: lastEventId || undefined }
 }
 
 /** @throws MalformedRequest when the value cannot be an event id */

@@ -18,6 +18,7 @@ export const Contribution = {
   ehr: 'ehrId',
   parentType: 'EHR',
   words: { en: 'contributions', nl: 'bijdragen' },
+  fhir: { absent: 'FHIR has no sets of changes' },
   lists: {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
     ofVersion: { by: ['ehrId', 'versions'], sort: 'createdAt', order: 'desc' },

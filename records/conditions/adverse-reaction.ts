@@ -1,10 +1,16 @@
 import type { Coding } from '../../schemas/coding.ts'
 import { AdverseReactionForms as forms } from '../../schemas/conditions/adverse-reaction.ts'
-import { ReactionStatusEnum, SubstanceCategoryEnum } from '../../schemas/enums.ts'
+import {
+  CriticalityEnum,
+  ReactionStatusEnum,
+  SubstanceCategoryEnum,
+  VerificationEnum,
+} from '../../schemas/enums.ts'
 import { dateField } from '../../schemas/forms/fields.ts'
 import { createValidator } from '../../schemas/validation/validators.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { allergyIntoleranceMapping } from './fhir/allergy-intolerance-mapping.ts'
 import { blankViolations, dateOrderViolations, urlPathViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 import { normalizeText } from './search-words.ts'
@@ -34,7 +40,12 @@ const impossibleDateViolations = (values: Values) =>
 
 export const AdverseReaction = defineKind(forms, {
   words: { en: 'adverse reactions', nl: 'overgevoeligheden' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: allergyIntoleranceMapping({
+    statuses: ReactionStatusEnum.enum,
+    verifications: VerificationEnum.enum,
+    criticalities: CriticalityEnum.enum,
+    categories: SubstanceCategoryEnum.enum,
+  }),
   naturalKey: { fields: ['substance'], keysOf: ({ substance }) => [normalizeText(String(substance))] },
   rules: {
     dependentFields: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],

@@ -1,5 +1,6 @@
 import { DeviceForms as forms } from '../../schemas/conditions/device.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
+import { deviceMapping } from './fhir/device-mapping.ts'
 import { blankViolations } from './field-violations.ts'
 import { normalizeText } from './search-words.ts'
 
@@ -14,7 +15,7 @@ function deviceNaturalKeys({ name, ...labels }: Values): string[] {
 
 export const Device = defineKind(forms, {
   words: { en: 'devices', nl: 'medische hulpmiddelen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: deviceMapping,
   naturalKey: { fields: ['name', 'serial', 'udi'], keysOf: deviceNaturalKeys },
   rules: {
     dependentFields: [],

@@ -1,9 +1,10 @@
 import type { Coding } from '../../schemas/coding.ts'
 import { DiagnosisForms as forms } from '../../schemas/conditions/diagnosis.ts'
-import { DiagnosisStatusEnum, GradeEnum } from '../../schemas/enums.ts'
+import { CertaintyEnum, DiagnosisStatusEnum, GradeEnum } from '../../schemas/enums.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
 import { severityRank } from '../ehr-records/timeline-definition.ts'
+import { conditionMapping } from './fhir/condition-mapping.ts'
 import { blankViolations, dateOrderViolations } from './field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from './search-filters.ts'
 
@@ -30,7 +31,7 @@ const resolvedViolations = (values: Values): Violation[] =>
 
 export const Diagnosis = defineKind(forms, {
   words: { en: 'diagnoses', nl: 'diagnoses' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: conditionMapping(DiagnosisStatusEnum.enum, CertaintyEnum.enum),
   rules: {
     dependentFields: ['name', 'code', 'bodySite', 'comment', 'onset', 'recognised', 'resolved', 'status'],
     violations: (values) => [

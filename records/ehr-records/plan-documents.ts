@@ -25,6 +25,7 @@ export const definePlanDocument = (collection: string, words: Kind['words']) =>
     collection,
     schema: planDocumentSchema,
     words,
+    fhir: { absent: 'Its form is that of one application' },
     ehr: 'ehrId',
     parentType: 'plan',
     lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },

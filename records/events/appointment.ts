@@ -3,6 +3,8 @@ import type { Json } from '../fhir/element-paths.ts'
 import {
   constantElement,
   extensionElement,
+  momentElement,
+  momentOf,
   ownUri,
   referencedId,
   referenceElement,
@@ -28,7 +30,7 @@ const endElement: FhirElement = {
     end === undefined
       ? { _end: { extension: [{ url: `${STRUCTURES}/data-absent-reason`, valueCode: 'not-applicable' }] } }
       : { end },
-  read: ({ end }) => ({ end }),
+  read: ({ end }) => ({ end: momentOf(end) }),
 }
 
 const participantsIn = ({ participant }: Json): Json[] =>
@@ -61,7 +63,7 @@ const participantsElement: FhirElement = {
     const place = all.map(({ actor }) => actor as Json | undefined).find((one) => one?.type === 'Location')
     return {
       ehrId: all.map((one) => actorOf(one, 'Patient')).find((id) => id !== undefined),
-      participants: participants.length > 0 ? participants : undefined,
+      participants,
       location: place?.display,
     }
   },
@@ -74,7 +76,7 @@ export const appointment: FhirMapping = {
     valueElement('type', 'appointmentType.text'),
     valueElement('title', 'description'),
     valueElement('description', 'comment'),
-    valueElement('start', 'start'),
+    momentElement('start', 'start'),
     endElement,
     participantsElement,
     referenceElement('carePlanId', 'supportingInformation[0]', 'CarePlan'),

@@ -1,3 +1,4 @@
+import { parseIsoTime } from '../../schemas/forms/iso-time.ts'
 import { elementWith, type Json, joinElements, valueAt } from './element-paths.ts'
 import type { FhirElement } from './mapping.ts'
 
@@ -49,6 +50,16 @@ export const conceptTextElement = (field: string, path: string): FhirElement => 
   read: (resource) => ({
     [field]: valueAt(resource, `${path}.text`) ?? valueAt(resource, `${path}.coding[0].display`),
   }),
+})
+
+/** The moment in UTC of a time with an offset; a day alone, or anything else, stays as sent. */
+export const momentOf = (sent: unknown): unknown =>
+  (typeof sent === 'string' && sent.includes('T') && parseIsoTime(sent)?.utc) || sent
+
+/** A field with a moment. */
+export const momentElement = (field: string, path: string): FhirElement => ({
+  ...valueElement(field, path),
+  read: (resource) => ({ [field]: momentOf(valueAt(resource, path)) }),
 })
 
 /** An element with the same value in every resource of the kind. */

@@ -21,6 +21,8 @@ export interface FhirElement {
   read(resource: Json): FieldValues
   /** Values by path that a client may send in place of the shown ones, because they say the same. */
   accepted?: Readonly<Record<string, readonly unknown[]>>
+  /** Elements that the service sets, whatever a client sends back. */
+  ignored?: readonly string[]
 }
 
 /** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */
@@ -43,8 +45,8 @@ export interface FhirMapping {
   /** Paths of elements that a client must send. */
   required: readonly string[]
   search: Readonly<Record<string, FhirSearchParameter>>
-  /** The search parameter by whose field the kind's list of an EHR is sorted. */
-  sortedBy: string
+  /** The search parameter by whose field the kind's list of an EHR is sorted, if there is one. */
+  sortedBy?: string
   /** The list of the kind in which an EHR is searched; default: `ofEhr`. */
   list?: string
   /** Whether a client means this kind, if several have the same type. */

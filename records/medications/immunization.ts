@@ -1,4 +1,5 @@
 import { ImmunisationStatusEnum } from '../../schemas/enums.ts'
+import { sameWords } from '../conditions/fhir/status-elements.ts'
 import {
   codingElement,
   conceptElement,
@@ -59,11 +60,7 @@ export const immunization: FhirMapping = {
   required: ['status', 'vaccineCode', 'patient'],
   search: {
     'vaccine-code': codesToken('Code of the vaccine', 'codes'),
-    status: wordToken(
-      'Status',
-      'status',
-      Object.fromEntries(ImmunisationStatusEnum.enum.map((status: string) => [status, status])),
-    ),
+    status: wordToken('Status', 'status', sameWords(ImmunisationStatusEnum.enum)),
     date: dateParameter('Day of the immunisation', 'date', 'day'),
   },
   sortedBy: 'date',

@@ -1,4 +1,5 @@
 import { MedicationStatusEnum } from '../../schemas/enums.ts'
+import { sameWords } from '../conditions/fhir/status-elements.ts'
 import {
   codingElement,
   conceptTextElement,
@@ -57,11 +58,7 @@ export const medicationStatement: FhirMapping = {
   required: ['status', 'medicationCodeableConcept', 'subject'],
   search: {
     code: codesToken('Code of the medication', 'codes'),
-    status: wordToken(
-      'Status',
-      'status',
-      Object.fromEntries(MedicationStatusEnum.enum.map((status: string) => [status, status])),
-    ),
+    status: wordToken('Status', 'status', sameWords(MedicationStatusEnum.enum)),
     effective: dateParameter('First day of taking it', 'start', 'day'),
   },
   sortedBy: 'effective',

@@ -16,6 +16,9 @@ import specified from '../operations.json' with { type: 'json' }
 
 const titleOf = ({ method, path }: { method: string; path: string }) => `${method.toUpperCase()} ${path}`
 
+const formOf = ({ body }: Operation): TSchema | undefined =>
+  body instanceof FormBody ? body.schema : undefined
+
 /** The JSON schemas that clients see. */
 function schemasOf({ params, query, body, reply }: Operation): TSchema[] {
   const schemas = [params, query, body instanceof FormBody ? body.schema : body, reply[1]]
@@ -29,6 +32,12 @@ function forEachMember(schema: TSchema, visit: (member: TSchema, place: string) 
   }
   if (schema.items) forEachMember(schema.items, visit, `${place}[]`)
   for (const member of schema.anyOf ?? []) forEachMember(member, visit, place)
+}
+
+const ERROR_TYPES = {
+  problem: 'application/problem+json',
+  openehr: 'application/json',
+  fhir: 'application/fhir+json',
 }
 
 interface Documented {
@@ -153,7 +162,7 @@ describe('the table of operations', () => {
             if (member.type === 'object' && member.properties) {
               assert.equal(
                 member.additionalProperties,
-                member === operation.query && operation.openQuery === true,
+                operation.openQuery === true && (member === operation.query || member === formOf(operation)),
                 `${place} is open: define it with closedObject`,
               )
             }
@@ -203,7 +212,7 @@ describe('the table of operations', () => {
       it('documents every error that it may return', () => {
         const responses = paths[operation.path]?.[operation.method]?.responses
         const isOpenEhr = operation.api === 'openehr'
-        const type = isOpenEhr ? 'application/json' : 'application/problem+json'
+        const type = ERROR_TYPES[operation.api ?? 'problem']
         for (const name of [...impliedErrors(operation), ...(operation.errors ?? [])]) {
           const status = isOpenEhr ? openEhrStatusOf(name) : errorCatalogue[name][0]
           const shared = responses?.[status]?.$ref.replace('#/components/responses/', '') ?? ''

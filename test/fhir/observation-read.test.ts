@@ -3,13 +3,7 @@ import { createPatient, createPlan, type Patient, readAudit } from '../harness/c
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createPerson } from '../harness/people/people.ts'
 import { request } from '../harness/service/service.ts'
-
-// biome-ignore lint/suspicious/noExplicitAny: resources have any form
-type Json = any
-
-/** The ids of the resources in a Bundle that fit the search. */
-const idsIn = ({ entry = [] }: Json): string[] =>
-  entry.filter((one: Json) => one.search.mode === 'match').map(({ resource }: Json) => resource.id)
+import { idsIn, type Json, readPages } from './fhir-client.ts'
 
 describe('observations in FHIR', () => {
   let patient: Patient
@@ -71,17 +65,10 @@ describe('observations in FHIR', () => {
     assert.deepEqual(idsIn(await find('code=8867-4&date=2026-02-02')), [`${ids[3]}.hr`])
     assert.deepEqual(idsIn(await find('code=85354-9&date=ge2026-02-02&date=lt2026-02-04')), [ids[2], ids[3]])
     const all = ids.flatMap((id) => [id, `${id}.hr`])
-    const found: string[] = []
-    let path: string | undefined =
-      `/fhir/R4/Observation?patient=${mine.ehrId}&category=vital-signs&_count=3&_total=accurate`
-    while (path) {
-      const bundle: Json = assertStatus(await mine.call('GET', path))
-      assert.equal(bundle.total, 10)
-      found.push(...idsIn(bundle))
-      const next = bundle.link.find(({ relation }: Json) => relation === 'next')
-      path = next && new URL(next.url).pathname + new URL(next.url).search
-    }
+    const query = `Observation?patient=${mine.ehrId}&category=vital-signs&_count=3`
+    const found = await readPages(mine, query)
     assert.deepEqual(found, all)
+    assert.equal((await find('category=vital-signs&_total=accurate')).total, all.length)
     assert.deepEqual(
       idsIn(await find('component-value-quantity=gt127|http://unitsofmeasure.org|mm[Hg]')),
       ids,

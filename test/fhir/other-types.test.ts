@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { communication } from '../../records/chat/communication.ts'
 import { isMapped } from '../../records/fhir/mapping.ts'
 import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../records/kinds.ts'
-import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createPerson } from '../harness/people/people.ts'
 
@@ -67,7 +67,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
   it('show a chat message as a Communication, without its text after deletion', async () => {
     const reading = { carePlanId, timestamp: '2026-03-01T08:30:00Z', heartRate: 61, heartRateUnit: '/min' }
     const { id: measurement } = await post('procedure/heartrate', reading)
-    const topic = await post(`/chat/careplan/${carePlanId}/topic`, {
+    const topic = await post(`/chat/careplan/${carePlanId}`, {
       ...{ title: 'Tablets', text: 'With meals?' },
       attachments: [{ type: 'HeartRate', id: measurement }],
     })
@@ -79,7 +79,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     assert.deepEqual(message.about, [{ reference: `CarePlan/${carePlanId}` }])
     assert.equal(message.sender.reference, `Practitioner/${patient.mvUid}`)
     assert.equal(message.status, 'completed')
-    const path = `/chat/careplan/${carePlanId}/topic/${topic.id}/message/${message.id}`
+    const path = `/chat/careplan/${carePlanId}/${topic.id}/message/${message.id}`
     assertStatus(await patient.call('DELETE', path), 204)
     const deleted = await get(`Communication/${message.id}`)
     assert.deepEqual([deleted.status, deleted.payload], ['entered-in-error', undefined])
@@ -142,6 +142,8 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     await get('AuditEvent', 400)
     const nurse = await createPerson()
     const path = `/fhir/R4/AuditEvent?patient=${patient.ehrId}`
-    assertStatus(await nurse.call('GET', path), 404)
+    assert.equal(assertStatus(await nurse.call('GET', path)).entry, undefined)
+    await addParticipant(carePlanId, nurse, 'write')
+    assertStatus(await nurse.call('GET', path), 403)
   })
 })

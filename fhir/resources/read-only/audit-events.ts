@@ -5,6 +5,7 @@ import { parseToken } from '../../../records/fhir/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { Page } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { parameterError } from '../../issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../../search/resource-search.ts'
@@ -89,6 +90,12 @@ const fits = (entry: AuditEntry, { name, values }: SearchCriterion): boolean =>
       : TEXTS[name]?.(entry) === (parseToken(text).code ?? '').replace(/^Practitioner\//, ''),
   )
 
+/** A search does not tell whether a patient exists. */
+function noneIfUnknown(error: unknown): Page<AuditEntry> {
+  if (error instanceof ServiceError && error.error === 'NotFound') return { items: [], next: null, total: 0 }
+  throw error
+}
+
 /** A page has fewer entries than asked for if some do not fit; the next link goes on behind them. */
 class AuditEvents implements ResourceSource {
   readonly #ehrs: Ehrs
@@ -119,7 +126,11 @@ class AuditEvents implements ResourceSource {
       throw parameterError('_total', 'too-costly', 'can count only all entries of a patient')
     const ehrId = referencedId(value, 'Patient') ?? value
     const page = { limit: Math.max(count, 1), cursor: after, count: total }
-    const { items, next, total: all } = await this.#ehrs.listAccesses(caller, ehrId, page)
+    const {
+      items,
+      next,
+      total: all,
+    } = await this.#ehrs.listAccesses(caller, ehrId, page).catch(noneIfUnknown)
     const found = items.filter((entry) => rest.every((criterion) => fits(entry, criterion)))
     return {
       resources: count === 0 ? [] : found.map((entry) => auditEventOf(ehrId, entry)),
@@ -137,5 +148,6 @@ export const auditEventType: ResourceType = {
   interactions: ['search-type'],
   parameters: PARAMETERS,
   sortedBy: undefined,
+  searchErrors: ['Forbidden'],
   open: ({ ehrs }) => new AuditEvents(ehrs),
 }

@@ -1,5 +1,7 @@
 import { Type } from '@sinclair/typebox'
+import type { ResourceType } from '../../../fhir/resources/resource-source.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { describedBody, type RawContent } from '../../reply/body-media.ts'
 import { malformedInput } from '../../reply/invalid-input.ts'
@@ -87,3 +89,32 @@ export function replyWithResource(resource: FhirResource, headers: Readonly<Reco
 /** A reply with a Bundle or another resource without versions. */
 export const replyWithBundle = (bundle: FhirResource) =>
   replyWith(JSON.stringify(bundle), { headers: { 'content-type': 'application/fhir+json; charset=utf-8' } })
+
+const EXAMPLE_ID = 'm4RtYu78Io'
+
+/** What the operations of one resource type share. */
+export const operationPartsOf = ({ type }: ResourceType) => ({
+  typePath: `${FHIR_PATH}/${type}`,
+  path: `${FHIR_PATH}/${type}/{id}` as const,
+  params: { id: resourceIdField(type, EXAMPLE_ID) },
+  one: withArticle(type),
+})
+
+export const searchParametersOf = ({ parameters }: ResourceType) => ({
+  ...Object.fromEntries(
+    Object.entries(parameters).map(([name, { description }]) => [
+      name,
+      Type.Optional(searchField(description, EXAMPLE_VALUES[name] ?? 'final')),
+    ]),
+  ),
+  ...resultParameters,
+})
+
+const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
+  patient: 'Patient/e5RtGb81Xz',
+  subject: 'Patient/e5RtGb81Xz',
+  date: 'ge2026-03-01',
+  code: 'http://loinc.org|85354-9',
+}
+
+export type FhirOperationParts = ReturnType<typeof operationPartsOf>

@@ -1,55 +1,27 @@
 import { Type } from '@sinclair/typebox'
 import { resourceTypes } from '../../../fhir/resource-types.ts'
 import type { Interaction, ResourceType } from '../../../fhir/resources/resource-source.ts'
-import { withArticle } from '../../../schemas/common.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
 import {
-  FHIR_PATH,
   fhirOperation,
+  operationPartsOf,
   replyWithBundle,
   replyWithResource,
   resourceBody,
-  resourceIdField,
   resultParameters,
-  searchField,
+  searchParametersOf,
   versionField,
 } from './fhir-operation.ts'
+import { WRITE_OPERATIONS } from './write-operations.ts'
 
-const EXAMPLE_ID = 'm4RtYu78Io'
+const { _count, _cursor, _format, _summary, _elements } = resultParameters
+const pageParameters = { _count, _cursor, _format }
 
-/** What the operations of one resource type share. */
-const commonOf = ({ type }: ResourceType) => ({
-  typePath: `${FHIR_PATH}/${type}`,
-  path: `${FHIR_PATH}/${type}/{id}` as const,
-  params: { id: resourceIdField(type, EXAMPLE_ID) },
-  one: withArticle(type),
-})
-
-const searchParametersOf = ({ parameters }: ResourceType) => ({
-  ...Object.fromEntries(
-    Object.entries(parameters).map(([name, { description }]) => [
-      name,
-      Type.Optional(searchField(description, EXAMPLE_VALUES[name] ?? 'final')),
-    ]),
-  ),
-  ...resultParameters,
-})
-
-const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
-  patient: 'Patient/e5RtGb81Xz',
-  subject: 'Patient/e5RtGb81Xz',
-  date: 'ge2026-03-01',
-  code: 'http://loinc.org|85354-9',
-}
-
-const { _count, _cursor } = resultParameters
-const pageParameters = { _count, _cursor }
-
-/** The operations of a resource type by interaction. */
-const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
+/** The operations that read resources of a type. */
+const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
   read: (of) => {
-    const { path, params, one } = commonOf(of)
+    const { path, params, one } = operationPartsOf(of)
     return [
       defineOperation({
         ...fhirOperation,
@@ -57,17 +29,18 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
         method: 'get',
         path,
         params,
+        query: { _format, _summary, _elements },
         summary: `Read ${one}`,
         access: of.readers ?? 'record',
         reply: [200, resourceBody(of.type), 'versioned'],
         errors: ['Gone'],
-        handle: async ({ params: { id } }, { caller, fhir }) =>
-          replyWithResource(await fhir.read(caller, of.type, String(id))),
+        handle: async ({ params: { id }, query }, { caller, fhir }) =>
+          replyWithResource(await fhir.read(caller, of.type, String(id), query)),
       }),
     ]
   },
   vread: (of) => {
-    const { path, params, one } = commonOf(of)
+    const { path, params, one } = operationPartsOf(of)
     return [
       defineOperation({
         ...fhirOperation,
@@ -80,14 +53,12 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
         reply: [200, resourceBody(of.type), 'versioned'],
         errors: ['Gone'],
         handle: async ({ params: given }, { caller, fhir }) =>
-          replyWithResource(
-            await fhir.readVersion(caller, of.type, String(given.id), Number(given.versionId)),
-          ),
+          replyWithResource(await fhir.readVersion(caller, of.type, String(given.id), given.versionId)),
       }),
     ]
   },
   'history-instance': (of) => {
-    const { path, params, one } = commonOf(of)
+    const { path, params, one } = operationPartsOf(of)
     return [
       defineOperation({
         ...fhirOperation,
@@ -105,13 +76,14 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
     ]
   },
   'search-type': (of) => {
-    const { typePath } = commonOf(of)
+    const { typePath } = operationPartsOf(of)
     const query = searchParametersOf(of)
     const common = {
       ...fhirOperation,
       summary: `Search for ${of.plural}`,
       access: 'user',
       reply: [200, resourceBody('Bundle')],
+      errors: of.searchErrors ?? [],
     } as const
     return [
       defineOperation({
@@ -121,8 +93,8 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
         path: typePath,
         query,
         openQuery: true,
-        handle: async ({ query: parameters }, { caller, fhir, isStrict }) =>
-          replyWithBundle(await fhir.search(caller, of.type, parameters, isStrict)),
+        handle: async ({ query: parameters }, { caller, fhir, fhirPreferences }) =>
+          replyWithBundle(await fhir.search(caller, of.type, parameters, fhirPreferences.handling)),
       }),
       defineOperation({
         ...common,
@@ -133,13 +105,18 @@ const OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>
         openQuery: true,
         description: 'The same search with a form, so that no address contains data of patients.',
         body: formBody(Type.Object(query, { additionalProperties: true, description: 'Parameters' })),
-        handle: async ({ query: parameters, body }, { caller, fhir, isStrict }) =>
-          replyWithBundle(await fhir.search(caller, of.type, { ...parameters, ...body }, isStrict)),
+        handle: async ({ query: parameters, body }, { caller, fhir, fhirPreferences }) =>
+          replyWithBundle(
+            await fhir.search(caller, of.type, { ...parameters, ...body }, fhirPreferences.handling),
+          ),
       }),
     ]
   },
 }
 
 export const fhirResourceOperations: readonly Operation[] = resourceTypes.flatMap((of) =>
-  of.interactions.flatMap((interaction) => OPERATIONS[interaction]?.(of) ?? []),
+  of.interactions.flatMap(
+    (interaction) =>
+      READ_OPERATIONS[interaction]?.(of) ?? WRITE_OPERATIONS[interaction]?.(of, operationPartsOf(of)) ?? [],
+  ),
 )

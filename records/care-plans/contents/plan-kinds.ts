@@ -5,7 +5,11 @@ import { defineKind } from '../../ehr-records/kind.ts'
 import type { TimelineDefinition } from '../../ehr-records/timeline-definition.ts'
 import { planDeleters, planPermissions } from '../../ehrs/rights/access.ts'
 import { deanonymizationViolations } from '../../ehrs/rights/anonymity.ts'
+import { carePlanMapping } from '../fhir/care-plan-mapping.ts'
+import { goalMapping } from '../fhir/goal-mapping.ts'
+import { taskMapping } from '../fhir/task-mapping.ts'
 
+const ofEhr = { by: ['ehrId'], sort: 'createdAt', order: 'desc' } as const
 const byPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const
 
 const closableTimeline = (kind: string, start: readonly string[]): TimelineDefinition => ({
@@ -18,7 +22,7 @@ const closableTimeline = (kind: string, start: readonly string[]): TimelineDefin
 
 export const CarePlan = defineKind(CarePlanForms, {
   words: { en: 'care plans', nl: 'zorgplannen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: carePlanMapping,
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   deleters: {
@@ -32,17 +36,18 @@ export const CarePlan = defineKind(CarePlanForms, {
 /** The number of goals and tasks is limited, because a plan can be read as a whole. */
 export const Goal = defineKind(GoalForms, {
   words: { en: 'goals', nl: 'doelen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
-  lists: { ofPlan: byPlan },
+  fhir: goalMapping,
+  lists: { ofPlan: byPlan, ofEhr },
   maxCount: { of: 'carePlanId', count: 100 },
   timeline: closableTimeline('goal', ['createdAt']),
 })
 
 export const Task = defineKind(TaskForms, {
   words: { en: 'tasks', nl: 'taken' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: taskMapping,
   lists: {
     ofPlan: byPlan,
+    ofEhr,
     ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },
     byDueDate: { by: ['ehrId', 'status'], sort: 'dueDate', order: 'asc' },
   },

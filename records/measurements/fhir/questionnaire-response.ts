@@ -1,8 +1,8 @@
-import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
 import type { Json } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
 import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
+import { localTimeElement } from './local-time-element.ts'
 
 /** The URI of a questionnaire, which names the version after `|`. */
 export const questionnaireUri = (instrument: string): string => ownUri(`questionnaire:${instrument}`)
@@ -15,19 +15,6 @@ const statusElement: FhirElement = {
   show: ({ version }) => ({ status: Number(version ?? 1) > 1 ? 'amended' : 'completed' }),
   read: () => ({}),
   accepted: { status: ['completed', 'amended'] },
-}
-
-/** The time at which the questionnaire was answered, in local time if its offset is known. */
-const authoredElement: FhirElement = {
-  paths: { timestamp: 'authored', utcOffset: 'authored' },
-  show: ({ timestamp, utcOffset }) =>
-    typeof timestamp === 'string'
-      ? { authored: typeof utcOffset === 'string' ? toLocalTime(timestamp, utcOffset) : timestamp }
-      : {},
-  read: ({ authored }) => ({
-    timestamp: authored,
-    utcOffset: /[+-]\d\d:\d\d$/.exec(String(authored))?.[0],
-  }),
 }
 
 const questionnaireElement = (uri: string, versionField?: string): FhirElement => ({
@@ -124,7 +111,7 @@ export function questionnaireResponse(
       questionnaireElement(uri, versionField),
       referenceElement('ehrId', 'subject', 'Patient'),
       referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
-      authoredElement,
+      localTimeElement('authored'),
       ...items,
       extensionElement('deviceId', ownUri('device'), 'valueString'),
       extensionElement('comment', ownUri('comment'), 'valueString'),

@@ -1,4 +1,3 @@
-import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
 import { valueAt } from '../../fhir/element-paths.ts'
 import {
   type Coding,
@@ -20,6 +19,7 @@ import {
   textToken,
 } from '../../fhir/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
+import { localTimeElement } from './local-time-element.ts'
 import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
 
 const LOINC = 'http://loinc.org'
@@ -49,20 +49,6 @@ const statusParameter: FhirSearchParameter = {
     text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
-/** The time of the measurement, in local time if its offset is known. */
-const timeElement: FhirElement = {
-  paths: { timestamp: 'effectiveDateTime', utcOffset: 'effectiveDateTime' },
-  show: ({ timestamp, utcOffset }) => {
-    if (typeof timestamp !== 'string') return {}
-    const time = typeof utcOffset === 'string' ? toLocalTime(timestamp, utcOffset) : timestamp
-    return { effectiveDateTime: time.replace(/\.000(?=Z|[+-])/, '') }
-  },
-  read: ({ effectiveDateTime }) => ({
-    timestamp: effectiveDateTime,
-    utcOffset: /[+-]\d\d:\d\d$/.exec(String(effectiveDateTime))?.[0],
-  }),
-}
-
 /** The elements of every observation. */
 const observationElements = (category: ObservationCategory, code: Coding[], text: string): FhirElement[] => [
   statusElement,
@@ -70,7 +56,7 @@ const observationElements = (category: ObservationCategory, code: Coding[], text
   constantElement('code', { coding: code, text }),
   referenceElement('ehrId', 'subject', 'Patient'),
   referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
-  timeElement,
+  localTimeElement('effectiveDateTime'),
   valueElement('deviceId', 'device.identifier.value'),
   valueElement('comment', 'note[0].text'),
   extensionElement('source', ownUri('source'), 'valueCode'),
@@ -78,8 +64,8 @@ const observationElements = (category: ObservationCategory, code: Coding[], text
 
 const observationSearch = (category: ObservationCategory, code: Coding[]) => ({
   category: constantToken('Category of the observation', [categoryOf(category)]),
-  code: constantToken('What was observed', code),
-  'combo-code': constantToken('What was observed, in the observation or in a component', code),
+  code: constantToken('Code of the observation', code),
+  'combo-code': constantToken('Code of the observation or of a component', code),
   status: statusParameter,
   date: dateParameter('Time of the measurement', 'timestamp'),
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
@@ -176,11 +162,8 @@ export function componentObservation(
     ),
     {
       ...observationSearch(category, code),
-      'component-code': constantToken('What a component tells', components),
-      'combo-code': constantToken('What was observed, in the observation or in a component', [
-        ...code,
-        ...components,
-      ]),
+      'component-code': constantToken('Code of a component', components),
+      'combo-code': constantToken('Code of the observation or of a component', [...code, ...components]),
       'component-value-quantity': value,
       'combo-value-quantity': value,
     },

@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
+import type { ClassKind } from '../../../../records/ehr-records/kind.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { Quantity } from '../../../../records/measurements/quantities/quantity.ts'
-import { createPathNamer, pathNameOf } from '../../../../schemas/forms/fields.ts'
+import { createPathNamer, markedFieldNames, pathNameOf } from '../../../../schemas/forms/fields.ts'
 import { convertUnit, unitNames } from '../../../../schemas/measurements/units.ts'
 import { createValidator } from '../../../../schemas/validation/validators.ts'
 
@@ -26,6 +27,8 @@ function arbitraryField({ type: types, ...schema }: TSchema): fc.Arbitrary<unkno
   if (orNull === 'null') return fc.option(arbitraryField({ ...schema, type } as TSchema))
   if (type === 'array') return fc.array(arbitraryField(items), { minLength: minItems, maxLength: maxItems })
   if (values) return fc.constantFrom(...values)
+  if (type === 'object') return arbitraryObject(schema as TSchema)
+  if (format === 'date') return arbitraryMoment.map((moment) => moment.slice(0, 10))
   if (format === 'date-time') return arbitraryMoment
   if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern))
   if (type === 'boolean') return fc.boolean()
@@ -42,6 +45,29 @@ function arbitraryField({ type: types, ...schema }: TSchema): fc.Arbitrary<unkno
     .string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
     .filter((text) => isValid(text).length === 0)
 }
+
+const arbitraryObject = ({ properties = {}, required = [] }: TSchema): fc.Arbitrary<unknown> =>
+  fc.record(
+    Object.fromEntries(Object.entries<TSchema>(properties).map(([name, one]) => [name, arbitraryField(one)])),
+    { requiredKeys: required },
+  )
+
+/** Any valid values of the fields that clients of a kind set, on closing, too. */
+export function arbitraryValues({ fields, create, rules }: ClassKind): fc.Arbitrary<Sent> {
+  const names = Object.keys(fields).filter(
+    (name) => !markedFieldNames(fields, 'derived', 'internal').includes(name),
+  )
+  const closing = markedFieldNames(fields, 'closing')
+  const required = names.filter((name) => create.required?.includes(name))
+  const one = (name: string) => arbitraryField(fields[name] as TSchema)
+  return fc
+    .record(Object.fromEntries(names.map((name) => [name, one(name)])), { requiredKeys: required })
+    .map((sent) => (sent.status === 'ACTIVE' ? omit(sent, closing) : sent))
+    .filter((sent) => rules.violations(sent, Object.keys(sent)).length === 0)
+}
+
+const omit = (values: Sent, names: readonly string[]): Sent =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)))
 
 /** Any valid measurement of a kind, as the path family's clients send it. */
 export function arbitraryMeasurement({

@@ -1,0 +1,238 @@
+import { Type } from '@sinclair/typebox'
+import type { FhirResources, WrittenResource } from '../../../fhir/fhir-resources.ts'
+import { operationOutcome, unkeptIssues } from '../../../fhir/issue.ts'
+import type { PatchOperation } from '../../../fhir/json-patch.ts'
+import type { Interaction, ResourceType } from '../../../fhir/resources/resource-source.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
+import type { Context } from '../../operation/context.ts'
+import { defineOperation, type Operation } from '../../operation/operation.ts'
+import { describedBody, type RawContent } from '../../reply/body-media.ts'
+import { InvalidInput, locateViolation } from '../../reply/invalid-input.ts'
+import { replyWith } from '../../reply/reply.ts'
+import {
+  type FhirOperationParts,
+  fhirOperation,
+  replyWithResource,
+  resourceBody,
+  searchParametersOf,
+  sentResource,
+} from './fhir-operation.ts'
+
+type WriteContext = Context<'user'>
+
+/** Collects what a lenient write does not keep. */
+function unkeptCollector({ fhirPreferences }: WriteContext) {
+  const paths: string[] = []
+  const onUnkept =
+    fhirPreferences.handling === 'lenient' ? (lost: readonly string[]) => paths.push(...lost) : undefined
+  return { paths, options: { onUnkept: onUnkept as ((paths: readonly string[]) => void) | undefined } }
+}
+
+/** The response to a write, with as much as the client prefers; what was not kept is always told. */
+function replyToWrite(
+  { resource, created }: WrittenResource,
+  { fhirPreferences, fhir }: { fhirPreferences: WriteContext['fhirPreferences']; fhir: FhirResources },
+  unkept: readonly string[],
+) {
+  const { resourceType, id, meta } = resource
+  const { versionId } = meta as { versionId: string }
+  const location = `${fhir.base}/${resourceType}/${id}/_history/${versionId}`
+  const { head } = replyWithResource(resource)
+  const preferred = fhirPreferences.return
+  const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
+  const body = isOutcome ? operationOutcome(unkeptIssues(unkept)) : resource
+  return replyWith(JSON.stringify(body), {
+    ...head,
+    created,
+    empty: preferred === 'minimal',
+    ...(created && { location }),
+  })
+}
+
+const PatchSchema = Type.Array(
+  Type.Object(
+    {
+      op: Type.Unsafe<PatchOperation['op']>({
+        type: 'string',
+        enum: ['add', 'remove', 'replace', 'move', 'copy', 'test'],
+        description: 'Operation',
+      }),
+      path: Type.String({ maxLength: 1000, description: 'JSON Pointer of the element' }),
+      from: Type.Optional(Type.String({ maxLength: 1000, description: 'JSON Pointer of the source' })),
+      value: Type.Optional(Type.Unknown({ description: 'New value' })),
+    },
+    { additionalProperties: false, description: 'An operation of JSON Patch' },
+  ),
+  { maxItems: 1000, description: 'JSON Patch (RFC 6902)' },
+)
+
+const patchBody = describedBody(PatchSchema, 'application/json-patch+json', 'application/json')
+const violationsOfPatch = createValidator(PatchSchema)
+
+/** @throws InvalidInput */
+function sentPatch({ json }: RawContent): PatchOperation[] {
+  const violations = violationsOfPatch(json)
+  if (violations.length > 0) throw new InvalidInput(violations.map(locateViolation('body')))
+  return json as PatchOperation[]
+}
+
+const ERRORS = ['RuleViolated', 'Conflict', 'Gone'] as const
+
+/** The operations that write resources of a type. */
+export const WRITE_OPERATIONS: Partial<
+  Record<Interaction, (of: ResourceType, parts: FhirOperationParts) => Operation[]>
+> = {
+  create: (of, { typePath, one }) => [
+    defineOperation({
+      ...fhirOperation,
+      id: `createFhir${of.type}`,
+      method: 'post',
+      path: typePath,
+      summary: `Create ${one}`,
+      description:
+        'With If-None-Exist, a resource that the search finds is returned in place of a new one. Elements that the ' +
+        'service does not keep are refused; with `Prefer: handling=lenient` they are left out, and the response names them.',
+      access: 'user',
+      body: resourceBody(of.type),
+      reply: [200, resourceBody(of.type), 'versioned'],
+      creates: true,
+      errors: [...ERRORS, 'PreconditionFailed', 'Forbidden', 'NotFound'],
+      handle: async ({ body }, context) => {
+        const { caller, fhir, fhirPreferences, newId } = context
+        const { paths, options } = unkeptCollector(context)
+        const ifNoneExist = parseCondition(fhirPreferences.ifNoneExist)
+        const resource = sentResource(body, of.type)
+        const written = await fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
+        return replyToWrite(written, context, paths)
+      },
+    }),
+  ],
+  update: (of, { typePath, path, params, one }) => [
+    defineOperation({
+      ...fhirOperation,
+      id: `updateFhir${of.type}`,
+      method: 'put',
+      path,
+      params,
+      summary: `Replace ${one}`,
+      access: 'record',
+      body: resourceBody(of.type),
+      reply: [200, resourceBody(of.type), 'versioned'],
+      errors: [...ERRORS, 'IdMismatch'],
+      handle: async ({ params: { id }, body }, context) => {
+        const { paths, options } = unkeptCollector(context)
+        const { caller, fhir, ifMatch: expected } = context
+        const resource = sentResource(body, of.type)
+        return replyToWrite(
+          await fhir.update(caller, String(id), resource, { ...options, expected }),
+          context,
+          paths,
+        )
+      },
+    }),
+    defineOperation({
+      ...fhirOperation,
+      id: `updateFoundFhir${of.type}`,
+      method: 'put',
+      path: typePath,
+      summary: `Replace the ${of.type} that a search finds, or create it`,
+      access: 'user',
+      query: searchParametersOf(of),
+      openQuery: true,
+      body: resourceBody(of.type),
+      reply: [200, resourceBody(of.type), 'versioned'],
+      creates: true,
+      errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
+      handle: async ({ query, body }, context) => {
+        const { caller, fhir, ifMatch: expected, newId } = context
+        const { paths, options } = unkeptCollector(context)
+        const resource = sentResource(body, of.type)
+        const written = await fhir.updateFound(caller, resource, query, newId(), { ...options, expected })
+        return replyToWrite(written, context, paths)
+      },
+    }),
+  ],
+  patch: (of, { typePath, path, params, one }) => {
+    const common = {
+      ...fhirOperation,
+      method: 'patch',
+      body: patchBody,
+      reply: [200, resourceBody(of.type), 'versioned'],
+    } as const
+    return [
+      defineOperation({
+        ...common,
+        id: `patchFhir${of.type}`,
+        path,
+        params,
+        summary: `Change ${one} by a JSON Patch`,
+        access: 'record',
+        errors: [...ERRORS, 'IdMismatch'],
+        handle: async ({ params: { id }, body }, context) => {
+          const { caller, fhir, ifMatch: expected } = context
+          const { paths, options } = unkeptCollector(context)
+          const one = { type: of.type, id: String(id) }
+          const written = await fhir.patch(caller, one, sentPatch(body), { ...options, expected })
+          return replyToWrite(written, context, paths)
+        },
+      }),
+      defineOperation({
+        ...common,
+        id: `patchFoundFhir${of.type}`,
+        path: typePath,
+        summary: `Change the ${of.type} that a search finds by a JSON Patch`,
+        access: 'user',
+        query: searchParametersOf(of),
+        openQuery: true,
+        errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
+        handle: async ({ query, body }, context) => {
+          const { caller, fhir, ifMatch: expected } = context
+          const { paths, options } = unkeptCollector(context)
+          const written = await fhir.patchFound(caller, of.type, query, sentPatch(body), {
+            ...options,
+            expected,
+          })
+          return replyToWrite(written, context, paths)
+        },
+      }),
+    ]
+  },
+  delete: (of, { typePath, path, params, one }) => [
+    defineOperation({
+      ...fhirOperation,
+      id: `deleteFhir${of.type}`,
+      method: 'delete',
+      path,
+      params,
+      summary: `Delete ${one}`,
+      access: 'record',
+      reply: [204],
+      errors: ['Conflict'],
+      handle: async ({ params: { id } }, { caller, fhir, ifMatch: expected }) =>
+        fhir.remove(caller, of.type, String(id), { expected }),
+    }),
+    defineOperation({
+      ...fhirOperation,
+      id: `deleteFoundFhir${of.type}`,
+      method: 'delete',
+      path: typePath,
+      summary: `Delete the ${of.type} that a search finds`,
+      access: 'user',
+      query: searchParametersOf(of),
+      openQuery: true,
+      reply: [204],
+      errors: ['Conflict', 'Forbidden', 'NotFound'],
+      handle: async ({ query }, { caller, fhir, ifMatch: expected }) =>
+        fhir.removeFound(caller, of.type, query, { expected }),
+    }),
+  ],
+}
+
+/** The parameters of If-None-Exist, which is a search without the question mark. */
+function parseCondition(text: string | undefined): Record<string, string[]> | undefined {
+  if (text === undefined) return undefined
+  const parameters: Record<string, string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '')))
+    parameters[name] = [...(parameters[name] ?? []), value]
+  return parameters
+}

@@ -1,0 +1,45 @@
+import {
+  codeElement,
+  constantElement,
+  extensionElement,
+  ownUri,
+  referenceElement,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
+import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import { metadataElement, plannedDateElement } from './plan-elements.ts'
+
+const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked' }
+
+export const carePlanMapping: FhirMapping = {
+  type: 'CarePlan',
+  elements: [
+    codeElement('status', 'status', STATUSES),
+    constantElement('intent', 'plan'),
+    valueElement('name', 'title'),
+    valueElement('description', 'description'),
+    referenceElement('ehrId', 'subject', 'Patient'),
+    plannedDateElement(
+      { actual: 'actualStartDate', planned: 'proposedStartDate' },
+      'period.start',
+      () => false,
+    ),
+    plannedDateElement(
+      { actual: 'achievementDate', planned: 'dueDate' },
+      'period.end',
+      ({ status }) => status === STATUSES.ACTIVE,
+    ),
+    metadataElement('createdAt', 'created'),
+    valueElement('notes', 'note[0].text'),
+    extensionElement('outcome', ownUri('outcome'), 'valueString'),
+    extensionElement('language', ownUri('language'), 'valueString'),
+    extensionElement('anonymous', ownUri('anonymous'), 'valueBoolean'),
+  ],
+  required: ['status', 'intent', 'subject', 'title'],
+  search: {
+    status: wordToken('Status', 'status', STATUSES),
+    date: dateParameter('Actual start of the plan', 'actualStartDate', 'day'),
+  },
+  list: 'newest',
+}

@@ -1,0 +1,50 @@
+import { elementWith, type Json, joinElements, valueAt } from '../../fhir/element-paths.ts'
+import { extensionElement, ownUri } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/mapping.ts'
+
+const PLANNED = { extension: [{ url: ownUri('planned'), valueBoolean: true }] }
+
+/** `period.start` -> `period._start`: the place of extensions of a date. */
+const besides = (path: string): string => path.replace(/([^.]+)$/, '_$1')
+
+const isMarkedPlanned = (resource: Json, path: string): boolean => {
+  const extensions = valueAt(resource, `${besides(path)}.extension`)
+  return Array.isArray(extensions) && extensions.some((one) => one?.url === ownUri('planned'))
+}
+
+/**
+ * The actual date at a path, or the planned one as long as there is none; then an extension says so. Beside the actual
+ * date, an extension keeps the planned one.
+ * @param isPlanned whether a client that does not say so means a planned date
+ */
+export function plannedDateElement(
+  fields: { actual: string; planned: string },
+  path: string,
+  isPlanned: (resource: Json) => boolean,
+): FhirElement {
+  const kept = extensionElement(fields.planned, ownUri(`planned-${path.split('.').at(-1)}`), 'valueDate')
+  return {
+    paths: { [fields.actual]: path, [fields.planned]: path },
+    show: (record) => {
+      const [actual, planned] = [record[fields.actual], record[fields.planned]]
+      if (actual === undefined)
+        return planned === undefined
+          ? {}
+          : joinElements([elementWith(path, planned), elementWith(besides(path), PLANNED)])
+      return { ...elementWith(path, actual), ...kept.show(record) }
+    },
+    read: (resource) => {
+      const date = valueAt(resource, path)
+      if (isMarkedPlanned(resource, path) || isPlanned(resource))
+        return { [fields.planned]: date, [fields.actual]: undefined }
+      return { [fields.actual]: date, ...kept.read(resource) }
+    },
+  }
+}
+
+/** Metadata of a record, which clients cannot set. */
+export const metadataElement = (field: 'createdAt' | 'updatedAt', path: string): FhirElement => ({
+  paths: {},
+  show: (record) => (record[field] ? elementWith(path, record[field]) : {}),
+  read: () => ({}),
+})

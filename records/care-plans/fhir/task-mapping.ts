@@ -1,0 +1,83 @@
+import { valueAt } from '../../fhir/element-paths.ts'
+import {
+  codeElement,
+  constantElement,
+  extensionElement,
+  ownUri,
+  referenceElement,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { dateParameter, referenceParameter, textToken, wordToken } from '../../fhir/search-parameters.ts'
+import { metadataElement } from './plan-elements.ts'
+
+const STATUSES = { ACTIVE: 'ready', COMPLETED: 'completed', CANCELLED: 'cancelled' }
+const PRIORITIES = { LOW: 'routine', NORMAL: 'routine', HIGH: 'urgent' }
+const LOW = { extension: [{ url: ownUri('priority'), valueCode: 'LOW' }] }
+
+/** FHIR has no priority below routine, so that an extension keeps it. */
+const priorityElement: FhirElement = {
+  paths: { priority: 'priority' },
+  show: ({ priority }) => ({
+    ...(priority !== undefined && { priority: PRIORITIES[priority as 'LOW'] ?? priority }),
+    ...(priority === 'LOW' && { _priority: LOW }),
+  }),
+  read: ({ priority, _priority }) => {
+    if (valueAt(_priority, 'extension[0].valueCode') === 'LOW') return { priority: 'LOW' }
+    const [word = priority] = priority === 'routine' ? ['NORMAL'] : priority === 'urgent' ? ['HIGH'] : []
+    return { priority: word }
+  },
+}
+
+const PERIOD_UNITS: Readonly<Record<string, string>> = { DAY: 'd', WEEK: 'wk', MONTH: 'mo' }
+const REPEAT_URL = ownUri('repeat')
+
+const repeatElement: FhirElement = {
+  paths: { repeat: `extension.where(url='${REPEAT_URL}').valueTiming` },
+  show: ({ repeat }) => {
+    if (repeat === undefined) return {}
+    const { every, period } = repeat as { every: number; period: string }
+    const valueTiming = { repeat: { frequency: 1, period: every, periodUnit: PERIOD_UNITS[period] } }
+    return { extension: [{ url: REPEAT_URL, valueTiming }] }
+  },
+  read: ({ extension }) => {
+    const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
+    if (own === undefined) return { repeat: undefined }
+    const unit = valueAt(own, 'valueTiming.repeat.periodUnit')
+    const [period] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
+    return { repeat: { every: valueAt(own, 'valueTiming.repeat.period'), period } }
+  },
+}
+
+export const taskMapping: FhirMapping = {
+  type: 'Task',
+  elements: [
+    codeElement('status', 'status', STATUSES),
+    constantElement('intent', 'order'),
+    priorityElement,
+    valueElement('name', 'code.text'),
+    valueElement('description', 'description'),
+    referenceElement('goalId', 'focus', 'Goal'),
+    referenceElement('ehrId', 'for', 'Patient'),
+    referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
+    metadataElement('createdAt', 'authoredOn'),
+    { ...metadataElement('updatedAt', 'lastModified'), ignored: ['lastModified'] },
+    valueElement('assignee', 'owner.identifier.value'),
+    valueElement('dueDate', 'restriction.period.end'),
+    valueElement('achievementDate', 'executionPeriod.end'),
+    repeatElement,
+    valueElement('notes', 'note[0].text'),
+    extensionElement('outcome', ownUri('outcome'), 'valueString'),
+  ],
+  required: ['status', 'intent', 'for', 'focus', 'code'],
+  search: {
+    status: wordToken('Status of the task', 'status', STATUSES),
+    priority: wordToken('Priority', 'priority', PRIORITIES),
+    owner: textToken('Assignee: a user id, or another reference to a person', 'assignee'),
+    'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
+    focus: referenceParameter('Goal', 'goalId', 'Goal'),
+    'authored-on': dateParameter('Time of creation', 'createdAt'),
+    modified: dateParameter('Time of the last change', 'updatedAt'),
+  },
+  sortedBy: 'authored-on',
+}

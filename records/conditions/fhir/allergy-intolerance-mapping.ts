@@ -1,0 +1,87 @@
+import { valueAt } from '../../fhir/element-paths.ts'
+import {
+  codingElement,
+  conceptElement,
+  referenceElement,
+  TERMINOLOGY,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
+
+const CLINICAL_STATUS = `${TERMINOLOGY}/allergyintolerance-clinical`
+const VERIFICATION_STATUS = `${TERMINOLOGY}/allergyintolerance-verification`
+
+interface Reaction {
+  manifestation?: unknown
+  severity?: unknown
+  onset?: unknown
+}
+
+const withoutUndefined = (values: object) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+
+/** The observed reactions; each has one manifestation. */
+const reactionsElement: FhirElement = {
+  paths: { reactions: 'reaction' },
+  show: ({ reactions }) => {
+    const shown = (Array.isArray(reactions) ? (reactions as Reaction[]) : []).map(
+      ({ manifestation, ...more }) => ({
+        manifestation: [{ text: manifestation }],
+        ...withoutUndefined(more),
+      }),
+    )
+    return shown.length > 0 ? { reaction: shown } : {}
+  },
+  read: ({ reaction }) => ({
+    reactions: (Array.isArray(reaction) ? reaction : []).map((one) =>
+      withoutUndefined({
+        manifestation:
+          valueAt(one, 'manifestation[0].text') ?? valueAt(one, 'manifestation[0].coding[0].display'),
+        severity: valueAt(one, 'severity'),
+        onset: valueAt(one, 'onset'),
+      }),
+    ),
+  }),
+}
+
+interface Words {
+  statuses: readonly string[]
+  verifications: readonly string[]
+  criticalities: readonly string[]
+  categories: readonly string[]
+}
+
+/** An adverse reaction as an AllergyIntolerance. */
+export const allergyIntoleranceMapping = (words: Words): FhirMapping => ({
+  type: 'AllergyIntolerance',
+  elements: [
+    clinicalStatusElement('status', 'verification', CLINICAL_STATUS),
+    conceptElement('verification', 'verificationStatus', VERIFICATION_STATUS),
+    valueElement('category', 'category[0]'),
+    valueElement('criticality', 'criticality'),
+    codingElement('code', 'code'),
+    nameElement('substance'),
+    referenceElement('ehrId', 'patient', 'Patient'),
+    valueElement('firstOnset', 'onsetDateTime'),
+    valueElement('lastOnset', 'lastOccurrence'),
+    valueElement('comment', 'note[0].text'),
+    reactionsElement,
+  ],
+  required: ['patient', 'code'],
+  search: {
+    'clinical-status': wordToken('Clinical status', 'status', sameWords(words.statuses), CLINICAL_STATUS),
+    'verification-status': wordToken(
+      'Verification status',
+      'verification',
+      sameWords(words.verifications),
+      VERIFICATION_STATUS,
+    ),
+    criticality: wordToken('Criticality', 'criticality', sameWords(words.criticalities)),
+    category: wordToken('Category of the substance', 'category', sameWords(words.categories)),
+    code: codesToken('Code of the substance', 'codes'),
+    onset: dateParameter('Date of the first reaction', 'firstOnset', 'day'),
+    'last-date': dateParameter('Date of the latest reaction', 'lastOnset', 'day'),
+  },
+})

@@ -1,0 +1,62 @@
+import type { GradeEnum } from '../../../schemas/enums.ts'
+import {
+  codingElement,
+  conceptElement,
+  constantElement,
+  referenceElement,
+  TERMINOLOGY,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
+import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
+
+const CLINICAL_STATUS = `${TERMINOLOGY}/condition-clinical`
+const VERIFICATION_STATUS = `${TERMINOLOGY}/condition-ver-status`
+const SNOMED = 'http://snomed.info/sct'
+const PROBLEM = { system: `${TERMINOLOGY}/condition-category`, code: 'problem-list-item' }
+
+/** SNOMED CT codes of the grades. */
+const SEVERITIES: Record<(typeof GradeEnum)['static'], string> = {
+  mild: '255604002',
+  moderate: '6736007',
+  severe: '24484000',
+}
+
+/** A diagnosis as a Condition. */
+export const conditionMapping = (
+  statuses: readonly string[],
+  certainties: readonly string[],
+): FhirMapping => ({
+  type: 'Condition',
+  elements: [
+    clinicalStatusElement('status', 'certainty', CLINICAL_STATUS),
+    conceptElement('certainty', 'verificationStatus', VERIFICATION_STATUS),
+    constantElement('category[0].coding', [PROBLEM]),
+    conceptElement('severity', 'severity', SNOMED, SEVERITIES),
+    codingElement('code', 'code'),
+    nameElement('name'),
+    valueElement('bodySite', 'bodySite[0].text'),
+    referenceElement('ehrId', 'subject', 'Patient'),
+    valueElement('onset', 'onsetDateTime'),
+    valueElement('resolved', 'abatementDateTime'),
+    valueElement('recognised', 'recordedDate'),
+    valueElement('comment', 'note[0].text'),
+  ],
+  required: ['subject', 'code'],
+  search: {
+    'clinical-status': wordToken('Clinical status', 'status', sameWords(statuses), CLINICAL_STATUS),
+    'verification-status': wordToken(
+      'Verification status',
+      'certainty',
+      sameWords(certainties),
+      VERIFICATION_STATUS,
+    ),
+    category: constantToken('Category of the condition', [PROBLEM]),
+    severity: wordToken('Severity', 'severity', SEVERITIES, SNOMED),
+    code: codesToken('Code of the condition', 'codes'),
+    'onset-date': dateParameter('Date of onset', 'onset', 'day'),
+    'abatement-date': dateParameter('Date of resolution', 'resolved', 'day'),
+    'recorded-date': dateParameter('Date of recognition', 'recognised', 'day'),
+  },
+})

@@ -1,0 +1,47 @@
+import { valueAt } from '../../fhir/element-paths.ts'
+import { referenceElement, valueElement } from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { textToken } from '../../fhir/search-parameters.ts'
+
+const nameElement: FhirElement = {
+  paths: { name: 'deviceName[0].name' },
+  show: ({ name }) => (name === undefined ? {} : { deviceName: [{ name, type: 'user-friendly-name' }] }),
+  read: (resource) => ({ name: valueAt(resource, 'deviceName[0].name') }),
+}
+
+/** A device must not be used from its expiry on. */
+const statusElement: FhirElement = {
+  paths: {},
+  show: ({ expiry }) => ({
+    status:
+      typeof expiry === 'string' && expiry <= new Date().toISOString().slice(0, 10) ? 'inactive' : 'active',
+  }),
+  read: () => ({}),
+  accepted: { status: ['active', 'inactive'] },
+}
+
+/** A device of a person as a Device. */
+export const deviceMapping: FhirMapping = {
+  type: 'Device',
+  elements: [
+    statusElement,
+    nameElement,
+    valueElement('type', 'type.text'),
+    valueElement('manufacturer', 'manufacturer'),
+    valueElement('model', 'modelNumber'),
+    valueElement('serial', 'serialNumber'),
+    valueElement('udi', 'udiCarrier[0].carrierHRF'),
+    valueElement('softwareVersion', 'version[0].value'),
+    valueElement('expiry', 'expirationDate'),
+    referenceElement('ehrId', 'patient', 'Patient'),
+    valueElement('comment', 'note[0].text'),
+  ],
+  required: ['patient', 'deviceName'],
+  search: {
+    'device-name': textToken('Name of the device', 'name'),
+    type: textToken('Type of the device', 'type'),
+    manufacturer: textToken('Manufacturer', 'manufacturer'),
+    model: textToken('Model', 'model'),
+    'udi-carrier': textToken('Unique device identifier', 'udi'),
+  },
+}

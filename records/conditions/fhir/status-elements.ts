@@ -1,0 +1,33 @@
+import { valueAt } from '../../fhir/element-paths.ts'
+import { conceptElement, extensionElement, ownUri } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/mapping.ts'
+
+/** Words that are codes of the specification themselves. */
+export const sameWords = (words: readonly string[]): Record<string, string> =>
+  Object.fromEntries(words.map((word) => [word, word]))
+
+/**
+ * The clinical status. R4 forbids it for a record that was entered in error (con-5, ait-2), so that an extension keeps it.
+ * @param verification the field with the verification status
+ */
+export function clinicalStatusElement(field: string, verification: string, system: string): FhirElement {
+  const status = conceptElement(field, 'clinicalStatus', system)
+  const kept = extensionElement(field, ownUri('clinical-status'), 'valueCode')
+  return {
+    paths: status.paths,
+    show: (record) => (record[verification] === 'entered-in-error' ? kept : status).show(record),
+    read: (resource) => {
+      const stated = status.read(resource)
+      return stated[field] === undefined ? kept.read(resource) : stated
+    },
+  }
+}
+
+/** The name of what a resource is about: the text of its code, else the words of the coding. */
+export const nameElement = (field: string): FhirElement => ({
+  paths: { [field]: 'code.text' },
+  show: (record) => (record[field] === undefined ? {} : { code: { text: record[field] } }),
+  read: (resource) => ({
+    [field]: valueAt(resource, 'code.text') ?? valueAt(resource, 'code.coding[0].display'),
+  }),
+})

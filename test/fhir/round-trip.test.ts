@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { MappedKind } from '../../fhir/resources/kind-streams.ts'
+import { renderRecord } from '../../fhir/resources/render.ts'
+import { mergeFields } from '../../fhir/resources/sent-resource.ts'
+import { defaultsOf } from '../../records/ehr-records/validation/record-bodies.ts'
+import { isMapped } from '../../records/fhir/mapping.ts'
+import { CLASS_NAMES, type ClassName, classKindOf, kinds } from '../../records/kinds.ts'
+import { isMeasurementKind } from '../../records/measurements/measurement.ts'
+import { fromPathNames } from '../../schemas/forms/fields.ts'
+import { createByPath, newPlace, type Place } from '../family-kinds.ts'
+import type { Patient } from '../harness/care/patients.ts'
+import { arbitraryMeasurement, arbitraryValues } from '../harness/care/samples/arbitrary-measurements.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { service } from '../harness/service/service.ts'
+import { callFhir, type Json, readFhir } from './fhir-client.ts'
+
+const mapped = CLASS_NAMES.filter((name) => isMapped(classKindOf(name).fhir) && !classKindOf(name).readOnly)
+
+const kindOf = (name: ClassName) => classKindOf(name) as MappedKind
+
+describe('every kind', () => {
+  it('says how it looks in FHIR, or why it does not', () => {
+    assert.deepEqual(
+      kinds.filter(({ fhir }) => fhir === undefined).map(({ name }: Json) => name),
+      [],
+    )
+    assert.ok(mapped.length > 10)
+  })
+})
+
+describe('a record of each kind in FHIR', () => {
+  let patient: Patient
+  let place: Place
+  before(async () => {
+    ;({ patient, place } = await newPlace())
+  })
+
+  for (const name of mapped) {
+    const { fhir } = kindOf(name)
+
+    it(`${name}: becomes a new version, and nothing else, when it is written back`, async () => {
+      const { id } = (await createByPath(patient, name, place)) as { id: string }
+      const stored = () => readStored(name, id)
+      const before = await stored()
+      const resource = await readFhir(patient, `${fhir.type}/${id}`)
+      const answer = await callFhir(patient, 'PUT', `${fhir.type}/${id}`, resource)
+      const written = assertStatus(answer)
+      const { meta: _, status: __, lastModified: ___, ...shown } = written
+      for (const [element, value] of Object.entries(shown))
+        assert.deepEqual(value, resource[element], element)
+      assert.deepEqual(await stored(), { ...before, version: 2 })
+    })
+
+    it(`${name}: any values survive both ways`, () => {
+      const kind = kindOf(name)
+      const values = isMeasurementKind(kind) ? arbitraryMeasurement(kind) : arbitraryValues(kind)
+      fc.assert(
+        fc.property(values, (body) => {
+          const sent = fromPathNames(kind.fields, body)
+          const parents = { ehrId: 'e1', carePlanId: 'p1', goalId: 'g1' }
+          const own = Object.fromEntries(Object.entries(parents).filter(([id]) => id in kind.place))
+          const record = { ...defaultsOf(kind.fields), ...sent, ...own, ...kind.rules.derived?.(sent) }
+          const meta = {
+            id: 'r1',
+            version: 1,
+            createdAt: '2026-03-01T00:00:00.000Z',
+            updatedAt: '2026-03-01T00:00:00.000Z',
+          }
+          const resource = JSON.parse(JSON.stringify(renderRecord(kind.fhir, { ...record, ...meta })))
+          assert.deepEqual(mergeFields(kind.fhir, record, resource), JSON.parse(JSON.stringify(record)))
+        }),
+        { numRuns: 100 },
+      )
+    })
+  }
+
+  /** The stored fields of a record, but for the time of its last change. */
+  async function readStored(name: ClassName, id: string): Promise<Json> {
+    const { _updated_at: _, ...stored } = (await service.db
+      .collection(name)
+      .findOne({ _id: id as never })) as Json
+    return stored
+  }
+})
