@@ -56,7 +56,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['search', 'resources'],
+  fhir: ['search', 'resources', 'operations'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

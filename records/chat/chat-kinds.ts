@@ -4,7 +4,7 @@ import {
   ChatTopicForms as topicForms,
 } from '../../schemas/chat/chat.ts'
 import { defineKind } from '../ehr-records/kind.ts'
-import { communication } from './communication.ts'
+import { communicationMapping } from './fhir/communication-mapping.ts'
 
 /** Finds the topics and messages of a container when the container is deleted. */
 const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
@@ -28,7 +28,7 @@ export const ChatTopic = defineKind(topicForms, {
 
 export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },
-  fhir: communication,
+  fhir: communicationMapping,
   readOnly: true,
   lists: {
     ofTopic: { by: ['topicId'], sort: 'createdAt', order: 'asc' },

@@ -2,14 +2,14 @@ import { SeverityEnum } from '../../schemas/enums.ts'
 import { EventForms as forms } from '../../schemas/events/event.ts'
 import { defineKind } from '../ehr-records/kind.ts'
 import { severityRank, type TimelineValue } from '../ehr-records/timeline-definition.ts'
-import { appointment } from './appointment.ts'
 import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } from './event-rules.ts'
+import { appointmentMapping } from './fhir/appointment-mapping.ts'
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
-  fhir: appointment,
+  fhir: appointmentMapping,
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {

@@ -5,7 +5,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { blankViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind, type Values } from '../ehr-records/kind.ts'
-import { immunization } from './immunization.ts'
+import { immunizationMapping } from './fhir/immunization-mapping.ts'
 
 const doseViolations = ({ doseNumber, seriesDoses }: Values): Violation[] =>
   Number(doseNumber) > Number(seriesDoses)
@@ -20,7 +20,7 @@ const originViolations = ({ primarySource, reportOrigin }: Values): Violation[] 
 
 export const Immunisation = defineKind(forms, {
   words: { en: 'immunisations', nl: 'vaccinaties' },
-  fhir: immunization,
+  fhir: immunizationMapping,
   rules: {
     dependentFields: [
       ...['vaccine', 'code', 'targetDisease', 'comment'],

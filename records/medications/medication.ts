@@ -4,13 +4,13 @@ import { MedicationForms as forms } from '../../schemas/medications/medication.t
 import { blankViolations, dateOrderViolations } from '../conditions/field-violations.ts'
 import { codeFilter, fieldFilter, searchFieldsFrom, searchFilter } from '../conditions/search-filters.ts'
 import { defineKind } from '../ehr-records/kind.ts'
-import { medicationStatement } from './medication-statement.ts'
+import { medicationStatementMapping } from './fhir/medication-statement-mapping.ts'
 
 const deriveSearchFields = searchFieldsFrom(({ name, reason, comment }) => [name, reason, comment])
 
 export const Medication = defineKind(forms, {
   words: { en: 'medications', nl: 'medicijnen' },
-  fhir: medicationStatement,
+  fhir: medicationStatementMapping,
   rules: {
     dependentFields: ['name', 'code', 'reason', 'comment', 'start', 'end'],
     violations: (values) => [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { communication } from '../../records/chat/communication.ts'
+import { communicationMapping } from '../../records/chat/fhir/communication-mapping.ts'
 import { isMapped } from '../../records/fhir/mapping.ts'
 import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../records/kinds.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
@@ -91,7 +91,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     for (const kind of CLASS_NAMES.map(classKindOf)) {
       if (attachableCollectionOf(kind.name) === undefined || !isMapped(kind.fhir)) continue
       const attachments = [{ type: kind.name, id: 'm1' }]
-      const shown = communication.elements.map((element) => element.show({ attachments }))
+      const shown = communicationMapping.elements.map((element) => element.show({ attachments }))
       const [payload] = shown.flatMap((one) => (one.payload as Json[]) ?? [])
       assert.equal(payload.contentReference.reference, `${kind.fhir.type}/m1`)
     }

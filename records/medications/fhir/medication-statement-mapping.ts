@@ -1,5 +1,5 @@
-import { MedicationStatusEnum } from '../../schemas/enums.ts'
-import { sameWords } from '../conditions/fhir/status-elements.ts'
+import { MedicationStatusEnum } from '../../../schemas/enums.ts'
+import { sameWords } from '../../conditions/fhir/status-elements.ts'
 import {
   codingElement,
   conceptTextElement,
@@ -7,9 +7,9 @@ import {
   referencedId,
   referenceElement,
   valueElement,
-} from '../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../fhir/mapping.ts'
-import { codesToken, dateParameter, wordToken } from '../fhir/search-parameters.ts'
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 
 /** Resource types of those who report a medication. */
 const SOURCE_TYPES = {
@@ -35,7 +35,8 @@ const sourceElement: FhirElement = {
   },
 }
 
-export const medicationStatement: FhirMapping = {
+/** A medication as a MedicationStatement. */
+export const medicationStatementMapping: FhirMapping = {
   type: 'MedicationStatement',
   elements: [
     valueElement('status', 'status'),

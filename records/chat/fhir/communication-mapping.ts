@@ -1,6 +1,6 @@
-import { extensionElement, ownUri, referenceElement } from '../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../fhir/mapping.ts'
-import { dateParameter, type FhirSearchParameter, referenceParameter } from '../fhir/search-parameters.ts'
+import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ const statusParameter: FhirSearchParameter = {
 }
 
 /** A message; a deleted one has no text. */
-export const communication: FhirMapping = {
+export const communicationMapping: FhirMapping = {
   type: 'Communication',
   elements: [
     shown(({ deleted }) => ({ status: deleted === true ? 'entered-in-error' : 'completed' })),

@@ -1,5 +1,5 @@
-import type { InvitationEnum } from '../../schemas/enums.ts'
-import type { Json } from '../fhir/element-paths.ts'
+import type { InvitationEnum } from '../../../schemas/enums.ts'
+import type { Json } from '../../fhir/element-paths.ts'
 import {
   constantElement,
   extensionElement,
@@ -10,9 +10,9 @@ import {
   referenceElement,
   STRUCTURES,
   valueElement,
-} from '../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../fhir/mapping.ts'
-import { constantToken, dateParameter, referenceParameter, textToken } from '../fhir/search-parameters.ts'
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { constantToken, dateParameter, referenceParameter, textToken } from '../../fhir/search-parameters.ts'
 
 const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
   INVITED: 'needs-action',
@@ -23,7 +23,7 @@ const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
 
 const INVITATIONS = new Map(Object.entries(PARTICIPANT_STATUSES).map(([word, code]) => [code, word]))
 
-/** FHIR demands an end; that of a moment or of a whole day follows from its start. */
+/** FHIR demands an end beside a start. An event without one says that it has none. */
 const endElement: FhirElement = {
   paths: { end: 'end' },
   show: ({ end }) =>
@@ -69,7 +69,8 @@ const participantsElement: FhirElement = {
   },
 }
 
-export const appointment: FhirMapping = {
+/** An event as an Appointment. */
+export const appointmentMapping: FhirMapping = {
   type: 'Appointment',
   elements: [
     constantElement('status', 'booked', ['fulfilled', 'arrived', 'checked-in']),

@@ -1,5 +1,5 @@
-import { ImmunisationStatusEnum } from '../../schemas/enums.ts'
-import { sameWords } from '../conditions/fhir/status-elements.ts'
+import { ImmunisationStatusEnum } from '../../../schemas/enums.ts'
+import { sameWords } from '../../conditions/fhir/status-elements.ts'
 import {
   codingElement,
   conceptElement,
@@ -9,9 +9,9 @@ import {
   TERMINOLOGY,
   UNKNOWN_VALUE,
   valueElement,
-} from '../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../fhir/mapping.ts'
-import { codesToken, dateParameter, wordToken } from '../fhir/search-parameters.ts'
+} from '../../fhir/elements.ts'
+import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 
 /** FHIR demands an occurrence. */
 const unknownDateElement: FhirElement = {
@@ -30,8 +30,8 @@ const unknownDoseElement: FhirElement = {
   read: () => ({}),
 }
 
-/** FHIR's spelling; the kind has that of the project. */
-export const immunization: FhirMapping = {
+/** An immunisation as an Immunization. */
+export const immunizationMapping: FhirMapping = {
   type: 'Immunization',
   elements: [
     valueElement('status', 'status'),
