@@ -38,6 +38,7 @@ const rooms = {
     'compositions',
     'charts',
     'chat',
+    'worklist',
   ],
   openehr: [
     'formats',
@@ -70,6 +71,7 @@ const rooms = {
     'documentation',
   ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
+  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'signed-out', 'app'],
   [engine]: [
     'values',
     'language/expressions',
@@ -112,7 +114,7 @@ function unknownFolders(room, known, below = '') {
 }
 
 /** Top-level folders without rules of their own. */
-const others = ['bin', 'docs', 'packages', 'scripts', 'schemas', 'test', 'bench']
+const others = ['bin', 'client', 'console', 'docs', 'packages', 'scripts', 'schemas', 'test', 'bench']
 const ignored = readFileSync('.gitignore', 'utf8')
   .split('\n')
   .map((line) => line.replace(/\/$/, ''))
@@ -169,6 +171,34 @@ module.exports = {
       to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|matcher|regex|testing)[.]` },
     },
     {
+      name: 'client-imports-nothing-of-ours',
+      comment: 'The client is a package of its own, for browsers too: move the code into it.',
+      severity: 'error',
+      from: { path: '^client/' },
+      to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+    },
+    {
+      name: 'console-imports-only-the-client',
+      comment: 'The console is a page: let it ask the service, by the client.',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+    },
+    {
+      name: 'console-is-not-imported',
+      comment: 'Move the code out of the console.',
+      severity: 'error',
+      from: { pathNot: '^console/' },
+      to: { path: '^console/' },
+    },
+    {
+      name: 'client-is-reached-by-its-name',
+      comment: 'Import health-record-client; export there what you need.',
+      severity: 'error',
+      from: { pathNot: '^client/' },
+      to: { path: '^client/', pathNot: '^client/dist/(index|parse)[.]' },
+    },
+    {
       name: 'embedded-mongo-harness-is-for-tests',
       comment: 'Start the engine by its main entry instead of its test harness.',
       severity: 'error',
@@ -209,7 +239,7 @@ module.exports = {
     },
   ],
   options: {
-    doNotFollow: { path: ['node_modules', 'packages/[^/]+/dist/'] },
+    doNotFollow: { path: ['node_modules', '(packages/[^/]+|client)/dist/'] },
     exclude: { path: '(^|/)[.]build/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },

@@ -7,6 +7,8 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY client/package.json client/
+COPY console/package.json console/
 COPY packages/embedded-mongo/package.json packages/embedded-mongo/
 RUN npm ci
 COPY . .

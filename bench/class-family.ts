@@ -1,10 +1,11 @@
 /**
  * The class family against a bare Parse Server with the same options, classes and engine: what our checks, triggers
- * and headers cost.
+ * and headers cost. With FORMER_BUILD, the folder of another build, also against that one.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { compareSides, postJson, stopSide } from './frame/compare-sides.ts'
 import { type ParseSide, startParseSide } from './peers/parse-side.ts'
@@ -40,6 +41,11 @@ const sides = [
   await prepared(await startParseSide('ours', '../server/main.js', engine.uri)),
   await prepared(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),
 ]
+const { FORMER_BUILD: former } = process.env
+if (former) {
+  const script = pathToFileURL(resolve(former, 'dist/server/main.js')).href
+  sides.push(await prepared(await startParseSide('former', script, engine.uri)))
+}
 
 /** The four requests, each over many objects. */
 await compareSides(sides, {

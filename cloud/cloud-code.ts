@@ -1,5 +1,7 @@
 import type Parse from 'parse/node'
 import { batchedEhrFinder } from '../records/ehr-records/parents.ts'
+import { Event } from '../records/events/event.ts'
+import type { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
 import {
   classifyBloodPressure,
@@ -8,9 +10,13 @@ import {
 import { bmiViolations, calculateBmi } from '../records/measurements/calculations/bmi.ts'
 import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq-score.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
+import type { Worklists } from '../records/worklist/worklist.ts'
+import { HandleAlertParams } from '../schemas/events/alert-handling.ts'
+import { toClassForm } from '../schemas/forms/class-form.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/measurements/bmi.ts'
+import { WorklistParams } from '../schemas/worklist/worklist-entry.ts'
 import { defineFunction } from './functions/define-function.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
@@ -44,13 +50,35 @@ export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreCon
   Cloud.afterLogin((request) => translateOutage(createEhrAtFirstLogin(records, request)))
 }
 
-/** Registers the functions of the class family. */
+/** Registers the functions that only calculate. */
 export function registerCloudFunctions({ Cloud }: typeof Parse): void {
-  defineFunction(Cloud, 'bmi', { params: BmiParams, violations: bmiViolations, calculate: calculateBmi })
-  defineFunction(Cloud, 'acq', { params: AcqParams, violations: acqViolations, calculate: scoreAcq })
+  defineFunction(Cloud, 'bmi', { params: BmiParams, violations: bmiViolations, run: calculateBmi })
+  defineFunction(Cloud, 'acq', { params: AcqParams, violations: acqViolations, run: scoreAcq })
   defineFunction(Cloud, 'bloodPressureCondition', {
     params: BloodPressureConditionParams,
     violations: conditionViolations,
-    calculate: classifyBloodPressure,
+    run: classifyBloodPressure,
+  })
+}
+
+/** Registers the functions that change records. The open test environment has none. */
+export function registerRecordFunctions(
+  { Cloud }: typeof Parse,
+  { events, worklists }: { events: Events; worklists: Worklists },
+): void {
+  defineFunction(Cloud, 'worklist', {
+    params: WorklistParams,
+    run: async ({ limit = 100, cursor }, getCaller) =>
+      worklists.list(await getCaller(), { limit, cursor, count: false }),
+  })
+  defineFunction(Cloud, 'handleAlert', {
+    params: HandleAlertParams,
+    async run({ eventId: id, version, ...step }, getCaller) {
+      const expected = version === undefined ? undefined : [version]
+      const alert = await events.handleAlert(await getCaller(), { id }, step, { expected })
+      const { createdAt, updatedAt } = alert
+      const fields = { ...Event.place, ...Event.fields }
+      return { objectId: id, createdAt, updatedAt, version: alert.version, ...toClassForm(fields, alert) }
+    },
   })
 }

@@ -13,6 +13,7 @@ import { systemOperations } from './resources/accounts/systems.ts'
 import { carePlanOperations } from './resources/care-plans/care-plan.ts'
 import { carePlanHistoryOperations } from './resources/care-plans/care-plan-history.ts'
 import { carePlanTemplateOperations } from './resources/care-plans/care-plan-template.ts'
+import { carePlanAlertRulesOperations } from './resources/care-plans/documents/care-plan-alert-rules.ts'
 import { carePlanSettingsOperations } from './resources/care-plans/documents/care-plan-settings.ts'
 import { carePlanThresholdsOperations } from './resources/care-plans/documents/care-plan-thresholds.ts'
 import { goalOperations } from './resources/care-plans/goal.ts'
@@ -23,6 +24,7 @@ import { chatOperations } from './resources/chat/chat.ts'
 import { conditionOperations } from './resources/conditions/conditions.ts'
 import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
+import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
 import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
@@ -55,6 +57,7 @@ import { relationOperations } from './resources/profiles/relation.ts'
 import { questionnaireOperations } from './resources/questionnaires/questionnaires.ts'
 import { typeOperations } from './resources/types/types.ts'
 import { userDataOperations } from './resources/user-data/user-data-operations.ts'
+import { worklistOperations } from './resources/worklist/worklist.ts'
 
 /** All operations of the path family: source of the router, the OpenAPI document and the contract tests. */
 export const operationTable: readonly Operation[] = [
@@ -85,7 +88,9 @@ export const operationTable: readonly Operation[] = [
   ...participantOperations,
   ...carePlanSettingsOperations,
   ...carePlanThresholdsOperations,
+  ...carePlanAlertRulesOperations,
   ...eventOperations,
+  ...alertOperations,
   ...measurementOperations,
   ...questionnaireOperations,
   ...measurementBatchOperations,
@@ -114,5 +119,6 @@ export const operationTable: readonly Operation[] = [
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,
+  ...worklistOperations,
   ...changeStreamOperations,
 ]

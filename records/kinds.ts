@@ -16,6 +16,7 @@ import { payloadViolations } from './ehr-records/refusals/payload-violations.ts'
 import { ehrDerivation } from './ehrs/ehr-derivation.ts'
 import { ehrLists } from './ehrs/ehrs.ts'
 import { Event } from './events/event.ts'
+import { PlanAlertRules } from './measurements/alerts/alert-rules.ts'
 import { PlanThresholds } from './measurements/alerts/plan-thresholds.ts'
 import { Acq } from './measurements/kinds/acq.ts'
 import { BloodGlucose } from './measurements/kinds/blood-glucose.ts'
@@ -116,6 +117,7 @@ export const kinds: readonly Kind[] = [
     Participation,
     PlanSettings,
     PlanThresholds,
+    PlanAlertRules,
     Composition,
     EhrStatus,
     Directory,

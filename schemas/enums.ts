@@ -29,6 +29,11 @@ export const PeriodEnum = stringEnum(['DAY', 'WEEK', 'MONTH'], 'Unit of the time
 
 export const SeverityEnum = stringEnum(['LOW', 'MODERATE', 'HIGH', 'CRITICAL'], 'Severity')
 
+export const AlertStateEnum = stringEnum(
+  ['NEW', 'SEEN', 'TAKEN', 'RESOLVED'],
+  'State: nobody has seen the alert; somebody has; somebody deals with it; it is resolved',
+)
+
 export const InvitationEnum = stringEnum(
   ['INVITED', 'ACCEPTED', 'TENTATIVE', 'DECLINED'],
   'Response of the participant',

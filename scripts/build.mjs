@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utime
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { buildConsole } from './console.mjs'
 import { lockBuilds } from './lock.mjs'
 
 const compiler = fileURLToPath(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')))
@@ -16,7 +17,7 @@ const say = (sentence) => process.stderr.write(`${sentence}\n`)
 const namesIn = (directory) => (existsSync(directory) ? readdirSync(directory, { recursive: true }) : [])
 const isFile = (path) => statSync(path).isFile()
 const packages = () => (existsSync('packages') ? readdirSync('packages') : [])
-const projects = () => ['.', ...packages().map((name) => join('packages', name))]
+const projects = () => ['.', 'client', ...packages().map((name) => join('packages', name))]
 
 async function isUpToDate() {
   if (projects().some((project) => existsSync(join(project, '.build')))) return false
@@ -45,8 +46,9 @@ function moveCompiled(project) {
   rmSync(from, { recursive: true, force: true })
 }
 
-/** The source of an output; undefined for files of other tools, which lie directly in `dist`. */
+/** The source of an output; undefined for files of other tools: those of the console, and those directly in `dist`. */
 function sourceOf(output) {
+  if (output.startsWith('console/')) return undefined
   const source = output.replace(/\.(js|js\.map|d\.ts)$/, '.ts')
   const isCopy = output.endsWith('.json') && basename(output) !== output
   return source !== output || isCopy ? source : undefined
@@ -84,6 +86,7 @@ async function build() {
 const unlock = await lockBuilds()
 try {
   await build()
+  if (!process.exitCode && !buildConsole()) process.exitCode = 1
 } finally {
   unlock()
 }

@@ -4,6 +4,8 @@ import extractDepcruiseConfig from 'dependency-cruiser/config-utl/extract-depcru
 import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config'
 
 const FOLDERS = [
+  'client',
+  'console',
   'packages',
   'server',
   'schemas',

@@ -4,6 +4,7 @@ import { createClassFamilyHandler, isServedAtRoot } from '../cloud/http/class-fa
 import { createPathApiRouter, type PathApiOptions } from '../path-api/router.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { Config } from './config/config.ts'
+import { isConsolePath, serveConsole, showConsoleFirst } from './http/console.ts'
 import { removePathPrefix } from './http/path-prefix.ts'
 import { hideUndeclaredProxy } from './http/undeclared-proxy.ts'
 import { refuseEarly } from './limits/early-refusals.ts'
@@ -33,7 +34,7 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
 
   const pathApi = await createPathApiRouter(pathFamily)
   const isServed = (path: string) =>
-    /^\/(1|metrics)(\/|$)/.test(path) || isServedAtRoot(path) || pathApi.isServed(path)
+    /^\/(1|metrics)(\/|$)/.test(path) || isServedAtRoot(path) || isConsolePath(path) || pathApi.isServed(path)
   if (pathFamily.pathPrefix) app.use(removePathPrefix(pathFamily.pathPrefix, isServed))
   app.use(observeRequests(log, metrics, config.accessLog === 'on'))
   app.use(setCommonHeaders(parts))
@@ -48,6 +49,11 @@ export async function createApp(parts: AppDependencies): Promise<Express> {
   app.use('/1', serveClasses)
   app.use((req, res, next) => (isServedAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))
+  if (!config.open)
+    app.use(
+      showConsoleFirst(pathFamily.pathPrefix),
+      serveConsole(pathFamily.pathPrefix, pathFamily.services.terms?.url),
+    )
   app.use(pathApi.router)
   return app
 }

@@ -12,6 +12,7 @@ import { Subscriptions } from '../records/live/subscriptions.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
 import type { Config } from './config/config.ts'
 import { type DatabaseConnection, isResponding } from './database/database-connection.ts'
+import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
 import type { RecordServices } from './open-records.ts'
@@ -55,7 +56,12 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     database: await isResponding(database.db),
   })
   const { publicUrl } = parts
-  const own = { readiness, publicUrl, pathPrefix: pathPrefixOf(publicUrl), appUrl: config.appUrl }
+  const own = {
+    readiness,
+    publicUrl,
+    pathPrefix: pathPrefixOf(publicUrl),
+    appUrl: config.appUrl ?? consoleUrlOf(publicUrl),
+  }
   if (config.open) {
     const services = { ...own, open: true } as Partial<Services> as Services
     const operations = [...startPage, ...healthOperations]

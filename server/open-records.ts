@@ -39,6 +39,8 @@ import {
   MEASUREMENT_KINDS,
 } from '../records/kinds.ts'
 import { changeLogIndexes } from '../records/live/change-log.ts'
+import { PlanAlertRulesStore } from '../records/measurements/alerts/alert-rules.ts'
+import { AlertWatch } from '../records/measurements/alerts/attention/alert-watch.ts'
 import { PlanThresholdStore } from '../records/measurements/alerts/plan-threshold-store.ts'
 import { MeasurementBatches } from '../records/measurements/measurement-batches.ts'
 import { MeasurementsWithChange } from '../records/measurements/measurements-with-change.ts'
@@ -58,6 +60,7 @@ import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
 import { Occurrence } from '../records/user-data/occurrence.ts'
 import { Measurement } from '../records/user-data/typed-measurement.ts'
 import { UserData } from '../records/user-data/user-data.ts'
+import { Worklists } from '../records/worklist/worklist.ts'
 import type { Config } from './config/config.ts'
 import type { DatabaseConnection } from './database/database-connection.ts'
 import { readJsonFiles } from './json-files.ts'
@@ -95,20 +98,20 @@ export async function openRecords(
   const types = openTypes(records)
   const given = { events, reactions, devices }
   const charts = openCharts(records)
+  const ofPlans = [charts.thresholds.indexes(), charts.alertRules.indexes()]
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
-  const kept = [...Object.values(given), ...Object.values(carePlans.stores)]
-  const registered = openRecordsOfKinds(records, kept)
+  const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
   const chats = openChats(records, own.profiles)
-  const ofUsers = openUserData(records, batches, recordsOf)
+  const ofUsers = openUserData(records, batches, recordsOf, chats)
   const services = {
     ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
   const others = [own.profiles, ehrs, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
-  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
+  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
   const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
@@ -173,6 +176,12 @@ async function startBackgroundWork(
     () => carePlans.participants.applyDueAccessChanges(),
     (err) => log.error({ err }, 'Updating the access of participants failed'),
   )
+  const watch = new AlertWatch(records, MEASUREMENT_KINDS, sendMail)
+  const alerts = startPeriodicTask(
+    SECOND_MS,
+    () => watch.run(),
+    (err) => log.error({ err }, 'Applying the alert rules of care plans failed'),
+  )
   const reminders = new Reminders(chats, sendMail)
   const mails = startPeriodicTask(
     MINUTE_MS,
@@ -181,6 +190,7 @@ async function startBackgroundWork(
   )
   const stop = async () => {
     await mails.stop()
+    await alerts.stop()
     await changes.stop()
     await works.stop()
   }
@@ -191,24 +201,24 @@ async function startBackgroundWork(
 const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
   new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
 
-/** Opens the stores of user data. */
+/** Opens the stores of user data, and the worklists of users. */
 function openUserData(
   records: StoreContext,
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
+  chats: Chats,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
   const userData = new UserData(records, batches, kinds)
-  return { userData, aggregates: new Aggregates(records, userData) }
+  const aggregates = new Aggregates(records, userData)
+  return { userData, aggregates, worklists: new Worklists(records, chats) }
 }
+
+const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)
 
 /** Opens the type definitions. */
 const openTypes = (records: StoreContext) => ({
-  data: new TypeDefinitions(
-    records,
-    'data',
-    MEASUREMENT_KINDS.map(({ path }) => path),
-  ),
+  data: new TypeDefinitions(records, 'data', MEASUREMENT_KIND_PATHS),
   event: new TypeDefinitions(records, 'event'),
   device: new TypeDefinitions(records, 'device'),
 })
@@ -229,14 +239,15 @@ function openOpenEhr(records: StoreContext, ehrs: Ehrs) {
 }
 
 const openQueries = (records: StoreContext, backfill: Backfill) =>
-  new Queries(records, MEASUREMENT_KINDS, () => !backfill.isPending(Composition.collection))
+  new Queries(records, MEASUREMENT_KINDS, () => !backfill.pendingIn(Composition.collection))
 
 /** Opens charts and thresholds. */
 function openCharts(records: StoreContext) {
   const timelines = new Timelines(records, CLASS_NAMES.map(classKindOf))
   const typed = (name: string) => findThresholdTarget(records, name)
   const thresholds = new PlanThresholdStore(records, MEASUREMENT_KINDS, typed)
-  return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
+  const alertRules = new PlanAlertRulesStore(records, MEASUREMENT_KIND_PATHS)
+  return { thresholds, alertRules, timelines, graphs: new Graphs(records, MEASUREMENT_KINDS, timelines) }
 }
 
 /** Opens the store of every kind in the table; kinds with their own store are passed in. */

@@ -4,7 +4,11 @@ import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
 import { classDefinitions } from '../cloud/class-definitions.ts'
-import { registerCloudFunctions, registerCloudTriggers } from '../cloud/cloud-code.ts'
+import {
+  registerCloudFunctions,
+  registerCloudTriggers,
+  registerRecordFunctions,
+} from '../cloud/cloud-code.ts'
 import { defineLoginFunction } from '../cloud/functions/login-function.ts'
 import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
 import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
@@ -32,6 +36,7 @@ import {
   openDatabaseConnection,
 } from './database/database-connection.ts'
 import { openDatabase } from './database/open-database.ts'
+import { consoleUrlOf } from './http/console.ts'
 import { createHttpServer } from './http/http-server.ts'
 import { addListeningCopies } from './http/listening-copies.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
@@ -224,7 +229,7 @@ const publicUrlOf = ({ publicUrl, host, port }: Config): string => publicUrl ?? 
 function createMailValues(config: Config) {
   const publicUrl = publicUrlOf(config)
   const { newPassword } = createMailLinks(publicUrl)
-  const { contactEmail: contact = publicUrl, appUrl = '' } = config
+  const { contactEmail: contact = publicUrl, appUrl = consoleUrlOf(publicUrl) } = config
   return (language: string | undefined) => ({
     ...{ appName: APP_NAME, contact, appUrl },
     link: newPassword(language),
@@ -259,6 +264,7 @@ const createClassFamilyOptions = (
       registerOpenTriggers(Parse, records)
     } else {
       registerCloudTriggers(Parse, records)
+      registerRecordFunctions(Parse, services)
       database.handOverWrites(createObjectWriters(records, services.ehrs, recordsOf))
     }
   },

@@ -12,6 +12,8 @@ const ROOMS = [
   'server',
   'test',
   'bench',
+  'client',
+  'console',
   'packages/embedded-mongo',
 ]
 const MAX_FILES = 7
@@ -29,7 +31,7 @@ const OF_ONE_PURPOSE = [
 const files = ROOMS.flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: 'utf8' })
     .map((path) => join(room, path))
-    .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|node_modules)\//.test(path)),
+    .filter((path) => /[.]tsx?$/.test(path) && !/(^|\/)(dist|node_modules|[.]build)\//.test(path)),
 )
 
 /** The keys of groups with more members than that, with their numbers. */

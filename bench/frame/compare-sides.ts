@@ -53,7 +53,7 @@ export interface Side {
  */
 export async function startSide(name: string, script: string, env: NodeJS.ProcessEnv): Promise<Side> {
   const port = await freePort()
-  const child = fork(fileURLToPath(new URL(`../${script}`, import.meta.url)), [], {
+  const child = fork(fileURLToPath(new URL(script, new URL('../', import.meta.url))), [], {
     env: { ...process.env, ...env, PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })

@@ -1,4 +1,4 @@
-import { toClientJson } from './adapter/object-conversion.ts'
+import { type ClassSchemas, toClassObject } from './adapter/object-conversion.ts'
 import type { FieldTypes } from './adapter/open-environment.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServerWithStubs } from './module-stubs.ts'
@@ -17,21 +17,17 @@ export async function loadParseServer() {
   // Read during loading; prevents a folder `logs` in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
   const { ParseServer } = requireParseServerWithStubs()
-  const { default: Parse } = await import('parse/node')
-  const routablePaths: BatchPathResolver = (await load('batch')).makeBatchRoutingPathFunction
-  const schemaController = (await load('Controllers/SchemaController')).default
   return {
     ParseServer,
     MongoStorageAdapter: (await load('Adapters/Storage/Mongo/MongoStorageAdapter')).default,
     rest: (await load('rest')) as RestModule,
     RestWrite: (await load('RestWrite')) as WriteModules['RestWrite'],
     triggers: (await load('triggers')) as WriteModules['triggers'],
-    routablePaths,
+    routablePaths: (await load('batch')).makeBatchRoutingPathFunction as BatchPathResolver,
     apps: (await load('cache')).default as AppCache,
-    ParseError: Parse.Error,
     conversion: (await load('Adapters/Storage/Mongo/MongoTransform')) as WriteModules['conversion'],
     migration: (await load('SchemaMigrations/DefinedSchemas')).DefinedSchemas.prototype as SchemaMigration,
-    fieldTypes: schemaController.prototype as FieldTypes,
+    fieldTypes: (await load('Controllers/SchemaController')).default.prototype as FieldTypes,
   }
 }
 
@@ -40,10 +36,7 @@ export interface AppCache {
   get(id: unknown): unknown
 }
 
-/**
- * Resolves the path of a request in a batch.
- * @throws Parse.Error for a path outside of the mount
- */
+/** Resolves the path of a request in a batch. @throws Parse.Error for a path outside of the mount */
 type BatchPathResolver = (
   batchUrl: string,
   serverURL: string,
@@ -116,21 +109,16 @@ export interface ParseTransform {
   toObject(className: string, document: object): Promise<object>
 }
 
-interface ClassSchemas {
-  getOneSchema(className: string): Promise<object>
-}
-
 export async function createParseTransform(appId: string): Promise<ParseTransform> {
   const transform = await load('Adapters/Storage/Mongo/MongoTransform')
   const classes: ClassSchemas = await (await load('Config')).get(appId, '/1').database.loadSchema()
   return {
     toFilter: async (className, where) =>
       transform.transformWhere(className, where, await classes.getOneSchema(className)),
-    async toObject(className, document) {
-      const schema = await classes.getOneSchema(className)
-      const object = transform.mongoObjectToParseObject(className, structuredClone(document), schema)
-      return { __type: 'Object', className, ...toClientJson(object) }
-    },
+    toObject: async (className, document) => ({
+      ...{ __type: 'Object', className },
+      ...(await toClassObject(transform, classes, className, document)),
+    }),
   }
 }
 

@@ -19,12 +19,7 @@ const STUBBED_MODULES = [
 /** Replaces any export of such a module; a call fails. */
 class ExportStub {}
 
-const moduleStub = new Proxy(
-  {},
-  {
-    get: (_target, name) => (name === '__esModule' ? true : ExportStub),
-  },
-)
+const moduleStub = new Proxy({}, { get: (_target, name) => (name === '__esModule' ? true : ExportStub) })
 
 /** Loads Parse Server with the module stubs. */
 export function requireParseServerWithStubs(): typeof import('parse-server') {

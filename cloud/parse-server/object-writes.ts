@@ -1,13 +1,18 @@
-import Parse from 'parse/node'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
-import { type ClassForm, type DocumentConversion, toClientJson } from './adapter/object-conversion.ts'
+import {
+  type ClassForm,
+  type ClassSchemas,
+  type DocumentConversion,
+  toClassObject,
+} from './adapter/object-conversion.ts'
 import type { ObjectWriteRequest } from './adapter/request/request-database.ts'
 
 type Fields = Record<string, unknown>
 
 /** Writes the objects of one class, in place of Parse Server. */
 export interface ObjectWriter {
-  find(objectId: string): Promise<ParseDocument | undefined>
+  /** Finds an object that the caller may change. @throws Parse.Error for another one, or another version */
+  find(request: ObjectWriteRequest, objectId: string): Promise<ParseDocument>
   create(request: ObjectWriteRequest, fields: Fields): Promise<ParseDocument>
   /** @param changes values, and operations such as `{"__op":"Increment","amount":1}` */
   update(request: ObjectWriteRequest, objectId: string, changes: Fields): Promise<ParseDocument>
@@ -34,13 +39,6 @@ interface RequestConfig {
   database: { adapter: object; loadSchema(): Promise<ClassSchemas> }
 }
 
-/** Parse Server's schema of all classes. */
-interface ClassSchemas {
-  getOneSchema(className: string): Promise<unknown>
-  /** @throws Parse.Error for a caller to whom the class does not permit the operation */
-  validatePermission(className: string, aclGroup: readonly string[], operation: string): Promise<void> | true
-}
-
 interface RequestAuth {
   isMaster: boolean
   user?: { id: string }
@@ -49,15 +47,12 @@ interface RequestAuth {
 /** A request about objects of a class. */
 type ClassRequest = [config: RequestConfig, auth: RequestAuth, className: string]
 
+/** Parse Server's functions for objects. The last argument is the context of the request. */
+type RestFunction = (...of: [...ClassRequest, ...args: unknown[]]) => Promise<unknown>
+
 /** The modules of Parse Server that carry out writes. */
 export interface WriteModules {
-  rest: {
-    create(...of: [...ClassRequest, sent: object, context?: object]): Promise<unknown>
-    update(
-      ...of: [...ClassRequest, where: { objectId: string }, sent: object, context?: object]
-    ): Promise<unknown>
-    del(...of: [...ClassRequest, objectId: string, context?: object]): Promise<unknown>
-  }
+  rest: Record<'create' | 'update' | 'del', RestFunction>
   /** Its constructor refuses bodies that no object can have. */
   RestWrite: new (
     ...of: unknown[]
@@ -72,23 +67,23 @@ export interface WriteModules {
  */
 export function handOverWrites(adapter: object, modules: WriteModules, findWriter: FindObjectWriter): void {
   const { rest } = modules
-  const { create, update, del } = rest
-  const findWrite = (request: ClassRequest, context: object | undefined): ObjectWrite | undefined => {
-    const [{ database }, , className] = request
-    // Other services in this process share the module, but not the adapter.
-    const isOwn = Object.getPrototypeOf(database.adapter) === adapter
-    const writer = isOwn ? findWriter(className) : undefined
-    return writer && new ObjectWrite(modules, writer, request, context)
+  const handOver = (
+    name: keyof WriteModules['rest'],
+    carryOut: (write: ObjectWrite, ...args: never[]) => Promise<unknown>,
+  ) => {
+    const former = rest[name]
+    rest[name] = (config, auth, className, ...args) => {
+      // Other services in this process share the module, but not the adapter.
+      const isOwn = Object.getPrototypeOf(config.database.adapter) === adapter
+      const writer = isOwn ? findWriter(className) : undefined
+      if (!writer) return former(config, auth, className, ...args)
+      const write = new ObjectWrite(modules, writer, [config, auth, className], args.at(-1) as WriteContext)
+      return carryOut(write, ...(args as never[]))
+    }
   }
-  rest.create = (config, auth, className, sent, context) =>
-    findWrite([config, auth, className], context)?.create(sent) ??
-    create(config, auth, className, sent, context)
-  rest.update = (config, auth, className, where, sent, context) =>
-    findWrite([config, auth, className], context)?.update(where, sent) ??
-    update(config, auth, className, where, sent, context)
-  rest.del = (config, auth, className, objectId, context) =>
-    findWrite([config, auth, className], context)?.remove(objectId) ??
-    del(config, auth, className, objectId, context)
+  handOver('create', (write, sent) => write.create(sent))
+  handOver('update', (write, where, sent) => write.update(where, sent))
+  handOver('del', (write, objectId) => write.remove(objectId))
 }
 
 /** A write of an object, in place of Parse Server's. */
@@ -98,25 +93,31 @@ class ObjectWrite {
   readonly #request: ClassRequest
   readonly #context: Pick<WriteContext, 'write'>
 
-  constructor(modules: WriteModules, writer: ObjectWriter, request: ClassRequest, context?: object) {
+  constructor(
+    modules: WriteModules,
+    writer: ObjectWriter,
+    request: ClassRequest,
+    context: Pick<WriteContext, 'write'>,
+  ) {
     this.#modules = modules
     this.#writer = writer
     this.#request = request
-    this.#context = context as WriteContext
+    this.#context = context
   }
 
   async create(sent: object): Promise<object> {
     const [{ mount }, , className] = this.#request
-    const fields = await this.#runTrigger('create', null, sent)
+    await this.#requirePermission('create')
+    const fields = await this.#runTrigger(null, sent)
     const document = await this.#writer.create(this.#context.write, fields)
     const location = `${mount}/classes/${className}/${document._id}`
     return { status: 201, response: await this.#toObject(document), location }
   }
 
   async update(where: { objectId: string }, sent: object): Promise<object> {
-    const found = await this.#writer.find(where.objectId)
-    if (!found) throw new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
-    const changes = await this.#runTrigger('update', where, sent, await this.#toObject(found))
+    await this.#requirePermission('update')
+    const found = await this.#writer.find(this.#context.write, where.objectId)
+    const changes = await this.#runTrigger(where, sent, await this.#toObject(found))
     const document = await this.#writer.update(this.#context.write, where.objectId, changes)
     return { response: await this.#toObject(document) }
   }
@@ -127,27 +128,14 @@ class ObjectWrite {
   }
 
   /** @returns the fields to write, or their changes */
-  async #runTrigger(
-    operation: 'create' | 'update',
-    where: object | null,
-    sent: object,
-    stored?: ClassForm,
-  ): Promise<Fields> {
-    await this.#requirePermission(operation)
+  async #runTrigger(where: object | null, sent: object, stored?: ClassForm): Promise<Fields> {
     const { RestWrite, triggers } = this.#modules
     const [config, auth] = this.#request
     const context = { ...this.#context, sent, stored }
     const write = new RestWrite(...this.#request, where, sent, stored, context)
     const { updatedObject, originalObject } = write.buildParseObjects()
-    const judged = triggers.maybeRunTrigger(
-      'beforeSave',
-      auth,
-      updatedObject,
-      originalObject,
-      config,
-      context,
-    )
-    return (await judged).object
+    const of = [auth, updatedObject, originalObject, config, context]
+    return (await triggers.maybeRunTrigger('beforeSave', ...of)).object
   }
 
   async #requirePermission(operation: string): Promise<void> {
@@ -159,9 +147,6 @@ class ObjectWrite {
 
   async #toObject(document: ParseDocument): Promise<ClassForm> {
     const [{ database }, , className] = this.#request
-    const schema = await (await database.loadSchema()).getOneSchema(className)
-    // Requests that share a transaction may share the document.
-    const object = this.#modules.conversion.mongoObjectToParseObject(className, { ...document }, schema)
-    return toClientJson(object)
+    return toClassObject(this.#modules.conversion, await database.loadSchema(), className, document)
   }
 }

@@ -23,7 +23,6 @@ export interface ParseConfig {
 
 /** Values that differ between the main service and the open test environment, or come from outside. */
 export interface ParseDependencies {
-  /** Display name of the service. */
   appName: string
   databaseAdapter: unknown
   emailAdapter: unknown
@@ -45,23 +44,20 @@ export function createParseOptions(
   config: ParseConfig,
   publicUrl: string,
   log: Logger,
-  parts: ParseDependencies,
+  { definitions, middleware, routes, ...parts }: ParseDependencies,
 ): object {
   return {
     ...identityOptions(config, publicUrl),
-    appName: parts.appName,
+    ...parts,
     ...limitOptions(),
     ...accountOptions(config),
     ...loggingOptions(log),
-    databaseAdapter: parts.databaseAdapter,
-    emailAdapter: parts.emailAdapter,
-    cloud: parts.cloud,
     directAccess: true,
-    requestContextMiddleware: parts.middleware,
+    requestContextMiddleware: middleware,
     schema: config.open
       ? undefined
       : {
-          definitions: parts.definitions,
+          definitions,
           strict: true,
           lockSchemas: true,
           deleteExtraFields: false,
@@ -70,19 +66,10 @@ export function createParseOptions(
         },
     allowClientClassCreation: config.open,
     allowCustomObjectId: false,
-    routeAllowList: parts.routes,
+    routeAllowList: routes,
     filesAdapter: disabledFilesAdapter,
-    fileUpload: {
-      enableForPublic: false,
-      enableForAnonymousUser: false,
-      enableForAuthenticatedUser: false,
-      allowedFileUrlDomains: [],
-    },
-    fileDownload: {
-      enableForPublic: false,
-      enableForAnonymousUser: false,
-      enableForAuthenticatedUser: false,
-    },
+    fileUpload: { ...FOR_NOBODY, allowedFileUrlDomains: [] },
+    fileDownload: FOR_NOBODY,
     pages: { encodePageParamHeaders: true },
     installation: { duplicateDeviceTokenActionEnforceAuth: true },
     enableProductPurchaseLegacyApi: false,
@@ -91,6 +78,12 @@ export function createParseOptions(
     allowAggregationForReadOnlyMasterKey: false,
     security: { enableCheck: true, enableCheckLog: false },
   }
+}
+
+const FOR_NOBODY = {
+  enableForPublic: false,
+  enableForAnonymousUser: false,
+  enableForAuthenticatedUser: false,
 }
 
 /** Parse requires a files adapter; the class family has no files. */

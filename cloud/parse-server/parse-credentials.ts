@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb'
+import Parse from 'parse/node'
 import { accountLockedError } from '../../records/accounts/login/unknown-address-lockout.ts'
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
@@ -11,17 +12,8 @@ import { UNAVAILABLE_MESSAGE } from './adapter/database-errors.ts'
 import { preventStaleRoles } from './adapter/role-cache.ts'
 import { type AccountInternals, loadAccountInternals } from './internals.ts'
 
-/** Codes of Parse.Error. */
-const parseErrorCode = {
-  objectNotFound: 101,
-  validation: 142,
-  usernameMissing: 200,
-  passwordMissing: 201,
-  usernameTaken: 202,
-  emailTaken: 203,
-}
-
-const errorCodeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
+const hasCode = (error: unknown, ...codes: unknown[]): boolean =>
+  codes.includes((error as { code?: unknown } | undefined)?.code)
 const errorMessageOf = (error: unknown): string =>
   typeof error === 'string' ? error : String((error as Error | undefined)?.message ?? '')
 
@@ -29,13 +21,6 @@ const errorMessageOf = (error: unknown): string =>
 export async function createParseCredentials(appId: string, db: Db): Promise<Credentials> {
   const parse = await loadAccountInternals(appId)
   const { config, auth, rest } = parse
-  const request = (email: string, password: string, installationId?: string) => ({
-    config,
-    auth: auth.nobody(config),
-    info: { context: {}, installationId },
-    body: { email, password },
-    query: {},
-  })
   return translateOutages({
     ...createSessionMethods(parse),
     ...createLinkMethods(parse, db),
@@ -44,7 +29,8 @@ export async function createParseCredentials(appId: string, db: Db): Promise<Cre
       return (await translating(created, toSignUpError)).response.objectId
     },
     async logIn(email, password, installationId) {
-      const loggedIn = parse.users.handleLogIn(request(email, password, installationId))
+      const sent = { info: { context: {}, installationId }, body: { email, password }, query: {} }
+      const loggedIn = parse.users.handleLogIn({ config, auth: auth.nobody(config), ...sent })
       return (await translating(loggedIn, toLoginError)).response
     },
     async matchesPassword(mvUid, password) {
@@ -103,14 +89,13 @@ function createLinkMethods({ config, auth }: AccountInternals, db: Db) {
       await userController
         .resendVerificationEmail(user.username, { auth: auth.nobody(config) })
         .catch((error: unknown) => {
-          // Parse rejects with undefined if the account was activated meanwhile, and with 101 if it was
-          // deleted.
-          if (error !== undefined && errorCodeOf(error) !== parseErrorCode.objectNotFound) throw error
+          // Parse rejects with undefined if the account was activated meanwhile, and with 101 if it was deleted.
+          if (error !== undefined && !hasCode(error, Parse.Error.OBJECT_NOT_FOUND)) throw error
         })
     },
     async sendPasswordReset(email) {
       await userController.sendPasswordResetEmail(email).catch((error: unknown) => {
-        if (errorCodeOf(error) !== parseErrorCode.objectNotFound) throw error
+        if (!hasCode(error, Parse.Error.OBJECT_NOT_FOUND)) throw error
       })
     },
     async createPasswordToken(email, days) {
@@ -137,27 +122,22 @@ function toUserData({ invited, ...account }: Omit<NewAccount, 'id'>): object {
 }
 
 function toSignUpError(error: unknown): unknown {
-  const taken =
-    errorCodeOf(error) === parseErrorCode.usernameTaken || errorCodeOf(error) === parseErrorCode.emailTaken
-  if (!taken) return toPolicyError(error)
+  if (!hasCode(error, Parse.Error.USERNAME_TAKEN, Parse.Error.EMAIL_TAKEN)) return toPolicyError(error)
   return new ServiceError('Conflict', { detail: 'The e-mail address already has an account.', cause: error })
 }
 
 /** An empty name or password counts as wrong. */
 function toLoginError(error: unknown): unknown {
-  if (
-    errorCodeOf(error) === parseErrorCode.usernameMissing ||
-    errorCodeOf(error) === parseErrorCode.passwordMissing
-  )
+  if (hasCode(error, Parse.Error.USERNAME_MISSING, Parse.Error.PASSWORD_MISSING))
     return new ServiceError('InvalidCredentials')
-  if (errorCodeOf(error) !== parseErrorCode.objectNotFound) return error
+  if (!hasCode(error, Parse.Error.OBJECT_NOT_FOUND)) return error
   return errorMessageOf(error).includes('locked')
     ? accountLockedError()
     : new ServiceError('InvalidCredentials')
 }
 
 function toPolicyError(error: unknown): unknown {
-  if (errorCodeOf(error) !== parseErrorCode.validation) return error
+  if (!hasCode(error, Parse.Error.VALIDATION_ERROR)) return error
   return new ServiceError('RuleViolated', { violations: [toPasswordViolation(errorMessageOf(error))] })
 }
 

@@ -11,7 +11,6 @@ interface ClassSchema {
   classLevelPermissions?: Record<string, unknown>
 }
 
-/** Parse Server's schema migration. */
 export interface SchemaMigration {
   updateSchema(wanted: ClassSchema, found: ClassSchema): Promise<void>
 }
@@ -20,10 +19,7 @@ interface DatabaseController {
   loadSchema(options: { clearCache: boolean }): Promise<{ getAllClasses(): Promise<ClassSchema[]> }>
 }
 
-/**
- * Parse writes each class and reads all classes again even without a change, which makes up most queries of a
- * start.
- */
+/** Parse writes and reads each class again even without a change: most queries of a start. */
 export function skipUnchangedClasses(migration: SchemaMigration): void {
   const { updateSchema } = migration
   migration.updateSchema = async function (wanted, found) {

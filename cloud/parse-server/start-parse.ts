@@ -30,18 +30,13 @@ export async function startParse(
   return parse.app
 }
 
-/**
- * A body may contain any value as `_ApplicationId`. Parse looks it up unchecked and fails if it is not a
- * string.
- */
+/** A body may contain any `_ApplicationId`. Parse looks it up unchecked, and fails for one that is no string. */
 function ignoreNonTextAppIds(apps: AppCache): void {
   const { get } = apps
   apps.get = (id) => (typeof id === 'string' ? get.call(apps, id) : null)
 }
 
-/**
- * Without native bcrypt Parse uses JavaScript, where eight logins block the event loop for most of a second.
- */
+/** Without native bcrypt Parse uses JavaScript, where eight logins block the event loop for most of a second. */
 function requireNativeBcrypt(): void {
   createRequire(createRequire(import.meta.url).resolve('parse-server'))('@node-rs/bcrypt')
 }

@@ -17,7 +17,7 @@ export const notFoundError = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND,
 export const forbiddenError = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
 
 /** Error for an object that the caller may read. Parse Server would not find it (docs/decisions/rights.md). */
-export const forbiddenWriteError = () => forbiddenError('You can read this, but not write it.')
+const forbiddenWriteError = () => forbiddenError('You can read this, but not write it.')
 
 /** Error for an object that violates a rule. */
 export const validationError = (...violations: Violation[]) =>

@@ -9,10 +9,7 @@ type FindRequest = Parse.Cloud.BeforeFindRequest<Parse.Object>
 /** The SDK's type lacks the objects. */
 type AfterFindRequest = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[] }
 
-/**
- * Restricts queries by subject to EHRs whose subject the caller may know. Otherwise a caller could guess it
- * letter by letter.
- */
+/** Restricts queries by subject to EHRs whose subject the caller may know: they could guess it letter by letter. */
 export async function beforeFindEhr(
   records: StoreContext,
   request: FindRequest,

@@ -11,6 +11,7 @@ import { newId } from '../../records/store/documents/ids.ts'
 import { requireExpectedVersion } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { fromClassForm, toClassForm } from '../../schemas/forms/class-form.ts'
+import { lookUp } from '../../schemas/validation/look-up.ts'
 import { withoutInvalidProperties } from '../../schemas/validation/violations.ts'
 import type { ObjectWriteRequest } from '../parse-server/adapter/request/request-database.ts'
 import { translateOutage, translateServiceErrors } from '../request/parse-errors.ts'
@@ -68,7 +69,8 @@ async function completeObject(
     await requireExpected(original, context)
     if (object.dirty('version')) object.revert('version')
     if (!keepChangedFields(object, original)) return
-    object.set('version', nextVersion(original))
+    const version: unknown = original.get('version')
+    object.set('version', typeof version === 'number' ? version + 1 : 1)
   } else await fillIn(findEhrId, plain, object, context as OpenContext)
   const sent = classFormOf(object)
   const values = fromClassForm(plain.fields, withoutInvalidProperties(sent, plain.checks.create(sent)))
@@ -92,10 +94,7 @@ const classFormOf = (object: Parse.Object): Record<string, unknown> =>
       .map(([name, value]) => [name, encodeValue(value)]),
   )
 
-/**
- * Drops from an update the values equal to the stored ones, because clients may send back the whole object. Null removes
- * a field. @returns whether anything changes
- */
+/** Drops values that an update repeats; null removes a field. @returns whether anything changes */
 function keepChangedFields(object: Parse.Object, original: Parse.Object): boolean {
   const stored = classFormOf(original)
   for (const name of object.dirtyKeys()) {
@@ -104,11 +103,6 @@ function keepChangedFields(object: Parse.Object, original: Parse.Object): boolea
     if (!isPart && isDeepStrictEqual(encodeValue(object.get(name)), stored[name])) object.revert(name)
   }
   return object.dirtyKeys().some((name) => !PARSE_PROPERTIES.has(name))
-}
-
-const nextVersion = (original: Parse.Object): number => {
-  const version: unknown = original.get('version')
-  return typeof version === 'number' ? version + 1 : 1
 }
 
 /** The values of a new object that its sender leaves out. */
@@ -143,10 +137,8 @@ async function requireExpected(object: Parse.Object, context: unknown): Promise<
 
 /** Deletes the objects in a deleted EHR, care plan, goal, task or event. */
 async function deleteContents(records: StoreContext, name: ClassName, id: string): Promise<void> {
-  const fieldsByContainer: Partial<Record<string, string>> = { Ehr: 'ehrId', ...CONTAINER_ID_FIELDS }
-  const field = fieldsByContainer[name]
-  const contents = Object.entries(containedCollections).find(([container]) => container === name)
-  if (field === undefined || !contents) return
-  for (const collection of contents[1])
+  const field = lookUp({ Ehr: 'ehrId', ...CONTAINER_ID_FIELDS }, name)
+  if (field === undefined) return
+  for (const collection of lookUp<readonly string[]>(containedCollections, name) ?? [])
     await documentCollection(records, collection).deleteMany({ [field]: id })
 }

@@ -13,10 +13,7 @@ const findEmailViolations = createValidator(emailField())
 /** Fields whose change increments the version of an account, which is its ETag in the path family. */
 const VERSIONED_FIELDS = ['email', 'emailVerified', 'name', 'language', 'chatMails']
 
-/**
- * Rules for every account write through Parse Server, by the service or with the master key. Account routes
- * serve the requests of clients.
- */
+/** Rules for account writes by the service or with the master key. Account routes serve the requests of clients. */
 export async function beforeSaveUser(
   records: StoreContext,
   request: Parse.Cloud.BeforeSaveRequest,

@@ -23,6 +23,13 @@ export interface ObjectRecords {
     expected: ExpectedVersions,
   ): Promise<ParseDocument>
   removeObject(caller: Caller, id: string, expected: ExpectedVersions): Promise<void>
+  store: {
+    requireChangeable(
+      caller: Caller,
+      found: ParseDocument | undefined,
+      expected: ExpectedVersions,
+    ): ParseDocument
+  }
 }
 
 /** Creates the writer of a class. It converts errors to those of Parse. */
@@ -38,7 +45,10 @@ export function createObjectWriter(
   const documents = documentCollection(database, name)
   const lookup = createBatchedLookup((ids) => documents.find({ _id: { $in: ids } }).toArray())
   return {
-    find: (id) => translateOutage(lookup(id)),
+    find: (request, id) =>
+      translate(request, async () =>
+        records.store.requireChangeable(await request.caller(), await lookup(id), request.expected),
+      ),
     create: (request, values) =>
       translate(request, async () => {
         const created = await records.createObject(await request.caller(), values, newId())

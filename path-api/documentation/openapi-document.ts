@@ -266,7 +266,7 @@ function createParameters(
 }
 
 function createBodyContent(body: TSchema | RawBody | FormBody<TSchema>, schemas: SchemaCollector): Json {
-  if (body instanceof EventStreamBody) return { [body.types[0]]: createEventStreamContent(body) }
+  if (body instanceof EventStreamBody) return { [body.types[0]]: createEventStreamContent(body, schemas) }
   const schema = body instanceof RawBody ? body.json : body instanceof FormBody ? body.schema : body
   return Object.fromEntries(
     mediaTypesOf(body).map((type) => [
@@ -288,9 +288,13 @@ const createOtherContent = (types: readonly string[]): Json =>
 const isExampleKnown = (body: TSchema | RawBody | FormBody<TSchema>, schema: TSchema): boolean =>
   !(body instanceof RawBody) || schema.examples !== undefined
 
-/** OpenAPI 3.1 cannot describe streams, so an example shows an event. */
-const createEventStreamContent = ({ data, types: [type] }: EventStreamBody): Json => ({
+/** OpenAPI 3.1 cannot describe streams: an example shows an event, and an extension has the schema of its data. */
+const createEventStreamContent = (
+  { data, types: [type] }: EventStreamBody,
+  schemas: SchemaCollector,
+): Json => ({
   schema: { type: 'string', contentMediaType: type, description: data.description },
+  'x-itemSchema': schemas.collect(data),
   example: formatEvent('change', exampleOf(data), '493512000018-1'),
 })
 

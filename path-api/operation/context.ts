@@ -69,6 +69,8 @@ interface RequestFacts<A extends Access> {
   fhirPreferences: FhirPreferences
   /** `Authorization: Basic`. */
   basicCredentials: { name: string; secret: string } | undefined
+  /** The refresh token in the cookie of a page of ours. @throws CrossSiteRequest */
+  refreshCookie(): string | undefined
   /** The resource before a PUT that repeats its read-only properties. */
   current: Readonly<Record<string, unknown>> | undefined
   /** `Last-Event-ID`: the stream resumes after this event. */

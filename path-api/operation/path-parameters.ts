@@ -22,6 +22,7 @@ export const pathParameters: Readonly<Record<string, TSchema>> = {
   goalId: createRecordIdSchema('Goal id', 'g3HjKl56Ty'),
   taskId: createRecordIdSchema('Task id', 't9VcXs40Re'),
   participationId: createRecordIdSchema('Participation id', 'r6PoIu29Mn'),
+  alertId: createRecordIdSchema('Id of the alert, which is that of its measurement', 'v4QwEr67Cv'),
   diagnosisId: createRecordIdSchema('Diagnosis id', 'd1AsDf83Zx'),
   guidelineId: createRecordIdSchema('Care-plan template id', 'hypertension'),
 }

@@ -306,10 +306,9 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       item: defineChange(kind.name, kind.noun, kind.resource),
       read: async (params, page, context) =>
         records(context).history(context.caller, await keyOf(params, context), page),
-      // Derived fields follow from the changed ones.
       namesForClients: (changed) =>
         changed
-          .filter((name) => !markedFieldNames(kind.fields, 'derived', 'internal').includes(name))
+          .filter((name) => !followsFromOthers(kind, name))
           .map((name) => pathNameOf(kind.fields, name))
           .filter((name) => name in kind.resource.properties),
       represent,
@@ -333,6 +332,10 @@ const PLAIN_OPERATIONS: Record<PlainOperation, (made: RecordOperationsContext) =
       },
     }),
 }
+
+/** The history names what people have changed, not what the service has calculated from it. */
+const followsFromOthers = ({ fields, rules }: ClassKind, name: string): boolean =>
+  markedFieldNames(fields, 'derived', 'internal').includes(name) && !rules.fixedDerived?.includes(name)
 
 /** A replacement can conflict with the natural key of another record, or with data that it depends on. */
 const conflictErrorsOf = ({ naturalKey, refuseChange }: ClassKind) =>

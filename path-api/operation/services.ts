@@ -29,6 +29,7 @@ import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Subscriptions } from '../../records/live/subscriptions.ts'
+import type { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
 import type { MeasurementBatches } from '../../records/measurements/measurement-batches.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
@@ -39,6 +40,7 @@ import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import type { TypeDefinitions } from '../../records/types/type-definitions.ts'
 import type { TypeFamily } from '../../records/types/type-registry.ts'
 import type { UserData } from '../../records/user-data/user-data.ts'
+import type { Worklists } from '../../records/worklist/worklist.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
 
 export interface RepresentedRecord {
@@ -142,12 +144,16 @@ export interface Services {
   chats: Chats
   /** Subscriptions to changes. */
   changes: Subscriptions
+  /** The patients who need action from a user. */
+  worklists: Worklists
   timelines: Timelines
   graphs: Graphs
   /** Path of a record of a class; undefined if it has none. */
   addressOf(className: string, record: object): string | undefined
   /** Thresholds for the measurements of care plans. */
   thresholds: PlanThresholdStore
+  /** Rules of care plans for their alerts. */
+  alertRules: PlanAlertRulesStore
   /** Generic store of any kind of record that is registered in EHRs. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -6,7 +6,7 @@ import { idField } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { defineOperation } from '../operation/operation.ts'
 import { formBody } from '../reply/body-media.ts'
-import { replyWith } from '../reply/reply.ts'
+import { replyWith, secureCookie } from '../reply/reply.ts'
 import {
   createPageView,
   htmlBody,
@@ -40,9 +40,8 @@ const LogoutForm = Type.Object(
   { additionalProperties: false, description: 'Form of the logout' },
 )
 
-/** Sends the cookie with requests from our own pages only, and hides it from scripts. */
 const createSessionCookie = (pathPrefix: string, token: string, seconds: number) => ({
-  'set-cookie': `authToken=${token}; Path=${pathPrefix || '/'}; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Strict`,
+  'set-cookie': secureCookie('authToken', token, pathPrefix || '/', seconds),
 })
 
 /** Address of the audit page, relative to the targets of its forms. */

@@ -35,6 +35,10 @@ export class ReplyWithHead<T, H extends ReplyHead = ReplyHead> {
 export const replyWith = <T, H extends ReplyHead>(body: T, head: H): ReplyWithHead<T, H> =>
   new ReplyWithHead(body, head)
 
+/** A cookie that browsers send with requests from our own pages only, and hide from scripts. */
+export const secureCookie = (name: string, value: string, path: string, maxAgeS: number): string =>
+  `${name}=${value}; Path=${path}; Max-Age=${maxAgeS}; HttpOnly; Secure; SameSite=Strict`
+
 type ReplyValue<B> = B extends RawBody ? RawReply : B extends TSchema ? Static<B> : never
 
 /** Return type of a handler. The type of a versioned reply enforces a version. */

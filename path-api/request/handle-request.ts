@@ -27,7 +27,7 @@ import {
 import { parseFhirPreferences } from './headers/fhir-headers.ts'
 import { findReadOnlyProperties, requireUnchanged } from './read-only-properties.ts'
 import { createInputReader, locateInInput, mediaTypeOf, type RequestInput } from './request-input.ts'
-import { authenticateRequest, type TokenPolicy } from './token.ts'
+import { authenticateRequest, refreshCookieOf, type TokenPolicy } from './token.ts'
 
 /** Dependencies of every request handler. */
 export interface HandlerDependencies {
@@ -100,7 +100,7 @@ type HandleInput = (
 /** Creates the part of a request handler that follows the input: check access, run, respond. */
 function createInputHandler(
   operation: Operation,
-  { services, once, consume, checking }: HandlerDependencies,
+  { services, once, consume, checking, tokens }: HandlerDependencies,
   readOnly: ReturnType<typeof findReadOnlyProperties>,
 ): HandleInput {
   const handle = withDeadline(operation, checking ? superviseHandler(operation) : operation.handle)
@@ -113,6 +113,7 @@ function createInputHandler(
     const facts = {
       ...services,
       ...readRequestFacts(exchange, operation, input.params),
+      refreshCookie: () => refreshCookieOf(request, tokens),
       principal,
       caller: toCaller(exchange, principal, reached, admission),
     }

@@ -48,8 +48,15 @@ function queryTokenOf({ url }: Request, { tokenFromQuery }: TokenPolicy): string
   return new URLSearchParams(url.slice(url.indexOf('?'))).get('authToken') ?? undefined
 }
 
-function cookieTokenOf(request: Request, ownOrigins: readonly string[]): string | undefined {
-  const token = /(?:^|; *)authToken="?([^;"]+)"?/.exec(request.headers.cookie ?? '')?.[1]
+/** The refresh token of a page of ours. @throws CrossSiteRequest */
+export const refreshCookieOf = (request: Request, { ownOrigins }: TokenPolicy): string | undefined =>
+  readOwnCookie(request, /(?:^|; *)refreshToken="?([^;"]{1,200})"?/, ownOrigins)
+
+const cookieTokenOf = (request: Request, ownOrigins: readonly string[]): string | undefined =>
+  readOwnCookie(request, /(?:^|; *)authToken="?([^;"]+)"?/, ownOrigins)
+
+function readOwnCookie(request: Request, pattern: RegExp, ownOrigins: readonly string[]): string | undefined {
+  const token = pattern.exec(request.headers.cookie ?? '')?.[1]
   if (token !== undefined) rejectCrossSiteRequest(request, ownOrigins)
   return token
 }

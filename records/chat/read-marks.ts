@@ -30,11 +30,21 @@ export class ReadMarks {
     return [READ_MARKS_COLLECTION, [{ key: { topicId: 1 } }, { key: { userId: 1 } }]]
   }
 
+  /** Those topics that have a message later than the user has read. */
+  async findUnread(
+    userId: string,
+    topics: readonly (readonly [topicId: string, lastMessageAt: Date | undefined])[],
+  ): Promise<string[]> {
+    const readTo = await this.#readTimes(
+      userId,
+      topics.map(([id]) => id),
+    )
+    return topics.flatMap(([id, last]) => (last && last > (readTo.get(id) ?? EPOCH) ? [id] : []))
+  }
+
   /** Counts a user's unread messages by others, by topic. */
   async countUnread(userId: string, topicIds: readonly string[]): Promise<Map<string, number>> {
-    const ids = topicIds.map((topicId) => readMarkIdOf(topicId, userId))
-    const marks = await this.#marks.find({ _id: { $in: ids } }).toArray()
-    const readTo = new Map(marks.map((mark) => [mark.topicId, mark.readTo]))
+    const readTo = await this.#readTimes(userId, topicIds)
     const counts = topicIds.map(async (topicId): Promise<[string, number]> => {
       const others = { createdBy: { $ne: userId }, deleted: { $ne: true } }
       const since = { topicId, _created_at: { $gt: readTo.get(topicId) ?? EPOCH }, ...others }
@@ -42,6 +52,12 @@ export class ReadMarks {
       return [topicId, await messages.countDocuments(since, { limit: MAX_UNREAD_COUNT })]
     })
     return new Map(await Promise.all(counts))
+  }
+
+  async #readTimes(userId: string, topicIds: readonly string[]): Promise<Map<string, Date | undefined>> {
+    const ids = topicIds.map((topicId) => readMarkIdOf(topicId, userId))
+    const marks = await this.#marks.find({ _id: { $in: ids } }).toArray()
+    return new Map(marks.map((mark) => [mark.topicId, mark.readTo]))
   }
 
   /** A mark never moves back: the requests of two devices may arrive in any order. */

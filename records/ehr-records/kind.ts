@@ -28,7 +28,7 @@ export interface Rules {
   violations(values: Values, changed: readonly string[]): Violation[]
   /** Computes the derived fields of valid values. */
   derived?(values: Values): Record<string, unknown>
-  /** Derived fields that never change after the creation. */
+  /** Service fields that a change of the other fields leaves as they are. */
   fixedDerived?: readonly string[]
   /**
    * Increase it when the same values would now give other derived fields (docs/decisions/derived-data.md).

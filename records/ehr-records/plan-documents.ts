@@ -3,7 +3,7 @@ import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { Store } from '../store/store.ts'
-import { runStoreTransaction, type StoreContext } from '../store/writing/transaction.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { WriteOptions } from './ehr-records.ts'
 import type { Kind } from './kind.ts'
 import { lockEhrExclusively, type PlanParentIds, requireWritablePlan } from './parents.ts'
@@ -14,13 +14,19 @@ const planDocumentSchema = Type.Object({
   ehrId: Type.String(),
   carePlanId: Type.String(),
   json: Type.String(),
+  /** Time at which the service has to act on the document. */
+  dueAt: Type.Optional(Type.String({ format: 'date-time' })),
 })
 
 /**
  * Defines a kind of which each care plan has one document, under the plan's id.
  * @param collection a name with a dot, which no Parse class can have: the class family never reaches it
  */
-export const definePlanDocument = (collection: string, words: Kind['words']) =>
+export const definePlanDocument = (
+  collection: string,
+  words: Kind['words'],
+  indexes: readonly IndexDescription[] = [],
+) =>
   ({
     collection,
     schema: planDocumentSchema,
@@ -29,7 +35,7 @@ export const definePlanDocument = (collection: string, words: Kind['words']) =>
     ehr: 'ehrId',
     parentType: 'plan',
     lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
-    indexes: [{ key: { ehrId: 1 } }],
+    indexes: [{ key: { ehrId: 1 } }, ...indexes],
   }) as const
 
 /** Version 0: the document was never saved. */
@@ -71,7 +77,8 @@ export class PlanDocuments<T extends object> {
     { expected }: WriteOptions,
   ): Promise<PlanDocument<T>> {
     const place = { ehrId, carePlanId }
-    const saved = { ...place, json: JSON.stringify(value) }
+    const dueAt = this.dueTimeOf(value)?.toISOString()
+    const saved = { ...place, json: JSON.stringify(value), ...(dueAt && { dueAt }) }
     return auditRefusal(this.#records, caller, this.#kind.collection, ehrId, () =>
       runStoreTransaction(this.#records, async (tx) => {
         const permissions = await requireWritablePlan(this.#records, tx, caller, place)
@@ -85,8 +92,17 @@ export class PlanDocuments<T extends object> {
           id === undefined
             ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
             : await this.#store.update(caller, { id, ...place }, () => saved, { tx, expected })
+        await this.afterSave(tx, place, value)
         return { value, version }
       }),
     )
   }
+
+  /** When the service has to act on a document that is saved now. */
+  protected dueTimeOf(_value: T): Date | undefined {
+    return undefined
+  }
+
+  /** Completes the transaction that has saved a document. */
+  protected async afterSave(_tx: Transaction, _place: PlanParentIds, _value: T): Promise<void> {}
 }

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { ClientSession, Filter, IndexDescription } from 'mongodb'
 import { EhrForms } from '../../schemas/ehrs/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
+import { type AccessFilter, type AuditEntry, listAccesses } from '../store/audit/audit-log.ts'
 import { type Caller, isAdmin, type Permissions, permissionFilter } from '../store/documents/caller.ts'
 import { canRead, documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument, SavedRecord } from '../store/documents/parse-format.ts'
@@ -258,20 +258,25 @@ export class Ehrs {
    * those of a deleted EHR.
    * @throws NotFound; Forbidden for a caller who does not manage it
    */
-  async listAccesses(caller: Caller, ehrId: string, page: PageRequest): Promise<Page<AuditEntry>> {
+  async listAccesses(
+    caller: Caller,
+    ehrId: string,
+    page: PageRequest,
+    filter: AccessFilter = {},
+  ): Promise<Page<AuditEntry>> {
     const { db, audit } = this.#records
     if (!isAdmin(caller)) {
       const ehr = (await this.store.find(caller, { id: ehrId })) ?? (await this.get(caller, ehrId))
       if (!canManageEhr(caller, ehr)) await this.#refuse(caller, ehrId, 'query')
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'read' }, [ehr]))
-      return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page)
+      return listAccesses(db, { ehrId, createdAt: new Date(ehr.createdAt) }, page, filter)
     }
     // Queries over every EHR do not tell that this one existed.
     const own = { ehrId, createdAt: this.#records.clock() }
     if ((await listAccesses(db, own, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
-    return listAccesses(db, { ehrId }, page)
+    return listAccesses(db, { ehrId }, page, filter)
   }
 
   /**

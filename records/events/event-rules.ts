@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { alertHandlingFields } from '../../schemas/events/alert-handling.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import type { Rules, Values } from '../ehr-records/kind.ts'
 import { payloadViolations } from '../ehr-records/refusals/payload-violations.ts'
@@ -86,6 +87,7 @@ export const eventRules = {
   dependentFields: ['start', 'end', 'allDay', 'participants'],
   violations: eventViolations,
   derived: deriveEventFields,
+  fixedDerived: [...Object.keys(alertHandlingFields), 'urgency', 'attentionAt'],
 } satisfies Rules
 
 /**

@@ -7,6 +7,16 @@ import { appointmentMapping } from './fhir/appointment-mapping.ts'
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
+/** Matches the alerts that nobody has resolved. */
+export const OPEN_ALERTS_FILTER = { urgency: { $gte: 0 } } as const
+
+/** The alerts that a user may see and nobody has resolved, the worst and then the oldest first. */
+const OPEN_ALERTS_INDEX = {
+  name: 'open_alerts',
+  key: { _rperm: 1, urgency: -1 },
+  partialFilterExpression: { urgency: OPEN_ALERTS_FILTER.urgency },
+} as const
+
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   fhir: appointmentMapping,
@@ -19,6 +29,7 @@ export const Event = defineKind(forms, {
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
+  indexes: [OPEN_ALERTS_INDEX, { key: { attentionAt: 1 }, sparse: true }],
   timeline: {
     ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
     overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),

@@ -1,11 +1,14 @@
+import { ServiceError } from '../../schemas/errors.ts'
+import type { AlertStep } from '../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../schemas/events/event.ts'
-import { EhrRecords } from '../ehr-records/ehr-records.ts'
+import { type EhrRecordKey, EhrRecords, type WriteOptions } from '../ehr-records/ehr-records.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
+import { handlingAfter, handlingOf, withHandling } from './alert-handling.ts'
 import { Event } from './event.ts'
-import { overlapAlternatives } from './event-rules.ts'
+import { ALERT_TYPE, overlapAlternatives } from './event-rules.ts'
 
 export type StoredEvent = SavedRecord<EventRecord>
 
@@ -21,8 +24,11 @@ export interface EventFilter {
 
 /** The events of the EHRs: the documents of the class Event. */
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
+  readonly #clock: () => Date
+
   constructor(records: StoreContext) {
     super(records, Event)
+    this.#clock = records.clock
   }
 
   /**
@@ -43,6 +49,27 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     }
     const either = overlapAlternatives(from, to)
     return this.store.list(caller, listNameFor(filter), { where, either, ...page })
+  }
+
+  /**
+   * Takes a step in dealing with an alert. A repeated step gets no version.
+   * @throws NotFound, also for an event that is no alert; Forbidden; PreconditionFailed; RuleViolated
+   */
+  async handleAlert(
+    caller: Caller,
+    key: Omit<EhrRecordKey, 'ehrId'> & { ehrId?: string },
+    step: AlertStep,
+    { expected }: WriteOptions,
+  ): Promise<StoredEvent> {
+    const change = (now: StoredEvent) => {
+      if (now.type !== ALERT_TYPE) throw new ServiceError('NotFound')
+      const at = this.#clock()
+      const before = handlingOf(now)
+      const handling = handlingAfter(before, step, { userId: caller.userId, at })
+      return handling === before ? now : withHandling(now, handling, at)
+    }
+    const write = () => this.store.replace(caller, key, change, { expected, skipUnchanged: true })
+    return (await this.store.auditRefusal(caller, 'update', key, write)).record
   }
 }
 

@@ -148,6 +148,18 @@ export function referencedId(reference: unknown, type: string): string | undefin
   return new RegExp(`(?:^|/)${type}/([A-Za-z0-9.-]{1,64})(?:/_history/\\d+)?$`).exec(reference)?.[1]
 }
 
+/** A user, by the id: no resource shows users, and some ids are not valid in FHIR. */
+export const userReference = (mvUid: unknown) => ({
+  type: 'Practitioner',
+  identifier: { system: ownUri('user'), value: mvUid },
+})
+
+/** The user id in a reference of this form. */
+export function userIdOf(reference: unknown): unknown {
+  const { system, value } = (valueAt(reference, 'identifier') ?? {}) as { system?: unknown; value?: unknown }
+  return system === ownUri('user') ? value : undefined
+}
+
 /** A field with the id of another record, as a reference. */
 export const referenceElement = (field: string, path: string, type: string): FhirElement => ({
   paths: { [field]: path },

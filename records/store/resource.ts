@@ -52,14 +52,8 @@ export function accessesByEhr(
     byEhr.set(ehrId, ids)
     if (ehrId !== null) caller.onAccess?.(ehrId)
   }
-  return [...byEhr].map(([ehrId, ids]) => ({
-    ...requesterOf(caller),
-    ...what,
-    ehrId,
-    type: collection,
-    ids,
-    outcome: 'done' as const,
-  }))
+  const common = { ...requesterOf(caller), ...what, type: collection, outcome: 'done' as const }
+  return [...byEhr].map(([ehrId, ids]) => ({ ...common, ehrId, ids }))
 }
 
 /** Creates the audit entry of an access that showed and changed no record. Its EHR is the requested one. */
@@ -71,15 +65,8 @@ export function accessWithoutRecords(
 ): AuditedAccess[] {
   if (audited.ehr === undefined) return []
   const ids = typeof wanted.id === 'string' && wanted.id !== '' ? [wanted.id] : []
-  return [
-    {
-      ...requesterOf(caller),
-      ...what,
-      ehrId: stringOrNull(wanted[audited.ehr]),
-      type: audited.collection,
-      ids,
-    },
-  ]
+  const ehrId = stringOrNull(wanted[audited.ehr])
+  return [{ ...requesterOf(caller), ...what, ehrId, type: audited.collection, ids }]
 }
 
 /** The key of a record in the history. */

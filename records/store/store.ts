@@ -56,7 +56,7 @@ interface ReadOptions {
 }
 
 interface WriteOptions {
-  /** The transaction to join; without it, the operation runs in a transaction of its own. */
+  /** Absent: the operation runs in a transaction of its own. */
   tx?: Transaction | undefined
 }
 
@@ -66,7 +66,7 @@ export interface ConditionalWriteOptions extends WriteOptions {
 
 type UpdateOptions = WriteOptions & UpdateConditions
 
-/** A history entry in API form: the time as text, the record with its API fields. */
+/** A history entry in API form. */
 export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before'> & {
   at: string
   before: SavedRecord<T> | null
@@ -77,16 +77,6 @@ export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before'> 
  * `_rperm`, writes require `_wperm`. A record that the caller may not read counts as not found. Every write
  * adds a history entry. Every access to an EHR's data adds an audit entry: within the transaction of a write,
  * or on disk before a read returns.
- *
- *     const plans = new Store(records, {
- *       collection: 'CarePlan', schema: CarePlan, ehr: 'ehrId',
- *       lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
- *     })
- *     const plan = await plans.create(caller, { ehrId, name }, { read: ['role:ehr-1-read'], write: ['role:ehr-1-write'] })
- *     await plans.get(caller, { id: plan.id, ehrId })
- *     await plans.list(caller, 'newest', { where: { ehrId, status: 'ACTIVE' }, limit: 100 })
- *     await plans.update(caller, { id: plan.id, ehrId }, (now) => ({ ...now, name: 'Other' }), { expected: [1] })
- *     await plans.remove(caller, { id: plan.id, ehrId })
  */
 export class Store<S extends TObject, L extends string> {
   readonly #context: StoreContext
@@ -112,11 +102,7 @@ export class Store<S extends TObject, L extends string> {
     return [this.#resource.collection, [...ofLists, ...(this.#resource.indexes ?? [])]]
   }
 
-  /**
-   * Saves a new record. If a record with the given `id` exists, an earlier attempt created it, and it is
-   * returned.
-   * @throws Conflict when the record violates a unique index
-   */
+  /** Saves a new record, or returns the one that an earlier attempt saved with this `id`. @throws Conflict */
   async create(
     caller: Caller,
     input: Static<S>,
@@ -140,8 +126,7 @@ export class Store<S extends TObject, L extends string> {
     { tx, id }: WriteOptions & { id: string },
   ): Promise<WrittenRecord<Static<S>>> {
     const inputs = [{ ...(input as object), id } as Static<S>]
-    const [created] = await this.#insertAll(caller, inputs, permissions, { tx }).catch(throwConflict)
-    return created as WrittenRecord<Static<S>>
+    return this.#write(this.#creationOf(caller, inputs, permissions), tx).catch(throwConflict)
   }
 
   /** Saves new records with the same permissions, all or none. An `id` in an input becomes the record's. */
@@ -149,23 +134,23 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    options: WriteOptions = {},
+    { tx }: WriteOptions = {},
   ): Promise<SavedRecord<Static<S>>[]> {
-    const created = await this.#insertAll(caller, inputs, permissions, options)
+    if (inputs.length === 0) return []
+    const created = await this.#writer.write(this.#creationOf(caller, inputs, permissions), tx)
     return created.map(({ record }) => record)
   }
 
-  async #insertAll(
+  #creationOf(
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-    { tx }: WriteOptions,
-  ): Promise<WrittenRecord<Static<S>>[]> {
-    if (inputs.length === 0) return []
-    const parent = 'permissions' in permissions ? permissions : undefined
-    const decide = (_: unknown, parentDocument: ParseDocument | null) =>
-      this.#decider.decideCreate(caller, inputs, permissions, parentDocument)
-    return this.#writer.write({ id: null, parent, decide }, tx)
+  ): WriteRequest<WrittenRecord<Static<S>>> {
+    return {
+      id: null,
+      parent: 'permissions' in permissions ? permissions : undefined,
+      decide: (_, parent) => this.#decider.decideCreate(caller, inputs, permissions, parent),
+    }
   }
 
   /** Finds a record that the caller may read, for a decision that the audit entry of the access follows. */
@@ -192,14 +177,8 @@ export class Store<S extends TObject, L extends string> {
     { tx, without }: ReadOptions = {},
   ): Promise<SavedRecord<Static<S>>> {
     const record = await this.find(caller, key, { tx, without })
-    if (!record) {
-      await this.#reportAccesses(
-        undefined,
-        accessWithoutRecords(this.#resource, caller, { action: 'read', outcome: 'denied' }, key),
-      )
-      throw new ServiceError('NotFound')
-    }
-    await this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
+    if (!record) return this.#refuse(caller, 'read', key, new ServiceError('NotFound'))
+    await this.#reportRead(caller, record, tx)
     return record
   }
 
@@ -253,6 +232,15 @@ export class Store<S extends TObject, L extends string> {
     const decide = (found: ParseDocument | null) =>
       this.#decider.decideUpdate(caller, key, found, change, conditions)
     return this.#write({ id: key.id, decide }, tx).catch(throwConflict)
+  }
+
+  /** Checks that the caller may change a record. @throws NotFound; Forbidden; PreconditionFailed */
+  requireChangeable(
+    caller: Caller,
+    found: ParseDocument | undefined,
+    expected: ExpectedVersions,
+  ): ParseDocument {
+    return this.#decider.requireChangeable(caller, found, expected).document
   }
 
   /** Updates several records within a transaction and audits them together. @throws as update */
@@ -314,10 +302,7 @@ export class Store<S extends TObject, L extends string> {
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
     const deleted = this.#format.fromStored(before)
-    await this.#reportAccesses(
-      undefined,
-      accessesByEhr(this.#resource, caller, { action: 'read' }, [deleted]),
-    )
+    await this.#reportRead(caller, deleted)
     return deleted
   }
 
@@ -374,7 +359,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>> | undefined> {
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former) return undefined
-    await this.#reportAccesses(undefined, accessesByEhr(this.#resource, caller, { action: 'read' }, [now]))
+    await this.#reportRead(caller, now)
     return this.#format.fromStored(former)
   }
 
@@ -392,29 +377,38 @@ export class Store<S extends TObject, L extends string> {
     const now = await this.find(caller, key, options)
     const former = now && (await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version))
     if (!former) {
-      const denied = { action: 'update', outcome: 'denied' } as const
-      await this.#reportAccesses(undefined, accessWithoutRecords(this.#resource, caller, denied, key))
-      throw now ? unknownVersionError(version) : new ServiceError('NotFound')
+      const refusal = now ? unknownVersionError(version) : new ServiceError('NotFound')
+      return this.#refuse(caller, 'update', key, refusal)
     }
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 
-  /** Audits a refused write. */
   async auditRefusal<R>(
     caller: Caller,
     action: 'update' | 'delete',
     key: RecordSelector<Static<S>>,
     write: () => Promise<R>,
   ): Promise<R> {
-    try {
-      return await write()
-    } catch (error) {
+    return write().catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error
-      const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-      const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, key)
-      await this.#reportAccesses(undefined, refused)
-      throw error
-    }
+      return this.#refuse(caller, action, key, error)
+    })
+  }
+
+  async #refuse(
+    caller: Caller,
+    action: 'read' | 'update' | 'delete',
+    key: RecordSelector<Static<S>>,
+    error: ServiceError,
+  ): Promise<never> {
+    const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
+    const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, key)
+    await this.#reportAccesses(undefined, refused)
+    throw error
+  }
+
+  #reportRead(caller: Caller, record: object, tx?: AuditedReads): Promise<void> {
+    return this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
   }
 
   async #reportAccesses(tx: AuditedReads | undefined, accesses: AuditedAccess[]): Promise<void> {
@@ -423,7 +417,6 @@ export class Store<S extends TObject, L extends string> {
   }
 }
 
-/** Turns a violation of a unique index into a Conflict. */
 export function throwConflict(fault: unknown): never {
   throw isDuplicateKeyError(fault)
     ? new ServiceError('Conflict', { detail: 'A record with these values already exists.', cause: fault })

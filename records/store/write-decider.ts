@@ -80,10 +80,7 @@ export class WriteDecider<S extends TObject> {
     )
   }
 
-  /**
-   * @throws NotFound; Forbidden without write access; PreconditionFailed with the current version; the errors
-   * of `refuseChange`
-   */
+  /** @throws NotFound; Forbidden; PreconditionFailed with the current version; errors of `refuseChange` */
   decideUpdate(
     caller: Caller,
     key: RecordSelector<Static<S>>,
@@ -91,7 +88,7 @@ export class WriteDecider<S extends TObject> {
     change: (now: SavedRecord<Static<S>>) => Static<S>,
     { expected, permissions, action = 'update', skipUnchanged }: UpdateConditions = {},
   ): WriteDecision<WrittenRecord<Static<S>>> {
-    const before = this.#requireChangeable(caller, key, expected, found)
+    const before = this.requireChangeable(caller, found, expected, key)
     const next = this.#nextDocument(before.document, change(before.record), permissions)
     const changed = changedFieldNames(before.document, next)
     if (!skipUnchanged || changed.length > 0)
@@ -108,7 +105,7 @@ export class WriteDecider<S extends TObject> {
     found: ParseDocument | null,
     expected?: ExpectedVersions,
   ): WriteDecision<WrittenRecord<Static<S>>> {
-    const before = this.#requireChangeable(caller, key, expected, found)
+    const before = this.requireChangeable(caller, found, expected, key)
     const { deleters } = this.#resource
     if (deleters && !isPermitted(deleters.of(before.document), caller))
       throw new ServiceError('Forbidden', { detail: deleters.refusal })
@@ -125,12 +122,8 @@ export class WriteDecider<S extends TObject> {
     changes: readonly RecordChange<Static<S>>[],
   ): WriteDecision<WrittenRecord<Static<S>>> {
     const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<Static<S>>)
-    const accesses = accessesByEhr(
-      this.#resource,
-      caller,
-      { action },
-      result.map(({ record }) => record),
-    )
+    const records = result.map(({ record }) => record)
+    const accesses = accessesByEhr(this.#resource, caller, { action }, records)
     const derivedWrites = changes.flatMap(
       ({ before, after }, i) =>
         this.#resource.recordDerivation?.deriveWrites(caller, {
@@ -159,12 +152,12 @@ export class WriteDecider<S extends TObject> {
     })
   }
 
-  /** Checks that the caller may replace or remove the found record. @throws as decideUpdate */
-  #requireChangeable(
+  /** Checks that the caller may change the found record. @throws as decideUpdate */
+  requireChangeable(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    found: ParseDocument | null | undefined,
     expected: ExpectedVersions,
-    found: ParseDocument | null,
+    key: object = {},
   ): WrittenRecord<Static<S>> {
     if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
       throw new ServiceError('NotFound')
@@ -206,11 +199,7 @@ export function requireExpectedVersion(expected: ExpectedVersions, version: numb
 }
 
 /** Whether a document has the fields of a selector. */
-export const isSelected = <T>(
-  format: ParseFormat<T>,
-  key: RecordSelector<T>,
-  document: ParseDocument,
-): boolean =>
+export const isSelected = <T>(format: ParseFormat<T>, key: object, document: ParseDocument): boolean =>
   Object.entries(key).every(([name, wanted]) => {
     const field = format.field(name)
     return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.store(wanted))

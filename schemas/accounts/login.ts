@@ -2,9 +2,18 @@ import { type Static, Type } from '@sinclair/typebox'
 import { closedObject } from '../common.ts'
 import { currentPasswordField, emailField, userIdField } from './account.ts'
 
+const refreshCookieField = Type.Optional(
+  Type.Boolean({
+    description:
+      'True to store the refresh token in a cookie that scripts cannot read, for pages of this service; the response then has neither `refreshToken` nor `sessionToken`',
+    examples: [false],
+  }),
+)
+
 export const PasswordLogin = closedObject('PasswordLogin', 'E-mail address and password', {
   email: emailField(),
   password: currentPasswordField,
+  refreshCookie: refreshCookieField,
 })
 
 const refreshTokenField = Type.String({
@@ -15,7 +24,7 @@ const refreshTokenField = Type.String({
 })
 
 export const RefreshRequest = closedObject('Refresh', 'Refresh token of the latest login or refresh', {
-  refreshToken: refreshTokenField,
+  refreshToken: Type.Optional(refreshTokenField),
 })
 
 const nonceField = (description: string) =>
@@ -40,6 +49,7 @@ export const CodeLogin = closedObject('CodeLogin', 'Authorization response of th
     examples: ['dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'],
   }),
   nonce: nonceField('Nonce of the authorization request'),
+  refreshCookie: refreshCookieField,
 })
 
 export const IdTokenLogin = closedObject('IdTokenLogin', 'An ID token of the identity provider', {
@@ -47,24 +57,26 @@ export const IdTokenLogin = closedObject('IdTokenLogin', 'An ID token of the ide
   nonce: Type.Optional(
     nonceField('Nonce of the authorization request; required when the token contains one'),
   ),
+  refreshCookie: refreshCookieField,
 })
 
 const secondsField = (description: string, example: number) =>
   Type.Integer({ description, examples: [example] })
 
-export const TokenGrant = closedObject('Grant', 'Tokens of a login', {
+export const Grant = closedObject('Grant', 'Tokens of a login', {
   authToken: Type.String({ description: 'Access token (JWT) for the path family' }),
   tokenType: Type.Literal('Bearer', {
     description: 'Authentication scheme for authToken',
     examples: ['Bearer'],
   }),
   expiresIn: secondsField('Lifetime of authToken in seconds', 900),
-  refreshToken: refreshTokenField,
+  refreshToken: Type.Optional(refreshTokenField),
   refreshExpiresIn: secondsField('Seconds until the session ends unless it is refreshed', 43_200),
-  sessionToken: Type.String({ description: 'Session token for the class family' }),
+  sessionToken: Type.Optional(Type.String({ description: 'Session token for the class family' })),
   mvUid: userIdField,
 })
-export type TokenGrant = Static<typeof TokenGrant>
+/** All tokens of a login. A page of ours gets them without those that its scripts must not see. */
+export type TokenGrant = Required<Static<typeof Grant>>
 
 const keyPartField = (description: string, example: string) =>
   Type.String({ description, examples: [example] })

@@ -6,6 +6,12 @@ import { nullable } from '../forms/nullable.ts'
 export const AccessEntry = closedObject('AccessEntry', 'An access to the data of an EHR', {
   at: Type.String({ format: 'date-time', description: 'Time of the access' }),
   userId: { ...idField('the user'), examples: ['n4Fq2LxT0a'] },
+  userName: nullable(
+    Type.String({
+      description: 'Name in the profile of the user; null if there is none',
+      examples: ['Nurse Bo'],
+    }),
+  ),
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: Type.Unsafe<'create' | 'read' | 'query' | 'update' | 'delete'>({
     type: 'string',

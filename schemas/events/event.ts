@@ -3,6 +3,7 @@ import { longTextField, shortTextField } from '../common.ts'
 import { InvitationEnum, SeverityEnum } from '../enums.ts'
 import { dateTimeField, internalField } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
+import { alertHandlingFields } from './alert-handling.ts'
 
 const participantField = Type.Object(
   {
@@ -49,6 +50,13 @@ export const EventForms = defineForms({
     participants: Type.Optional(participantsField),
     severity: Type.Optional(SeverityEnum),
     data: Type.Optional(eventDataField),
+    ...alertHandlingFields,
+    urgency: internalField(
+      Type.Optional(Type.Number({ description: 'Severity and age of an alert that is not resolved' })),
+    ),
+    attentionAt: internalField(
+      Type.Optional(dateTimeField('Time at which an alert goes to the next user, unless somebody takes it')),
+    ),
     last: internalField(dateTimeField('Last moment of the event')),
     long: internalField(Type.Boolean({ description: 'True if the event takes more than 31 days' })),
     participantIds: internalField(Type.Array(Type.String(), { description: 'User ids of the participants' })),

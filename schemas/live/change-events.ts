@@ -17,7 +17,7 @@ const changeEventFields = {
 }
 
 /** Event about a change of EHR data. */
-export const RecordChangeEvent = closedObject('RecordChanged', 'A change of a record of an EHR', {
+export const RecordChangeEvent = closedObject('RecordChange', 'A change of a record of an EHR', {
   ...changeEventFields,
   carePlanId: nullable({ ...idField('the care plan in which the record is registered', 'p0LmNb72Qw') }),
   href: nullable(
@@ -29,14 +29,16 @@ export const RecordChangeEvent = closedObject('RecordChanged', 'A change of a re
 })
 
 /** Event about a change in a chat topic. */
-export const TopicChangeEvent = closedObject('TopicChanged', 'A change of a topic, or of a message in it', {
+export const TopicChangeEvent = closedObject('TopicChange', 'A change of a topic, or of a message in it', {
   ...changeEventFields,
   type: Type.String({
     description: 'Type of the record: ChatMessage or ChatTopic',
     examples: ['ChatMessage'],
   }),
-  message: nullable({
-    ...ChatMessageResource,
-    description: 'Message after the change; null when the topic itself changed',
-  }),
+  message: nullable(
+    Type.Object(ChatMessageResource.properties, {
+      additionalProperties: false,
+      description: 'Message after the change; null when the topic itself changed',
+    }),
+  ),
 })

@@ -69,7 +69,7 @@ export const SETTINGS = {
   },
   appUrl: {
     kind: webAddress,
-    about: 'Address of the app in which people log in, given in mails; if unset, mails have no link to it',
+    about: 'Address of the app in which people log in, given in mails; if unset, the console',
   },
   contactEmail: {
     kind: mailAddress,

@@ -1,12 +1,6 @@
 import { createHash } from 'node:crypto'
-import {
-  BSON,
-  type Collection,
-  type Db,
-  type Document,
-  type IndexDescriptionInfo,
-  MongoServerError,
-} from 'mongodb'
+import { BSON, type Collection, type Db, type Document, type IndexDescriptionInfo } from 'mongodb'
+import { createCollection } from '../../records/store/documents/indexes.ts'
 
 /** Progress of copying one collection. */
 export interface CopyProgress {
@@ -52,7 +46,7 @@ export async function copyDatabase(
   const copied = new Map<string, CollectionContents>()
   for (const name of names) {
     const [from, to] = [source.collection(name), target.collection(name)]
-    await target.createCollection(name).catch(ignoreErrorCode(48))
+    await createCollection(target, name)
     const wanted = await copyDocuments(from, to, tell)
     const indexes = (await from.listIndexes().toArray()).filter(({ name }) => name !== '_id_')
     await copyIndexes(
@@ -169,8 +163,4 @@ async function copyIndexes(collection: Collection, indexes: readonly IndexDescri
   // Drops fields that the source adds itself.
   const declared = indexes.map(({ v: _, ns: __, ...index }: Document) => index)
   if (declared.length > 0) await collection.createIndexes(declared as never[])
-}
-
-const ignoreErrorCode = (code: number) => (error: unknown) => {
-  if (!(error instanceof MongoServerError && error.code === code)) throw error
 }

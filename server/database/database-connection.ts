@@ -49,17 +49,17 @@ export async function openDatabaseConnection(
   metrics: Metrics,
   { others, open }: { others: boolean; open: boolean },
 ): Promise<DatabaseConnection> {
-  const { MongoStorageAdapter, ParseError, fieldTypes, ...modules } = await loadParseServer()
+  const { MongoStorageAdapter, fieldTypes, ...modules } = await loadParseServer()
   const mongoOptions = { ...createServingOptions(uri), maxTimeMS: QUERY_TIMEOUT_MS }
   const adapter: StorageAdapter = new MongoStorageAdapter({ uri, mongoOptions })
-  translateDatabaseErrors(adapter, ParseError)
+  translateDatabaseErrors(adapter)
   await adapter.connect()
   failFastDuringOutages(adapter.client)
   const mongo = { client: adapter.client, db: adapter.database }
   const jobs = new JobRunner(mongo, containedCollections.Ehr, others)
   const backfill = new Backfill(mongo, open ? [] : createDerivations([compositionDerivation]))
   checkReads(adapter.database, [enforceReadDeadline, hideFromReads(jobs), guardPendingReads(backfill)])
-  if (open) adaptToOpenEnvironment({ adapter, rest: modules.rest as never, fieldTypes, ParseError })
+  if (open) adaptToOpenEnvironment({ adapter, rest: modules.rest as never, fieldTypes })
   const { client, db } = mongo
   observeCommands(client, metrics)
   return {

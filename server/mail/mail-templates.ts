@@ -1,5 +1,6 @@
 import accountExists from './templates/account-exists.json' with { type: 'json' }
 import addressChanged from './templates/address-changed.json' with { type: 'json' }
+import alert from './templates/alert.json' with { type: 'json' }
 import chat from './templates/chat.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
 import identityLinked from './templates/identity-linked.json' with { type: 'json' }
@@ -30,6 +31,7 @@ export interface MailTemplate {
 export const mailTemplates = {
   'account-exists': accountExists,
   'address-changed': addressChanged,
+  alert,
   chat,
   'confirm-address': confirmAddress,
   'identity-linked': identityLinked,

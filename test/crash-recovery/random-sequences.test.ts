@@ -110,7 +110,8 @@ describe(`${OPERATION_COUNT} random operations of both families, while processes
           [id],
           `${text} in ${planId}`,
         )
-      else assert.ok(isClosing && own.length === 0, `${text}: ${status}`)
+      // An account may have too many requests under way.
+      else assert.ok((isClosing || status === 429) && own.length === 0, `${text}: ${status}`)
     }
     assert.deepEqual(
       goals.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name),

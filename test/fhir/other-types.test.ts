@@ -9,6 +9,11 @@ import { createPerson } from '../harness/people/people.ts'
 // biome-ignore lint/suspicious/noExplicitAny: resources have any form
 type Json = any
 
+const userOf = (value: string) => ({
+  type: 'Practitioner',
+  identifier: { system: 'urn:health-record-service:user', value },
+})
+
 describe('events, messages, questionnaires and the audit in FHIR', () => {
   let patient: Patient
   let carePlanId: string
@@ -34,7 +39,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
     const shown = await get(`Appointment/${id}`)
     assert.deepEqual(shown.participant, [
       { actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' },
-      { actor: { reference: `Practitioner/${nurse.mvUid}` }, status: 'needs-action' },
+      { actor: userOf(nurse.mvUid), status: 'needs-action' },
       { actor: { type: 'Location', display: 'Room 12' }, status: 'accepted' },
     ])
     assert.deepEqual(
@@ -77,7 +82,7 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       { contentReference: { reference: `Observation/${measurement}` } },
     ])
     assert.deepEqual(message.about, [{ reference: `CarePlan/${carePlanId}` }])
-    assert.equal(message.sender.reference, `Practitioner/${patient.mvUid}`)
+    assert.deepEqual(message.sender, userOf(patient.mvUid))
     assert.equal(message.status, 'completed')
     const path = `/chat/careplan/${carePlanId}/${topic.id}/message/${message.id}`
     assertStatus(await patient.call('DELETE', path), 204)

@@ -1,3 +1,5 @@
+import Parse from 'parse/node'
+
 /** A type of Parse: by its name, or with further properties. */
 type FieldType = string | { type: string }
 
@@ -26,21 +28,16 @@ type RestFunction = (
   ...more: unknown[]
 ) => Promise<unknown>
 
-/** The parts of Parse Server that the open test environment changes. */
 interface ParseParts {
   adapter: { findOneAndUpdate(className: string, ...more: unknown[]): Promise<unknown> }
   rest: Record<'create' | 'update' | 'get', RestFunction>
   fieldTypes: FieldTypes
-  ParseError: ParseErrorClass
 }
 
-/**
- * Changes Parse Server for the open test environment: it validates no data, and writes objects itself. It responds
- * with them in full, as the main service does.
- */
-export function adaptToOpenEnvironment({ adapter, rest, fieldTypes, ParseError }: ParseParts): void {
+/** Lets Parse Server validate no data there, write objects itself, and answer in full, as the main service does. */
+export function adaptToOpenEnvironment({ adapter, rest, fieldTypes }: ParseParts): void {
   acceptAnyType(fieldTypes)
-  explainTypeErrors(adapter, ParseError)
+  explainTypeErrors(adapter)
   respondInFull(rest)
 }
 
@@ -57,18 +54,13 @@ function acceptAnyType(types: FieldTypes): void {
 /** MongoDB's errors for an operation on a value of another type. */
 const TYPE_ERROR_CODES = new Set<unknown>([2, 14, 28])
 
-type ParseErrorClass = { new (code: number, message: string): Error; INCORRECT_TYPE: number }
-
-function explainTypeErrors(adapter: ParseParts['adapter'], ParseError: ParseErrorClass): void {
+function explainTypeErrors(adapter: ParseParts['adapter']): void {
   const { findOneAndUpdate } = adapter
   adapter.findOneAndUpdate = function (className, ...more) {
     return findOneAndUpdate.call(this, className, ...more).catch((error: unknown) => {
-      throw TYPE_ERROR_CODES.has((error as { code?: unknown } | null)?.code)
-        ? new ParseError(
-            ParseError.INCORRECT_TYPE,
-            'The stored property has another type than the operation.',
-          )
-        : error
+      if (!TYPE_ERROR_CODES.has((error as { code?: unknown } | null)?.code)) throw error
+      const why = 'The stored property has another type than the operation.'
+      throw new Parse.Error(Parse.Error.INCORRECT_TYPE, why)
     })
   }
 }
@@ -78,16 +70,12 @@ function respondInFull(rest: ParseParts['rest']): void {
   for (const name of ['create', 'update'] as const) {
     const write = rest[name]
     rest[name] = async (config, auth, className, ...more) => {
-      const result = (await write(config, auth, className, ...more)) as { response: WrittenObject }
+      const result = (await write(config, auth, className, ...more)) as { response: { objectId: string } }
       if (className.startsWith('_')) return result
-      const { objectId } = name === 'create' ? result.response : (more[0] as WrittenObject)
+      const { objectId } = name === 'create' ? result.response : (more[0] as typeof result.response)
       const { results } = (await rest.get(config, auth, className, objectId)) as { results: object[] }
       // Somebody may have deleted it meanwhile.
       return { ...result, response: results[0] ?? result.response }
     }
   }
-}
-
-interface WrittenObject {
-  objectId: string
 }

@@ -1,12 +1,14 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { CLASS_NAMES, classKindOf, classKinds } from '../../../records/kinds.ts'
 import { closedObject, withArticle } from '../../../schemas/common.ts'
+import { HandleAlertParams } from '../../../schemas/events/alert-handling.ts'
 import { AcqParams, AcqResult } from '../../../schemas/measurements/acq.ts'
 import {
   BloodPressureConditionParams,
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import { Worklist, WorklistParams } from '../../../schemas/worklist/worklist-entry.ts'
 import type { Json, SchemaCollector } from '../schema-collector.ts'
 import { describeAccountPaths } from './class-accounts.ts'
 import {
@@ -64,7 +66,7 @@ export function describeClassFamily(
       ...(open
         ? [withClassName(describeClassPaths(anyClass, withClassSource(operationObject, 'Any')))]
         : ofClasses),
-      describeFunctionPaths(operationObject),
+      describeFunctionPaths(operationObject, open ? CALCULATIONS : { ...CALCULATIONS, ...RECORD_FUNCTIONS }),
       describeBatchPath(operationObject),
     ),
     responses: createErrorResponses(schemas),
@@ -108,21 +110,52 @@ const createResultsSchema = (name: string, item: TSchema) =>
     count: Type.Optional(Type.Integer({ description: 'Total number of matching objects', examples: [1] })),
   })
 
-const FUNCTION_SCHEMAS: Readonly<Record<string, [takes: TSchema, result: TSchema]>> = {
-  bmi: [BmiParams, BmiResult],
-  acq: [AcqParams, AcqResult],
-  bloodPressureCondition: [BloodPressureConditionParams, BloodPressureConditionResult],
+interface DescribedFunction {
+  takes: TSchema
+  result: TSchema
+  description: string
+  extra?: true
 }
 
-const describeFunctionPaths = (operationObject: DescribeOperation): Record<string, Json> =>
+const describeCalculation = (takes: TSchema, result: TSchema): DescribedFunction => ({
+  ...{ takes, result, description: 'Calculates without storing anything.' },
+})
+
+const CALCULATIONS: Readonly<Record<string, DescribedFunction>> = {
+  bmi: describeCalculation(BmiParams, BmiResult),
+  acq: describeCalculation(AcqParams, AcqResult),
+  bloodPressureCondition: describeCalculation(BloodPressureConditionParams, BloodPressureConditionResult),
+}
+
+const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
+  worklist: {
+    takes: WorklistParams,
+    result: Worklist,
+    description: 'Returns the same as `GET /worklist`.',
+    extra: true,
+  },
+  handleAlert: {
+    takes: HandleAlertParams,
+    result: toParseSchema(classKinds.Event.stored),
+    description:
+      'Nobody can take or resolve what another user has taken; release it first. A step that you repeat changes nothing.',
+    extra: true,
+  },
+}
+
+const describeFunctionPaths = (
+  operationObject: DescribeOperation,
+  functions: Readonly<Record<string, DescribedFunction>>,
+): Record<string, Json> =>
   Object.fromEntries(
-    Object.entries(FUNCTION_SCHEMAS).map(([name, [takes, result]]) => [
+    Object.entries(functions).map(([name, { takes, result, description, ...beyond }]) => [
       `/functions/${name}`,
       {
         post: operationObject({
+          ...beyond,
           operationId: `${name}Function`,
           summary: takes.description ?? name,
-          description: 'Calculates without storing anything. Also available under `/1/functions`.',
+          description: `${description} Also available under \`/1/functions\`.`,
           source: 'Class-based family: Functions layer',
           takes,
           answers: [200, closedObject(`${result.$id}Answer`, 'Result of the function', { result })],

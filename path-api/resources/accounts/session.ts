@@ -3,6 +3,8 @@ import { Session } from '../../../schemas/accounts/login.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { refreshCookieHeader } from './logins.ts'
 
 const sessionSource = 'sessions'
 
@@ -16,8 +18,10 @@ export const sessionOperations = [
     extra: true,
     access: 'user',
     reply: [204],
-    handle: async (_, { sessions, principal }) => {
+    handle: async (_, { sessions, principal, refreshCookie, pathPrefix }) => {
       await sessions.end(principal.mvUid, principal.sessionId)
+      const headers = refreshCookie() === undefined ? {} : refreshCookieHeader(pathPrefix, '', 0)
+      return replyWith(undefined, { headers })
     },
   }),
   defineListOperation({

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { AUDIT_QUERY_TIMEOUT_MS, accessScopeOf } from '../../../records/store/audit/audit-log.ts'
 import { AccessEntry } from '../../../schemas/ehrs/access-entry.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
@@ -12,14 +13,25 @@ export const ehrAccessOperations = [
     extra: true,
     access: 'ehr:subject',
     deadlineMs: AUDIT_QUERY_TIMEOUT_MS,
+    query: {
+      from: Type.Optional(
+        Type.String({ format: 'date-time', description: 'Only accesses at this time or later' }),
+      ),
+      others: Type.Optional(
+        Type.Boolean({ description: 'True to leave out the accesses of the caller', examples: [true] }),
+      ),
+    },
     item: AccessEntry,
-    handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
-      const accesses = await ehrs.listAccesses(caller, ehrId, page)
+    handle: async ({ params: { ehrId }, query: { from, others }, page }, { caller, ehrs, profiles }) => {
+      const except = others ? caller.userId : undefined
+      const accesses = await ehrs.listAccesses(caller, ehrId, page, { from, except })
+      const names = await profiles.persons.namesOf(accesses.items.map(({ userId }) => userId))
       return mapPage(
         accesses,
         ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
           at: at.toISOString(),
           ...{ userId, application, action, type, ids, outcome, asked, requestId },
+          userName: names.get(userId) ?? null,
           scope: accessScopeOf(ehrId, about),
         }),
       )

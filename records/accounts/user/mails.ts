@@ -9,6 +9,7 @@ interface MailData {
   invitation: { link: string; message: string }
   participation: Record<never, never>
   chat: Record<never, never>
+  alert: Record<never, never>
   'pending-ehr': Record<never, never>
 }
 

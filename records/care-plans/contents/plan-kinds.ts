@@ -51,6 +51,13 @@ export const Task = defineKind(TaskForms, {
     ofGoal: { by: ['goalId'], sort: 'createdAt', order: 'asc' },
     byDueDate: { by: ['ehrId', 'status'], sort: 'dueDate', order: 'asc' },
   },
+  indexes: [
+    {
+      name: 'open_tasks',
+      key: { _rperm: 1, dueDate: 1 },
+      partialFilterExpression: { status: 'ACTIVE' },
+    },
+  ],
   maxCount: { of: 'goalId', count: 100 },
   timeline: closableTimeline('task', ['createdAt']),
 })

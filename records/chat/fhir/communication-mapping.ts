@@ -1,4 +1,4 @@
-import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
+import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
 import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
 
@@ -42,7 +42,7 @@ export const communicationMapping: FhirMapping = {
     ),
     shown(({ createdAt, createdBy }) => ({
       sent: createdAt,
-      sender: { reference: `Practitioner/${createdBy}` },
+      sender: userReference(createdBy),
     })),
     referenceElement('replyTo', 'inResponseTo[0]', 'Communication'),
     shown(({ deleted, text, attachments = [] }) => {

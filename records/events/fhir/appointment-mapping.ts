@@ -9,6 +9,8 @@ import {
   referencedId,
   referenceElement,
   STRUCTURES,
+  userIdOf,
+  userReference,
   valueElement,
 } from '../../fhir/elements.ts'
 import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
@@ -46,7 +48,7 @@ const participantsElement: FhirElement = {
     participant: [
       { actor: { reference: `Patient/${ehrId}` }, status: 'accepted' },
       ...(participants as { mvUid: string; status: string }[]).map(({ mvUid, status }) => ({
-        actor: { reference: `Practitioner/${mvUid}` },
+        actor: userReference(mvUid),
         status: PARTICIPANT_STATUSES[status],
       })),
       ...(location === undefined
@@ -57,7 +59,7 @@ const participantsElement: FhirElement = {
   read: (resource) => {
     const all = participantsIn(resource)
     const participants = all.flatMap((one) => {
-      const mvUid = actorOf(one, 'Practitioner')
+      const mvUid = userIdOf(one.actor)
       return mvUid === undefined ? [] : [{ mvUid, status: INVITATIONS.get(String(one.status)) ?? one.status }]
     })
     const place = all.map(({ actor }) => actor as Json | undefined).find((one) => one?.type === 'Location')

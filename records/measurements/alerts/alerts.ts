@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AlertHandling } from '../../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../../schemas/events/event.ts'
 import type { Band } from '../../../schemas/measurements/thresholds.ts'
 import type { Values } from '../../ehr-records/kind.ts'
 import type { TimelineContent } from '../../ehr-records/timeline-definition.ts'
+import { handlingOf, withHandling } from '../../events/alert-handling.ts'
 import { Event } from '../../events/event.ts'
 import { ALERT_TYPE, eventRules } from '../../events/event-rules.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
@@ -40,7 +42,7 @@ export interface AlertSource {
 type MeasurementRecord = Values & { id: string; ehrId: string; carePlanId: string; timestamp: string }
 
 /** The fields of an alert that follow from the measurement; users may edit all the others. */
-type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
+export type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
 
 const eventFormat = createParseFormat(Event.schema)
 
@@ -94,19 +96,24 @@ function reconcileAlert(
   if (found && removed) return decisions.decideRemoval(caller, key, found)
   if (!found) {
     if (!alert) return undefined
-    const event = addDerivedFields({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
+    const former = first.deleted && eventFormat.fromStored(first.deleted)
+    const event = withServiceFields({ ehrId, carePlanId, ...alert }, at, former)
     return decisions.decideCreate(caller, [{ ...event, id }], permissions, null, first)
   }
   const change = (now: SavedRecord<EventRecord>) =>
-    addDerivedFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) })
+    withServiceFields({ ...now, ...(alert ?? toCorrectedAlert(now, timestamp)) }, at, now)
   return decisions.decideUpdate(caller, key, found, change)
 }
 
-/** Adds the derived fields of an event. */
-const addDerivedFields = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>): EventRecord => ({
-  ...event,
-  ...eventRules.derived(event),
-})
+/** Adds the fields that the service sets. What people have done about an alert outlives its corrections. */
+export const withServiceFields = (
+  alert: Partial<EventRecord> & AlertFields & Pick<EventRecord, 'ehrId'>,
+  at: Date,
+  handling: AlertHandling = {},
+): EventRecord => {
+  const event = { allDay: false, participants: [], ...alert }
+  return withHandling({ ...event, ...eventRules.derived(event) }, handlingOf(handling), at)
+}
 
 /** The alert of a corrected measurement: it keeps its contents and gets the state CORRECTED. */
 const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({

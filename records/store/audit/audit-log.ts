@@ -49,9 +49,6 @@ export async function runWhileRecording<T>(recorded: Promise<void>, work: () => 
   return done
 }
 
-/**
- * No Parse class can have a name with a dot, so the class family cannot reach it even with the master key.
- */
 export const auditEntryCollection = (db: Db): Collection<StoredAuditEntry> =>
   db.collection<StoredAuditEntry>('audit.entries')
 
@@ -64,15 +61,7 @@ const SIGN_INTERVAL_MS = 1000
 /** Requests per command. */
 const MAX_BATCH_SIZE = 500
 
-/**
- * Opens the audit for this run of the service.
- *
- *     const audit = await openAudit({ db, key, clock, onFault })
- *     await audit.record({ requestId, userId, application, action: 'read', ehrId, type: 'CarePlan', ids, outcome: 'done' })
- *     await audit.close()
- *
- * @see docs/decisions/audit-chain.md
- */
+/** Opens the audit for this run of the service. @see docs/decisions/audit-chain.md */
 export async function openAuditLog(options: AuditOptions): Promise<AuditLog> {
   const { db, key, clock } = options
   const entries = auditEntryCollection(db)
@@ -143,6 +132,14 @@ export const accessScopeOf = (ehrId: string, entry: Pick<AuditEntry, 'ehrId'>): 
 export const AUDIT_QUERY_TIMEOUT_MS = 15_000
 const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }
 
+/** Which accesses to list. */
+export interface AccessFilter {
+  /** Only accesses at this time or later. */
+  from?: string | undefined
+  /** Without the accesses of this user. */
+  except?: string | undefined
+}
+
 /**
  * Lists the accesses to an EHR's data, newest first, for its subject. Queries over many EHRs are included, those
  * over every EHR since its creation.
@@ -152,14 +149,21 @@ export async function listAccesses(
   db: Db,
   { ehrId, createdAt = new Date(0) }: { ehrId: string; createdAt?: Date | undefined },
   page: PageRequest,
+  { from, except }: AccessFilter = {},
 ): Promise<Page<AuditEntry>> {
-  const from = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
+  const after = page.cursor === undefined ? {} : filterAfter('at', -1, decodeCursor('audit', page.cursor))
   const scopes = await findScopeIds(db, [ehrId])
   // A query over every EHR is about those that existed.
-  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }]
+  const wanted = {
+    ...(from !== undefined && { at: { $gte: new Date(from) } }),
+    ...(except !== undefined && { userId: { $ne: except } }),
+  }
+  const kept = [{ ehrId }, { ehrId: { $in: scopes } }, { ehrId: EVERY_EHR, at: { $gte: createdAt } }].map(
+    (where) => ({ $and: [where, wanted] }),
+  )
   const pages = kept.map((where) =>
     auditEntryCollection(db)
-      .find({ $and: [where, from] }, AUDIT_QUERY_OPTIONS)
+      .find({ $and: [where, after] }, AUDIT_QUERY_OPTIONS)
       .sort({ at: -1, _id: -1 })
       .limit(page.limit + 1)
       .toArray(),

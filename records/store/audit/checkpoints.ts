@@ -22,7 +22,6 @@ interface Checkpoint extends ChainHead {
   seal: string
 }
 
-/** No Parse class can have a name with a dot. */
 export const checkpointCollection = (db: Db): Collection<Checkpoint> =>
   db.collection<Checkpoint>('audit.checkpoints')
 
@@ -40,12 +39,6 @@ export async function findChainStart(
   const checkpoint = await checkpointCollection(db).findOne({ _id: chain })
   if (!checkpoint) return EMPTY_HEAD
   return keys.some((key) => isSameMac(checkpoint.seal, macOfCheckpoint(key, checkpoint))) ? checkpoint : null
-}
-
-/** Lists the chains that have a checkpoint. */
-export async function listShortenedChains(db: Db): Promise<string[]> {
-  const checkpoints = await checkpointCollection(db).find().sort({ _id: 1 }).toArray()
-  return checkpoints.map(({ _id }) => _id)
 }
 
 /** Removed entries per transaction. */

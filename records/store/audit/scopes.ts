@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Collection, Db, IndexDescription } from 'mongodb'
 
-/**
- * A set of EHRs that an audit entry refers to in place of a single EHR, when there are too many for an entry
- * each.
- */
+/** The EHRs of an access, when there are too many for an entry each. */
 interface AuditScope {
   _id: string
   ehrIds: string[]
@@ -18,7 +15,6 @@ export const EVERY_EHR = 'every-ehr'
 
 const HOUR_MS = 3_600_000
 
-/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
 export const auditScopeCollection = (db: Db): Collection<AuditScope> =>
   db.collection<AuditScope>('audit.scopes')
 

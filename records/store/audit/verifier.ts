@@ -10,8 +10,8 @@ import {
 } from './chains/chain.ts'
 import { decodeAuditEntry } from './chains/entry-format.ts'
 import { type AuditInstance, auditInstanceCollection, macOfHeads, macOfOpening } from './chains/instances.ts'
-import { type KeyPeriod, periodOf, readKeyPeriods } from './chains/key-periods.ts'
-import { findChainStart, listShortenedChains } from './checkpoints.ts'
+import { type KeyPeriod, readKeyPeriods } from './chains/key-periods.ts'
+import { checkpointCollection, findChainStart } from './checkpoints.ts'
 import { auditScopeCollection, scopeIdOf } from './scopes.ts'
 
 /** The result of a verification. */
@@ -57,7 +57,6 @@ const ENTRIES_PER_REPORT = 10_000
  * Checks every MAC, sequence number and signed head of the audit; may run beside the service. It finds
  * changed, removed, added and moved entries, truncated and removed chains, and missing instances.
  * @param db without deadlines
- * @param key AUDIT_KEY
  * @param formerKeys former values of AUDIT_KEY, in any order
  * @see docs/decisions/audit-chain.md for the limits
  */
@@ -75,7 +74,8 @@ export async function verifyAudit(
   const task = { db, periods, verdict }
   try {
     const heads = await verifyRegistry(task)
-    for (const chain of await listShortenedChains(db)) await requireChainStart(task, chain)
+    for await (const { _id } of checkpointCollection(db).find().sort({ _id: 1 }))
+      await requireChainStart(task, _id)
     await verifyChains(task, heads, onProgress)
     await verifyScopes(db)
     for (const [chain, head] of heads) {
@@ -89,9 +89,7 @@ export async function verifyAudit(
   return verdict
 }
 
-/**
- * The count of the unverified runs that include this instance; undefined when the instance can be verified.
- */
+/** The count of the unverified runs with this instance; undefined when it can be verified. */
 const unverifiedOf = ({ verdict }: Task, instance: number): Unverified | undefined =>
   verdict.unverified.find(({ from, to }) => instance >= from && instance <= to)
 
@@ -99,8 +97,7 @@ const instanceOf = (chain: string): number => Number(chain.split('-')[0])
 
 /** The keys that may have signed parts of an instance: its own, and later ones for its checkpoints. */
 function keysOf({ periods }: Task, instance: number): string[] {
-  const own = periodOf(periods, instance)
-  return own ? periods.slice(periods.indexOf(own)).flatMap(({ key }) => key ?? []) : []
+  return periods.filter(({ to }) => instance <= to).flatMap(({ key }) => key ?? [])
 }
 
 /** @returns the signed head of each chain, which the chain must at least reach */

@@ -36,7 +36,6 @@ export const newerDataError = (): Error =>
     'The database contains data of a newer version of this service. Start that version, or restore an older backup.',
   )
 
-/** No Parse class can have a name with a dot. */
 const backfillStateCollection = (db: Db): Collection<BackfillState> =>
   db.collection<BackfillState>('data.derivations')
 
@@ -76,10 +75,6 @@ export class Backfill {
   /** The derivation of a pending collection. */
   pendingIn(collection: string): Derivation | undefined {
     return this.#pending.get(collection)
-  }
-
-  isPending(collection: string): boolean {
-    return this.#pending.has(collection)
   }
 
   /** Returns a document with its derived fields, as the backfill will store it. */
@@ -153,16 +148,11 @@ export class Backfill {
       return undefined
     }
     const resumed = state?.target === version ? state : { after: BEFORE_FIRST_ID, done: 0 }
-    const taken = {
-      ...resumed,
-      _id: collection,
-      version: state?.version ?? 0,
-      target: version,
-      ...this.#newLease(),
-    }
+    const former = { _id: collection, version: state?.version ?? 0 }
+    const taken = { ...resumed, ...former, target: version, ...this.#newLease() }
     const free = [{ leaseUntil: { $exists: false } }, dueCondition('leaseUntil', BACKFILL_LEASE_MS)]
     try {
-      const filter = { _id: collection, version: taken.version, $or: [...free, { worker: this.#worker }] }
+      const filter = { ...former, $or: [...free, { worker: this.#worker }] }
       await states.replaceOne(filter, taken, { upsert: true })
       return taken
     } catch (error) {

@@ -9,10 +9,7 @@ export type DerivationContext = Pick<StoreContext, 'db' | 'definitions'>
 /** Stored data that the service computes. Queries, charts and other programs rely on it. */
 export interface Derivation {
   collection: string
-  /**
-   * Increase it when the same document would now be stored differently: stored documents are then derived
-   * again.
-   */
+  /** Increase it when the same document would now be stored differently: documents are then derived again. */
   version: number
   /** The stored names of the derived fields. */
   fields: readonly string[]

@@ -6,8 +6,7 @@ import type { Derivation, DerivationContext } from './derivation.ts'
 /**
  * Updates the history: former versions get their derived fields. Entries from before 21 November 2026 get
  * keys that start with the EHR, as today's reads expect.
- * @param collections the collections of records of EHRs
- * @param derivations the derivations of these collections
+ * @param collections those of records of EHRs, and their derivations
  */
 export function createHistoryDerivation(
   collections: readonly string[],

@@ -54,6 +54,9 @@ function hasPendingJoin(query: unknown, backfill: Backfill): boolean {
   return Object.entries(query).some(([name, value]) => {
     const { from, coll } = (value ?? {}) as { from?: unknown; coll?: unknown }
     const other = name === '$lookup' ? from : name === '$unionWith' ? (coll ?? value) : undefined
-    return (typeof other === 'string' && backfill.isPending(other)) || hasPendingJoin(value, backfill)
+    return (
+      (typeof other === 'string' && backfill.pendingIn(other) !== undefined) ||
+      hasPendingJoin(value, backfill)
+    )
   })
 }

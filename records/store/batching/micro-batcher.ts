@@ -1,14 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Queue } from './queue.ts'
 
-/** Collects items that arrive together, or during a write, and writes them in one batch. */
-export interface Batcher<T, R> {
-  /** Resolves with the result of the item. @throws Unavailable when it waits too long; the error of the write */
-  add(item: T): Promise<R>
-  /** Resolves when no item waits and no write runs. */
-  waitUntilIdle(): Promise<void>
-}
-
 interface PendingItem<T, R> {
   item: T
   resolve(result: R | PromiseLike<R>): void
@@ -23,14 +15,15 @@ interface ConcurrencyOptions<T> {
 }
 
 /**
- * Creates a batcher. By default it runs one write at a time, of at most `most` items.
+ * Collects items that arrive together, or during a write, and writes them in one batch. By default it runs one write at
+ * a time, of at most `most` items.
  * @param write returns the results of the items, in their order
  */
 export function createBatcher<T, R = void>(
   most: number,
   write: (items: T[]) => Promise<readonly (R | PromiseLike<R>)[]>,
   { maxConcurrent, keysOf }: ConcurrencyOptions<T> = { maxConcurrent: 1, keysOf: () => [] },
-): Batcher<T, R> {
+) {
   const waiting = new Queue<PendingItem<T, R>>()
   const touched = new Set<string>()
   const isFree = ({ item }: PendingItem<T, R>) => !keysOf(item).some((key) => touched.has(key))
@@ -57,14 +50,16 @@ export function createBatcher<T, R = void>(
     running -= 1
   }
   return {
-    add: (item) =>
+    /** Resolves with the result of the item. @throws Unavailable when it waits too long; the error of the write */
+    add: (item: T): Promise<R> =>
       new Promise((resolve, reject) => {
         waiting.add({ item, resolve, reject })
         if (running === maxConcurrent) return
         running += 1
         ended = Promise.all([ended, run()])
       }),
-    waitUntilIdle: async () => {
+    /** Resolves when no item waits and no write runs. */
+    waitUntilIdle: async (): Promise<void> => {
       await ended
     },
   }

@@ -5,15 +5,8 @@ import { REQUEST_WAIT_TIMEOUT_MS, unavailableError } from '../documents/outage.t
 export const waitWithTimeout = (over: Promise<void>): Promise<boolean> =>
   Promise.race([over.then(() => true), sleep(REQUEST_WAIT_TIMEOUT_MS, false, { ref: false })])
 
-interface QueueEntry {
-  reject(reason: unknown): void
-}
-
-/**
- * A queue in order of arrival. An entry that waits too long is removed and rejected: after an error to the
- * client, its work must not be done.
- */
-export class Queue<W extends QueueEntry> {
+/** A queue in order of arrival. An entry that waits too long is removed and rejected: its work must not be done. */
+export class Queue<W extends { reject(reason: unknown): void }> {
   readonly #waiting = new Map<W, NodeJS.Timeout>()
 
   get length(): number {

@@ -1,9 +1,6 @@
 import type { Db, MongoClient } from 'mongodb'
 
-/**
- * The clock stands still when nobody has written for this time. So the clocks of all instances stay close,
- * however long each of them has been idle.
- */
+/** The clock stands still while nobody writes for longer. So the clocks of idle instances stay close. */
 const MAX_IDLE_MS = 3_000
 /** By then each instance knows the newest time of the others. */
 const REFRESH_INTERVAL_MS = 1_000

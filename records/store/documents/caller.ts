@@ -40,10 +40,7 @@ const permissionKeysOf = (caller: Caller): string[] => [
   ...caller.roles.map((role) => `role:${role}`),
 ]
 
-/**
- * Filter for documents that a caller may read (`_rperm`) or write (`_wperm`). Unlike in Parse, a missing list
- * means nobody.
- */
+/** Filter for documents that a caller may read or write. Unlike in Parse, a missing list means nobody. */
 export function permissionFilter(
   field: '_rperm' | '_wperm',
   caller: Caller,

@@ -24,7 +24,10 @@ export interface Database {
   db: Db
 }
 
-/** The documents of a class, or of another collection with the same format, as Parse stores them. */
+/**
+ * The documents of a class, or of another collection with the same format, as Parse stores them. Collections of the
+ * service itself have a dot in their name. No Parse class can have one, so the class family never reaches them.
+ */
 export const documentCollection = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
   db.collection<ParseDocument>(name)
 
@@ -43,10 +46,7 @@ export async function canRead(
 export const isDuplicateKeyError = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
 
-/**
- * The duplicate value is the `_id`. The pattern stops at the key: the rest of the message contains values of
- * clients.
- */
+/** The duplicate value is the `_id`. The pattern stops at the key: what follows are values of clients. */
 export const isDuplicateIdError = (error: unknown): boolean =>
   isDuplicateKeyError(error) && /^[^{]* index:? '?_id_\b/i.test(error.message)
 

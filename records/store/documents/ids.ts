@@ -14,10 +14,8 @@ const PREFIX_LENGTH = 7
 const SUFFIX_COUNT = ID_ALPHABET.length ** 3
 
 /**
- * Generates up to 238,328 ids for records that are stored together: a random prefix and a counter. They lie
- * together in every index that starts with them; each random id would touch a page of its own in a large
- * index. They do not reveal the time.
- * @param newId source of the randomness
+ * Generates up to 238,328 ids for records that are stored together, from a random prefix and a counter. They lie
+ * together in every index that starts with them, and do not reveal the time. @param newId source of the randomness
  */
 export function createSequentialIdGenerator(newId: IdGenerators['newId']): IdGenerators['newId'] {
   const [head, tail] = [newId().slice(0, PREFIX_LENGTH), newId().slice(PREFIX_LENGTH)]
@@ -31,10 +29,7 @@ const suffixOf = (number: number): string => {
   return digit(ID_ALPHABET.length ** 2) + digit(ID_ALPHABET.length) + digit(1)
 }
 
-/**
- * A new UUID of version 7, which starts with the time: ids of the same moment lie together in an index. Each
- * random one would touch a page of its own in a large index.
- */
+/** A new UUID of version 7, which starts with the time, so that new ids lie together in an index. */
 export function newUuid(): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(Date.now(), 0, 6)

@@ -39,7 +39,8 @@ async function syncIndexesOnce(
   declared: readonly NamedIndex[],
   tell: (index: string) => Promise<void>,
 ): Promise<void> {
-  const present = await collection.listIndexes().toArray().catch(ignoreMissingCollection)
+  // A missing collection has no indexes; creating the first index creates it.
+  const present = (await collection.listIndexes().toArray().catch(ignoreErrorCode(26))) ?? []
   if (present.length === 0 && declared.length > 0) {
     await collection.createIndexes([...declared])
     return
@@ -63,10 +64,7 @@ async function syncIndexesOnce(
 const hasNameOfIndex = (name: string, index: NamedIndex): boolean =>
   name === index.name || name.startsWith(`${index.name}@`)
 
-/**
- * Tests whether another index makes this one redundant: it starts with the same fields and contains every
- * document.
- */
+/** Tests whether another index starts with the same fields, and contains every document. */
 const hasPrefix =
   (one: IndexDescription) =>
   (other: IndexDescription): boolean => {
@@ -82,21 +80,14 @@ const hasDefaultOptions = (index: IndexDescription): boolean =>
 
 /** Creates a collection without indexes: some databases cannot create one within a transaction. */
 export async function createCollection(db: Db, name: string): Promise<void> {
-  await db.createCollection(name).catch((error: unknown) => {
-    if (!(error instanceof MongoServerError && error.code === 48)) throw error
-  })
+  await db.createCollection(name).catch(ignoreErrorCode(48))
 }
 
-/** A missing collection has no indexes; creating the first index creates it. */
-function ignoreMissingCollection(error: unknown): [] {
-  if (error instanceof MongoServerError && error.code === 26) return []
-  throw error
+const ignoreErrorCode = (code: number) => (error: unknown) => {
+  if (!(error instanceof MongoServerError && error.code === code)) throw error
 }
 
-/**
- * Creates an index. MongoDB refuses some pairs of indexes with the same key: then the other one is dropped
- * first, even if it is an unknown one.
- */
+/** Creates an index. Where MongoDB allows no second one with its key, the other one is dropped first. */
 async function createOrReplaceIndex(
   collection: IndexedCollection,
   index: NamedIndex,
@@ -113,9 +104,7 @@ async function createOrReplaceIndex(
 }
 
 const dropIndexIfPresent = (collection: IndexedCollection, name: string): Promise<unknown> =>
-  collection.dropIndex(name).catch((error: unknown) => {
-    if (!(error instanceof MongoServerError && error.code === 27)) throw error
-  })
+  collection.dropIndex(name).catch(ignoreErrorCode(27))
 
 /** Adds the name that MongoDB would generate. */
 const withDefaultName = (index: IndexDescription): NamedIndex => ({

@@ -1,9 +1,6 @@
 import type { Db } from 'mongodb'
 import type { Caller } from './caller.ts'
 
-/** The user who requested a job: its history and audit name them, whichever instance runs it. */
-type Requester = Pick<Caller, 'userId' | 'application' | 'requestId'>
-
 /** Work in several transactions. It is stored until it is done, so that any instance can resume it. */
 export interface Job {
   _id: string
@@ -13,13 +10,11 @@ export interface Job {
   field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId'
   id: string
   ehrId: string
-  by: Requester
+  /** Who requested it: history and audit name them, whichever instance runs it. */
+  by: Pick<Caller, 'userId' | 'application' | 'requestId'>
   /** Further parameters of the job. */
   details?: unknown
-  /**
-   * Readers of the covered documents, and the collections: their reads wait for the job. Absent: the
-   * documents are hidden from everybody.
-   */
+  /** Readers and collections whose reads wait for the job. Absent: the documents are hidden from everybody. */
   waiting?: { readers: string[]; collections: string[] }
   /** The care plan with that id is hidden, too. */
   hidesPlan?: true

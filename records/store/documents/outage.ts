@@ -40,10 +40,7 @@ const OUTAGE_LABELS = ['RetryableWriteError', 'RetryableError', 'PoolRequestedRe
 const TRANSIENT_TRANSACTION_LABEL = 'TransientTransactionError'
 
 const DISK_FULL_CODE = 14031
-/**
- * Codes of a server that cannot reach others, shuts down, steps down or recovers (NotWritablePrimary and the
- * like), that has lost its majority or whose disk is full.
- */
+/** Codes of a server that cannot reach others, shuts down, steps down or recovers, or has lost its majority. */
 const OUTAGE_CODES = new Set<unknown>([
   ...[6, 7, 64, 89, 91, 133, 134, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436],
   DISK_FULL_CODE,
@@ -116,10 +113,8 @@ export function isOutage(thrown: unknown): boolean {
 }
 
 /** An outage that may end within seconds; a full disk does not. */
-export const isTransientOutage = (thrown: unknown): boolean => isOutage(thrown) && !isDiskFull(thrown)
-
-const isDiskFull = (thrown: unknown): boolean =>
-  thrown instanceof MongoError && thrown.code === DISK_FULL_CODE
+export const isTransientOutage = (thrown: unknown): boolean =>
+  isOutage(thrown) && !(thrown instanceof MongoError && thrown.code === DISK_FULL_CODE)
 
 /** The database replied that a concurrent transaction wrote the same document. */
 export const isWriteConflict = (thrown: unknown): boolean => errorKindOf(thrown) === 'conflict'

@@ -146,11 +146,8 @@ const METADATA_FIELDS: Record<string, FieldFormat> = {
 
 /**
  * Derives a resource's storage format from its schema. Fields of the formats `date` and `date-time` become BSON dates,
- * which the class family shows as Date. Parse Dates in values of any type become dates, too. All other values are stored
- * unchanged. Time zones are lost: times are returned in UTC.
- *
- *     const format = createParseFormat(Type.Object({ dueDate: Type.String({ format: 'date' }) }))
- *     format.toStored({ dueDate: '2026-03-01' })   // { dueDate: 2026-03-01T00:00:00.000Z }
+ * which the class family shows as Date. Parse Dates in values of any type become dates, too. All other values are
+ * stored unchanged. Time zones are lost: times are returned in UTC.
  */
 export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
   const own = Object.entries(schema.properties).filter(([name]) => !(name in METADATA_FIELDS))

@@ -24,7 +24,6 @@ export type JobHandlers = Readonly<Record<string, JobHandler>>
 /** The id of a job: at most one job per object exists. */
 export const jobId = ({ field, id }: Pick<Job, 'field' | 'id'>): string => `${field}$${id}`
 
-/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
 export const jobCollection = ({ db }: Pick<Database, 'db'>): Collection<Job> =>
   db.collection<Job>('work.underway')
 
@@ -52,14 +51,11 @@ export class JobRunner implements BackgroundJobs {
   #isStopping = false
   #runHandler: (work: Job) => Promise<void> = async () => {}
 
-  /**
-   * @param veiled the collections that can contain hidden documents
-   * @param others true when other instances may run, which show the documents until they have polled
-   */
-  constructor({ client, db }: Database, veiled: readonly string[], others: boolean) {
+  /** @param others other instances may run: they show the documents until they have polled */
+  constructor({ client, db }: Database, hidingCollections: readonly string[], others: boolean) {
     // A second Db object without the read checks of `db`.
     this.unfilteredDb = client.db(db.databaseName)
-    this.#hidingCollections = new Set(veiled)
+    this.#hidingCollections = new Set(hidingCollections)
     this.#hasOtherInstances = others
   }
 
@@ -92,14 +88,12 @@ export class JobRunner implements BackgroundJobs {
     return { wake: loop.wake, stop: end }
   }
 
-  /** Starts a job that a committed transaction has queued. */
   startJob(work: Job): void {
     this.#knownJobs.set(work._id, work)
     this.#changeCount += 1
     this.#runJob(work, this.#hasOtherInstances ? START_DELAY_MS : 0)
   }
 
-  /** Resolves when the job is done. @returns false after the timeout of `ms` milliseconds */
   async waitUntilDone(id: string, ms: number): Promise<boolean> {
     // The local list may lack a job that another instance has just queued.
     const isUnderWay = async () =>
@@ -200,7 +194,6 @@ export class JobRunner implements BackgroundJobs {
   }
 }
 
-/** The parts of a query that tell whether it can match a job's documents. */
 interface QueryFilter {
   _rperm?: { $in?: readonly unknown[] }
   [field: string]: unknown
@@ -219,12 +212,9 @@ export async function enqueueJob(
   work: Omit<Job, '_id' | 'leaseUntil' | 'by'>,
 ): Promise<void> {
   const { userId, application, requestId } = caller
-  const { _id, ...content } = {
-    ...work,
-    _id: jobId(work),
-    by: { userId, application, requestId },
-    leaseUntil: newLeaseEnd(),
-  }
+  const by = { userId, application, requestId }
+  const _id = jobId(work)
+  const content = { ...work, by, leaseUntil: newLeaseEnd() }
   await jobCollection(records).replaceOne({ _id }, content, { session: tx.session, upsert: true })
   tx.queuedJobs.push({ _id, ...content })
 }

@@ -4,10 +4,7 @@ import { QUERY_TIMEOUT_MS } from '../reading/deadlines.ts'
 import type { ReadCheck } from '../reading/read-checks.ts'
 import type { JobRunner } from './background-jobs.ts'
 
-/**
- * Hides documents from reads while a job changes them, and delays reads that would see half-done changes.
- * Both API families and their lookups read through this check.
- */
+/** Hides documents from all reads while a job changes them, and delays reads that would see half-done changes. */
 export const hideFromReads =
   (jobRunner: JobRunner): ReadCheck =>
   ({ collection, filter, options: { session } }) => {
@@ -31,11 +28,9 @@ async function waitForJobs(
 ): Promise<void> {
   if (session?.inTransaction())
     throw new MongoServerError({
-      ...{
-        message: 'A background job is still changing this record',
-        code: 112,
-        errorLabels: ['TransientTransactionError'],
-      },
+      message: 'A background job is still changing this record',
+      code: 112,
+      errorLabels: ['TransientTransactionError'],
     })
   for (const id of ids)
     if (!(await jobRunner.waitUntilDone(id, READ_WAIT_TIMEOUT_MS))) throw unavailableError()

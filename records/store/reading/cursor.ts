@@ -13,14 +13,8 @@ export const qualifiedListName = (collection: string, list: string): string => `
 
 /** An opaque, URL-safe cursor, valid for one list only. */
 export function encodeCursor(list: string, { value, id, isBackward }: CursorPosition): string {
-  const isDate = value instanceof Date
-  const parts = [
-    list,
-    isDate ? 'd' : 'v',
-    isDate ? value.getTime() : value,
-    id,
-    ...(isBackward ? [BACKWARD_TAG] : []),
-  ]
+  const [tag, kept] = value instanceof Date ? ['d', value.getTime()] : ['v', value]
+  const parts = [list, tag, kept, id, ...(isBackward ? [BACKWARD_TAG] : [])]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
@@ -34,16 +28,10 @@ export function decodeCursor(list: string, cursor: string): CursorPosition {
   return way === BACKWARD_TAG ? { value, id, isBackward: true } : { value, id }
 }
 
-export const invalidCursorError = () =>
-  new ServiceError('MalformedRequest', {
-    violations: [
-      {
-        path: 'cursor',
-        code: 'cursor',
-        message: 'is not valid for this list. Use page.next of the previous page',
-      },
-    ],
-  })
+export function invalidCursorError(): ServiceError {
+  const message = 'is not valid for this list. Use page.next of the previous page'
+  return new ServiceError('MalformedRequest', { violations: [{ path: 'cursor', code: 'cursor', message }] })
+}
 
 function isSortableValue(value: unknown): value is CursorPosition['value'] {
   if (value instanceof Date) return !Number.isNaN(value.getTime())

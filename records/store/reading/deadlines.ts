@@ -42,10 +42,7 @@ const TIMEOUT_CODES = new Set<unknown>([50, 124])
 export const isDeadlineError = (error: unknown): boolean =>
   errorKindOf(error) === 'limit' || TIMEOUT_CODES.has((error as { code?: unknown } | null)?.code)
 
-/**
- * Gives a read a timeout, unless it has one. Within a transaction the longer limit applies, because a write
- * depends on the read.
- */
+/** Gives a read a timeout; a longer one within a transaction, because a write depends on the read. */
 export const enforceReadDeadline: ReadCheck = ({ options }) => ({
   options: {
     ...options,

@@ -56,8 +56,7 @@ export function toMongoFilter<T>(
   const query: Record<string, unknown> = {}
   if (allOf && allOf.length > 0)
     query.$and = allOf.map((group) => ({ $or: group.map((one) => toMongoFilter(format, one)) }))
-  for (const [name, condition] of Object.entries(where)) {
-    if (condition === undefined) continue
+  for (const [name, condition] of definedEntries(where)) {
     const { key, store } = format.field(name)
     const value = (operand: unknown): unknown => store(requireScalar(name, operand))
     if (isOperation(condition) && 'checked' in condition) {
@@ -94,8 +93,7 @@ function toMongoOperators(
   value: (operand: unknown) => unknown,
 ): Record<string, unknown> {
   const query: Record<string, unknown> = {}
-  for (const [name, operand] of Object.entries(condition)) {
-    if (operand === undefined) continue
+  for (const [name, operand] of definedEntries(condition)) {
     if (name === 'starting') return wordPrefixCondition(operand as string[])
     if (!Object.hasOwn(MONGO_OPERATORS, name)) throw new TypeError(`A list cannot be filtered by ${name}.`)
     query[MONGO_OPERATORS[name as keyof typeof MONGO_OPERATORS]] = Array.isArray(operand)

@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
-import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
+import { limitOfPage, type ReadLimits, type ReadList, readDocuments } from '../../limits/read-limits.ts'
 import type { ParseDocument, ParseFormat, SavedRecord } from '../documents/parse-format.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, filterAfter, invalidCursorError } from './cursor.ts'
 import { type Alternatives, toMongoFilter, type Where } from './filter.ts'
@@ -20,10 +20,7 @@ export type SortOrder = 'asc' | 'desc'
 export interface PageQuery<T> {
   /** Values of the list's `by` fields, and conditions on other fields. */
   where: Where<T> & Alternatives<T>
-  /**
-   * Alternative conditions: a record must meet one of them. Each becomes a query of its own, so that the
-   * index serves it.
-   */
+  /** A record must meet one of these conditions. Each becomes a query of its own, so that the index serves it. */
   either?: readonly Where<T>[] | undefined
   limit: number
   /** Default: the order of the list. A cursor is valid for one order only. */
@@ -86,9 +83,7 @@ export function indexOfList<T>(
 /** Fields that only the database needs: they are a third of a list's data. */
 const HIDDEN_FIELDS = { _acl: 0, _rperm: 0, _wperm: 0 }
 
-/**
- * Reads one page of a list, in stored form. @throws MalformedRequest for a cursor of another list or order
- */
+/** Reads one page, in stored form. @throws MalformedRequest for a cursor of another list or order */
 export async function readPage<T>(
   documents: Collection<ParseDocument>,
   format: ParseFormat<T>,
@@ -119,11 +114,7 @@ export async function readPage<T>(
       return readDocuments(sorted, limits)
     }),
   )
-  const found = mergePages(
-    pages.map((page) => page.documents),
-    field.key,
-    direction,
-  )
+  const found = mergePages(pages, field.key, direction)
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
   return {
@@ -168,9 +159,7 @@ function decodeListCursor(
   return position
 }
 
-/**
- * Merges both conditions into one flat filter, so that the planner sees the bounds of `key` for the index.
- */
+/** Merges both into one flat filter, so that the planner sees the bounds of `key` for the index. */
 function combineConditions(
   key: string,
   matching: Filter<ParseDocument>,
@@ -184,8 +173,13 @@ function combineConditions(
 }
 
 /** Merges sorted pages. */
-function mergePages(pages: ParseDocument[][], key: string, direction: 1 | -1): ParseDocument[] {
-  if (pages.length === 1) return pages[0] as ParseDocument[]
+function mergePages(
+  lists: readonly ReadList<ParseDocument>[],
+  key: string,
+  direction: 1 | -1,
+): ParseDocument[] {
+  const documents = lists.flatMap((list) => list.documents)
+  if (lists.length === 1) return documents
   const compare = (a: ParseDocument, b: ParseDocument): number => {
     for (const field of [key, '_id']) {
       if (isBefore(a[field], b[field])) return -direction
@@ -193,7 +187,7 @@ function mergePages(pages: ParseDocument[][], key: string, direction: 1 | -1): P
     }
     return 0
   }
-  return pages.flat().sort(compare)
+  return documents.sort(compare)
 }
 
 const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

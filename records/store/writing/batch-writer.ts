@@ -63,14 +63,10 @@ export class BatchWriter {
   readonly #derivation: RecordDerivation | undefined
   readonly #batcher
 
-  constructor(
-    records: StoreContext,
-    documents: Collection<ParseDocument>,
-    recordDerivation?: RecordDerivation,
-  ) {
+  constructor(records: StoreContext, documents: Collection<ParseDocument>, derivation?: RecordDerivation) {
     this.#context = records
     this.#documents = documents
-    this.#derivation = recordDerivation
+    this.#derivation = derivation
     this.#batcher = createBatcher<WriteRequest<unknown>, WriteOutcome<unknown>>(
       MAX_BATCH_SIZE,
       (writes) => this.#writeBatch(writes),
@@ -78,10 +74,7 @@ export class BatchWriter {
     )
   }
 
-  /**
-   * Writes within `tx`, or in a transaction shared with other writes. A forbidden write does not affect the
-   * others.
-   */
+  /** Writes within `tx`, or in a transaction shared with others. A forbidden write does not affect them. */
   async write<R>(write: WriteRequest<R>, tx?: Transaction): Promise<R[]> {
     if (tx) return unwrapOutcome((await this.#execute(tx, [write]))[0] as WriteOutcome<R>)
     if (write.parent?.ehrId !== undefined) await this.#context.ehrLocks.waitUntilFree(write.parent.ehrId)
@@ -121,11 +114,9 @@ export class BatchWriter {
 
   async #execute<R>(tx: Transaction, writes: WriteRequest<R>[]): Promise<WriteOutcome<R>[]> {
     const { session, changes, accesses } = tx
-    const parentDocuments = await this.#findParents(
-      tx,
-      writes.flatMap(({ parent }) => parent ?? []),
-    )
-    const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
+    const wanted = writes.flatMap(({ parent }) => parent ?? [])
+    const parentDocuments = await this.#findParents(tx, wanted)
+    const ids = writes.flatMap(({ id }) => id ?? [])
     for (const id of ids) tx.locks.contendFor(id)
     const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
     const outcomes = writes.map((write) => {
@@ -139,12 +130,8 @@ export class BatchWriter {
     const parents = writes.flatMap(({ parent }, i) => (parent && outcomes[i]?.decision ? [parent] : []))
     const referencedRecords = parents.flatMap(({ referencedRecord }) => referencedRecord ?? [])
     await this.#requireReferencedRecords(tx, referencedRecords)
-    await lockShared(
-      this.#context,
-      tx,
-      parents.flatMap(({ ehrId }) => ehrId ?? []),
-      referencedRecords,
-    )
+    const ehrIds = parents.flatMap(({ ehrId }) => ehrId ?? [])
+    await lockShared(this.#context, tx, ehrIds, referencedRecords)
     await this.#updateParents(tx, parents)
     await written.save(this.#documents, session)
     for (const decision of decisions) {
@@ -165,11 +152,11 @@ export class BatchWriter {
     referencedRecords: readonly ReferencedRecord[],
   ): Promise<void> {
     for (const name of new Set(referencedRecords.map(({ collection }) => collection))) {
-      const ids = [
-        ...new Set(referencedRecords.flatMap(({ collection, id }) => (collection === name ? [id] : []))),
-      ]
-      const there = documentCollection(this.#context, name).find({ _id: { $in: ids } }, { session })
-      if ((await there.project({ _id: 1 }).toArray()).length < ids.length)
+      const ids = new Set(
+        referencedRecords.flatMap(({ collection, id }) => (collection === name ? [id] : [])),
+      )
+      const documents = documentCollection(this.#context, name)
+      if ((await documents.countDocuments({ _id: { $in: [...ids] } }, { session })) < ids.size)
         throw new ServiceError('Conflict', {
           detail: 'The EHR, care plan or goal of this record was deleted.',
         })
@@ -178,18 +165,16 @@ export class BatchWriter {
 
   /** Updates each parent once: the update is the same for all records added at this moment. */
   async #updateParents({ session }: Transaction, parents: readonly RecordParent[]): Promise<void> {
-    const parentsById = new Map(
-      parents.flatMap((parent) => (parent.updateOnInsert ? [[parent.key._id, parent] as const] : [])),
+    const byId = new Map(parents.map((parent) => [parent.key._id, parent]))
+    const operations = [...byId].flatMap(([_id, { updateOnInsert }]) =>
+      updateOnInsert
+        ? [{ updateOne: { filter: { _id }, update: updateOnInsert(this.#context.clock()) } }]
+        : [],
     )
-    const operations = [...parentsById].map(([_id, { updateOnInsert }]) => ({
-      updateOne: { filter: { _id }, update: updateOnInsert?.(this.#context.clock()) ?? {} },
-    }))
-    const [first] = parentsById.values()
-    if (first)
-      await documentCollection(this.#context, first.collection).bulkWrite(operations, {
-        session,
-        ordered: false,
-      })
+    const [first] = parents
+    if (!first || operations.length === 0) return
+    const documents = documentCollection(this.#context, first.collection)
+    await documents.bulkWrite(operations, { session, ordered: false })
   }
 
   /** The parents of the new records, by id. */

@@ -6,9 +6,7 @@ import { findDeletedVersion, versionAfterDeletion } from './history.ts'
 import type { StoreContext, Transaction } from './transaction.ts'
 import { type DerivedWrite, DocumentWrites } from './write-decision.ts'
 
-/**
- * A change of a record, in the form of the API. `before` is null for a new record, `after` for a removed one.
- */
+/** A change of a record, in the form of the API. `before` is null for a new record, `after` for a removed one. */
 export interface RecordTransition<T> {
   before: T | null
   after: T | null
@@ -30,20 +28,16 @@ export interface RecordDerivation {
   deriveWrites(caller: Caller, transition: RecordTransition<object>): DerivedWrite[]
 }
 
-/** The rules loaded with the parents of new records: `null` when a parent has none. */
-export type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
+/** The rules of parents; `null` for a parent without any. */
+type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
 
-/**
- * Aggregation stage that joins the rules to a parent. Most parents have none, so a query of its own would be
- * wasted.
- */
-const rulesLookupStage = ({ rulesCollection }: Pick<RecordDerivation, 'rulesCollection'>) => ({
+/** Joins the rules to a parent. Most parents have none, so a query of its own would be wasted. */
+const rulesLookupStage = ({ rulesCollection }: RecordDerivation) => ({
   $lookup: { from: rulesCollection, localField: '_id', foreignField: '_id', as: RULES_FIELD },
 })
 
 const RULES_FIELD = 'rules'
 
-/** The rules that {@link rulesLookupStage} joined to a parent. */
 export const joinedRulesOf = (parentDocument: ParseDocument): ParseDocument | null =>
   (parentDocument[RULES_FIELD] as ParseDocument[] | undefined)?.[0] ?? null
 
@@ -85,7 +79,7 @@ async function writeToCollection(
     if (write && !write.filter && !isNew) {
       const ehrId = String(write.document?.ehrId)
       const last = await findDeletedVersion(db, { collection, id, ehrId }, tx)
-      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last) } })
+      if (last) decision = decide({ ...state, first: { version: versionAfterDeletion(last), deleted: last } })
     }
     written.add(decision?.writes)
     tx.changes.push(...(decision?.changes ?? []))

@@ -7,15 +7,13 @@ import { REQUEST_WAIT_TIMEOUT_MS } from '../documents/outage.ts'
 /** A transaction that holds locks. */
 export interface LockHolder {
   session: ClientSession
-  locks: TransactionLocks
+  /** Those within this process, kept across retries. */
+  locks: ReturnType<EhrLocks['beginTransaction']>
   /** The EHRs that the transaction has locked exclusively. */
   exclusiveEhrs: Set<string>
 }
 
-/**
- * Writes the lock documents. Of several transactions that write the same one, one commits; the others
- * conflict and retry.
- */
+/** Writes lock documents. Of several transactions that write the same one, one commits; the others conflict and retry. */
 async function writeLocks(
   records: Pick<Database, 'db'>,
   { session }: Pick<LockHolder, 'session'>,
@@ -42,16 +40,16 @@ const ehrStripeId = (ehrId: string, stripe: number): string => (stripe === 0 ? e
  */
 export async function lockExclusive(
   records: Pick<Database, 'db'>,
-  tx: Pick<LockHolder, 'session'> & Partial<LockHolder>,
+  tx: LockHolder,
   of: readonly string[],
 ): Promise<void> {
-  const fresh = of.filter((one) => !tx.exclusiveEhrs?.has(one))
+  const fresh = of.filter((one) => !tx.exclusiveEhrs.has(one))
   for (const one of fresh) {
-    tx.locks?.blockShared(one)
-    tx.locks?.contendFor(one)
+    tx.locks.blockShared(one)
+    tx.locks.contendFor(one)
   }
   await writeLocks(records, tx, fresh.flatMap(ehrStripesOf))
-  for (const one of fresh) tx.exclusiveEhrs?.add(one)
+  for (const one of fresh) tx.exclusiveEhrs.add(one)
 }
 
 /** Locks EHRs for adding records, and the records that these reference. @see {@link lockExclusive} */
@@ -62,13 +60,10 @@ export async function lockShared(
   referencedRecords: readonly ReferencedRecord[],
 ): Promise<void> {
   const { stripe } = tx.locks
-  const fresh = ehrIds
-    .filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
-    .map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
-  await writeLocks(records, tx, [
-    ...fresh,
-    ...referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT)),
-  ])
+  const fresh = ehrIds.filter((ehrId) => !tx.exclusiveEhrs.has(ehrId))
+  const ofEhrs = fresh.map((ehrId) => ehrStripeId(ehrId, stripe % EHR_STRIPE_COUNT))
+  const ofRecords = referencedRecords.map((one) => recordStripeId(one, stripe % RECORD_STRIPE_COUNT))
+  await writeLocks(records, tx, [...ofEhrs, ...ofRecords])
 }
 
 /** Deletes the lock documents of a purged EHR. */
@@ -76,10 +71,7 @@ export const deleteEhrLocks = async (database: Pick<Database, 'db'>, ehrId: stri
   await ehrLockCollection(database).deleteMany({ _id: { $in: ehrStripesOf(ehrId) } })
 }
 
-/**
- * The EHR locks; the collection keeps its former name. No Parse class can have a name with a dot, so the
- * class family never reaches it.
- */
+/** The EHR locks; the collection keeps its former name. */
 export const ehrLockCollection = ({ db }: Pick<Database, 'db'>): Collection<{ _id: string; turns: number }> =>
   db.collection('ehr.turns')
 
@@ -95,9 +87,7 @@ const RECORD_STRIPE_COUNT = 16
 const recordStripeId = ({ collection, id }: ReferencedRecord, stripe: number): string =>
   `${collection}/${id}/${stripe}`
 
-/**
- * Locks a record exclusively for its removal. It conflicts with every transaction that references the record.
- */
+/** Locks a record exclusively for its removal: it conflicts with every transaction that references the record. */
 export const lockForRemoval = (
   records: Pick<Database, 'db'>,
   tx: Pick<LockHolder, 'session'>,
@@ -109,27 +99,6 @@ export const lockForRemoval = (
     Array.from({ length: RECORD_STRIPE_COUNT }, (_, stripe) => recordStripeId(referencedRecord, stripe)),
   )
 
-/** The in-process locks of one transaction, kept across its retries. */
-export interface TransactionLocks {
-  /** Unique among the running transactions of this process. */
-  readonly stripe: number
-  /**
-   * Makes the writers of this process wait until release: otherwise each of them could cause another
-   * conflict.
-   */
-  blockShared(ehrId: string): void
-  /** Names a resource that other transactions compete for. @see {@link queueAfterConflict} */
-  contendFor(name: string): void
-  /**
-   * Waits for the transactions of this process that queued earlier for the same resources: of transactions
-   * that retry at the same time, only one would commit. A transaction that has named no resource yet does not
-   * wait.
-   * @throws TooManyRequests when the wait takes too long
-   */
-  queueAfterConflict(): Promise<void>
-  release(): void
-}
-
 /** The locks of this process. Other processes compete through the lock documents in the database. */
 export class EhrLocks {
   /** Random, so that two processes rarely write the same stripes. */
@@ -138,7 +107,7 @@ export class EhrLocks {
   readonly #exclusiveHolds = new LockQueues()
   readonly #queues = new LockQueues()
 
-  beginTransaction(): TransactionLocks {
+  beginTransaction() {
     let stripe = this.#firstStripe
     while (this.#stripesInUse.has(stripe)) stripe++
     this.#stripesInUse.add(stripe)
@@ -147,13 +116,20 @@ export class EhrLocks {
     const places: (() => void)[] = []
     let isQueued = false
     return {
+      /** Unique among the running transactions of this process. */
       stripe,
-      blockShared: (ehrId) => {
+      /** Makes the writers of this process wait until release: each of them could cause another conflict. */
+      blockShared: (ehrId: string): void => {
         if (!blocked.has(ehrId)) places.push(this.#exclusiveHolds.enter(ehrId))
         blocked.add(ehrId)
       },
-      contendFor: (name) => void contended.add(name),
-      queueAfterConflict: async () => {
+      /** Names a resource that other transactions compete for. */
+      contendFor: (name: string): void => void contended.add(name),
+      /**
+       * Waits for those that queued earlier for the same resources: of transactions that retry at the same time, only
+       * one would commit. @throws TooManyRequests
+       */
+      queueAfterConflict: async (): Promise<void> => {
         if (isQueued) return
         isQueued = contended.size > 0
         // Sorted, so that two transactions never wait for each other.
@@ -164,7 +140,7 @@ export class EhrLocks {
             throw new ServiceError('TooManyRequests', { retryAfter: REQUEST_WAIT_TIMEOUT_MS / 1000 })
         }
       },
-      release: () => {
+      release: (): void => {
         this.#stripesInUse.delete(stripe)
         for (const leavePlace of places) leavePlace()
       },

@@ -29,7 +29,6 @@ export interface HistoryEntry {
 const HISTORY_LIST_NAME = 'history'
 const VERSION_DIGITS = 10
 
-/** No Parse class can have a name with a dot, so the class family never reaches the collection. */
 export const historyCollection = (db: Db): Collection<HistoryEntry> =>
   db.collection<HistoryEntry>('history.changes')
 
@@ -42,12 +41,17 @@ export interface HistoryKey {
 }
 
 /** Ids sort by EHR, collection, record and version, so that the primary index serves every query. */
-const entryIdStart = (record: HistoryKey, version?: number): string =>
-  `${entryIdPrefix(record)}/${version === undefined ? '' : String(version).padStart(VERSION_DIGITS, '0')}`
-/** '0' is the character after '/', so this id follows all ids of the record. */
-const entryIdEnd = (record: HistoryKey): string => `${entryIdPrefix(record)}0`
 const entryIdPrefix = ({ ehrId, collection, id }: HistoryKey): string =>
   `${ehrId ? `${ehrId}/` : ''}${collection}/${id}`
+
+const entryIdStart = (record: HistoryKey, version?: number): string =>
+  `${entryIdPrefix(record)}/${version === undefined ? '' : String(version).padStart(VERSION_DIGITS, '0')}`
+
+/** The ids of the changes of a record, from a version on. '0' is the character after '/'. */
+const entryIdRange = (record: HistoryKey, version?: number): { $gte: string; $lt: string } => ({
+  $gte: entryIdStart(record, version),
+  $lt: `${entryIdPrefix(record)}0`,
+})
 
 const META_FIELDS = new Set(['version', '_created_at', '_updated_at', '_acl'])
 
@@ -66,13 +70,8 @@ export function createHistoryEntry(
   write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed'>,
 ): HistoryEntry {
   const { userId, application } = by.caller
-  return {
-    _id: `${entryIdStart(record, write.version)}/${newId()}`,
-    at: by.at,
-    userId,
-    application,
-    ...write,
-  }
+  const _id = `${entryIdStart(record, write.version)}/${newId()}`
+  return { _id, at: by.at, userId, application, ...write }
 }
 
 /** Saves history entries. Only a transaction of a store does so, last. */
@@ -90,20 +89,16 @@ export async function listHistory(
   page: PageRequest,
   limits: ReadLimits,
 ): Promise<Page<HistoryEntry>> {
-  const start = entryIdStart(record)
-  const end =
-    page.cursor === undefined
-      ? entryIdEnd(record)
-      : start + decodeCursor(HISTORY_LIST_NAME, page.cursor).value
+  const _id = entryIdRange(record)
+  const start = _id.$gte
+  const $lt = page.cursor === undefined ? _id.$lt : start + decodeCursor(HISTORY_LIST_NAME, page.cursor).value
   const changes = historyCollection(db)
-    .find({ _id: { $gte: start, $lt: end } })
+    .find({ _id: { ..._id, $lt } })
     .sort({ _id: -1 })
     .limit(page.limit + 1)
   const read = await readDocuments(changes, limits)
-  const total = page.count
-    ? await historyCollection(db).countDocuments({ _id: { $gte: start, $lt: entryIdEnd(record) } })
-    : undefined
-  const positionOf = ({ _id }: HistoryEntry) => ({ value: _id.slice(start.length), id: record.id })
+  const total = page.count ? await historyCollection(db).countDocuments({ _id }) : undefined
+  const positionOf = (last: HistoryEntry) => ({ value: last._id.slice(start.length), id: record.id })
   const limit = limitOfPage(page.limit, [read])
   return createPage(HISTORY_LIST_NAME, read.documents, limit, positionOf, total)
 }
@@ -114,38 +109,29 @@ export async function findVersion(
   record: HistoryKey,
   version: number,
 ): Promise<ParseDocument | null> {
-  const later = { $gte: entryIdStart(record, version + 1), $lt: entryIdEnd(record) }
-  const found = await historyCollection(db).findOne(
-    { _id: later, 'before.version': version },
-    { sort: { _id: 1 } },
-  )
+  const later = { _id: entryIdRange(record, version + 1), 'before.version': version }
+  const found = await historyCollection(db).findOne(later, { sort: { _id: 1 } })
   return found?.before ?? null
 }
 
-/**
- * Finds the last version of a record that has been deleted; null for a record that exists.
- * @param tx a transaction whose own changes count, too
- */
+/** Finds the last version of a deleted record; null if it exists. @param tx counts with its own changes */
 export async function findDeletedVersion(
   db: Db,
   record: HistoryKey,
   tx?: { session: ClientSession; changes: readonly HistoryEntry[] },
 ): Promise<ParseDocument | null> {
-  const start = entryIdStart(record)
+  const _id = entryIdRange(record)
   const options = { sort: { _id: -1 }, ...(tx && { session: tx.session }) } as const
   const last =
-    tx?.changes.findLast(({ _id }) => _id.startsWith(start)) ??
-    (await historyCollection(db).findOne({ _id: entryIdRange(record) }, options))
+    tx?.changes.findLast((change) => change._id.startsWith(_id.$gte)) ??
+    (await historyCollection(db).findOne({ _id }, options))
   return last?.action === 'delete' ? last.before : null
 }
 
 /** The version with which a deleted record returns: the deletion was a version of its own. */
 export const versionAfterDeletion = ({ version }: ParseDocument): number => version + 2
 
-/**
- * The records of a kind that were deleted from an EHR, the last one first, even if they have returned.
- * @param keys texts of which its `knownBy` had one
- */
+/** Finds records of a kind that were deleted from an EHR, the last one first. @param keys of `knownBy` */
 export async function findDeletedIds(
   db: Db,
   { ehrId, collection }: { ehrId: string; collection: string },
@@ -157,12 +143,6 @@ export async function findDeletedIds(
   const found = await deletions.sort({ logicalTime: -1 }).toArray()
   return [...new Set(found.flatMap(({ before }) => before?._id ?? []))]
 }
-
-/** The id range of all changes of a record, in the order of its versions. */
-const entryIdRange = (record: HistoryKey): { $gte: string; $lt: string } => ({
-  $gte: entryIdStart(record),
-  $lt: entryIdEnd(record),
-})
 
 /**
  * Finds the changes of several records, by record id and in the order of versions. One command finds all: one

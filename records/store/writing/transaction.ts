@@ -9,10 +9,6 @@ import type { PageQuery } from '../reading/pages.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
 import { type HistoryEntry, saveHistory } from './history.ts'
 
-/** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
-type ContentCollections = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
-
-/** A list that has been read. */
 export interface AuditedList {
   resource: { collection: string; ehr?: string }
   query: Pick<PageQuery<never>, 'where' | 'either'>
@@ -26,7 +22,8 @@ export interface StoreContext {
   db: Db
   clock: () => Date
   audit: AuditLog
-  contents: ContentCollections
+  /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
+  contents: Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
   jobs: BackgroundJobs
   ehrLocks: EhrLocks
   /** Short-lived cache of the modellers' definitions, keyed by collection and name. */
@@ -87,11 +84,6 @@ export async function runAuditedReads<T>(
 /**
  * Runs all writes of `work` in one transaction; an exception rolls them back. After a write conflict, `work`
  * runs again on the newer data.
- *
- *     await runStoreTransaction(records, async (tx) => {
- *       const plan = await plans.create(caller, planInput, permissions, { tx })
- *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
- *     })
  */
 export async function runStoreTransaction<T>(
   records: StoreContext,

@@ -32,6 +32,8 @@ export interface FirstVersion {
   version: number
   /** By default now. */
   createdAt?: Date
+  /** The last version before the deletion. */
+  deleted?: ParseDocument
 }
 
 /** What the write of a derived record depends on. */

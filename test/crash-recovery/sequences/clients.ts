@@ -196,7 +196,9 @@ export class Clients {
       ...{ number, text, operation, expected, start, end, status, version, fields },
       refusal: status < 300 ? '' : JSON.stringify(body),
     }
-    this.sent.set(record, [...(this.sent.get(record) ?? []), one])
+    const sent = this.sent.get(record) ?? []
+    sent.push(one)
+    this.sent.set(record, sent)
   }
 
   async #createGoal({ family }: Creation, plan: ClosingPlan): Promise<void> {

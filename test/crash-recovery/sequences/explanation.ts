@@ -63,11 +63,12 @@ export function findUnexplained(
     if (version !== i + 1) faults.push(`version ${i + 1} is missing or there twice`)
 
   const makers = new Map<number, SentOperation[]>()
+  const possibleVersions = findPossibleVersions(sent, last)
   for (const one of sent) {
     const { operation, status, version = 0, expected, fields } = one
     if (status === 0) continue
-    const possible = possibleVersions(sent, one, last)
-    const states = versions.filter(({ version: v }) => v >= possible.from && v <= possible.to)
+    const possible = possibleVersions.get(one) as PossibleVersions
+    const states = versions.slice(possible.from - 1, possible.to)
     if (status < 300 && operation.action === 'remove') {
       const deleted = states.some(
         ({ version: v, fields: now }) => !now && (expected === undefined || v === expected + 1),
@@ -142,19 +143,30 @@ function countDeletions(versions: readonly RecordVersion[], sent: readonly SentO
  * Versions that were acknowledged before an operation started exist when it starts; those that were acknowledged to an
  * operation that started after its end do not exist before.
  */
-function possibleVersions(
+function findPossibleVersions(
   sent: readonly SentOperation[],
-  { start, end, operation, status }: SentOperation,
   last: number,
-): PossibleVersions {
-  const isWrite = operation.action !== 'read' && status < 300
-  let [from, to] = [1, last]
-  for (const { start: otherStart, end: otherEnd, version, ...other } of sent) {
-    if (version === undefined) continue
-    const isRead = other.operation.action === 'read' || other.status >= 300
-    if (otherEnd < start) from = Math.max(from, isWrite ? version + 1 : version)
-    // A later read or refusal may show the same version; a later write makes another one.
-    if (otherStart > end) to = Math.min(to, isRead ? version : version - 1)
+): ReadonlyMap<SentOperation, PossibleVersions> {
+  const shown = sent.filter(({ version }) => version !== undefined)
+  const byEnd = shown.toSorted((a, b) => b.end - a.end)
+  const byStart = shown.toSorted((a, b) => a.start - b.start)
+  const isWrite = ({ operation, status }: SentOperation) => operation.action !== 'read' && status < 300
+  const versionOf = ({ version = 0 }: SentOperation) => version
+  // A later read or refusal may show the same version; a later write makes another one.
+  const formerOf = (one: SentOperation) => versionOf(one) - (isWrite(one) ? 1 : 0)
+
+  const possible = new Map<SentOperation, PossibleVersions>()
+  let from = 0
+  for (const one of sent.toSorted((a, b) => a.start - b.start)) {
+    while ((byEnd.at(-1)?.end ?? one.start) < one.start)
+      from = Math.max(from, versionOf(byEnd.pop() as SentOperation))
+    possible.set(one, { from: Math.max(1, isWrite(one) ? from + 1 : from), to: last })
   }
-  return { from, to }
+  let to = last
+  for (const one of sent.toSorted((a, b) => b.end - a.end)) {
+    while ((byStart.at(-1)?.start ?? one.end) > one.end)
+      to = Math.min(to, formerOf(byStart.pop() as SentOperation))
+    Object.assign(possible.get(one) as PossibleVersions, { to })
+  }
+  return possible
 }

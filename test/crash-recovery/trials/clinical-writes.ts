@@ -148,6 +148,12 @@ const thresholds: EhrPart = {
   make: (place) =>
     createPut(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
 }
+const alertRules: EhrPart = {
+  make: (place) =>
+    createPut(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/alert-rules`, {
+      expected: [{ kind: 'bmi', from: '2026-03-01', everyDays: 7, by: '20:00' }],
+    }),
+}
 /** A plan with thresholds, and blood pressures within and beyond them. */
 const watched = [...planned, thresholds]
 const [within, outside] = [118, 185].map((systolic) => ({ systolic, systolicUnit: 'mm[Hg]' }))
@@ -278,6 +284,13 @@ const pathFamily: ClinicalWrite[] = [
     ask: (place) => createPost(planPath(place, '/settings'), { colour: 'red' }),
   },
   createWrite('save thresholds', planned, thresholds),
+  createWrite('save alert rules', [...watched, alarming], alertRules),
+  {
+    name: 'take an alert',
+    given: [...watched, alarming],
+    ask: ({ ehrId, recordId }) => createPost(`/ehr/${ehrId}/alert/${recordId}/handle`, { action: 'TAKE' }),
+    shares: 'Event',
+  },
   createWrite('store a composition', watched, composition),
   {
     name: 'replace a composition',

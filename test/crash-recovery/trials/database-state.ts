@@ -96,7 +96,8 @@ function describeRoleMembers(state: DatabaseState, ehrIds: string[], planIds: st
     })
 }
 
-const LEFT_OUT_FIELDS = new Set(['_id', 'version', '_created_at', '_updated_at', '_acl'])
+/** The watch over alerts removes `attentionAt` a second after the write. */
+const LEFT_OUT_FIELDS = new Set(['_id', 'version', '_created_at', '_updated_at', '_acl', 'attentionAt'])
 
 const describeDocument = (document: Document): string =>
   JSON.stringify(

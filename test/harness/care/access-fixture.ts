@@ -9,6 +9,7 @@ import { service } from '../service/service.ts'
 import { isFullSize } from '../test-size.ts'
 import {
   addParticipant,
+  createAlert,
   createEhrAbout,
   createGoal,
   createPatient,
@@ -204,7 +205,8 @@ async function createRecordsOfEachKind(patient: Patient, letParticipate: InviteP
   for (const one of [path, `${path}/goal/${goalId}`, `${path}/goal/${goalId}/task/${taskId}`])
     assertStatus(await patient.call('PUT', one, { name: 'second' }))
   const composition = await createComposition(patient, careplanId)
-  return { ...plan, ...composition, guidelineId: 'asthma', ehrId: patient.ehrId, goalId, taskId }
+  const alertId = await createAlert(patient, careplanId)
+  return { ...plan, ...composition, guidelineId: 'asthma', ehrId: patient.ehrId, goalId, taskId, alertId }
 }
 
 async function recreateRecord(

@@ -67,3 +67,15 @@ export async function readAudit(ehrId: string, since = new Date(0)): Promise<str
     .toArray()
   return entries.map(({ action, type, outcome = 'done' }) => `${action} ${type} ${outcome}`)
 }
+
+const PRESSURE = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]', timestamp: '2026-03-01T08:30:00Z' }
+const HIGH_PRESSURE = { ...PRESSURE, systolic: 185, diastolic: 112 }
+
+/** Registers a blood pressure outside the thresholds of a plan. @returns the id of the alert */
+export async function createAlert(patient: Patient, carePlanId: string): Promise<string> {
+  assertStatus(await patient.call('PUT', `careplan/${carePlanId}/thresholds`, { bloodpressure: 'esc2018' }))
+  return assertStatus(
+    await patient.call('POST', 'procedure/bloodpressure', { carePlanId, ...HIGH_PRESSURE }),
+    201,
+  ).id
+}

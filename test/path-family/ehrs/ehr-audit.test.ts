@@ -40,6 +40,24 @@ describe('the audit of an EHR', () => {
     return entries
   }
 
+  it('names the others who looked since a time, without the subject', async () => {
+    const nurse = await createPerson()
+    const named = { name: { displayName: 'Nurse Bo' } }
+    assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
+    await addParticipant(planId, nurse, 'read')
+    assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${planId}`))
+    const filtered = async (query: string): Promise<string[]> => {
+      const { items } = assertStatus(
+        await patient.call('GET', `/ehr/${patient.ehrId}/audit?count=true&${query}`),
+      )
+      return [...new Set<string>(items.map((one: { userName: string | null }) => one.userName))]
+    }
+    assert.deepEqual(await filtered('others=true'), ['Nurse Bo'])
+    assert.deepEqual((await filtered('')).length, 2)
+    const soon = new Date(Date.now() + 60_000).toISOString()
+    assert.deepEqual(await filtered(`from=${soon}`), [])
+  })
+
   it('shows its subject who saw what, when, by which application, with which outcome', async () => {
     const nurse = await createPerson()
     await addParticipant(planId, nurse, 'read')
@@ -53,7 +71,7 @@ describe('the audit of an EHR', () => {
     assert.ok(line && Date.parse(line.at) >= before && Date.parse(line.at) <= Date.now())
     const { at: _, ...seen } = line
     assert.deepEqual(seen, {
-      userId: nurse.mvUid,
+      ...{ userId: nurse.mvUid, userName: null },
       application: 'path family',
       ...{ action: 'read', type: 'CarePlan', ids: [planId], outcome: 'done', asked: null, scope: 'ehr' },
       requestId: 'the-look-of-the-nurse',

@@ -81,7 +81,9 @@ export class RequestReads {
         this.#requireBudget(document)
         documents.push(document)
       }
-      if (this.#slice.isOver()) await this.#yieldToOthers()
+      if (!this.#slice.isOver()) continue
+      await this.#slice.yieldToOthers()
+      this.#requireTime()
     }
     // Parse Server awaits the result of the conversion of all documents.
     const map = (convert: (document: object) => object) => mapInSlices(documents, convert, this.#slice)
@@ -105,10 +107,5 @@ export class RequestReads {
         Parse.Error.INVALID_QUERY,
         `A request returns at most ${MAX_OBJECTS} objects and ${MAX_RESPONSE_MEGABYTES} MB. Lower limit, or select keys.`,
       )
-  }
-
-  async #yieldToOthers(): Promise<void> {
-    await this.#slice.yieldToOthers()
-    this.#requireTime()
   }
 }

@@ -26,7 +26,7 @@ export function definePlanDocumentOperations({
   furtherViolations,
   ...about
 }: PlanDocumentOptions): Operation[] {
-  const words = `the ${name.toLowerCase()} of a care plan`
+  const words = `the ${name.replace(/(?!^)[A-Z]/g, ' $&').toLowerCase()} of a care plan`
   return [
     defineOperation({
       ...about,

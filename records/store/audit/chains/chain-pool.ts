@@ -8,23 +8,17 @@ export interface AuditChain {
   link(accesses: readonly AuditedAccess[], at: Date): AuditEntry[]
 }
 
+export type ChainPool = ReturnType<typeof createChainPool>
+
+/** Further concurrent writers wait for a chain, which is held only at the end of a transaction. */
+const MAX_CHAINS = 64
+
 /**
  * The chains of one instance. A writer acquires a chain, appends, and releases it once the outcome is known.
  * So each chain is written in order and without gaps, and writers do not wait for each other. A chain whose
  * last write is in doubt is never used again.
  */
-export interface ChainPool {
-  /** @throws Unavailable when no chain becomes free in time */
-  acquire(): Promise<AuditChain>
-  release(chain: AuditChain, outcome: 'written' | 'not written' | 'in doubt'): void
-  /** The heads of all chains with entries, as known to be on disk. */
-  heads(): Array<ChainHead & { chain: string }>
-}
-
-/** Further concurrent writers wait for a chain, which is held only at the end of a transaction. */
-const MAX_CHAINS = 64
-
-export function createChainPool(instance: number, key: string): ChainPool {
+export function createChainPool(instance: number, key: string) {
   const heads = new Map<string, ChainHead>()
   const linked = new Map<AuditChain, ChainHead>()
   const free: AuditChain[] = []
@@ -51,13 +45,14 @@ export function createChainPool(instance: number, key: string): ChainPool {
     else free.push(chain)
   }
   return {
-    acquire() {
+    /** @throws Unavailable when no chain becomes free in time */
+    acquire(): Promise<AuditChain> {
       const chain = free.pop() ?? (usable < MAX_CHAINS ? open() : undefined)
       return chain
         ? Promise.resolve(chain)
         : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
     },
-    release(chain, outcome) {
+    release(chain: AuditChain, outcome: 'written' | 'not written' | 'in doubt') {
       const head = linked.get(chain)
       linked.delete(chain)
       if (head && outcome === 'written') heads.set(chain.chain, head)
@@ -65,6 +60,7 @@ export function createChainPool(instance: number, key: string): ChainPool {
       usable -= 1
       if (waiting.length > 0) pass(open())
     },
+    /** The heads of all chains with entries, as known to be on disk. */
     heads: () => [...heads].map(([chain, head]) => ({ chain, ...head })),
   }
 }

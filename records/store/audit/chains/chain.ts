@@ -81,10 +81,7 @@ export function macOfEntry(key: string, previous: string, entry: Omit<AuditEntry
   ])
 }
 
-/**
- * At most 200 characters, all of which the database returns unchanged: the MAC must match the text that is
- * read.
- */
+/** At most 200 characters, which the database returns unchanged: the MAC must match the text that is read. */
 const toStorableText = (text: string): string =>
   STORABLE_TEXT.test(text) ? text : Buffer.from(text.slice(0, 200)).toString()
 const STORABLE_TEXT = /^[\x20-\x7e]{0,200}$/

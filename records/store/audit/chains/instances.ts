@@ -6,10 +6,7 @@ import { type ChainHead, computeMac, isSameMac } from './chain.ts'
 export interface AuditInstance {
   _id: number
   startedAt: Date
-  /**
-   * MAC over number, start time and the opening of the previous instance, so that none can be removed
-   * unnoticed.
-   */
+  /** MAC over number, start time and the previous instance's opening: none can be removed unnoticed. */
   opening: string
   /** The head of each chain; at most a second old while the instance runs. */
   heads: Array<ChainHead & { chain: string }>
@@ -21,7 +18,6 @@ export interface AuditInstance {
   formerKey?: 'known' | 'lost'
 }
 
-/** No Parse class can have a name with a dot. */
 export const auditInstanceCollection = (db: Db): Collection<AuditInstance> =>
   db.collection<AuditInstance>('audit.instances')
 
@@ -30,25 +26,16 @@ export function macOfOpening(
   previous: string,
   { _id, startedAt, formerKey }: Pick<AuditInstance, '_id' | 'startedAt' | 'formerKey'>,
 ) {
-  return computeMac(key, [
-    'opening',
-    previous,
-    _id,
-    startedAt,
-    ...(formerKey === undefined ? [] : [formerKey]),
-  ])
+  const former = formerKey === undefined ? [] : [formerKey]
+  return computeMac(key, ['opening', previous, _id, startedAt, ...former])
 }
 
 export function macOfHeads(
   key: string,
   { _id, heads, headsAt }: Pick<AuditInstance, '_id' | 'heads' | 'headsAt'>,
 ) {
-  return computeMac(key, [
-    'seal',
-    _id,
-    heads.map(({ chain, sequence, mac }) => [chain, sequence, mac]),
-    headsAt,
-  ])
+  const signed = heads.map(({ chain, sequence, mac }) => [chain, sequence, mac])
+  return computeMac(key, ['seal', _id, signed, headsAt])
 }
 
 /** Malformed heads count as unsigned: an attacker may have written anything. */

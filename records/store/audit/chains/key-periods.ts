@@ -36,6 +36,3 @@ export async function readKeyPeriods(
   Object.assign(period, { key, to: Number.POSITIVE_INFINITY })
   return periods
 }
-
-export const periodOf = (periods: readonly KeyPeriod[], instance: number): KeyPeriod | undefined =>
-  periods.find(({ to }) => instance <= to)

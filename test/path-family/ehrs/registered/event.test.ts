@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { alertHandlingFields } from '../../../../schemas/events/alert-handling.ts'
 import {
   addParticipant,
   createPatient,
@@ -24,6 +25,9 @@ const event = {
   data: { systolic: 185, place: { room: [12] } },
 }
 
+/** The fields of the handling of an alert, which other events do not have. */
+const noHandling = Object.fromEntries(Object.keys(alertHandlingFields).map((name) => [name, null]))
+
 describe('events', () => {
   let patient: Patient
   let planId: string
@@ -42,7 +46,9 @@ describe('events', () => {
   it('have all sent fields, null for the others, and times in UTC', async () => {
     const created = await patient.call('POST', path, { ...event, carePlanId: planId })
     const { id, ...rest } = assertStatus(created, 201)
-    assert.deepEqual(rest, { ...event, carePlanId: planId, ehrId: patient.ehrId, version: 1 })
+    assert.deepEqual(rest, {
+      ...{ ...event, ...noHandling, carePlanId: planId, ehrId: patient.ehrId, version: 1 },
+    })
     assert.equal(created.headers.get('location'), `${path}/${id}`)
     const answer = await patient.call('GET', `${path}/${id}`)
     assert.deepEqual([assertStatus(answer), answer.etag], [created.body, '"1"'])
@@ -53,7 +59,7 @@ describe('events', () => {
     )
     const { id: _, ...none } = small
     assert.deepEqual(none, {
-      ...Object.fromEntries(Object.keys(event).map((name) => [name, null])),
+      ...{ ...Object.fromEntries(Object.keys(event).map((name) => [name, null])), ...noHandling },
       ...{ type, title, start: '2026-03-01T08:30:00.000Z', allDay: false, participants: [] },
       ...{ carePlanId: null, ehrId: patient.ehrId, version: 1 },
     })

@@ -419,7 +419,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
     const backfill = new Backfill(opened.records, [compositionDerivation])
     await backfill.open(opened.records)
     const known = queries
-    queries = new Queries(opened.records, [kind], () => !backfill.isPending(Composition.collection))
+    queries = new Queries(opened.records, [kind], () => !backfill.pendingIn(Composition.collection))
     const same = async (q: string) => {
       const plain = plainRows(checkQuery(parseQuery(q), {}), ehrs).sort()
       assert.deepEqual((await planned(q, ['analyst']))?.sort(), plain)
@@ -432,7 +432,7 @@ describe(`AQL with and without a query plan, on compositions of seed ${SEED}`, (
       }),
       { numRuns: 4, seed: 7 },
     )
-    assert.equal(backfill.isPending(Composition.collection), true)
+    assert.ok(backfill.pendingIn(Composition.collection))
     const loop = backfill.start(() => {}, assert.ifError)
     await waitUntil(() => backfill.isDone)
     await loop.stop()

@@ -1,0 +1,8 @@
+export type { Answer, Body, Change, Init } from './calls.ts'
+export { type Client, type ClientOptions, createClient } from './client.ts'
+export type { components, paths } from './generated/api.ts'
+export type { ChangeEvent, FollowOptions } from './records/changes.ts'
+export type { Listing, Page } from './records/listing.ts'
+export { isProblem, Problem, type ProblemCode, type Violation } from './request/problem.ts'
+export type { RetryOptions } from './request/retry.ts'
+export { createMemoryStore, type TokenStore, type Tokens } from './request/session.ts'

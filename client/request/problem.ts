@@ -1,0 +1,77 @@
+import type { components } from '../generated/api.ts'
+
+type ProblemDocument = components['schemas']['Problem']
+
+/** An invalid value of the input: `path` says where, such as `body.systolic`. */
+export type Violation = ProblemDocument['errors'][number]
+
+/** Problems that the client finds itself: nothing was received, or not in time. */
+type LocalCode = 'network-error' | 'timeout'
+
+export type ProblemCode = ProblemDocument['code'] | LocalCode
+
+interface ProblemFields {
+  /** HTTP status; 0 without a response. */
+  status: number
+  /** For programs. A server that is not this service may send any text. */
+  code: ProblemCode | (string & {})
+  /** For people. */
+  title: string
+  detail?: string | undefined
+  /** Everything that is wrong with the input. */
+  errors?: readonly Violation[]
+  /** Quote it when you report the problem. */
+  requestId?: string | undefined
+  /** Seconds after which a retry may succeed. */
+  retryAfter?: number | undefined
+  cause?: unknown
+}
+
+/** The only error of this client, except an abort by the caller. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly status: number
+  readonly code: ProblemFields['code']
+  readonly title: string
+  readonly detail: string | undefined
+  readonly errors: readonly Violation[]
+  readonly requestId: string | undefined
+  readonly retryAfter: number | undefined
+
+  constructor({ status, code, title, detail, errors = [], requestId, retryAfter, cause }: ProblemFields) {
+    const violations = errors.map(({ path, message }) => `${path} ${message}`)
+    super([detail ?? title, ...violations].join('\n'), { cause })
+    this.status = status
+    this.code = code
+    this.title = title
+    this.detail = detail
+    this.errors = errors
+    this.requestId = requestId
+    this.retryAfter = retryAfter
+  }
+}
+
+/** True for a Problem; with codes, only for one of these. */
+export const isProblem = (error: unknown, ...codes: ProblemCode[]): error is Problem =>
+  error instanceof Problem && (codes.length === 0 || (codes as string[]).includes(error.code))
+
+/** Reads what a server answers to a refused request: a problem document, or the error of the class family. */
+export async function readProblem(response: Response): Promise<Problem> {
+  const text = await response.text()
+  const wait = response.headers.get('retry-after')
+  // A date, which this service does not send, counts as no wait that is asked for.
+  const retryAfter = wait && /^\d+$/.test(wait) ? Number(wait) : undefined
+  const { status } = response
+  try {
+    const body = JSON.parse(text)
+    const title = body.title ?? body.error
+    if (typeof title === 'string')
+      return new Problem({ ...body, status, code: String(body.code), title, retryAfter })
+  } catch {}
+  return new Problem({
+    status,
+    code: `http-${status}`,
+    title: response.statusText || `HTTP ${status}`,
+    retryAfter,
+  })
+}

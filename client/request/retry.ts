@@ -1,0 +1,97 @@
+import { Problem, readProblem } from './problem.ts'
+
+export interface RetryOptions {
+  /** How often a request is sent at most; default 3. */
+  attempts?: number
+  /** A longer wait is left to the caller; default 30,000. */
+  maxWaitMs?: number
+  /** Called before each wait. */
+  onWait?: (problem: Problem, waitMs: number) => void
+}
+
+export interface SendOptions extends RetryOptions {
+  fetch: (input: string, init: RequestInit) => Promise<Response>
+}
+
+/** A request that can be sent again: its body is in memory. */
+export interface SentRequest {
+  url: string
+  method: string
+  headers: Headers
+  body: ArrayBuffer | undefined
+  signal: AbortSignal
+  credentials: RequestCredentials
+}
+
+const EMPTY_STATUSES = [204, 205, 304]
+/** An intermediary gave up: the service may have carried out the request. */
+const LOST_STATUSES = [408, 502, 504]
+/** The service did not carry out the request. */
+const REFUSED_STATUSES = [429, 503]
+
+/** True if carrying out the request twice is the same as once. */
+const isRepeatable = ({ method, headers }: SentRequest): boolean =>
+  ['GET', 'HEAD'].includes(method) || headers.has(method === 'POST' ? 'idempotency-key' : 'if-match')
+
+function mayRetry({ status, code }: Problem, request: SentRequest): boolean {
+  if (REFUSED_STATUSES.includes(status) || code === 'idempotency-key-in-use') return true
+  return (code === 'network-error' || LOST_STATUSES.includes(status)) && isRepeatable(request)
+}
+
+/** Half a second, doubled each time, and a random part so that not all clients come back together. */
+const backoffMs = (attempt: number): number => 500 * 2 ** (attempt - 1) * (0.5 + Math.random())
+
+/** Retry-After of a key in use is the longest that the first request may take. */
+const delayMs = ({ code, retryAfter }: Problem, attempt: number): number =>
+  retryAfter === undefined || code === 'idempotency-key-in-use' ? backoffMs(attempt) : retryAfter * 1000
+
+/** Resolves after the time. @throws the reason of the signal, when it aborts */
+export const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+
+const isStream = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') ?? false
+
+/** Reads the whole body, so that a response that is cut off counts as a network fault. */
+async function receive(response: Response): Promise<Response> {
+  if (isStream(response) || EMPTY_STATUSES.includes(response.status)) return response
+  const { status, statusText, headers } = response
+  return new Response(await response.arrayBuffer(), { status, statusText, headers })
+}
+
+async function sendOnce({ url, ...init }: SentRequest, { fetch }: SendOptions): Promise<Response | Problem> {
+  try {
+    const response = await receive(await fetch(url, init as RequestInit))
+    return response.ok || response.status === 304 ? response : await readProblem(response)
+  } catch (cause) {
+    if (init.signal.aborted) throw init.signal.reason
+    return new Problem({ status: 0, code: 'network-error', title: 'The service cannot be reached', cause })
+  }
+}
+
+/**
+ * Sends a request, and again when the service asks for it or the network fails.
+ * @throws Problem, or the reason of the signal
+ */
+export async function sendWithRetry(request: SentRequest, options: SendOptions): Promise<Response> {
+  const { attempts = 3, maxWaitMs = 30_000, onWait } = options
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await sendOnce(request, options)
+    if (!(outcome instanceof Problem)) return outcome
+    const waitMs = delayMs(outcome, attempt)
+    if (attempt >= attempts || waitMs > maxWaitMs || !mayRetry(outcome, request)) throw outcome
+    onWait?.(outcome, waitMs)
+    await sleep(waitMs, request.signal)
+  }
+}

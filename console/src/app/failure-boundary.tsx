@@ -1,0 +1,34 @@
+import { Component, type ReactNode } from 'react'
+import { translate } from '../texts/translate.ts'
+
+/** A new version of the console replaces its files, so an open page may not find a part of the old one. */
+const isMissingPart = (error: unknown): boolean =>
+  error instanceof Error && /dynamically imported module|module script failed|preload/i.test(error.message)
+
+interface Failure {
+  error?: unknown
+}
+
+/** Shows a failure in place of a blank page; what was typed is in the drafts. */
+export class FailureBoundary extends Component<{ children: ReactNode }, Failure> {
+  override state: Failure = {}
+
+  static getDerivedStateFromError(error: unknown): Failure {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    const isNew = isMissingPart(error)
+    return (
+      <main className="narrow">
+        <h1>{translate(isNew ? 'newVersion.title' : 'failure.title')}</h1>
+        <p role="alert">{translate(isNew ? 'newVersion.help' : 'failure.help')}</p>
+        <button type="button" className="primary" onClick={() => location.reload()}>
+          {translate('reload')}
+        </button>
+      </main>
+    )
+  }
+}

@@ -1,0 +1,52 @@
+import type { ReactNode } from 'react'
+import { Link, serviceUrl } from '../browser/router.tsx'
+import type { Me } from '../model/me.ts'
+import { logOut } from '../session/session.ts'
+import { useText } from '../texts/translate.ts'
+import type { PageEntry } from './pages.ts'
+
+interface LayoutProps {
+  me: Me
+  pages: readonly PageEntry[]
+  /** Path of the page that is shown. */
+  current: string | undefined
+  children: ReactNode
+}
+
+export function Layout({ me, pages, current, children }: LayoutProps) {
+  const t = useText()
+  return (
+    <>
+      <a className="skip" href="#content">
+        {t('skip')}
+      </a>
+      <header className="top">
+        <p className="person">{me.name}</p>
+        <button type="button" onClick={logOut}>
+          {t('logOut')}
+        </button>
+        <nav aria-label={t('menu')}>
+          <ul>
+            {pages.flatMap(({ path, menu }) =>
+              menu ? (
+                <li key={path}>
+                  <Link to={path} aria-current={path === current ? 'page' : undefined}>
+                    {t(menu)}
+                  </Link>
+                </li>
+              ) : (
+                []
+              ),
+            )}
+          </ul>
+        </nav>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {children}
+      </main>
+      <footer>
+        <a href={`${serviceUrl}/docs`}>{t('forProgrammers')}</a>
+      </footer>
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+import { type ComponentType, lazy } from 'react'
+import type { Me } from '../model/me.ts'
+import type { PageProps } from '../model/page-props.ts'
+import type { TextId } from '../texts/translate.ts'
+
+/** A page of somebody who is logged in. */
+export interface PageEntry {
+  path: string
+  page: ComponentType<PageProps>
+  /** Its name in the menu; pages without one are reached by links. */
+  menu?: TextId
+  /** For whom it is; default: everybody. */
+  isFor?: (me: Me) => boolean
+}
+
+type PageModule = { default: ComponentType<PageProps> }
+
+const entry = (
+  path: string,
+  load: () => Promise<PageModule>,
+  more: Pick<PageEntry, 'menu' | 'isFor'> = {},
+): PageEntry => ({ path, page: lazy(load), ...more })
+
+/** All pages in the order of the menu. The first one is the home page. */
+export const pages: readonly PageEntry[] = [
+  entry('/', () => import('../patient/home/home-page.tsx'), { menu: 'home.title' }),
+  entry('/measure', () => import('../patient/measure/measure-page.tsx'), { menu: 'measure.title' }),
+  entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
+  entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
+  entry('/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
+  entry('/messages', () => import('../patient/messages/messages-page.tsx'), { menu: 'messages.title' }),
+  entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
+  entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
+  entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
+  entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title' }),
+  entry('/account', () => import('../patient/account/account-page.tsx'), { menu: 'account.title' }),
+]

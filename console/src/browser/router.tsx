@@ -1,0 +1,62 @@
+import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react'
+
+/** Path of the console, such as `/console` or `/records/console`: the entry script lies in a folder below it. */
+const base = new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '')
+
+/** Address of the service: the console lies directly below it. */
+export const serviceUrl = new URL(/* @vite-ignore */ '../..', import.meta.url).href.replace(/\/$/, '')
+
+const listeners = new Set<() => void>()
+const notify = () => {
+  for (const listener of listeners) listener()
+}
+window.addEventListener('popstate', notify)
+
+const currentAddress = () => location.pathname.slice(base.length) + location.search
+
+/** Goes to a path of the console, such as `/measure?kind=bloodpressure`. */
+export function navigate(to: string, { replace = false } = {}): void {
+  if (to === currentAddress()) return
+  history[replace ? 'replaceState' : 'pushState'](null, '', base + to)
+  notify()
+}
+
+function subscribe(listener: () => void) {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export interface Address {
+  path: string
+  query: URLSearchParams
+}
+
+/** The current address; filters of lists are in its query, so that they can be shared. */
+export function useAddress(): Address {
+  const address = useSyncExternalStore(subscribe, currentAddress)
+  const [path = '/', query] = address.split('?')
+  return { path: path === '' ? '/' : path, query: new URLSearchParams(query) }
+}
+
+/** The values of `/plan/:planId` in a path; undefined if the path does not match. */
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const names = [...pattern.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '')
+  const found = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}/?$`).exec(path)
+  return found
+    ? Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? '')]))
+    : undefined
+}
+
+interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+  to: string
+}
+
+export function Link({ to, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return
+    event.preventDefault()
+    navigate(to)
+    window.scrollTo(0, 0)
+  }
+  return <a {...rest} href={base + to} onClick={follow} />
+}

@@ -1,0 +1,81 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
+import { api } from '../session/session.ts'
+import { ehrKey } from './queries.ts'
+
+type Schemas = components['schemas']
+export type GraphSeries = Schemas['GraphSeries']
+export type Task = Schemas['TaskResource']
+export type CarePlan = Schemas['CarePlanResource']
+
+const WEEK_MS = 7 * 86_400_000
+const path = (ehrId: string) => ({ path: { ehrId } })
+
+/** All measured values, thinned out so that their lines keep their shape. */
+export const graphQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'graph'),
+    queryFn: async () =>
+      (
+        await api.GET('/ehr/{ehrId}/summary/medgraph', {
+          params: { ...path(ehrId), query: { points: 1000 } },
+        })
+      ).data,
+  })
+
+/** Open tasks, by due date. */
+export const tasksQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'tasks'),
+    queryFn: async () => {
+      const params = { ...path(ehrId), query: { limit: 100 } }
+      const { items } = (await api.GET('/ehr/{ehrId}/careplan/todo', { params })).data
+      return items.sort((a, b) => (a.dueDate ?? '9').localeCompare(b.dueDate ?? '9'))
+    },
+  })
+
+export const plansQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'plans'),
+    queryFn: async () => {
+      const params = { ...path(ehrId), query: { status: 'ACTIVE' as const, limit: 50 } }
+      return (await api.GET('/ehr/{ehrId}/careplan', { params })).data.items
+    },
+  })
+
+export const planQuery = (ehrId: string, careplanId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'plan', careplanId),
+    queryFn: async () =>
+      (await api.GET('/ehr/{ehrId}/careplan/{careplanId}', { params: { path: { ehrId, careplanId } } })).data,
+  })
+
+export const participantsQuery = (ehrId: string, careplanId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'participants', careplanId),
+    queryFn: async () => {
+      const params = { path: { ehrId, careplanId }, query: { status: 'ACTIVE' as const } }
+      return (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data.items
+    },
+  })
+
+/** Who else looked at the record in the last week, or changed it. */
+export const visitorsQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ['visitors', ehrId],
+    queryFn: async () => {
+      const from = new Date(Date.now() - WEEK_MS).toISOString()
+      const params = { ...path(ehrId), query: { others: true, from, limit: 1000 } }
+      return (await api.GET('/ehr/{ehrId}/audit', { params })).data.items
+    },
+  })
+
+/** Topics about the record as a whole, the latest first. */
+export const topicsQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'topics'),
+    queryFn: async () => {
+      const params = { path: { type: 'ehr' as const, id: ehrId }, query: { limit: 50 } }
+      return (await api.GET('/chat/{type}/{id}', { params })).data.items
+    },
+  })

@@ -1,0 +1,22 @@
+declare module 'virtual:measurement-kinds' {
+  export interface QuantityUnit {
+    /** UCUM code, or another usual name. */
+    code: string
+    /** A value outside is refused. */
+    hard: [min: number, max: number]
+    /** A value outside is unusual. */
+    warn?: [min: number, max: number]
+  }
+  export interface MeasuredQuantity {
+    name: string
+    /** The usual one first. */
+    units: QuantityUnit[]
+  }
+  export interface MeasurementKind {
+    /** Its name in addresses: `bloodpressure`. */
+    path: string
+    quantities: MeasuredQuantity[]
+  }
+  const kinds: readonly MeasurementKind[]
+  export default kinds
+}

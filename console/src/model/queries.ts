@@ -1,0 +1,19 @@
+import { QueryClient } from '@tanstack/react-query'
+import { isProblem } from 'health-record-client'
+
+/** The client already retries what may pass. */
+export const createQueryClient = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      queries: {
+        retry: false,
+        staleTime: 30_000,
+        refetchOnWindowFocus: true,
+        // A faulty page shows its data as long as it has some.
+        throwOnError: (error, { state }) => !isProblem(error) && state.data === undefined,
+      },
+    },
+  })
+
+/** Everything below an EHR has this key first, so that its live changes refresh it. */
+export const ehrKey = (ehrId: string, ...rest: readonly unknown[]) => ['ehr', ehrId, ...rest] as const

@@ -1,0 +1,45 @@
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { participantsQuery, plansQuery } from '../../model/health-record.ts'
+import type { PageProps } from '../../model/page-props.ts'
+import { useText } from '../../texts/translate.ts'
+import { Heading } from '../../ui/heading.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { AccessLog } from './access-log.tsx'
+import { ParticipantRow } from './participant-row.tsx'
+
+/** Who may see the record, and who looked at it. */
+export default function AccessPage({ me: { ehrId } }: PageProps) {
+  const t = useText()
+  const plans = useQuery(plansQuery(ehrId))
+  return (
+    <>
+      <Heading title={t('access.title')} />
+      <section aria-labelledby="people">
+        <h2 id="people">{t('access.people')}</h2>
+        <Loaded query={plans}>{(items) => <Participants ehrId={ehrId} plans={items} />}</Loaded>
+      </section>
+      <section aria-labelledby="log">
+        <h2 id="log">{t('access.log')}</h2>
+        <AccessLog ehrId={ehrId} />
+      </section>
+    </>
+  )
+}
+
+function Participants({ ehrId, plans }: { ehrId: string; plans: readonly { id: string; name: string }[] }) {
+  const t = useText()
+  const lists = useQueries({ queries: plans.map(({ id }) => participantsQuery(ehrId, id)) })
+  const isEmpty = lists.every(({ data }) => data?.length === 0)
+  if (isEmpty) return <p>{t('access.nobody')}</p>
+  return lists.map((list, at) => (
+    <Loaded key={plans[at]?.id} query={list}>
+      {(items) => (
+        <ul className="rows">
+          {items.map((one) => (
+            <ParticipantRow key={one.participationId} ehrId={ehrId} plan={plans[at]} participant={one} />
+          ))}
+        </ul>
+      )}
+    </Loaded>
+  ))
+}

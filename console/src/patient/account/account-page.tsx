@@ -1,0 +1,68 @@
+import type { PageProps } from '../../model/page-props.ts'
+import { api, logOut } from '../../session/session.ts'
+import { chooseLanguage, type Language, useLanguage, useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { SelectField } from '../../ui/form/field.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
+import { Heading } from '../../ui/heading.tsx'
+import { Sessions } from './sessions.tsx'
+
+const LANGUAGES = [
+  { value: 'en', label: 'English' },
+  { value: 'nl', label: 'Nederlands' },
+]
+
+/** Saves a file that the service sent. */
+function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content)
+  Object.assign(document.createElement('a'), { href: address, download: name }).click()
+  URL.revokeObjectURL(address)
+}
+
+export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
+  const t = useText()
+  const language = useLanguage()
+  const change = useSubmit(async () => {
+    const next: Language = language === 'en' ? 'nl' : 'en'
+    await chooseLanguage(next)
+    await api.update('/auth/account/{mvUid}', { params: { path: { mvUid } } }, () => ({ language: next }))
+  })
+  const saving = useSubmit(async () => {
+    const { data } = await api.GET('/profile/{mvUid}/export', {
+      params: { path: { mvUid } },
+      parseAs: 'blob',
+    })
+    saveFile('health-record.json', data)
+  })
+  return (
+    <>
+      <Heading title={t('account.title')} />
+      <p>
+        {name}, {email}
+      </p>
+      <SelectField
+        label={t('account.language')}
+        value={language}
+        options={LANGUAGES}
+        onChange={change.submit}
+      />
+      {change.problem && <FailureNote error={change.problem} />}
+      <section aria-labelledby="sessions">
+        <h2 id="sessions">{t('account.sessions')}</h2>
+        <Sessions mvUid={mvUid} />
+      </section>
+      <section aria-labelledby="data">
+        <h2 id="data">{t('account.data')}</h2>
+        {saving.problem && <FailureNote error={saving.problem} />}
+        <div className="actions">
+          <button type="button" onClick={saving.submit} aria-disabled={saving.isBusy}>
+            {t('account.export')}
+          </button>
+          <button type="button" onClick={logOut}>
+            {t('logOut')}
+          </button>
+        </div>
+      </section>
+    </>
+  )
+}

@@ -1,0 +1,63 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { Task } from '../../model/health-record.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/session.ts'
+import { formatDate, today } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
+
+const MAX_TASKS = 10
+
+interface TaskListProps {
+  ehrId: string
+  mvUid: string
+  tasks: readonly Task[]
+}
+
+/** The open tasks of the person, overdue first; each is done with one button. */
+export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
+  const t = useText()
+  const own = tasks.filter(({ assignee }) => assignee === null || assignee === mvUid)
+  if (own.length === 0) return <p>{t('home.noTasks')}</p>
+  return (
+    <ul className="rows">
+      {own.slice(0, MAX_TASKS).map((task) => (
+        <TaskRow key={task.id} ehrId={ehrId} task={task} />
+      ))}
+    </ul>
+  )
+}
+
+export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
+  const isLate = dueDate !== null && dueDate < today()
+  const done = useSubmit(async () => {
+    const params = { path: { ehrId, careplanId, goalId, taskId }, header: {} }
+    await api.POST('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close', {
+      params,
+      body: { status: 'COMPLETED' },
+    })
+    await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
+  })
+  return (
+    <li>
+      <div className="grow">
+        <strong>{name}</strong>
+        {dueDate && (
+          <span className={isLate ? 'band warn' : 'help'}>
+            {' '}
+            {t(isLate ? 'task.late' : 'task.due', { date: formatDate(dueDate) })}
+          </span>
+        )}
+        {description && <p className="help">{description}</p>}
+        {done.problem && <FailureNote error={done.problem} />}
+      </div>
+      <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
+        {t('task.done')} <span className="unseen">{name}</span>
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,28 @@
+import type { components } from 'health-record-client'
+import { Link } from '../../browser/router.tsx'
+import { formatMoment, personName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+
+type AccessEntry = components['schemas']['AccessEntry']
+
+/** Who looked this week: each person once, with the last time. */
+export function Visitors({ entries }: { entries: readonly AccessEntry[] }) {
+  const t = useText()
+  const people = [...Map.groupBy(entries, ({ userId }) => userId).values()].flatMap(([last]) => last ?? [])
+  return (
+    <>
+      <p>
+        {t('home.visitorCount', { count: people.length })} <Link to="/access">{t('home.toAccess')}</Link>
+      </p>
+      {people.length > 0 && (
+        <ul>
+          {people.map(({ userId, userName, at }) => (
+            <li key={userId}>
+              {personName(userName)}, {formatMoment(at)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

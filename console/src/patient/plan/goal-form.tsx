@@ -1,0 +1,105 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { isProblem } from 'health-record-client'
+import { useDraft } from '../../browser/drafts.ts'
+import { Link, navigate } from '../../browser/router.tsx'
+import type { CarePlan } from '../../model/health-record.ts'
+import type { Me } from '../../model/me.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/session.ts'
+import { useText } from '../../texts/translate.ts'
+import { ConflictView } from '../../ui/form/conflict-view.tsx'
+import { TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Heading } from '../../ui/heading.tsx'
+
+type Goal = CarePlan['goals'][number]
+type GoalTexts = Record<'name' | 'description' | 'notes' | 'dueDate', string>
+
+interface GoalDraft {
+  /** The goal when the form was opened. */
+  base: GoalTexts
+  version: number
+  mine: GoalTexts
+}
+
+const textsOf = ({ name, description, notes, dueDate }: Goal): GoalTexts => ({
+  name,
+  description: description ?? '',
+  notes: notes ?? '',
+  dueDate: dueDate ?? '',
+})
+
+/** Changes a goal. What somebody else changes meanwhile is shown, and never overwritten unseen. */
+export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
+  const t = useText()
+  const { draft, form, edit, merge } = useGoalDraft(me, goal)
+  const labels = {
+    name: t('goal.name'),
+    description: t('goal.description'),
+    notes: t('goal.notes'),
+    dueDate: t('goal.dueDate'),
+  }
+  const field = (name: keyof GoalTexts) => ({
+    ...form.field(name),
+    label: labels[name],
+    value: draft.mine[name],
+    onChange: (value: string) => edit({ [name]: value }),
+  })
+  return (
+    <>
+      <Heading title={t('goal.title')} />
+      {goal.version !== draft.version && (
+        <ConflictView
+          labels={labels}
+          base={draft.base}
+          mine={draft.mine}
+          theirs={textsOf(goal)}
+          onMerge={merge}
+        />
+      )}
+      <Form form={form} submit={t('save')} more={<Link to="/plan">{t('back')}</Link>}>
+        <TextField {...field('name')} />
+        <TextField {...field('description')} lines={3} required={false} />
+        <TextField {...field('notes')} lines={3} required={false} />
+        <TextField {...field('dueDate')} type="date" required={false} />
+      </Form>
+    </>
+  )
+}
+
+function useGoalDraft({ mvUid, ehrId }: Me, goal: Goal) {
+  const queries = useQueryClient()
+  const { draft, change, clear } = useDraft<GoalDraft>(`${mvUid}:goal:${goal.id}`, () => ({
+    base: textsOf(goal),
+    version: goal.version,
+    mine: textsOf(goal),
+  }))
+  const path = { ehrId, careplanId: goal.carePlanId, goalId: goal.id }
+  const form = useSubmit(async () => {
+    const { name, ...rest } = draft.mine
+    const filled = Object.fromEntries(
+      Object.entries(rest).map(([field, text]) => [field, text.trim() || null]),
+    )
+    const request = {
+      params: { path },
+      body: { name, ...filled },
+      headers: { 'if-match': `"${draft.version}"` },
+    }
+    const isSaved = await api.PUT('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}', request).then(
+      () => true,
+      (error) => {
+        if (isProblem(error, 'precondition-failed')) return false
+        throw error
+      },
+    )
+    if (isSaved) clear()
+    // After a conflict, what the other one wrote appears above the form.
+    await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
+    if (isSaved) navigate('/plan')
+  })
+  return {
+    ...{ draft, form },
+    edit: (part: Partial<GoalTexts>) => change({ mine: { ...draft.mine, ...part } }),
+    merge: (mine: GoalTexts) => change({ base: textsOf(goal), version: goal.version, mine }),
+  }
+}

@@ -1,0 +1,45 @@
+import { useState } from 'react'
+import { Link } from '../browser/router.tsx'
+import { logIn, useSession } from '../session/session.ts'
+import { useText } from '../texts/translate.ts'
+import { TextField } from '../ui/form/field.tsx'
+import { Form, useSubmit } from '../ui/form/form.tsx'
+import { Heading } from '../ui/heading.tsx'
+
+export function LoginPage() {
+  const t = useText()
+  const session = useSession()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const form = useSubmit(() => logIn(email, password))
+  return (
+    <>
+      <Heading title={t('login.title')} />
+      {session.status === 'out' && session.ended && <p role="status">{t('login.ended')}</p>}
+      <Form form={form} submit={t('login.submit')}>
+        <TextField
+          {...form.field('email')}
+          label={t('login.email')}
+          type="email"
+          autoComplete="username"
+          value={email}
+          onChange={setEmail}
+        />
+        <TextField
+          {...form.field('password')}
+          label={t('login.password')}
+          type="password"
+          autoComplete="current-password"
+          value={password}
+          onChange={setPassword}
+        />
+      </Form>
+      <p>
+        <Link to="/forgotten">{t('login.forgotten')}</Link>
+      </p>
+      <p>
+        <Link to="/register">{t('login.register')}</Link>
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { preferredLanguage, translate, translateName } from './translate.ts'
+
+const format = (style: Intl.DateTimeFormatOptions) => (at: string | number) =>
+  new Intl.DateTimeFormat(preferredLanguage() === 'nl' ? 'nl' : 'en-GB', style).format(new Date(at))
+
+/** A date in full, as numbers alone are read in two orders: `5 March 2026`. */
+export const formatDate = format({ dateStyle: 'long' })
+/** In the browser's time zone. */
+export const formatMoment = format({ dateStyle: 'long', timeStyle: 'short' })
+
+export const formatNumber = (value: number, digits = 1): string =>
+  new Intl.NumberFormat(preferredLanguage(), { maximumFractionDigits: digits }).format(value)
+
+const AGES: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_557_600_000],
+  ['month', 2_629_800_000],
+  ['week', 604_800_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+
+/** How long ago: `3 days ago`. */
+export function formatAge(at: string | number, now = Date.now()): string {
+  const past = new Date(at).getTime() - now
+  const [unit, size] = AGES.find(([, length]) => Math.abs(past) >= length) ?? (['minute', 60_000] as const)
+  return new Intl.RelativeTimeFormat(preferredLanguage(), { numeric: 'auto' }).format(
+    Math.trunc(past / size),
+    unit,
+  )
+}
+
+/** A number as people type it, with a decimal comma or point; undefined if it is none. */
+export function parseDecimal(text: string): number | undefined {
+  const plain = text.trim().replace(',', '.')
+  return /^-?\d+(\.\d+)?$/.test(plain) ? Number(plain) : undefined
+}
+
+/** The date of today here, as `2026-03-05`. */
+export const today = (): string => toLocalTime(new Date()).slice(0, 10)
+
+/** A time in the form of a field for date and time: `2026-03-05T08:30`. */
+export const toLocalTime = (at: Date): string =>
+  new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+
+/** A time with the local offset, so that the time of day is stored, too. */
+export function toOffsetTime(at: Date): string {
+  const minutes = -at.getTimezoneOffset()
+  const [hours, rest] = [Math.abs(minutes) / 60, Math.abs(minutes) % 60].map((one) =>
+    String(Math.trunc(one)).padStart(2, '0'),
+  )
+  const local = new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, 19)
+  return `${local}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
+}
+
+export const kindName = (path: string): string => translateName(`kind.${path}`, path)
+export const quantityName = (name: string, fallback: string): string =>
+  translateName(`quantity.${name}`, fallback)
+export const unitName = (unit: string): string => translateName(`unit.${unit}`, unit)
+/** The unit as it is read aloud: `millimetres of mercury`. */
+export const spokenUnit = (unit: string): string => translateName(`spoken.${unit}`, unitName(unit))
+export const bandName = (code: string, fallback: string): string => translateName(`band.${code}`, fallback)
+
+export const personName = (name: string | null | undefined): string => name ?? translate('unnamed')

@@ -1,0 +1,142 @@
+import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
+import { useLanguage, useText } from '../../texts/translate.ts'
+import type { Plot, PlotSeries } from './plot.ts'
+import { ValueTable } from './value-table.tsx'
+
+export interface ChartProps {
+  title: string
+  /** The unit of all series. */
+  unit: string
+  series: readonly PlotSeries[]
+  from: number
+  to: number
+}
+
+/**
+ * Lines over time that everybody can read: a sentence, the graph, its points by arrow keys, and a table of the same
+ * values.
+ */
+export function Chart(props: ChartProps) {
+  const t = useText()
+  const id = useId()
+  const [isTable, setTable] = useState(false)
+  const { title, unit, series, from, to } = props
+  const shown = useMemo(
+    () => series.map((one) => ({ ...one, points: one.points.filter(({ x }) => x >= from && x <= to) })),
+    [series, from, to],
+  )
+  return (
+    <figure className="chart" aria-labelledby={id}>
+      <figcaption id={id}>
+        <h2>{title}</h2>
+        <ul className="legend">
+          {series.map(({ label }, at) => (
+            <li key={label} className={`series-${at}`}>
+              {label}
+            </li>
+          ))}
+        </ul>
+      </figcaption>
+      <Summary series={shown} unit={unit} />
+      {isTable ? <ValueTable {...props} series={shown} /> : <Graph {...props} series={shown} />}
+      <button type="button" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
+        {t(isTable ? 'chart.graph' : 'chart.table')} <span className="unseen">{title}</span>
+      </button>
+    </figure>
+  )
+}
+
+/** The newest, lowest and highest value of each line in a sentence. */
+function Summary({ series, unit }: Pick<ChartProps, 'series' | 'unit'>) {
+  const t = useText()
+  return series.map(({ label, points }) => {
+    const last = points.at(-1)
+    if (!last) return <p key={label}>{t('chart.none', { label })}</p>
+    const ys = points.map(({ y }) => y)
+    const [value, low, high] = [last.y, Math.min(...ys), Math.max(...ys)].map((one) => formatNumber(one))
+    const values = { label, unit, value, low, high, at: formatDate(last.x), count: points.length }
+    return <p key={label}>{t('chart.summary', values)}</p>
+  })
+}
+
+function Graph({ title, unit, series, from, to }: ChartProps) {
+  const t = useText()
+  const language = useLanguage()
+  const target = useRef<HTMLDivElement>(null)
+  const plot = useRef<Plot>(undefined)
+  const { announced, onKeyDown, leave } = usePointWalk(series, unit, plot)
+  useEffect(() => {
+    let isGone = false
+    const element = target.current
+    import('./plot.ts').then(({ drawPlot }) => {
+      if (isGone || !element) return
+      plot.current = drawPlot(element, {
+        ...{ series, from, to, width: element.clientWidth },
+        formatTime: (ms) => new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }).format(ms),
+        formatValue: formatNumber,
+      })
+    })
+    return () => {
+      isGone = true
+      plot.current?.destroy()
+      plot.current = undefined
+    }
+  }, [series, from, to, language])
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useSemanticElements: no element of HTML is a graph with points */}
+      <div
+        ref={target}
+        className="plot"
+        role="group"
+        aria-label={t('chart.keys', { title })}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move through its points
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        onBlur={leave}
+      />
+      <p className="point" role="status">
+        {announced}
+      </p>
+    </>
+  )
+}
+
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  Home: Number.NEGATIVE_INFINITY,
+  End: Number.POSITIVE_INFINITY,
+}
+const LINES: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1 }
+
+/** Moves through the points by keys, and says each. */
+function usePointWalk(series: readonly PlotSeries[], unit: string, plot: { current: Plot | undefined }) {
+  const [place, setPlace] = useState<{ line: number; point: number }>()
+  const current = place && series[place.line]
+  const point = place && current?.points[place.point]
+  const go = (line: number, at: number) => {
+    const points = series[line]?.points ?? []
+    const next = Math.max(0, Math.min(points.length - 1, at))
+    setPlace({ line, point: next })
+    plot.current?.mark(points[next])
+  }
+  const leave = () => {
+    setPlace(undefined)
+    plot.current?.mark(undefined)
+  }
+  return {
+    announced: point ? `${current?.label}: ${formatNumber(point.y)} ${unit}, ${formatMoment(point.x)}` : '',
+    leave,
+    onKeyDown(event: KeyboardEvent) {
+      const { line, point: at } = place ?? { line: 0, point: series[0]?.points.length ?? 0 }
+      const [step, lines] = [STEPS[event.key], LINES[event.key]]
+      if (event.key === 'Escape') return leave()
+      if (step === undefined && lines === undefined) return
+      event.preventDefault()
+      if (step !== undefined) go(line, at + step)
+      else go((line + (lines ?? 0) + series.length) % series.length, at)
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { formatMoment, formatNumber } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import type { PlotSeries } from './plot.ts'
+
+interface ValueTableProps {
+  title: string
+  unit: string
+  series: readonly PlotSeries[]
+}
+
+/** A time with the value of each line. */
+type Row = [at: number, ...values: (number | undefined)[]]
+
+/** Newest first. */
+function rowsOf(series: readonly PlotSeries[]): Row[] {
+  const times = [...new Set(series.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => b - a)
+  const columns = series.map(({ points }) => new Map(points.map(({ x, y }) => [x, y])))
+  return times.map((at) => [at, ...columns.map((column) => column.get(at))])
+}
+
+const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+
+/** With times in UTC and decimal points, for spreadsheets and programs. */
+const csvOf = (heads: readonly string[], rows: readonly Row[]): string =>
+  [
+    heads.map(quoted),
+    ...rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')]),
+  ]
+    .map((cells) => cells.join(','))
+    .join('\r\n')
+
+/** The values of a graph as a table, which can be saved and printed. */
+export function ValueTable({ title, unit, series }: ValueTableProps) {
+  const t = useText()
+  const rows = rowsOf(series)
+  const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
+  const address = `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(heads, rows))}`
+  return (
+    <div className="scroll">
+      <table>
+        <caption className="unseen">{title}</caption>
+        <thead>
+          <tr>
+            {heads.map((head) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([at, ...values]) => (
+            <tr key={at}>
+              <th scope="row">{formatMoment(at)}</th>
+              {values.map((value, i) => (
+                <td key={heads[i + 1]}>{value === undefined ? '' : formatNumber(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <a href={address} download={`${title}.csv`}>
+        {t('chart.csv')}
+      </a>
+    </div>
+  )
+}

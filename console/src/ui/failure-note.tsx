@@ -1,0 +1,25 @@
+import { isProblem } from 'health-record-client'
+import { translateName, useText } from '../texts/translate.ts'
+
+interface FailureNoteProps {
+  error: unknown
+  onRetry?: (() => void) | undefined
+}
+
+/** What went wrong, with the id by which the operator finds the request. */
+export function FailureNote({ error, onRetry }: FailureNoteProps) {
+  const t = useText()
+  const problem = isProblem(error) ? error : undefined
+  const text = problem && translateName(`problem.${problem.code}`, problem.detail ?? problem.title)
+  return (
+    <div role="alert" className="note bad">
+      <p>{text ?? t('failure.help')}</p>
+      {problem?.requestId && <p className="help">{t('failure.request', { id: problem.requestId })}</p>}
+      {onRetry && (
+        <button type="button" onClick={onRetry}>
+          {t('retry')}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,68 @@
+import { useId, useState } from 'react'
+import { useText } from '../../texts/translate.ts'
+
+type Texts<Name extends string> = Readonly<Record<Name, string>>
+
+interface ConflictViewProps<Name extends string> {
+  labels: Texts<Name>
+  /** What was there when the form was opened. */
+  base: Texts<Name>
+  /** What is typed. */
+  mine: Texts<Name>
+  /** What somebody else saved meanwhile. */
+  theirs: Texts<Name>
+  onMerge: (merged: Record<Name, string>) => void
+}
+
+type Side = 'mine' | 'theirs'
+
+/**
+ * Shows the three versions of each field that somebody else changed. A field that only one side changed keeps that
+ * change; the reader chooses about the others.
+ */
+export function ConflictView<Name extends string>({
+  labels,
+  base,
+  mine,
+  theirs,
+  onMerge,
+}: ConflictViewProps<Name>) {
+  const t = useText()
+  const id = useId()
+  const names = (Object.keys(labels) as Name[]).filter((name) => theirs[name] !== base[name])
+  const [chosen, setChosen] = useState<Partial<Record<Name, Side>>>({})
+  const sideOf = (name: Name): Side => chosen[name] ?? (mine[name] === base[name] ? 'theirs' : 'mine')
+  const merged = () =>
+    Object.fromEntries(
+      (Object.keys(labels) as Name[]).map((name) => [
+        name,
+        names.includes(name) && sideOf(name) === 'theirs' ? theirs[name] : mine[name],
+      ]),
+    ) as Record<Name, string>
+  return (
+    <section className="note" role="status" aria-labelledby={id}>
+      <h2 id={id}>{t('conflict.title')}</h2>
+      <p>{t('conflict.help')}</p>
+      {names.map((name) => (
+        <fieldset key={name}>
+          <legend>{labels[name]}</legend>
+          <p className="help">{t('conflict.base', { text: base[name] || '–' })}</p>
+          {(['theirs', 'mine'] as const).map((side) => (
+            <label key={side} className="radio">
+              <input
+                type="radio"
+                name={`${id}-${name}`}
+                checked={sideOf(name) === side}
+                onChange={() => setChosen({ ...chosen, [name]: side })}
+              />
+              {t(`conflict.${side}`, { text: (side === 'mine' ? mine : theirs)[name] || '–' })}
+            </label>
+          ))}
+        </fieldset>
+      ))}
+      <button type="button" className="primary" onClick={() => onMerge(merged())}>
+        {t('conflict.merge')}
+      </button>
+    </section>
+  )
+}

@@ -1,0 +1,105 @@
+import { isProblem, type Problem, type Violation } from 'health-record-client'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { translateName, useText } from '../../texts/translate.ts'
+import { FailureNote } from '../failure-note.tsx'
+
+export interface SubmitState {
+  isBusy: boolean
+  problem: Problem | undefined
+  submit(): void
+  /** The violation of the value at this path of the body. */
+  field(path: string): { name: string; error: string | undefined }
+}
+
+/**
+ * Runs the action of a form once at a time, and keeps what the service refused.
+ * @param action its rejections are shown: violations beside their fields, all others above the form
+ */
+export function useSubmit(action: () => Promise<unknown>): SubmitState {
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<Problem>()
+  const [failure, setFailure] = useState<unknown>()
+  // A fault of the console itself belongs to the boundary around the page.
+  if (failure !== undefined) throw failure
+  return {
+    isBusy,
+    problem,
+    async submit() {
+      if (isBusy) return
+      setBusy(true)
+      setProblem(undefined)
+      await action().catch((error: unknown) => (isProblem(error) ? setProblem(error) : setFailure(error)))
+      setBusy(false)
+    },
+    field(path) {
+      const found = problem?.errors.find((one) => one.path === path || one.path === `body.${path}`)
+      return { name: path, error: found && violationText(found) }
+    },
+  }
+}
+
+const violationText = ({ code, message }: Violation): string => translateName(`violation.${code}`, message)
+
+interface FormProps {
+  form: SubmitState
+  submit: string
+  children: ReactNode
+  /** Further buttons. */
+  more?: ReactNode
+}
+
+/** A form whose violations are listed above it, each leading to its field. */
+export function Form({ form, submit, children, more }: FormProps) {
+  const element = useRef<HTMLFormElement>(null)
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault()
+    form.submit()
+  }
+  return (
+    <form ref={element} onSubmit={onSubmit} noValidate aria-busy={form.isBusy}>
+      {form.problem && <ProblemSummary problem={form.problem} form={element.current} />}
+      {children}
+      <div className="actions">
+        <button type="submit" className="primary" aria-disabled={form.isBusy}>
+          {submit}
+        </button>
+        {more}
+      </div>
+    </form>
+  )
+}
+
+function ProblemSummary({ problem, form }: { problem: Problem; form: HTMLFormElement | null }) {
+  const t = useText()
+  const summary = useRef<HTMLDivElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each new problem receives the focus
+  useEffect(() => summary.current?.focus(), [problem])
+  if (problem.errors.length === 0)
+    return (
+      <div ref={summary} tabIndex={-1}>
+        <FailureNote error={problem} />
+      </div>
+    )
+  const fieldOf = (path: string) => form?.elements.namedItem(path.replace(/^body\./, ''))
+  return (
+    <div ref={summary} tabIndex={-1} role="alert" className="note bad">
+      <p>{t('form.violations', { count: problem.errors.length })}</p>
+      <ul>
+        {problem.errors.map((violation) => (
+          <li key={violation.path + violation.code}>
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                const field = fieldOf(violation.path)
+                if (field instanceof HTMLElement) field.focus()
+              }}
+            >
+              {violationText(violation)}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,21 @@
+import { useEffect, useRef } from 'react'
+import { translate } from '../texts/translate.ts'
+
+let isFirst = true
+
+/** The heading of a page. It names the tab and, after a change of the page, receives the focus. */
+export function Heading({ title }: { title: string }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} – ${translate('product')}`
+  }, [title])
+  useEffect(() => {
+    if (!isFirst) heading.current?.focus()
+    isFirst = false
+  }, [])
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {title}
+    </h1>
+  )
+}

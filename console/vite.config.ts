@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { compileMessage } from '@lingui/message-utils/compileMessage'
+import { defineConfig, type Plugin } from 'vite'
+
+const compiled = join(import.meta.dirname, '../dist')
+
+interface Measured {
+  quantities: object[]
+}
+interface MeasurementKind {
+  path: string
+  quantities: Record<string, { unit: string; hard: number[]; warn?: number[] }>
+}
+
+/** Compiles the texts (`*.en.json`, `*.nl.json`), so that no parser of ICU messages is in the pages. */
+const compileTexts: Plugin = {
+  name: 'compile-texts',
+  enforce: 'pre',
+  transform(code, id) {
+    if (!/\.(en|nl)\.json$/.test(id)) return
+    const texts = Object.entries(JSON.parse(code) as Record<string, string>)
+    const compiled = Object.fromEntries(texts.map(([name, text]) => [name, compileMessage(text)]))
+    return { code: `export default ${JSON.stringify(compiled)}`, map: null, moduleType: 'js' }
+  },
+}
+
+/** What can be measured, as the service's own definitions say. They are compiled before the console is built. */
+const measurementKinds: Plugin = {
+  name: 'measurement-kinds',
+  resolveId: (id) => (id === 'virtual:measurement-kinds' ? id : undefined),
+  async load(id) {
+    if (id !== 'virtual:measurement-kinds') return
+    const { kinds } = await import(join(compiled, 'records/kinds.js'))
+    const { isMeasurementKind } = await import(join(compiled, 'records/measurements/measurement.js'))
+    const { convertibleUnitNames, convertUnit } = await import(
+      join(compiled, 'schemas/measurements/units.js')
+    )
+    const inUnit = (from: string, to: string, bounds?: number[]) =>
+      bounds?.map((one) => convertUnit(one, from, to))
+    const measured = kinds.filter(isMeasurementKind).map(({ path, quantities }: MeasurementKind) => ({
+      path,
+      quantities: Object.entries(quantities).map(([name, { unit, hard, warn }]) => ({
+        name,
+        units: convertibleUnitNames(unit).map((code: string) => ({
+          code,
+          hard: inUnit(unit, code, hard),
+          warn: inUnit(unit, code, warn),
+        })),
+      })),
+    }))
+    return `export default ${JSON.stringify(measured.filter(({ quantities }: Measured) => quantities.length > 0))}`
+  },
+}
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // Relative addresses work below any path.
+  base: './',
+  plugins: [compileTexts, measurementKinds],
+  build: {
+    outDir: '.build',
+    emptyOutDir: true,
+    target: 'es2022',
+    manifest: true,
+    assetsInlineLimit: 0,
+    // Libraries mark what runs in browsers only, which is all of this.
+    rolldownOptions: {
+      onLog: (level, log, handle) => log.code === 'MODULE_LEVEL_DIRECTIVE' || handle(level, log),
+    },
+  },
+})

@@ -1,0 +1,80 @@
+import type { AlertRules } from '../../../schemas/events/alert-rules.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import type { WriteOptions } from '../../ehr-records/ehr-records.ts'
+import type { PlanParentIds } from '../../ehr-records/parents.ts'
+import { definePlanDocument, PlanDocuments } from '../../ehr-records/plan-documents.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import { Event, OPEN_ALERTS_FILTER } from '../../events/event.ts'
+import type { Caller } from '../../store/documents/caller.ts'
+import { documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
+import { nextDueTime } from './attention/period.ts'
+import { findPlanWriters } from './attention/plan-writers.ts'
+
+/** What a care plan does about its alerts. */
+export const PlanAlertRules = definePlanDocument(
+  'plan.alert-rules',
+  { en: 'alert rules', nl: 'regels voor meldingen' },
+  [{ key: { dueAt: 1 }, sparse: true }],
+)
+
+export const alertRulesIn = (document: ParseDocument | null): AlertRules =>
+  document ? (JSON.parse(String(document.json)) as AlertRules) : {}
+
+export class PlanAlertRulesStore extends PlanDocuments<AlertRules> {
+  readonly #context: StoreContext
+  readonly #kinds: readonly string[]
+
+  /** @param kinds the names of the kinds of measurements in the path family */
+  constructor(records: StoreContext, kinds: readonly string[]) {
+    super(records, PlanAlertRules)
+    this.#context = records
+    this.#kinds = kinds
+  }
+
+  /** @throws NotFound; Forbidden if the caller may only read the plan; PreconditionFailed; RuleViolated */
+  override async save(caller: Caller, place: PlanParentIds, value: AlertRules, options: WriteOptions) {
+    const unknown = (of: 'expected' | 'mutes') =>
+      (value[of] ?? []).flatMap(({ kind }, i) =>
+        kind === undefined || this.#kinds.includes(kind) ? [] : [unknownKind(`${of}.${i}.kind`)],
+      )
+    requireNoViolations([...unknown('expected'), ...unknown('mutes')])
+    return super.save(caller, place, value, options)
+  }
+
+  protected override dueTimeOf(rules: AlertRules): Date | undefined {
+    return nextDueTime(rules, this.#context.clock())
+  }
+
+  /** Applies the rules to the alerts that wait, too: those of a new mute, for example, go to nobody. */
+  protected override async afterSave(
+    tx: Transaction,
+    place: PlanParentIds,
+    rules: AlertRules,
+  ): Promise<void> {
+    const { participants = [] } = rules.escalation ?? {}
+    const writers = await findPlanWriters(this.#context, tx.session, place.carePlanId, participants)
+    requireNoViolations(
+      participants.flatMap((userId, i) =>
+        writers.includes(userId) ? [] : [notWriterViolation(`escalation.participants.${i}`)],
+      ),
+    )
+    const waiting = {
+      carePlanId: place.carePlanId,
+      ...OPEN_ALERTS_FILTER,
+      alertState: { $in: ['NEW', 'SEEN'] },
+    }
+    const now = { $set: { attentionAt: this.#context.clock() } }
+    await documentCollection(this.#context, Event.collection).updateMany(waiting, now, {
+      session: tx.session,
+    })
+  }
+}
+
+const unknownKind = (path: string): Violation => ({
+  ...{ path, code: 'unknown', message: 'is not a kind of measurement' },
+})
+const notWriterViolation = (path: string): Violation => ({
+  ...{ path, code: 'user', message: 'must be a user who may write the care plan' },
+})

@@ -1,0 +1,188 @@
+import type { ClientSession, Collection } from 'mongodb'
+import type { ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
+import type { EventRecord } from '../../../../schemas/events/event.ts'
+import type { SendMail } from '../../../accounts/user/mails.ts'
+import { Event } from '../../../events/event.ts'
+import { ALERT_TYPE } from '../../../events/event-rules.ts'
+import { type Caller, serviceCaller } from '../../../store/documents/caller.ts'
+import { documentCollection } from '../../../store/documents/database.ts'
+import { newId } from '../../../store/documents/ids.ts'
+import {
+  createParseFormat,
+  fromStoredPermissions,
+  type ParseDocument,
+} from '../../../store/documents/parse-format.ts'
+import { Store } from '../../../store/store.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../../store/writing/transaction.ts'
+import type { MeasurementKind } from '../../measurement.ts'
+import { alertRulesIn, PlanAlertRules } from '../alert-rules.ts'
+import { type AlertFields, withServiceFields } from '../alerts.ts'
+import { type Attention, attentionOf } from './attention.ts'
+import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
+import { findPlanWriters } from './plan-writers.ts'
+
+const MAX_PER_RUN = 100
+const HOUR_MS = 3_600_000
+
+/** History and audit name the service. */
+const watchCaller: Caller = { ...serviceCaller, userId: 'service' }
+
+const eventFormat = createParseFormat(Event.schema)
+
+/**
+ * Acts when time passes: an alert that nobody takes goes to the next user, and an expected measurement that is missing
+ * raises an alert. Each step is one transaction, so a killed service repeats it, and one of several instances does it.
+ */
+export class AlertWatch {
+  readonly #records: StoreContext
+  readonly #kinds: ReadonlyMap<string, MeasurementKind>
+  readonly #sendMail: SendMail
+  readonly #alerts
+
+  constructor(records: StoreContext, kinds: readonly MeasurementKind[], sendMail: SendMail) {
+    this.#records = records
+    this.#kinds = new Map(kinds.map((kind) => [kind.path, kind]))
+    this.#sendMail = sendMail
+    this.#alerts = new Store(records, Event)
+  }
+
+  /** @throws AggregateError with the errors of the steps that failed, after all others */
+  async run(): Promise<void> {
+    const now = this.#records.clock()
+    const faults = [
+      ...(await this.#runDue(PlanAlertRules.collection, 'dueAt', now, (tx, id) =>
+        this.#checkExpected(tx, id, now),
+      )),
+      ...(await this.#runDue(Event.collection, 'attentionAt', now, (tx, id) => this.#attend(tx, id, now))),
+    ]
+    if (faults.length > 0) throw new AggregateError(faults, 'Some alerts could not be handled.')
+  }
+
+  async #runDue(
+    collection: string,
+    field: string,
+    now: Date,
+    step: (tx: Transaction, id: string) => Promise<void>,
+  ): Promise<unknown[]> {
+    const faults: unknown[] = []
+    for (const id of await this.#findDue(collection, field, now))
+      await runStoreTransaction(this.#records, (tx) => step(tx, id)).catch((fault) => faults.push(fault))
+    return faults
+  }
+
+  async #findDue(collection: string, field: string, now: Date): Promise<string[]> {
+    const due = documentCollection(this.#records, collection).find(
+      { [field]: { $lte: now } },
+      { projection: { _id: 1 } },
+    )
+    return (
+      await due
+        .sort({ [field]: 1 })
+        .limit(MAX_PER_RUN)
+        .toArray()
+    ).map(({ _id }) => _id)
+  }
+
+  /** Applies the rules of its plan to an alert. */
+  async #attend(tx: Transaction, id: string, now: Date): Promise<void> {
+    const { session } = tx
+    const alerts = documentCollection(this.#records, Event.collection)
+    const found = await alerts.findOne({ _id: id, attentionAt: { $lte: now } }, { session })
+    if (!found) return
+    const plan = await this.#findPlan(session, found.ehrId, found.carePlanId)
+    // A deleted plan may return.
+    if (!plan) return setTime(alerts, session, id, { attentionAt: new Date(now.getTime() + HOUR_MS) })
+    const rules = alertRulesIn(await this.#rules.findOne({ _id: plan._id }, { session }))
+    const { participants = [] } = rules.escalation ?? {}
+    const candidates = await findPlanWriters(this.#records, session, plan._id, participants)
+    const { assignedTo, mutedUntil, ...alert } = eventFormat.fromStored(found)
+    const next = attentionOf({ ...alert, ...(assignedTo && { assignedTo }) }, rules, candidates, now)
+    if (next.assignedTo === assignedTo && next.mutedUntil === mutedUntil)
+      return setTime(alerts, session, id, { attentionAt: next.attentionAt && new Date(next.attentionAt) })
+    await this.#alerts.update(watchCaller, { id }, (before) => withAttention(before, next), { tx })
+    if (next.assignedTo === undefined) return
+    const to = { mvUid: next.assignedTo }
+    await this.#sendMail({ to, template: 'alert', language: undefined, data: {} }, session)
+  }
+
+  /** Raises an alert for each expected measurement of a plan that is missing in the period that has just ended. */
+  async #checkExpected(tx: Transaction, carePlanId: string, now: Date): Promise<void> {
+    const { session } = tx
+    const found = await this.#rules.findOne({ _id: carePlanId, dueAt: { $lte: now } }, { session })
+    if (!found) return
+    const plan = await this.#findPlan(session, found.ehrId, carePlanId)
+    const rules = alertRulesIn(found)
+    const next = plan ? nextDueTime(rules, now) : new Date(now.getTime() + HOUR_MS)
+    await setTime(this.#rules, session, carePlanId, {
+      dueAt: plan?.status === 'ACTIVE' || !plan ? next : undefined,
+    })
+    if (plan?.status !== 'ACTIVE') return
+    for (const expected of rules.expected ?? []) {
+      const kind = this.#kinds.get(expected.kind)
+      const period = lastEndedPeriod(expected, rules.timeZone, found.dueAt as Date, now)
+      if (!kind || !period || (await this.#hasMeasurement(session, kind, carePlanId, period))) continue
+      const alert = missedMeasurementAlert(kind, expected, period)
+      const event = withServiceFields({ ehrId: String(plan.ehrId), carePlanId, ...alert }, now)
+      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), { tx, id: newId() })
+    }
+  }
+
+  async #hasMeasurement(
+    session: ClientSession,
+    kind: MeasurementKind,
+    carePlanId: string,
+    { from, due }: Period,
+  ) {
+    const inPeriod = { carePlanId, timestamp: { $gt: from, $lte: due } }
+    const projection = { projection: { _id: 1 } }
+    const measurements = documentCollection(this.#records, kind.collection)
+    return (await measurements.findOne(inPeriod, { session, ...projection })) !== null
+  }
+
+  /** The plan of a record, unless it or its EHR is deleted. */
+  async #findPlan(session: ClientSession, ehrId: unknown, carePlanId: unknown) {
+    const [plan, ehr] = [
+      await documentCollection(this.#records, 'CarePlan').findOne({ _id: String(carePlanId) }, { session }),
+      await documentCollection(this.#records, 'Ehr').findOne({ _id: String(ehrId) }, { session }),
+    ]
+    return ehr ? plan : null
+  }
+
+  get #rules(): Collection<ParseDocument> {
+    return documentCollection(this.#records, PlanAlertRules.collection)
+  }
+}
+
+/** Sets the time of the next step, or none. This is nobody's change of the record. */
+async function setTime(
+  documents: Collection<ParseDocument>,
+  session: ClientSession,
+  _id: string,
+  times: Record<string, Date | undefined | ''>,
+): Promise<void> {
+  const [[name = '', time] = []] = Object.entries(times)
+  const change = time ? { $set: { [name]: time } } : { $unset: { [name]: '' as const } }
+  await documents.updateOne({ _id }, change, { session })
+}
+
+function withAttention(alert: EventRecord, next: Attention): EventRecord {
+  const { assignedTo: _, assignedAt: __, mutedUntil: ___, attentionAt: ____, ...others } = alert
+  return { ...others, ...next }
+}
+
+function missedMeasurementAlert(
+  { path, noun }: MeasurementKind,
+  { severity = 'MODERATE' }: ExpectedMeasurement,
+  { from, due }: Period,
+): AlertFields {
+  const missed = { from: from.toISOString(), due: due.toISOString() }
+  return {
+    ...{ type: ALERT_TYPE, severity, start: missed.due },
+    title: `${noun.charAt(0).toUpperCase()}${noun.slice(1)} is missing`,
+    data: { kind: path, state: 'OPEN', missed },
+  }
+}

@@ -1,0 +1,18 @@
+import type { ClientSession } from 'mongodb'
+import { findDirectRoles } from '../../../ehrs/rights/roles.ts'
+import { type Database, documentCollection } from '../../../store/documents/database.ts'
+
+/** Those of the users who may write a care plan now, in the same order; nobody may if it is deleted. */
+export async function findPlanWriters(
+  database: Database,
+  session: ClientSession,
+  carePlanId: string,
+  userIds: readonly string[],
+): Promise<string[]> {
+  if (userIds.length === 0) return []
+  const plan = await documentCollection(database, 'CarePlan').findOne({ _id: carePlanId }, { session })
+  const { _wperm: writers = [] } = plan ?? {}
+  const roles = writers.flatMap((who) => (who.startsWith('role:') ? [who.slice('role:'.length)] : []))
+  const held = await findDirectRoles(database, userIds, roles)
+  return userIds.filter((userId) => writers.includes(userId) || held.has(userId))
+}

@@ -1,0 +1,153 @@
+import type { Filter } from 'mongodb'
+import type { WorklistEntry } from '../../schemas/worklist/worklist-entry.ts'
+import { Task } from '../care-plans/contents/plan-kinds.ts'
+import { ChatTopic } from '../chat/chat-kinds.ts'
+import type { ReadMarks } from '../chat/read-marks.ts'
+import { findSearchedEhrs, queryAccesses } from '../ehrs/rights/query-accesses.ts'
+import { Event, OPEN_ALERTS_FILTER } from '../events/event.ts'
+import { type Caller, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { decodeCursor, encodeCursor, invalidCursorError } from '../store/reading/cursor.ts'
+import type { Page, PageRequest } from '../store/reading/pages.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+import { compareRanks, type Ranked, rankOf, WorklistCounts } from './worklist-counts.ts'
+
+/** Maximum number of alerts and of tasks that a worklist counts, the most urgent ones. */
+const MAX_RECORDS = 1000
+/** Maximum number of topics in which it looks for unread messages, the latest ones. */
+const MAX_TOPICS = 200
+
+const CURSOR_LIST = 'worklist'
+
+/** The patients who need action from a professional. It is calculated when somebody asks for it. */
+export class Worklists {
+  readonly #records: StoreContext
+  readonly #marks: ReadMarks
+
+  constructor(records: StoreContext, { marks }: { marks: ReadMarks }) {
+    this.#records = records
+    this.#marks = marks
+  }
+
+  /**
+   * Lists the EHRs of others that need action from the caller, the most urgent first.
+   * @throws MalformedRequest for a cursor of another list
+   */
+  async list(caller: Caller, { limit, cursor, count }: PageRequest): Promise<Page<WorklistEntry>> {
+    const from = cursor === undefined ? undefined : decodeRank(cursor)
+    const own = await this.#findOwnEhrs(caller)
+    const { searched } = await findSearchedEhrs(this.#records, caller, {})
+    const ranked = await this.#rank(caller, own)
+    const rest = from ? ranked.filter((one) => compareRanks(one.rank, from) > 0) : ranked
+    const page = rest.slice(0, limit)
+    const query = { type: Event.collection, asked: 'worklist' }
+    const entries = await queryAccesses(this.#records.audit, caller, query, {
+      searched: searched.filter((ehrId) => !own.includes(ehrId)),
+      denied: [],
+    })
+    await this.#records.audit.record(...entries)
+    const last = rest.length > limit ? page.at(-1) : undefined
+    return {
+      items: page.map(({ entry }) => entry),
+      next: last
+        ? encodeCursor(CURSOR_LIST, { value: JSON.stringify(last.rank), id: last.entry.ehrId })
+        : null,
+      ...(count && { total: ranked.length }),
+    }
+  }
+
+  async #rank(caller: Caller, own: readonly string[]): Promise<Ranked[]> {
+    const [alerts, tasks, unread] = await Promise.all([
+      this.#findAlerts(caller),
+      this.#findOverdueTasks(caller),
+      this.#countUnread(caller),
+    ])
+    const counts = new WorklistCounts(caller.userId, own)
+    for (const alert of alerts) counts.addAlert(alert)
+    for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
+    for (const [ehrId, messages] of unread) counts.of(ehrId).unreadMessages += messages
+    return counts
+      .entries()
+      .map((entry) => ({ entry, rank: rankOf(entry) }))
+      .sort((a, b) => compareRanks(a.rank, b.rank))
+  }
+
+  /** The alerts that nobody has taken, without muted ones, and those that the caller has taken. */
+  #findAlerts(caller: Caller): Promise<ParseDocument[]> {
+    const isAwaited = {
+      alertState: { $in: ['NEW', 'SEEN'] },
+      $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#records.clock() } }],
+    }
+    const isTaken = { alertState: 'TAKEN', takenBy: caller.userId }
+    return this.#find(
+      caller,
+      Event.collection,
+      { ...OPEN_ALERTS_FILTER, $or: [isAwaited, isTaken] },
+      { urgency: -1 },
+    )
+  }
+
+  #findOverdueTasks(caller: Caller): Promise<ParseDocument[]> {
+    const today = new Date(this.#records.clock().toISOString().slice(0, 10))
+    return this.#find(caller, Task.collection, { status: 'ACTIVE', dueDate: { $lt: today } }, { dueDate: 1 })
+  }
+
+  /** Counts the unread messages by EHR. */
+  async #countUnread(caller: Caller): Promise<[ehrId: unknown, count: number][]> {
+    const topics = await this.#find(
+      caller,
+      ChatTopic.collection,
+      { ehrId: { $gt: '' } },
+      { lastMessageAt: -1 },
+      MAX_TOPICS,
+    )
+    const times = topics.map(({ _id, lastMessageAt }) => [_id, lastMessageAt as Date] as const)
+    const counts = await this.#marks.countUnread(
+      caller.userId,
+      await this.#marks.findUnread(caller.userId, times),
+    )
+    return topics.map(({ _id, ehrId }) => [ehrId, counts.get(_id) ?? 0])
+  }
+
+  async #findOwnEhrs({ userId }: Caller): Promise<string[]> {
+    const own = documentCollection(this.#records, 'Ehr').find(
+      { subjectId: userId },
+      { projection: { _id: 1 } },
+    )
+    return (await own.toArray()).map(({ _id }) => _id)
+  }
+
+  #find(
+    caller: Caller,
+    collection: string,
+    filter: Filter<ParseDocument>,
+    sort: Record<string, 1 | -1>,
+    limit = MAX_RECORDS,
+  ): Promise<ParseDocument[]> {
+    const readable = { ...filter, ...permissionFilter('_rperm', caller) }
+    const fields = { projection: PROJECTION }
+    return documentCollection(this.#records, collection)
+      .find(readable, fields)
+      .sort(sort)
+      .limit(limit)
+      .toArray()
+  }
+}
+
+const PROJECTION = {
+  ...{ ehrId: 1, alertState: 1, assignedTo: 1, severity: 1, start: 1 },
+  ...{ 'data.missed': 1, lastMessageAt: 1 },
+}
+
+/** @throws MalformedRequest */
+function decodeRank(cursor: string): Ranked['rank'] {
+  const { value } = decodeCursor(CURSOR_LIST, cursor)
+  try {
+    const rank: unknown = JSON.parse(String(value))
+    if (Array.isArray(rank) && rank.every((part) => ['number', 'string'].includes(typeof part))) return rank
+  } catch {
+    // Below: it is no cursor of this list.
+  }
+  throw invalidCursorError()
+}

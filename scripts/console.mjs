@@ -1,0 +1,110 @@
+/** Builds the console if its sources have changed: checks its types and its sizes, then replaces `dist/console`. */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+
+const BUILT = 'console/.build'
+const TARGET = 'dist/console'
+const KB = 1024
+/** Compressed sizes in bytes. A page includes what it needs before it shows itself. */
+const BUDGETS = { login: 110 * KB, home: 180 * KB, homeStyles: 15 * KB, otherPage: 40 * KB, charts: 30 * KB }
+/** The sources of the entries that have budgets of their own. */
+const START = 'index.html'
+const LOGIN = ['src/signed-out/signed-out.tsx']
+const HOME = ['src/app/signed-in.tsx', 'src/patient/home/home-page.tsx']
+const CHARTS = 'src/ui/chart/plot.ts'
+
+const isFile = (path) => statSync(path).isFile()
+
+/** Everything that the console is made of. */
+function sources() {
+  const roots = ['console', 'client', 'records/measurements', 'schemas/measurements'].filter((root) =>
+    existsSync(root),
+  )
+  const paths = roots.flatMap((root) =>
+    readdirSync(root, { recursive: true }).map((name) => join(root, name)),
+  )
+  return [...paths, 'package-lock.json', 'tsconfig.json', 'scripts/console.mjs']
+    .filter((path) => !/(^|\/)(dist|node_modules|\.build)(\/|$)/.test(path) && isFile(path))
+    .sort()
+}
+
+function fingerprint() {
+  const hash = createHash('sha256')
+  for (const path of sources()) hash.update(path).update(readFileSync(path))
+  return hash.digest('hex')
+}
+
+const run = (module, ...args) =>
+  execFileSync(process.execPath, [fileURLToPath(module), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+
+const sizeOf = (name) => gzipSync(readFileSync(join(BUILT, name)), { level: 9 }).length
+
+/** A chunk with everything that it imports, except what loads later. */
+function filesOf(manifest, key, found = new Set()) {
+  const { file, css = [], imports = [] } = manifest[key]
+  for (const name of [file, ...css]) found.add(name)
+  for (const other of imports) if (!found.has(manifest[other].file)) filesOf(manifest, other, found)
+  return found
+}
+
+const total = (names) => names.reduce((sum, name) => sum + sizeOf(name), 0)
+const ofType = (names, type) => [...names].filter((name) => name.endsWith(type))
+
+/** @returns a line for each budget that is exceeded */
+function findExcess() {
+  const manifest = JSON.parse(readFileSync(join(BUILT, '.vite/manifest.json'), 'utf8'))
+  const texts = Object.keys(manifest).filter((key) => key.includes('texts/') && manifest[key].isDynamicEntry)
+  const start = new Set([...filesOf(manifest, START), ...(texts[0] ? filesOf(manifest, texts[0]) : [])])
+  const withStart = (keys) => new Set([...start, ...keys.flatMap((key) => [...filesOf(manifest, key)])])
+  const home = withStart(HOME)
+  const sizes = [
+    ['login', total(ofType(withStart(LOGIN), '.js')), BUDGETS.login],
+    ['home', total(ofType(home, '.js')), BUDGETS.home],
+    ['styles of home', total(ofType(home, '.css')), BUDGETS.homeStyles],
+  ]
+  for (const key of Object.keys(manifest)) {
+    if (!manifest[key].isDynamicEntry || [...LOGIN, ...HOME, ...texts].includes(key)) continue
+    const own = ofType(filesOf(manifest, key), '.js').filter((name) => !home.has(name))
+    sizes.push([key, total(own), key === CHARTS ? BUDGETS.charts : BUDGETS.otherPage])
+  }
+  if (process.env.SIZES) for (const [name, size] of sizes) say(`${name}: ${(size / KB).toFixed(1)} KB`)
+  return sizes
+    .filter(([, size, budget]) => size > budget)
+    .map(([name, size, budget]) => `console, ${name}: ${(size / KB).toFixed(1)} KB exceed ${budget / KB} KB`)
+}
+
+const say = (sentence) => process.stderr.write(`${sentence}\n`)
+
+/** @returns whether the console is up to date now */
+export function buildConsole() {
+  if (!existsSync('console/package.json')) return true
+  const mark = join(TARGET, 'fingerprint')
+  const current = fingerprint()
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === current) return true
+  say('building the console …')
+  try {
+    run(new URL('bin/tsc', import.meta.resolve('@typescript/native/package.json')), '-p', 'console')
+    run(
+      new URL('bin/vite.js', import.meta.resolve('vite/package.json')),
+      'build',
+      'console',
+      '--logLevel',
+      'warn',
+    )
+  } catch (error) {
+    say(String(error.stdout ?? error))
+    return false
+  }
+  const excess = findExcess()
+  for (const line of excess) say(line)
+  if (excess.length > 0) return false
+  rmSync(join(BUILT, '.vite'), { recursive: true })
+  writeFileSync(join(BUILT, 'fingerprint'), current)
+  rmSync(TARGET, { recursive: true, force: true })
+  renameSync(BUILT, TARGET)
+  return true
+}

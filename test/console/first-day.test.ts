@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { createPatient } from '../harness/care/patients.ts'
+import { waitForMail } from '../harness/people/mail.ts'
+import { createAddress, password } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
+import {
+  assertNoFaults,
+  button,
+  type ConsoleBrowser,
+  logInOn,
+  menu,
+  startConsoleBrowser,
+  tabTo,
+} from './open-console.ts'
+
+async function register(page: Page, email: string): Promise<void> {
+  await page.getByRole('link', { name: 'Make a new account' }).click()
+  await page.getByLabel('Your name').fill('Anna de Vries')
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('I agree to the terms of service').check()
+  await button(page, 'Make the account').click()
+  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
+}
+
+/** Follows the mailed link; the page of the service leads back to the console. */
+async function activate(page: Page, email: string): Promise<void> {
+  await page.goto((await waitForMail(email)).link)
+  const terms = page.locator('input[type=checkbox]')
+  if (await terms.count()) await terms.check()
+  await page.locator('button').first().click()
+  await page.waitForLoadState()
+  await page.goto(`${service.url}/console`)
+}
+
+describe('the first day of a patient', () => {
+  let opened: ConsoleBrowser
+  before(async function () {
+    const started = await startConsoleBrowser()
+    if (!started) return this.skip()
+    opened = started
+  })
+  after(() => opened?.close())
+
+  it('leads by mouse from the registration to a measured value, a message and the own access log', async () => {
+    const page = await opened.open()
+    const email = createAddress()
+    await register(page, email)
+    await activate(page, email)
+    await logInOn(page, { email, password })
+    await page.getByText('You have not measured anything yet.').waitFor()
+
+    await page.getByRole('link', { name: 'Enter a measurement' }).click()
+    await page.getByRole('link', { name: 'Blood pressure' }).click()
+    await page.getByLabel('Upper pressure', { exact: true }).fill('128,5')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('82')
+    await button(page, 'Save').click()
+    await page.getByText('Upper pressure 128.5 mmHg, Lower pressure 82 mmHg').waitFor()
+    await button(page, 'Measure again').click()
+    await page.getByLabel('Upper pressure', { exact: true }).fill('126,5')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('80')
+    await button(page, 'Save').click()
+    await page.getByText('Mean of 2 readings: Upper pressure 127.5 mmHg, Lower pressure 81 mmHg').waitFor()
+    await page.getByRole('link', { name: 'To the start page' }).click()
+    await page.getByText('126.5 over 80 millimetres of mercury').waitFor()
+
+    await menu(page, 'Overview').click()
+    await page.getByText(/Upper pressure: last 126\.5 mmHg on .* 2 values/).waitFor()
+    await page.locator('.plot canvas').waitFor()
+    await button(page, 'Show a table Blood pressure').click()
+    assert.equal(await page.locator('tbody tr').count(), 2)
+
+    await menu(page, 'Messages').click()
+    await page.getByRole('link', { name: 'New message' }).click()
+    await page.getByLabel('What is it about?').fill('My new tablets')
+    await page.getByLabel('Your message').fill('Do they go with the old ones?')
+    await button(page, 'Send').click()
+    await page.getByRole('heading', { name: 'My new tablets' }).waitFor()
+    await page.getByText('Do they go with the old ones?').waitFor()
+
+    await menu(page, 'Access').click()
+    await page.getByText('Nobody else has looked at your data.').waitFor()
+    await button(page, 'Log out').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('can be done by keyboard only', async () => {
+    const patient = await createPatient()
+    const page = await opened.open()
+    await tabTo(page, 'E-mail address')
+    await page.keyboard.type(patient.email)
+    await tabTo(page, 'Password')
+    await page.keyboard.type(patient.password)
+    await page.keyboard.press('Enter')
+    await page.locator('nav').waitFor()
+
+    await tabTo(page, 'Enter a measurement')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Measure' }).waitFor()
+    await tabTo(page, 'Blood pressure')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Upper pressure')
+    await page.keyboard.type('260')
+    await tabTo(page, 'Lower pressure')
+    await page.keyboard.type('8o')
+    await page.keyboard.press('Enter')
+    // The summary of what is wrong has the focus, and leads to the field.
+    await tabTo(page, /^Lower pressure: type a number/)
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('80')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alertdialog', { name: 'Is this right?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await page.getByLabel('Upper pressure', { exact: true }).focus()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('118')
+    await page.keyboard.press('Enter')
+    await page.getByText('Upper pressure 118 mmHg, Lower pressure 80 mmHg').waitFor()
+
+    await page.keyboard.press('Shift+Tab')
+    await page.goto(`${service.url}/console/overview`)
+    await page.locator('.plot canvas').waitFor()
+    await tabTo(page, /^Graph of Blood pressure/)
+    await page.keyboard.press('End')
+    await page.getByText(/^Upper pressure: 118 mmHg, /).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.getByText(/^Lower pressure: 80 mmHg, /).waitFor()
+    assertNoFaults(page)
+  })
+})

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { sessionsOf } from '../../records/accounts/login/sessions.ts'
+import { createGoal, createPatient, createPlan, createWeight } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { service } from '../harness/service/service.ts'
+import {
+  assertNoFaults,
+  button,
+  type ConsoleBrowser,
+  logInOn,
+  menu,
+  startConsoleBrowser,
+} from './open-console.ts'
+
+const upper = (page: Page) => page.getByLabel('Upper pressure', { exact: true })
+
+describe('the console', () => {
+  let opened: ConsoleBrowser
+  before(async function () {
+    const started = await startConsoleBrowser()
+    if (!started) return this.skip()
+    opened = started
+  })
+  after(() => opened?.close())
+
+  async function openLoggedIn(path = '') {
+    const patient = await createPatient()
+    const page = await opened.open()
+    await logInOn(page, patient)
+    await page.goto(`${service.url}/console/${path}`)
+    await page.locator('nav').waitFor()
+    return { patient, page }
+  }
+
+  it('keeps the session and what was typed when the page is loaded again', async () => {
+    const { page } = await openLoggedIn('measure?kind=bloodpressure')
+    await upper(page).fill('131')
+    await page.reload()
+    assert.equal(await upper(page).inputValue(), '131')
+    const readable = await page.evaluate(
+      'document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)',
+    )
+    assert.doesNotMatch(String(readable), /eyJ|refreshToken/)
+    assertNoFaults(page)
+  })
+
+  it('keeps what was typed when the session ends, and shows it after the next login', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
+    await upper(page).fill('132')
+    await page.getByLabel('Lower pressure', { exact: true }).fill('85')
+    const { items } = assertStatus(await patient.call('GET', '/auth/sessions'))
+    for (const { sid, current } of items)
+      if (!current) assertStatus(await patient.call('DELETE', `/auth/sessions/${sid}`), 204)
+    await button(page, 'Save').click()
+    await page.getByText('You were logged out. Log in to go on. What you typed is kept.').waitFor()
+    await logInOn(page, patient)
+    assert.equal(await upper(page).inputValue(), '132')
+    await button(page, 'Save').click()
+    await page.getByText('Upper pressure 132 mmHg, Lower pressure 85 mmHg').waitFor()
+    assert.equal(await sessionsOf(service.db).countDocuments({ _p_user: `_User$${patient.mvUid}` }), 2)
+  })
+
+  it('forgets what was typed, and ends in every tab, when the person logs out', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=bloodpressure')
+    const other = await opened.open({}, page.context())
+    await other.locator('nav').waitFor()
+    await upper(page).fill('133')
+    await button(other, 'Log out').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await logInOn(page, patient)
+    assert.equal(await upper(page).inputValue(), '')
+  })
+
+  it('saves once what is sent twice, and survives a lost answer', async () => {
+    const { patient, page } = await openLoggedIn('measure?kind=heartrate')
+    let lost = 0
+    await page.route('**/procedure/heartrate', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.continue()
+      lost++
+      await route.fetch()
+      return route.abort('connectionreset')
+    })
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    await button(page, 'Save').dblclick()
+    await page.getByText('Heart rate 72 per minute').waitFor()
+    const { items } = assertStatus(await patient.call('GET', 'procedure/heartrate'))
+    assert.deepEqual([items.length, lost], [1, 1])
+  })
+
+  it('shows what others change within a moment, and leaves a form alone', async () => {
+    const { patient, page } = await openLoggedIn()
+    const planId = await createPlan(patient)
+    await page.getByText('You have not measured anything yet.').waitFor()
+    await createWeight(patient, planId, 71.5)
+    await page.getByText('71.5 kilograms').waitFor()
+
+    const goalId = await createGoal(patient, planId, { description: 'Half an hour' })
+    await page.goto(`${service.url}/console/plan/${planId}/goal/${goalId}`)
+    await page.getByLabel('Notes', { exact: true }).fill('With the dog')
+    await page.getByLabel('Description', { exact: true }).fill('An hour')
+    const path = `careplan/${planId}/goal/${goalId}`
+    const theirs = { name: 'Walk every day', description: 'Twenty minutes' }
+    assertStatus(await patient.call('PUT', path, theirs))
+    await page.getByText('Somebody else changed this just now').waitFor()
+    assert.equal(await page.getByLabel('Description', { exact: true }).inputValue(), 'An hour')
+    for (const text of ['Before: Half an hour', 'Theirs: Twenty minutes', 'Yours: An hour'])
+      await page.getByText(text).waitFor()
+    await page.getByLabel('Theirs: Twenty minutes').check()
+    await button(page, 'Take this into my form').click()
+    await button(page, 'Save').click()
+    await page.getByRole('heading', { name: 'My plan' }).waitFor()
+    const { goals } = assertStatus(await patient.call('GET', `careplan/${planId}`))
+    const { name, description, notes } = goals[0]
+    assert.deepEqual([name, description, notes], ['Walk every day', 'Twenty minutes', 'With the dog'])
+    assertNoFaults(page)
+  })
+
+  it('says that there is a new version when a part of the page is gone', async () => {
+    const { page } = await openLoggedIn()
+    await page.route('**/assets/record-page-*.js', (route) => route.fulfill({ status: 404 }))
+    await menu(page, 'My record').click()
+    await page.getByRole('heading', { name: 'There is a new version' }).waitFor()
+    await page.unroute('**/assets/record-page-*.js')
+    await button(page, 'Load again').click()
+    await page.getByRole('heading', { name: 'My record' }).waitFor()
+  })
+})

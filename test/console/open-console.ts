@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import { service } from '../harness/service/service.ts'
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+interface ConsoleOptions {
+  language?: 'en' | 'nl'
+  url?: string
+}
+
+/** A browser with the console; its faults fail the test that asks for them. */
+export interface ConsoleBrowser {
+  browser: Browser
+  /** Opens the console in a context of its own, or in one that is given, as another tab. */
+  open(options?: ConsoleOptions, context?: BrowserContext): Promise<Page>
+  close(): Promise<void>
+}
+
+const faults = new WeakMap<Page, string[]>()
+
+/** A refused request is no fault: the page shows it. */
+const isFault = (text: string): boolean => !/Failed to load resource/.test(text)
+
+/** Asserts that nothing was thrown, and that the policy for scripts and styles refused nothing. */
+export const assertNoFaults = (page: Page): void => assert.deepEqual(faults.get(page), [])
+
+/** @returns undefined without Chromium */
+export async function startConsoleBrowser(): Promise<ConsoleBrowser | undefined> {
+  if (!existsSync(executablePath)) {
+    process.stderr.write(`${executablePath} is missing: the tests of the console skip\n`)
+    return undefined
+  }
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  return {
+    browser,
+    async open({ language = 'en', url = service.url } = {}, context) {
+      const page = await (context ?? (await browser.newContext({ locale: language }))).newPage()
+      const found: string[] = []
+      faults.set(page, found)
+      page.on('console', (message) => {
+        if (message.type() === 'error' && isFault(message.text())) found.push(message.text())
+      })
+      page.on('pageerror', (error) => found.push(error.message))
+      await page.goto(`${url}/`)
+      await page.locator('h1').waitFor()
+      return page
+    },
+    close: () => browser.close(),
+  }
+}
+
+/** Logs in, and waits for the home page. */
+export async function logInOn(page: Page, { email, password }: { email: string; password: string }) {
+  await page.locator('input[type=email]').fill(email)
+  await page.locator('input[type=password]').fill(password)
+  await page.locator('button[type=submit]').click()
+  await page.locator('nav').waitFor()
+}
+
+const nameOfFocus = `(() => {
+  const one = document.activeElement
+  return [one?.labels?.[0]?.textContent, one?.getAttribute('aria-label'), one?.textContent].find((text) => text) ?? ''
+})()`
+
+const MAX_TABS = 60
+
+/** Goes to the control with this name, as somebody without a mouse does. */
+export async function tabTo(page: Page, name: string | RegExp): Promise<void> {
+  const passed: string[] = []
+  for (let i = 0; i < MAX_TABS; i++) {
+    await page.keyboard.press('Tab')
+    const found = String(await page.evaluate(nameOfFocus)).trim()
+    if (typeof name === 'string' ? found === name : name.test(found)) return
+    passed.push(found)
+  }
+  assert.fail(`Tab does not lead to ${name}, but to ${passed.join(', ')}`)
+}
+
+export const button = (page: Page, name: string): Locator => page.getByRole('button', { name, exact: true })
+export const menu = (page: Page, name: string): Locator =>
+  page.getByRole('navigation').getByRole('link', { name, exact: true })

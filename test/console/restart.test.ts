@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { freePort } from '../harness/service/port.ts'
+import {
+  createDataDir,
+  type ServiceProcess,
+  startServiceProcess,
+  stopProcess,
+} from '../harness/service/service-process.ts'
+import { button, type ConsoleBrowser, logInOn, startConsoleBrowser } from './open-console.ts'
+
+const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
+
+/** Registers somebody, whose link the service writes to its log. */
+async function registerAt({ url, output }: ServiceProcess): Promise<void> {
+  const body = JSON.stringify({ ...credentials, name: 'Anna' })
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${url}/auth/account/register/password`, { method: 'POST', headers, body })
+  let token: string | undefined
+  while (token === undefined) {
+    token = /activation\?token=([\w-]+)/.exec(output())?.[1]
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  const sent = JSON.stringify({ token, termsAccepted: true })
+  await fetch(`${url}/auth/account/register/activate`, { method: 'POST', headers, body: sent })
+}
+
+describe('the console of a service that is killed', () => {
+  let opened: ConsoleBrowser
+  let running: ServiceProcess
+  before(async function () {
+    const started = await startConsoleBrowser()
+    if (!started) return this.skip()
+    opened = started
+  })
+  after(async () => {
+    await opened?.close()
+    if (running) await stopProcess(running)
+  })
+
+  it('says that there is no connection, and saves what was typed after the restart', async () => {
+    const env = { PORT: String(await freePort()), DATA_DIR: createDataDir() }
+    running = await startServiceProcess(env)
+    await registerAt(running)
+    const page = await opened.open({ url: running.url })
+    await logInOn(page, credentials)
+    await page.goto(`${running.url}/console/measure?kind=heartrate`)
+    await page.getByLabel('Heart rate', { exact: true }).fill('72')
+    running.child.kill('SIGKILL')
+    await running.ended
+    await button(page, 'Save').click()
+    await page.getByText('There is no connection. Check your internet, then try again.').waitFor()
+    assert.equal(await page.getByLabel('Heart rate', { exact: true }).inputValue(), '72')
+    running = await startServiceProcess(env)
+    await button(page, 'Save').click()
+    await page.getByText('Heart rate 72 per minute').waitFor()
+  })
+})

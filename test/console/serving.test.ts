@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import express from 'express'
+import supertest from 'supertest'
+import { serveConsole } from '../../server/http/console.ts'
+import { request } from '../harness/service/service.ts'
+
+const page = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+describe('the files of the console', () => {
+  it('are led to from the address of the service, for browsers', async () => {
+    const led = await request().get('/').set(page).expect(303)
+    assert.equal(led.headers.location, '/console/')
+    await request().get('/?lang=nl').set(page).expect(200)
+    await request().get('/').expect(200)
+  })
+
+  it('are a page with a fresh nonce, which permits only own scripts and styles', async () => {
+    const policies = new Set<string>()
+    for (const path of ['/console', '/console/', '/console/messages/new']) {
+      const { headers, text } = await request().get(path).expect(200)
+      const policy = headers['content-security-policy'] ?? ''
+      const [, nonce = ''] = /'nonce-([^']+)'/.exec(policy) ?? []
+      assert.ok(text.includes(`nonce="${nonce}"`))
+      assert.equal(headers['cache-control'], 'no-store')
+      assert.match(policy, /default-src 'none'; script-src 'self'; .*require-trusted-types-for 'script'/)
+      assert.doesNotMatch(policy, /unsafe/)
+      assert.doesNotMatch(text, /<script>|%[A-Z]+%/)
+      policies.add(policy)
+    }
+    assert.equal(policies.size, 3)
+  })
+
+  it('are assets that never change, compressed for those who accept it', async () => {
+    const { text } = await request().get('/console')
+    const assets = [...text.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    )
+    assert.ok(assets.length > 2)
+    for (const path of assets) {
+      const { headers } = await request().get(path).set('Accept-Encoding', 'gzip').expect(200)
+      assert.match(headers['cache-control'] ?? '', /max-age=31536000, immutable/)
+      assert.equal(headers['content-encoding'], 'gzip')
+      assert.match(headers['content-type'] ?? '', /^text\/(javascript|css); charset=utf-8$/)
+      const plain = await request().get(path).set('Accept-Encoding', 'identity').expect(200)
+      assert.equal(plain.headers['content-encoding'], undefined)
+    }
+  })
+
+  it('are missing if an older version had them, and never lie outside', async () => {
+    for (const path of ['/console/assets/index-0ldHash0.js', '/console/assets/..%2f..%2fpackage.json'])
+      await request().get(path).expect(404)
+    await request().post('/console').expect(404)
+  })
+
+  it('lie below the path of PUBLIC_URL', async () => {
+    const app = express().use(serveConsole('/records', 'https://example.org/terms?a="b"'))
+    const { text } = await supertest(app).get('/console').expect(200)
+    assert.match(text, /src="\/records\/console\/assets\/index-/)
+    assert.match(text, /content="https:\/\/example.org\/terms\?a=%22b%22"/)
+  })
+})

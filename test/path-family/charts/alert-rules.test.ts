@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import {
+  addParticipant,
+  createAlert,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
+import { mailsTo } from '../../harness/people/mail.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { waitFor } from '../../harness/wait.ts'
+
+type Values = Record<string, unknown>
+const MINUTE_MS = 60_000
+const DAY_MS = 1440 * MINUTE_MS
+
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * MINUTE_MS)
+const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10)
+const collectionOf = (name: string) => service.db.collection<{ _id: string }>(name)
+
+describe('alert rules of a care plan', () => {
+  let patient: Patient
+  let planId: string
+  let nurses: Person[]
+  before(async () => {
+    patient = await createPatient()
+    nurses = [await createPerson(), await createPerson(), await createPerson()]
+  })
+  beforeEach(async () => {
+    planId = await createPlan(patient)
+    for (const nurse of nurses) await addParticipant(planId, nurse, 'write')
+  })
+
+  const path = () => `careplan/${planId}/alert-rules`
+  const save = async (rules: object) => assertStatus(await patient.call('PUT', path(), rules))
+  const escalation = () => ({ afterMinutes: 30, participants: nurses.map(({ mvUid }) => mvUid) })
+  const readAlert = async (id: string): Promise<Values> =>
+    assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}`))
+  const assigneeOf = async (id: string) => {
+    const { assignedTo } = await readAlert(id)
+    return assignedTo === null ? undefined : nurses.findIndex(({ mvUid }) => mvUid === assignedTo)
+  }
+  const waitForAssignee = (id: string, nurse: number) =>
+    waitFor(async () => (await assigneeOf(id)) === nurse || undefined, `nurse ${nurse}`)
+  /** Lets the time of an assignment pass. */
+  const letPass = (id: string, minutes: number) => {
+    const at = minutesAgo(minutes)
+    return collectionOf('Event').updateOne({ _id: id }, { $set: { assignedAt: at, attentionAt: at } })
+  }
+  const missedIn = async (plan = planId): Promise<Values[]> => {
+    const { items } = assertStatus(
+      await patient.call('GET', `/med/${patient.ehrId}/event?type=measurement-alert&carePlanId=${plan}`),
+    )
+    return items.filter(({ data }: { data: Values }) => data.missed)
+  }
+  const makeDue = (at: Date) =>
+    collectionOf('plan.alert-rules').updateOne({ _id: planId }, { $set: { dueAt: at } })
+  const waitForCheck = () =>
+    waitFor(async () => {
+      const found = await collectionOf('plan.alert-rules').findOne({ _id: planId })
+      const { dueAt } = found as unknown as { dueAt?: Date }
+      return dueAt === undefined || dueAt > new Date() ? true : undefined
+    }, 'the check')
+
+  it('are saved as a whole, with a version and an audit entry', async () => {
+    const none = await patient.call('GET', path())
+    assert.deepEqual([assertStatus(none), none.etag], [{}, '"0"'])
+    const rules = {
+      escalation: escalation(),
+      expected: [{ kind: 'bloodpressure', from: '2026-03-01', everyDays: 7, by: '20:00', severity: 'LOW' }],
+      timeZone: 'Europe/Amsterdam',
+      mutes: [{ kind: 'bmi', until: '2026-03-01T08:30:00Z', reason: 'On holiday' }],
+    }
+    const saved = await patient.call('PUT', path(), rules, { 'if-match': '"0"' })
+    assert.deepEqual([assertStatus(saved), saved.etag], [rules, '"1"'])
+    assert.deepEqual(
+      assertStatus((await nurses[0]?.call('GET', `/ehr/${patient.ehrId}/${path()}`)) as never),
+      rules,
+    )
+    assertProblem(await patient.call('PUT', path(), {}, { 'if-match': '"0"' }), 412, 'precondition-failed')
+    assert.ok((await readAudit(patient.ehrId)).includes('create plan.alert-rules done'))
+  })
+
+  it('are refused with every fault', async () => {
+    const expected = { kind: 'shoesize', from: '2026-03-01', everyDays: 1, by: '20:00' }
+    const until = '2026-03-01T08:30:00Z'
+    const places = async (rules: object, status: number, code: string) =>
+      assertProblemPlaces(await patient.call('PUT', path(), rules), status, code).sort()
+    assert.deepEqual(
+      await places(
+        { expected: [expected], mutes: [{ kind: 'shoesize', until, reason: 'New' }] },
+        422,
+        'rule-violated',
+      ),
+      ['body.expected.0.kind', 'body.mutes.0.kind'],
+    )
+    const [reader, stranger] = [await createPerson(), await createPerson()]
+    await addParticipant(planId, reader, 'read')
+    const participants = [nurses[0], reader, stranger, patient].map((one) => one?.mvUid)
+    assert.deepEqual(await places({ escalation: { afterMinutes: 5, participants } }, 422, 'rule-violated'), [
+      'body.escalation.participants.1',
+      'body.escalation.participants.2',
+    ])
+    assert.deepEqual(
+      await places(
+        {
+          escalation: { afterMinutes: 0, participants: [] },
+          expected: [{ ...expected, by: '25:00', everyDays: 0, from: 'soon' }],
+          mutes: [{ until: 'soon' }],
+          timeZone: '+01:00',
+        },
+        400,
+        'invalid-input',
+      ),
+      [
+        ...['body.escalation.afterMinutes', 'body.escalation.participants', 'body.expected.0.by'],
+        ...['body.expected.0.everyDays', 'body.expected.0.from', 'body.mutes.0.reason', 'body.mutes.0.until'],
+        'body.timeZone',
+      ],
+    )
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), {})
+  })
+
+  it('send an alert that nobody takes to one user after the other, who gets a mail', async () => {
+    await save({ escalation: escalation() })
+    const id = await createAlert(patient, planId)
+    for (const [i, nurse] of nurses.entries()) {
+      await waitForAssignee(id, i)
+      await waitFor(
+        () => mailsTo(nurse.email).some((mail) => /alert/i.test(String(mail))) || undefined,
+        'a mail',
+      )
+      await letPass(id, 31)
+    }
+    // It stays with the last one.
+    await waitFor(async () => {
+      const found = await collectionOf('Event').findOne({ _id: id })
+      return found && !('attentionAt' in found) ? true : undefined
+    }, 'the end of the escalation')
+    assert.equal(await assigneeOf(id), 2)
+    const { items } = assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`))
+    assert.deepEqual(
+      items.map(({ version, userId }: Values) => [version, userId]),
+      [...[4, 3, 2].map((version) => [version, 'service']), [1, patient.mvUid]],
+    )
+  })
+
+  it('leave an alert alone that somebody has taken, until it is released', async () => {
+    await save({ escalation: escalation() })
+    const id = await createAlert(patient, planId)
+    await waitForAssignee(id, 0)
+    const handle = async (action: string) =>
+      assertStatus(
+        (await nurses[2]?.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, { action })) as never,
+      )
+    await handle('TAKE')
+    assert.ok(!('attentionAt' in ((await collectionOf('Event').findOne({ _id: id })) ?? {})))
+    await collectionOf('Event').updateOne({ _id: id }, { $set: { assignedAt: minutesAgo(31) } })
+    await handle('RELEASE')
+    await waitForAssignee(id, 1)
+  })
+
+  it('skip users who may no longer write the plan', async () => {
+    const guest = await createPerson()
+    const { participationId } = assertStatus(
+      await patient.call('POST', `careplan/${planId}/participant`, { mvUid: guest.mvUid, access: 'WRITE' }),
+      201,
+    )
+    const participants = [guest, ...nurses].map(({ mvUid }) => mvUid)
+    await save({ escalation: { afterMinutes: 30, participants } })
+    await patient.call('DELETE', `careplan/${planId}/participant/${participationId}`)
+    await waitForAssignee(await createAlert(patient, planId), 0)
+  })
+
+  it('apply to alerts that wait already', async () => {
+    const id = await createAlert(patient, planId)
+    await save({ escalation: escalation() })
+    await waitForAssignee(id, 0)
+  })
+
+  it('keep muted alerts from everybody until the mute ends, or is removed', async () => {
+    const until = new Date(Date.now() + DAY_MS).toISOString()
+    await save({ escalation: escalation(), mutes: [{ kind: 'bloodpressure', until, reason: 'In hospital' }] })
+    const id = await createAlert(patient, planId)
+    await waitFor(async () => ((await readAlert(id)).mutedUntil === until ? true : undefined), 'the mute')
+    assert.equal(await assigneeOf(id), undefined)
+    await save({ escalation: escalation(), mutes: [{ kind: 'bmi', until, reason: 'In hospital' }] })
+    await waitForAssignee(id, 0)
+    assert.equal((await readAlert(id)).mutedUntil, null)
+  })
+
+  it('raise an alert for an expected measurement that is missing, once, and it escalates', async () => {
+    const from = dayText(3)
+    const everyDay = { from, everyDays: 1, by: '00:00' }
+    await save({
+      escalation: escalation(),
+      expected: [
+        { kind: 'bloodpressure', severity: 'HIGH', ...everyDay },
+        { kind: 'bodyweight', ...everyDay },
+      ],
+    })
+    const midnight = new Date(`${dayText(0)}T00:00:00.000Z`)
+    const timestamp = new Date(midnight.getTime() - MINUTE_MS).toISOString()
+    const weight = await createWeight(patient, planId)
+    const body = { carePlanId: planId, weight: 70, weightUnit: 'kg', timestamp }
+    assertStatus(await patient.call('PUT', `procedure/bodyweight/${weight}`, body))
+    assert.deepEqual(await missedIn(), [])
+    await makeDue(midnight)
+    await waitForCheck()
+    const [missed, ...more] = await missedIn()
+    assert.deepEqual(more, [])
+    assert.deepEqual(
+      [missed?.title, missed?.severity, missed?.start, missed?.data],
+      [
+        'Blood-pressure measurement is missing',
+        'HIGH',
+        midnight.toISOString(),
+        {
+          ...{ kind: 'bloodpressure', state: 'OPEN' },
+          missed: {
+            from: new Date(midnight.getTime() - DAY_MS).toISOString(),
+            due: midnight.toISOString(),
+          },
+        },
+      ],
+    )
+    await waitForAssignee(String(missed?.id), 0)
+  })
+
+  it('expect nothing in a closed or deleted plan', async () => {
+    const rules = { expected: [{ kind: 'heartrate', from: dayText(9), everyDays: 1, by: '00:00' }] }
+    await save(rules)
+    assertStatus(await patient.call('POST', `careplan/${planId}/close`, {}))
+    await makeDue(new Date(`${dayText(0)}T00:00:00.000Z`))
+    await waitForCheck()
+    assert.deepEqual(await missedIn(), [])
+    planId = await createPlan(patient)
+    await save(rules)
+    assertStatus(await patient.call('DELETE', `careplan/${planId}`), 204)
+    await makeDue(new Date(`${dayText(0)}T00:00:00.000Z`))
+    await waitForCheck()
+    assert.equal(await collectionOf('Event').countDocuments({ carePlanId: planId } as never), 0)
+  })
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { Event } from '../../../../records/events/event.ts'
+import { AlertWatch } from '../../../../records/measurements/alerts/attention/alert-watch.ts'
+import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
+import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
+import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
+import type { AlertRules } from '../../../../schemas/events/alert-rules.ts'
+import { useTestStore } from '../../../harness/test-store.ts'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 1440 * MINUTE_MS
+
+describe('the watch over alerts', () => {
+  const opened = useTestStore()
+  const documents = (name: string) => opened.db.collection<ParseDocument>(name)
+  const meta = () => {
+    const at = new Date()
+    return {
+      version: 1,
+      _created_at: at,
+      _updated_at: at,
+      _rperm: ['nurse', 'doctor'],
+      _wperm: ['nurse', 'doctor'],
+    }
+  }
+  const createWatch = () =>
+    new AlertWatch(opened.records, [BloodPressure as unknown as MeasurementKind], async ({ to }, session) => {
+      await opened.db.collection('sent').insertOne({ to }, session ? { session } : {})
+    })
+  let planCount = 0
+
+  /** A plan whose rules are due. */
+  async function createDuePlan(rules: AlertRules, ehrs = ['an EHR']): Promise<string> {
+    const carePlanId = `plan${++planCount}`
+    const ehrId = `ehr${planCount}`
+    for (const _id of ehrs.map(() => ehrId)) await documents('Ehr').insertOne({ _id, ...meta() })
+    await documents('CarePlan').insertOne({ _id: carePlanId, ehrId, status: 'ACTIVE', ...meta() })
+    await documents('plan.alert-rules').insertOne({
+      ...{ _id: carePlanId, ehrId, carePlanId, json: JSON.stringify(rules), ...meta() },
+      dueAt: new Date(Date.now() - 2 * DAY_MS),
+    })
+    return carePlanId
+  }
+  const from = new Date(Date.now() - 9 * DAY_MS).toISOString().slice(0, 10)
+  const expected = [{ kind: 'bloodpressure', from, everyDays: 1, by: '00:00' }]
+  const escalation = { afterMinutes: 5, participants: ['nurse', 'doctor'] }
+  const alertsIn = (carePlanId: string) => documents(Event.collection).find({ carePlanId }).toArray()
+
+  before(async () => {
+    for (const name of ['Ehr', 'CarePlan', 'plan.alert-rules', 'BloodPressure', 'Event', 'sent', 'ehr.turns'])
+      await opened.db.createCollection(name)
+  })
+  beforeEach(async () => {
+    await opened.db.collection('sent').deleteMany({})
+  })
+
+  it('does each step once, although several instances watch', async () => {
+    const planId = await createDuePlan({ expected, escalation })
+    await Promise.all([1, 2, 3].map(() => createWatch().run()))
+    await Promise.all([1, 2, 3].map(() => createWatch().run()))
+    const [alert, ...more] = await alertsIn(planId)
+    assert.deepEqual(more, [])
+    assert.deepEqual([alert?.assignedTo, alert?.version], ['nurse', 2])
+    assert.equal(await opened.db.collection('sent').countDocuments(), 1)
+    await documents(Event.collection).updateOne(
+      { carePlanId: planId },
+      {
+        $set: {
+          assignedAt: new Date(Date.now() - 6 * MINUTE_MS),
+          attentionAt: new Date(Date.now() - MINUTE_MS),
+        },
+      },
+    )
+    await Promise.all([1, 2, 3].map(() => createWatch().run()))
+    const [next] = await alertsIn(planId)
+    assert.deepEqual([next?.assignedTo, next?.version], ['doctor', 3])
+    assert.equal(await opened.db.collection('sent').countDocuments(), 2)
+  })
+
+  it('repeats a step that failed before its end', async () => {
+    const planId = await createDuePlan({ expected, escalation })
+    const failing = new AlertWatch(
+      opened.records,
+      [BloodPressure as unknown as MeasurementKind],
+      async () => {
+        throw new Error('killed')
+      },
+    )
+    await assert.rejects(failing.run(), AggregateError)
+    assert.deepEqual(
+      (await alertsIn(planId)).map(({ version, assignedTo }) => [version, assignedTo]),
+      [[1, undefined]],
+    )
+    await createWatch().run()
+    assert.deepEqual(
+      (await alertsIn(planId)).map(({ version, assignedTo }) => [version, assignedTo]),
+      [[2, 'nurse']],
+    )
+  })
+
+  it('waits while the plan or its EHR is deleted', async () => {
+    const planId = await createDuePlan({ expected, escalation }, [])
+    await createWatch().run()
+    assert.deepEqual(await alertsIn(planId), [])
+    const rules = await documents('plan.alert-rules').findOne({ _id: planId })
+    assert.ok((rules?.dueAt as Date) > new Date())
+  })
+})
