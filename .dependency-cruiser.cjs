@@ -57,7 +57,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['search', 'resources', 'operations'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'requests'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

@@ -1,5 +1,5 @@
 import type { FhirResource } from '../records/fhir/mapping.ts'
-import type { Interaction, ResourceDescription } from './resources/resource-source.ts'
+import type { Interaction, ResourceDescription } from './sources/resource-source.ts'
 
 const describeType = (description: ResourceDescription) => {
   const { type, profiles, interactions, parameters, operations = {} } = description

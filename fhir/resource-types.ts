@@ -6,7 +6,7 @@ import type { MappedKind } from './resources/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
 import { auditEventType } from './resources/read-only/audit-events.ts'
 import { questionnaireType } from './resources/read-only/questionnaires.ts'
-import type { ResourceType } from './resources/resource-source.ts'
+import type { ResourceType } from './sources/resource-source.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
 

@@ -26,6 +26,7 @@ import { ehrAccessOperations } from './resources/ehrs/ehr-accesses.ts'
 import { ehrOperations } from './resources/ehrs/ehrs.ts'
 import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
+import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
 import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
@@ -114,6 +115,7 @@ export const operationTable: readonly Operation[] = [
   ...restQueryDefinitionOperations,
   ...restQueryOperations,
   ...fhirMetadataOperations,
+  ...fhirBundleOperations,
   ...fhirResourceOperations,
   ...fhirPatientOperations,
   ...typeOperations,

@@ -62,7 +62,8 @@ function documentOf(paths, roots, { components, ...document }) {
   return plainSchema({ ...document, paths, components: { schemas, parameters } })
 }
 
-const OF_CLASSES = /^\/(1|functions)\//
+/** The class family has an SDK, and FHIR has clients of its own. */
+const OTHER_APIS = /^\/(1|functions|fhir)\//
 
 /** Leaves out what says that something is not there, and halves the indentation. */
 const shorten = (text) =>
@@ -76,7 +77,7 @@ const typesOf = async (document, options) =>
 
 /** The path family, as far as it makes types. */
 function apiTypes(document) {
-  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => !OF_CLASSES.test(path)))
+  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => !OTHER_APIS.test(path)))
   const plain = mapValues(paths, (operations) => mapValues(operations, plainOperation))
   return typesOf(documentOf(plain, { $ref: `${SCHEMA_REF}Problem` }, document))
 }
@@ -113,7 +114,7 @@ function collectionTable({ paths }) {
   for (const [path, { get }] of Object.entries(paths)) {
     const noun = /^get(?:Medical)?(?!Rest)(\w+)$/.exec(get?.operationId)?.[1]
     const list = /^(.*)\/\{\w+\}$/.exec(path)?.[1]
-    if (!noun || !paths[list] || path.startsWith('/openehr/') || OF_CLASSES.test(path)) continue
+    if (!noun || !paths[list] || path.startsWith('/openehr/') || OTHER_APIS.test(path)) continue
     const name = noun[0].toLowerCase() + noun.slice(1)
     if (!table.has(name)) table.set(name, [list, path])
   }

@@ -1,4 +1,6 @@
-import { FhirResources } from '../fhir/fhir-resources.ts'
+import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
+import { FhirResources } from '../fhir/requests/fhir-resources.ts'
+import { resourceTypes } from '../fhir/resource-types.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -82,11 +84,9 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
-  const { recordsOf } = parts
-  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
   const services = {
     ...own,
-    fhir: new FhirResources(base, { context: records, recordsOf, ehrs, profiles }),
+    ...openFhir(parts),
     open: false,
     addressOf: recordPathOf,
     changes,
@@ -99,6 +99,14 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     drain: () => changes.end(),
     close: () => accounts.close(),
   }
+}
+
+/** Opens the FHIR API. */
+function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
+  const { ehrs, profiles } = services
+  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
+  const fhir = new FhirResources(base, resourceTypes, { context: records, recordsOf, ehrs, profiles })
+  return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }

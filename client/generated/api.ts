@@ -949,6 +949,22 @@ export interface paths {
      */
     put: operations["saveThresholds"];
   };
+  "/ehr/{ehrId}/careplan/{careplanId}/alert-rules": {
+    /**
+     * Load the alert rules of a care plan
+     * @description Returns an empty object with version 0 if no settings have been saved.
+     *
+     *     Access: the subject of the EHR, users who can write it, and participants of the care plan.
+     */
+    get: operations["loadAlertRules"];
+    /**
+     * Save the alert rules of a care plan as a whole
+     * @description The rules apply to new alerts, and to those that nobody has taken. An alert that nobody takes goes to one user after the other, who gets a mail. An expected measurement that is missing raises an alert. A muted alert goes to nobody until the mute ends.
+     *
+     *     Access: the subject of the EHR, users who can write it, and participants with write access to the care plan.
+     */
+    put: operations["saveAlertRules"];
+  };
   "/med/{ehrId}/event": {
     /**
      * List the events of an EHR
@@ -1015,6 +1031,15 @@ export interface paths {
      * @description Access: the subject of the EHR, users who can write it, and participants with write access to the care plan.
      */
     post: operations["restoreEvent"];
+  };
+  "/ehr/{ehrId}/alert/{alertId}/handle": {
+    /**
+     * Take a step in dealing with an alert
+     * @description An alert is an event of type `measurement-alert`. Everyone who may write its care plan can see, take, release and resolve it. Nobody can take or resolve what another user has taken; release it first. A step that you repeat changes nothing.
+     *
+     *     Access: the subject of the EHR, users who can write it, and participants with write access to the care plan.
+     */
+    post: operations["handleAlert"];
   };
   "/ehr/{ehrId}/procedure/bloodpressure": {
     /**
@@ -2667,6 +2692,15 @@ export interface paths {
      * @description Access: users who can see the subject of the topic; for a topic between two users, both while they are connected.
      */
     delete: operations["deleteMessage"];
+  };
+  "/worklist": {
+    /**
+     * List the patients who need action from you
+     * @description Returns the EHRs of others in which an alert, a task or a message waits, the worst and oldest alert first. Muted alerts, and alerts that somebody else has taken, do not count. It considers at most 1,000 alerts and 1,000 tasks, the most urgent ones, and the latest 200 chat topics.
+     *
+     *     Access: anyone who is logged in.
+     */
+    get: operations["listWorklist"];
   };
   "/ehr/{ehrId}/changes": {
     /**
@@ -4685,6 +4719,43 @@ export interface components {
     } & {
       [key: string]: string | Record<string, never>;
     };
+    /** @description Rules of a care plan for its alerts: who gets them, which measurements are expected, which alerts are muted */
+    CarePlanAlertRules: {
+      /** @description Users who are to take the alerts of the plan */
+      escalation?: {
+        /** @description Minutes after which an alert that nobody has taken goes to the next user */
+        afterMinutes: number;
+        /** @description Users to whom an alert goes, one after the other; it stays with the last one */
+        participants: string[];
+      };
+      /** @description Expected measurements; each one that is missing in a period raises an alert */
+      expected?: {
+        /** @description Kind of measurement */
+        kind: string;
+        /** @description First day */
+        from: string;
+        /** @description Length of a period in days; each period needs a measurement */
+        everyDays: number;
+        /** @description Time of day at which the last day of a period ends */
+        by: string;
+        /**
+         * @description Severity of the alert; default MODERATE
+         * @enum {string}
+         */
+        severity?: "LOW" | "MODERATE" | "HIGH" | "CRITICAL";
+      }[];
+      /** @description Time zone of the times of day; default UTC */
+      timeZone?: string;
+      /** @description Mutes, also ended ones */
+      mutes?: {
+        /** @description Kind of measurement; without one all alerts are muted */
+        kind?: string;
+        /** @description End of the mute */
+        until: string;
+        /** @description Reason of the mute */
+        reason: string;
+      }[];
+    };
     /** @description An event in an EHR or in one of its care plans, such as an appointment */
     EventResource: {
       /** @description Id of the event */
@@ -4726,6 +4797,29 @@ export interface components {
       data: {
         [key: string]: unknown;
       } | null;
+      /**
+       * @description State: nobody has seen the alert; somebody has; somebody deals with it; it is resolved
+       * @enum {string|null}
+       */
+      alertState: "NEW" | "SEEN" | "TAKEN" | "RESOLVED" | null;
+      /** @description User who is to take the alert, by the rules of the plan */
+      assignedTo: string | null;
+      /** @description Time at which the alert went to that user */
+      assignedAt: string | null;
+      /** @description End of the mute of the plan, until which the alert goes to nobody */
+      mutedUntil: string | null;
+      /** @description User who saw the alert first */
+      seenBy: string | null;
+      /** @description Time at which somebody saw the alert first */
+      seenAt: string | null;
+      /** @description User who deals with the alert, or who resolved it */
+      takenBy: string | null;
+      /** @description Time at which that user took the alert */
+      takenAt: string | null;
+      /** @description Time at which the alert was resolved */
+      resolvedAt: string | null;
+      /** @description Note on how the alert was resolved */
+      resolution: string | null;
       /** @description Description of the event */
       description: string | null;
     };
@@ -4865,6 +4959,29 @@ export interface components {
         data: {
           [key: string]: unknown;
         } | null;
+        /**
+         * @description State: nobody has seen the alert; somebody has; somebody deals with it; it is resolved
+         * @enum {string|null}
+         */
+        alertState: "NEW" | "SEEN" | "TAKEN" | "RESOLVED" | null;
+        /** @description User who is to take the alert, by the rules of the plan */
+        assignedTo: string | null;
+        /** @description Time at which the alert went to that user */
+        assignedAt: string | null;
+        /** @description End of the mute of the plan, until which the alert goes to nobody */
+        mutedUntil: string | null;
+        /** @description User who saw the alert first */
+        seenBy: string | null;
+        /** @description Time at which somebody saw the alert first */
+        seenAt: string | null;
+        /** @description User who deals with the alert, or who resolved it */
+        takenBy: string | null;
+        /** @description Time at which that user took the alert */
+        takenAt: string | null;
+        /** @description Time at which the alert was resolved */
+        resolvedAt: string | null;
+        /** @description Note on how the alert was resolved */
+        resolution: string | null;
         /** @description Description of the event */
         description: string | null;
       } | null;
@@ -4873,6 +4990,16 @@ export interface components {
     Restoration: {
       /** @description Number of a former version */
       version: number;
+    };
+    /** @description A step in dealing with an alert */
+    AlertStep: {
+      /**
+       * @description SEE: you have seen the alert. TAKE: you deal with it. RELEASE: nobody deals with it any more. RESOLVE: it is done
+       * @enum {string}
+       */
+      action: "SEE" | "TAKE" | "RELEASE" | "RESOLVE";
+      /** @description Note on how you resolved it; required to resolve */
+      note?: string;
     };
     /** @description Links to related resources */
     Links: {
@@ -9226,6 +9353,30 @@ export interface components {
       /** @description Text of the message, as plain text */
       text: string;
     };
+    /** @description A patient who needs action, and why */
+    WorklistEntry: {
+      /** @description Id of the EHR */
+      ehrId: string;
+      /**
+       * @description Highest severity of the alerts; null without an alert
+       * @enum {string|null}
+       */
+      severity: "LOW" | "MODERATE" | "HIGH" | "CRITICAL" | null;
+      /** @description Time of the oldest alert of that severity; null without an alert */
+      since: string | null;
+      /** @description Number of alerts that nobody has taken */
+      alerts: number;
+      /** @description Number of these alerts that you are to take */
+      assigned: number;
+      /** @description Number of alerts that you have taken and not resolved */
+      taken: number;
+      /** @description Number of expected measurements that are missing */
+      missed: number;
+      /** @description Number of open tasks that were due before today */
+      overdueTasks: number;
+      /** @description Number of messages that you have not read */
+      unreadMessages: number;
+    };
     /** @description A change of a record of an EHR */
     RecordChange: {
       /** @description Id of the record */
@@ -12541,6 +12692,56 @@ export interface operations {
       };
     };
   };
+  loadAlertRules: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that the client has cached */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Care plan id */
+        careplanId: string;
+      };
+    };
+    responses: {
+      /** @description Rules of a care plan for its alerts: who gets them, which measurements are expected, which alerts are muted */
+      200: {
+        content: {
+          "application/json": components["schemas"]["CarePlanAlertRules"];
+        };
+      };
+    };
+  };
+  saveAlertRules: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Care plan id */
+        careplanId: string;
+      };
+    };
+    /** @description At most 64 KB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["CarePlanAlertRules"];
+      };
+    };
+    responses: {
+      /** @description Rules of a care plan for its alerts: who gets them, which measurements are expected, which alerts are muted */
+      200: {
+        content: {
+          "application/json": components["schemas"]["CarePlanAlertRules"];
+        };
+      };
+    };
+  };
   listEvents: {
     parameters: {
       query?: {
@@ -12801,6 +13002,36 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": components["schemas"]["Restoration"];
+      };
+    };
+    responses: {
+      /** @description An event in an EHR or in one of its care plans, such as an appointment */
+      200: {
+        content: {
+          "application/json": components["schemas"]["EventResource"];
+        };
+      };
+    };
+  };
+  handleAlert: {
+    parameters: {
+      header?: {
+        /** @description Key chosen by the client, different for each request; a repeated request gets the first response */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the alert, which is that of its measurement */
+        alertId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["AlertStep"];
       };
     };
     responses: {
@@ -28474,6 +28705,30 @@ export interface operations {
     responses: {
       /** @description Done */
       204: {
+      };
+    };
+  };
+  listWorklist: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items */
+        limit?: number;
+        /** @description Cursor: `page.next` of the previous response */
+        cursor?: string;
+        /** @description True to include the number of all items as `page.total` */
+        count?: boolean;
+      };
+    };
+    responses: {
+      /** @description A page of a list */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Items in the order of the list */
+            items: components["schemas"]["WorklistEntry"][];
+            page: components["schemas"]["PageInfo"];
+          };
+        };
       };
     };
   };

@@ -219,6 +219,33 @@ interface components {
       data?: {
         [key: string]: unknown;
       };
+      /**
+       * @description State: nobody has seen the alert; somebody has; somebody deals with it; it is resolved
+       * @enum {string}
+       */
+      alertState?: "NEW" | "SEEN" | "TAKEN" | "RESOLVED";
+      /** @description User who is to take the alert, by the rules of the plan */
+      assignedTo?: string;
+      /** @description Time at which the alert went to that user */
+      assignedAt?: Date;
+      /** @description End of the mute of the plan, until which the alert goes to nobody */
+      mutedUntil?: Date;
+      /** @description User who saw the alert first */
+      seenBy?: string;
+      /** @description Time at which somebody saw the alert first */
+      seenAt?: Date;
+      /** @description User who deals with the alert, or who resolved it */
+      takenBy?: string;
+      /** @description Time at which that user took the alert */
+      takenAt?: Date;
+      /** @description Time at which the alert was resolved */
+      resolvedAt?: Date;
+      /** @description Note on how the alert was resolved */
+      resolution?: string;
+      /** @description Severity and age of an alert that is not resolved */
+      urgency?: number;
+      /** @description Time at which an alert goes to the next user, unless somebody takes it */
+      attentionAt?: Date;
       /** @description Last moment of the event */
       last?: Date;
       /** @description True if the event takes more than 31 days */

@@ -1,20 +1,15 @@
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
-import {
-  elementPathOf,
-  type FhirMapping,
-  type FhirResource,
-  type FieldValues,
-} from '../../records/fhir/mapping.ts'
+import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
+import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
+import { elementPathOf, type FhirMapping, type FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
-import type { ResourceSearch } from '../search/resource-search.ts'
-import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
-import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
-import type { StoredRecord } from './render.ts'
+import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FoundResources,
   Interaction,
@@ -23,7 +18,10 @@ import type {
   ResourceType,
   ResourceVersion,
   ResourceWrite,
-} from './resource-source.ts'
+} from '../sources/resource-source.ts'
+import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
+import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
+import type { RecordWithMetadata } from './render.ts'
 import { searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
 
@@ -77,7 +75,7 @@ class KindResources implements ResourceSource {
 
   async read(caller: Caller, resourceId: string): Promise<FhirResource> {
     const { stream, record } = await this.#find(caller, resourceId)
-    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     return this.#render(stream, await this.#recordsOf(stream.kind).get(caller, { id, ehrId }))
   }
 
@@ -93,7 +91,7 @@ class KindResources implements ResourceSource {
 
   async history(caller: Caller, resourceId: string, page: PageRequest) {
     const { stream, record } = await this.#findEver(caller, resourceId)
-    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
     const [first] = items
     // A change shows the version before it; the newest one is the record itself.
@@ -136,7 +134,11 @@ class KindResources implements ResourceSource {
     const place = { ehrId: ehrId ?? '', ...(carePlanId && { carePlanId }), ...(goalId && { goalId }) }
     const records = this.#recordsOf(kind)
     const write = () =>
-      tx ? records.createIn(caller, place, body, id, tx) : records.create(caller, place, body, id)
+      tx
+        ? auditRefusal(this.#context, caller, kind.collection, place.ehrId, () =>
+            records.createIn(caller, place, body, id, tx),
+          )
+        : records.create(caller, place, body, id)
     if (sent !== undefined && sent !== 'ACTIVE')
       throw new ServiceError('RuleViolated', {
         violations: [
@@ -175,8 +177,9 @@ class KindResources implements ResourceSource {
   async remove(caller: Caller, resourceId: string, { expected, tx }: ResourceWrite): Promise<void> {
     const { stream, record } = await this.#find(caller, resourceId)
     if (stream.suffix !== '') throw readOnlyPartError()
-    const { id, ehrId } = record as StoredRecord & { ehrId: string }
+    const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     const records = this.#recordsOf(stream.kind)
+    if (tx && isContainerClass(stream.kind.collection)) throw deletionInTransactionError(this.#type)
     if (tx) await records.store.remove(caller, { id } as never, { expected, tx })
     else await records.remove(caller, { id, ehrId }, { expected })
   }
@@ -225,7 +228,10 @@ class KindResources implements ResourceSource {
   }
 
   /** Finds the record of a resource, before an access that is audited. @throws NotFound, audited; Gone */
-  async #find(caller: Caller, resourceId: string): Promise<{ stream: ResourceStream; record: StoredRecord }> {
+  async #find(
+    caller: Caller,
+    resourceId: string,
+  ): Promise<{ stream: ResourceStream; record: RecordWithMetadata }> {
     const found = await this.#findEver(caller, resourceId)
     if (found.isDeleted) throw new ServiceError('Gone')
     return found
@@ -234,13 +240,13 @@ class KindResources implements ResourceSource {
   async #findEver(
     caller: Caller,
     resourceId: string,
-  ): Promise<{ stream: ResourceStream; record: StoredRecord; isDeleted: boolean }> {
+  ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
     const found = await Promise.all(
       streams.map(async (stream) => {
         const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
-        return record ? [{ stream, record: record as unknown as StoredRecord, isDeleted: false }] : []
+        return record ? [{ stream, record: record as unknown as RecordWithMetadata, isDeleted: false }] : []
       }),
     )
     const [one] = found.flat()
@@ -258,17 +264,25 @@ class KindResources implements ResourceSource {
     for (const ehrId of await readableEhrIds(this.#context, caller))
       for (const stream of streams) {
         const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
-        if (record) return { stream, record: record as unknown as StoredRecord }
+        if (record) return { stream, record: record as unknown as RecordWithMetadata }
       }
     return undefined
   }
 
-  #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as StoredRecord)
+  #render = ({ render }: ResourceStream, record: object): FhirResource => render(record as RecordWithMetadata)
 }
 
 /** A record may lack the part that a resource shows. */
-const isShown = ({ kind, suffix }: ResourceStream, record: StoredRecord): boolean =>
+const isShown = ({ kind, suffix }: ResourceStream, record: RecordWithMetadata): boolean =>
   suffix === '' || (kind.fhir.parts?.[suffix]?.isIn(record) ?? false)
+
+/** The contents of a plan, goal or task are deleted by a job of their own. */
+const deletionInTransactionError = (type: string) =>
+  new ServiceError('RuleViolated', {
+    violations: [
+      { path: type, code: 'not-supported', message: 'cannot be deleted in a transaction. Delete it alone' },
+    ],
+  })
 
 const readOnlyPartError = () =>
   new ServiceError('Forbidden', {

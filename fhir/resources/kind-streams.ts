@@ -2,7 +2,7 @@ import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import type { FhirMapping, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search-parameters.ts'
-import { renderPart, renderRecord, type StoredRecord } from './render.ts'
+import { type RecordWithMetadata, renderPart, renderRecord } from './render.ts'
 
 export type MappedKind = ClassKind & { fhir: FhirMapping }
 
@@ -13,7 +13,7 @@ export interface ResourceStream {
   suffix: string
   parameters: Readonly<Record<string, FhirSearchParameter>>
   where: Readonly<Record<string, unknown>>
-  render(record: StoredRecord): FhirResource
+  render(record: RecordWithMetadata): FhirResource
 }
 
 /** Parameters of every resource type; the patient is resolved before a kind is searched. */
@@ -50,6 +50,6 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
     suffix,
     parameters: { ...part.search, ...generalParameters(suffix) },
     where: part.where,
-    render: (record: StoredRecord) => renderPart(kind.fhir, part, record, suffix),
+    render: (record: RecordWithMetadata) => renderPart(kind.fhir, part, record, suffix),
   })),
 ]

@@ -8,9 +8,9 @@ import { asConnection, type Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { parameterError } from '../issue.ts'
-import type { ResourceSearch, SearchCriterion } from '../search/resource-search.ts'
-import type { FoundResources, ResourceSource, ResourceType } from './resource-source.ts'
+import { parameterError } from '../outcome/issue.ts'
+import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import type { FoundResources, ResourceSource, ResourceType } from '../sources/resource-source.ts'
 
 type Person = Awaited<ReturnType<Profiles['persons']['get']>>
 

@@ -1,14 +1,14 @@
 import { joinElements } from '../../records/fhir/element-paths.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   type FhirMapping,
   type FhirPart,
   type FhirResource,
-  type FieldValues,
   showElements,
 } from '../../records/fhir/mapping.ts'
 
 /** A record with its metadata. */
-export type StoredRecord = FieldValues & {
+export type RecordWithMetadata = FieldValues & {
   id: string
   version: number
   createdAt: string
@@ -19,7 +19,7 @@ export type StoredRecord = FieldValues & {
 const reference = (type: string, id: string) => ({ reference: `${type}/${id}` })
 
 /** The resource of a record. */
-export function renderRecord(mapping: FhirMapping, record: StoredRecord): FhirResource {
+export function renderRecord(mapping: FhirMapping, record: RecordWithMetadata): FhirResource {
   const parts = Object.entries(mapping.parts ?? {}).filter(([, part]) => part.isIn(record))
   const members = parts.map(([suffix]) => reference(mapping.type, `${record.id}.${suffix}`))
   return renderResource(mapping.type, mapping, record, record.id, {
@@ -31,7 +31,7 @@ export function renderRecord(mapping: FhirMapping, record: StoredRecord): FhirRe
 export const renderPart = (
   { type }: FhirMapping,
   part: FhirPart,
-  record: StoredRecord,
+  record: RecordWithMetadata,
   suffix: string,
 ): FhirResource =>
   renderResource(type, part, record, `${record.id}.${suffix}`, { derivedFrom: [reference(type, record.id)] })
@@ -39,7 +39,7 @@ export const renderPart = (
 const renderResource = (
   resourceType: string,
   mapping: Pick<FhirMapping, 'elements' | 'profile'>,
-  record: StoredRecord,
+  record: RecordWithMetadata,
   id: string,
   links: object,
 ): FhirResource => ({

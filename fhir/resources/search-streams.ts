@@ -8,13 +8,13 @@ import {
   type StoreContext,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { parameterError } from '../issue.ts'
-import type { ResourceSearch, SearchCriterion } from '../search/resource-search.ts'
-import { conditionsOf } from '../search/search-conditions.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { recordConditionsOf } from '../search/search-conditions.ts'
+import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
 import type { ResourceStream } from './kind-streams.ts'
 import { MAX_SEARCHED_PATIENTS } from './patients-of-caller.ts'
-import type { StoredRecord } from './render.ts'
-import type { FoundResources, RecordsOf } from './resource-source.ts'
+import type { RecordWithMetadata } from './render.ts'
 
 interface StreamSearch {
   streams: readonly ResourceStream[]
@@ -56,7 +56,7 @@ export async function searchStreams(
   const pages = await runAuditedReads(context, (tx) =>
     Promise.all(
       streams.flatMap((stream) => {
-        const where = conditionsOf(stream.parameters, criteria)
+        const where = recordConditionsOf(stream.parameters, criteria)
         const sought = where && { ehrIds: [ehrId, ...others] as const, where: { ...where, ...stream.where } }
         return sought ? [readStream(recordsOf, caller, stream, sought, search, position, tx)] : []
       }),
@@ -106,7 +106,7 @@ async function readStream(
   const read = await recordsOf(kind)
     .search(caller, { ...sought, list }, page, tx)
     .catch(emptyIfUnknown)
-  const items = (read.items as unknown as StoredRecord[]).map((record) => ({
+  const items = (read.items as unknown as RecordWithMetadata[]).map((record) => ({
     at: Date.parse(String(record[sort])),
     id: record.id,
     suffix,

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
-import { valueAt } from '../../records/fhir/element-paths.ts'
+import { elementAt } from '../../records/fhir/element-paths.ts'
+import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   elementPathOf,
   type FhirMapping,
   type FhirResource,
-  type FieldValues,
   mappedFields,
   readElements,
 } from '../../records/fhir/mapping.ts'
@@ -15,7 +15,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { toClassForm } from '../../schemas/forms/class-form.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { invalidPropertyNames, type Violation } from '../../schemas/validation/violations.ts'
-import { renderRecord, type StoredRecord } from './render.ts'
+import { type RecordWithMetadata, renderRecord } from './render.ts'
 
 const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => has(name) && value !== undefined))
@@ -57,13 +57,13 @@ function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly
 /** Paths of the resource that clients must send and have not. */
 const missingElements = ({ type, required }: FhirMapping, resource: FhirResource): Violation[] =>
   required
-    .filter((path) => valueAt(resource, path) === undefined)
+    .filter((path) => elementAt(resource, path) === undefined)
     .map((path) => ({ path: `${type}.${path}`, code: 'required', message: 'is required' }))
 
 /** Elements that the service sets, or generates from the others. */
 const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text', 'implicitRules', 'language']
 
-function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: StoredRecord): string[] {
+function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: RecordWithMetadata): string[] {
   const shown = renderRecord(mapping, record)
   const accepted = Object.assign({}, ...mapping.elements.map((element) => element.accepted ?? {}))
   const ignored = [...SERVICE_ELEMENTS, ...mapping.elements.flatMap((element) => element.ignored ?? [])]

@@ -1,8 +1,8 @@
 import { splitEscaped } from '../../records/fhir/search-values.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
-import { parameterError } from '../issue.ts'
-import type { ResourceDescription } from '../resources/resource-source.ts'
-import type { ResourceSearch, SearchCriterion } from './resource-search.ts'
+import { parameterError } from '../outcome/issue.ts'
+import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import type { ResourceDescription } from '../sources/resource-source.ts'
 
 /** Parameters of a request: repeated ones have several values. */
 export type SearchParameters = Readonly<Record<string, unknown>>
@@ -22,7 +22,7 @@ export interface ParsedSearch extends ResourceSearch {
 }
 
 const DEFAULT_COUNT = 20
-export const MAX_COUNT = 1000
+const MAX_COUNT = 1000
 
 const textsOf = (value: unknown): string[] => [value].flat().map(String)
 

@@ -1,12 +1,12 @@
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { unescapeText } from '../../records/fhir/search-values.ts'
-import { parameterError } from '../issue.ts'
-import type { SearchCriterion } from './resource-search.ts'
+import { parameterError } from '../outcome/issue.ts'
+import type { SearchCriterion } from '../sources/resource-search.ts'
 
 type Where = Readonly<Record<string, unknown>>
 
 /** The conditions of a search on the records of a kind; undefined: no record can fit. */
-export function conditionsOf(
+export function recordConditionsOf(
   parameters: Readonly<Record<string, FhirSearchParameter>>,
   criteria: readonly SearchCriterion[],
 ): Where | undefined {

@@ -1,4 +1,5 @@
-import type { FhirResources } from '../../fhir/fhir-resources.ts'
+import type { BundleRequests } from '../../fhir/requests/bundle-requests.ts'
+import type { FhirResources } from '../../fhir/requests/fhir-resources.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
 import type { StoredQueries } from '../../openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../openehr/compositions/compositions.ts'
@@ -117,6 +118,8 @@ export interface Services {
   compositions: Compositions
   /** The records as resources of FHIR R4. */
   fhir: FhirResources
+  /** Batches and transactions of FHIR. */
+  fhirBundles: BundleRequests
   /** Folders of each EHR. */
   directories: Directories
   /** Commits of several versions at once. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { issuesOf, operationOutcome } from '../../fhir/issue.ts'
+import { issuesOf, operationOutcome } from '../../fhir/outcome/issue.ts'
 import { closedObject } from '../../schemas/common.ts'
 import { type ErrorName, ServiceError } from '../../schemas/errors.ts'
 import type { RenderedResponse } from './rendered-response.ts'

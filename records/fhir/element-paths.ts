@@ -1,5 +1,5 @@
 /** Members of a resource, or of an element. */
-export type Json = Readonly<Record<string, unknown>>
+export type FhirJson = Readonly<Record<string, unknown>>
 
 const KEY = /([^.[\]]+)|\[(\d+)\]/g
 
@@ -8,7 +8,7 @@ const keysOf = (path: string): (string | number)[] =>
   [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
 
 /** The value at a path such as `code.coding[0].system`; undefined if there is none. */
-export const valueAt = (element: unknown, path: string): unknown =>
+export const elementAt = (element: unknown, path: string): unknown =>
   keysOf(path).reduce<unknown>(
     (inner, key) =>
       typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
@@ -18,17 +18,17 @@ export const valueAt = (element: unknown, path: string): unknown =>
   )
 
 /** An element with this value at the path; every position in a list counts as its only item. */
-export const elementWith = (path: string, value: unknown): Json =>
+export const elementWith = (path: string, value: unknown): FhirJson =>
   keysOf(path).reduceRight<unknown>(
     (inner, key) => (typeof key === 'number' ? [inner] : { [key]: inner }),
     value,
-  ) as Json
+  ) as FhirJson
 
-const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is FhirJson =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Joins parts of a resource: objects member by member, lists one behind the other. */
-export function joinElements(parts: readonly Json[]): Record<string, unknown> {
+export function joinElements(parts: readonly FhirJson[]): Record<string, unknown> {
   const joined: Record<string, unknown> = {}
   for (const part of parts)
     for (const [name, value] of Object.entries(part)) {

@@ -1,6 +1,6 @@
 import { parseIsoTime } from '../../schemas/forms/iso-time.ts'
-import { elementWith, type Json, joinElements, valueAt } from './element-paths.ts'
-import type { FhirElement } from './mapping.ts'
+import { elementAt, elementWith, type FhirJson, joinElements } from './element-paths.ts'
+import type { FhirElement } from './fhir-element.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
 export const ownUri = (name: string): string => `urn:health-record-service:${name}`
@@ -8,7 +8,7 @@ export const ownUri = (name: string): string => `urn:health-record-service:${nam
 export const TERMINOLOGY = 'http://terminology.hl7.org/CodeSystem'
 export const STRUCTURES = 'http://hl7.org/fhir/StructureDefinition'
 
-export interface Coding {
+export interface FhirCoding {
   system: string
   code: string
   display?: string
@@ -18,7 +18,7 @@ export interface Coding {
 export const valueElement = (field: string, path: string): FhirElement => ({
   paths: { [field]: path },
   show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
-  read: (resource) => ({ [field]: valueAt(resource, path) }),
+  read: (resource) => ({ [field]: elementAt(resource, path) }),
 })
 
 /** Several fields as the members of one item of a list: `itemElement('dosage', [valueElement('dosage', 'text')])`. */
@@ -48,7 +48,7 @@ export const conceptTextElement = (field: string, path: string): FhirElement => 
   paths: { [field]: `${path}.text` },
   show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.text`, record[field])),
   read: (resource) => ({
-    [field]: valueAt(resource, `${path}.text`) ?? valueAt(resource, `${path}.coding[0].display`),
+    [field]: elementAt(resource, `${path}.text`) ?? elementAt(resource, `${path}.coding[0].display`),
   }),
 })
 
@@ -59,7 +59,7 @@ export const momentOf = (sent: unknown): unknown =>
 /** A field with a moment. */
 export const momentElement = (field: string, path: string): FhirElement => ({
   ...valueElement(field, path),
-  read: (resource) => ({ [field]: momentOf(valueAt(resource, path)) }),
+  read: (resource) => ({ [field]: momentOf(elementAt(resource, path)) }),
 })
 
 /** An element with the same value in every resource of the kind. */
@@ -88,14 +88,14 @@ export function codeElement(
       return code === undefined ? {} : elementWith(path, code)
     },
     read: (resource) => {
-      const code = valueAt(resource, path)
+      const code = elementAt(resource, path)
       return { [field]: words.get(code as string) ?? code }
     },
   }
 }
 
-const itemsAt = (resource: Json, path: string): readonly Json[] => {
-  const items = valueAt(resource, path)
+const itemsAt = (resource: FhirJson, path: string): readonly FhirJson[] => {
+  const items = elementAt(resource, path)
   return Array.isArray(items) ? items.filter((one) => typeof one === 'object' && one !== null) : []
 }
 
@@ -156,7 +156,10 @@ export const userReference = (mvUid: unknown) => ({
 
 /** The user id in a reference of this form. */
 export function userIdOf(reference: unknown): unknown {
-  const { system, value } = (valueAt(reference, 'identifier') ?? {}) as { system?: unknown; value?: unknown }
+  const { system, value } = (elementAt(reference, 'identifier') ?? {}) as {
+    system?: unknown
+    value?: unknown
+  }
   return system === ownUri('user') ? value : undefined
 }
 
@@ -165,7 +168,7 @@ export const referenceElement = (field: string, path: string, type: string): Fhi
   paths: { [field]: path },
   show: (record) =>
     record[field] === undefined ? {} : elementWith(path, { reference: `${type}/${record[field]}` }),
-  read: (resource) => ({ [field]: referencedId(valueAt(resource, `${path}.reference`), type) }),
+  read: (resource) => ({ [field]: referencedId(elementAt(resource, `${path}.reference`), type) }),
 })
 
 /** A field whose words are codes of one code system, as an extension. */

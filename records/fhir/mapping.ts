@@ -1,28 +1,12 @@
-import { type Json, joinElements } from './element-paths.ts'
+import { type FhirJson, joinElements } from './element-paths.ts'
+import type { FhirElement, FieldValues } from './fhir-element.ts'
 import type { FhirSearchParameter } from './search-parameters.ts'
-
-/** Field values of a record; dates and times are ISO texts. */
-export type FieldValues = Readonly<Record<string, unknown>>
 
 /** A resource of FHIR R4 in JSON. */
 export interface FhirResource {
   resourceType: string
   id?: string
   [element: string]: unknown
-}
-
-/** Fields of a record as elements of a resource, in both directions. */
-export interface FhirElement {
-  /** The path of each field below the resource, for faults: `{ onset: 'onsetDateTime' }`. */
-  paths: Readonly<Record<string, string>>
-  /** The members of the resource. Several elements may add to the same list. */
-  show(record: FieldValues): Json
-  /** The fields that a resource states. */
-  read(resource: Json): FieldValues
-  /** Values by path that a client may send in place of the shown ones, because they say the same. */
-  accepted?: Readonly<Record<string, readonly unknown[]>>
-  /** Elements that the service sets, whatever a client sends back. */
-  ignored?: readonly string[]
 }
 
 /** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */
@@ -50,7 +34,7 @@ export interface FhirMapping {
   /** The list of the kind in which an EHR is searched; default: `ofEhr`. */
   list?: string
   /** Whether a client means this kind, if several have the same type. */
-  isMeant?(resource: Json): boolean
+  isMeant?(resource: FhirJson): boolean
   /** Further resources by the suffix of their ids: `<id>.hr`. */
   parts?: Readonly<Record<string, FhirPart>>
 }
@@ -62,11 +46,11 @@ export const isMapped = (form: FhirForm | undefined): form is FhirMapping =>
   form !== undefined && 'elements' in form
 
 /** The elements of a record, without id and metadata. */
-export const showElements = ({ elements }: Pick<FhirMapping, 'elements'>, record: FieldValues): Json =>
+export const showElements = ({ elements }: Pick<FhirMapping, 'elements'>, record: FieldValues): FhirJson =>
   joinElements(elements.map((element) => element.show(record)))
 
 /** The fields that a resource states; those that it does not state are undefined. */
-export const readElements = ({ elements }: Pick<FhirMapping, 'elements'>, resource: Json): FieldValues =>
+export const readElements = ({ elements }: Pick<FhirMapping, 'elements'>, resource: FhirJson): FieldValues =>
   Object.assign({}, ...elements.map((element) => element.read(resource)))
 
 /** The names of the fields that the elements show and read. */

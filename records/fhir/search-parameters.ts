@@ -1,17 +1,17 @@
 import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
-import { type Coding, referencedId } from './elements.ts'
+import { type FhirCoding, referencedId } from './elements.ts'
 import {
-  type Period,
   parsePeriod,
   parseQuantity,
   parseToken,
   type SearchText,
+  type SoughtPeriod,
   type SoughtQuantity,
   type SoughtToken,
 } from './search-values.ts'
 
 /** Conditions on the fields of records; true: every record fits, false: none does. */
-export type SearchCondition = boolean | Readonly<Record<string, unknown>>
+type SearchCondition = boolean | Readonly<Record<string, unknown>>
 
 /** A search parameter of FHIR for the records of a kind. */
 export interface FhirSearchParameter {
@@ -25,7 +25,7 @@ export interface FhirSearchParameter {
   where(value: SearchText): SearchCondition | undefined
 }
 
-const fits = ({ system, code }: SoughtToken, coding: Partial<Coding>): boolean =>
+const fits = ({ system, code }: SoughtToken, coding: Partial<FhirCoding>): boolean =>
   (system === undefined || system === (coding.system ?? '')) && (code === undefined || code === coding.code)
 
 const negated = (modifier: string | undefined, found: boolean): boolean =>
@@ -34,7 +34,7 @@ const negated = (modifier: string | undefined, found: boolean): boolean =>
 /** A code that is the same in every resource of the kind. */
 export const constantToken = (
   description: string,
-  codings: readonly Partial<Coding>[],
+  codings: readonly Partial<FhirCoding>[],
 ): FhirSearchParameter => ({
   type: 'token',
   description,
@@ -103,7 +103,7 @@ export const textToken = (description: string, field: string): FhirSearchParamet
 type Bounds = { from?: Date; to?: Date }
 
 /** The moments that fit a period: all later ones for `gt`, and so on. */
-function boundsOf({ prefix, from, to }: Period): Bounds {
+function boundsOf({ prefix, from, to }: SoughtPeriod): Bounds {
   if (prefix === 'gt' || prefix === 'sa') return { from: to }
   if (prefix === 'lt' || prefix === 'eb') return { to: from }
   if (prefix === 'ge') return { from }
@@ -180,16 +180,3 @@ function rangeOf({ prefix, value, tolerance }: SoughtQuantity, convert: (value: 
   const range = { from: convert(value - margin), to: convert(value + margin) }
   return prefix === 'ne' ? { not: exact } : range
 }
-
-/** The words of a text, found by their beginnings regardless of case and accents. */
-export const wordsParameter = (
-  description: string,
-  field: string,
-  wordsOf: (text: string) => string[],
-): FhirSearchParameter => ({
-  type: 'string',
-  description,
-  field,
-  modifiers: [],
-  where: ({ text }) => ({ [field]: { starting: wordsOf(text) } }),
-})

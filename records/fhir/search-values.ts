@@ -5,11 +5,11 @@ export interface SearchText {
   modifier?: string | undefined
 }
 
-export const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
-export type Prefix = (typeof PREFIXES)[number]
+const PREFIXES = ['eq', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap'] as const
+type Prefix = (typeof PREFIXES)[number]
 
 /** The period that a date of a search means: the end is exclusive. */
-export interface Period {
+export interface SoughtPeriod {
   prefix: Prefix
   from: Date
   to: Date
@@ -36,7 +36,7 @@ const DATE_PATTERN =
   /^(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?)?)?)?$/
 
 /** The period of a date or time; without a zone it is in UTC. undefined for other texts. */
-export function parsePeriod(text: string): Period | undefined {
+export function parsePeriod(text: string): SoughtPeriod | undefined {
   const { prefix, rest } = splitPrefix(text.replace(/ (?=\d\d:\d\d$)/, '+'))
   const [, year, month, day, hour, minute, second, fraction, zone = 'Z'] = DATE_PATTERN.exec(rest) ?? []
   if (year === undefined) return undefined

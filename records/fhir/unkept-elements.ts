@@ -1,9 +1,9 @@
-import type { Json } from './element-paths.ts'
+import type { FhirJson } from './element-paths.ts'
 
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
 
-const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is FhirJson =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Compares dates by their moment and references without the address of the server. */
@@ -20,7 +20,7 @@ interface Comparison {
 }
 
 /** A text beside codes says in words what they mean. */
-const isParaphrase = (name: string, shown: Json): boolean =>
+const isParaphrase = (name: string, shown: FhirJson): boolean =>
   PARAPHRASES.includes(name) || (name === 'text' && Array.isArray(shown.coding))
 
 /**

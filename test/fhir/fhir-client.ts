@@ -5,7 +5,7 @@ import type { Person } from '../harness/people/people.ts'
 // biome-ignore lint/suspicious/noExplicitAny: resources have any form
 export type Json = any
 
-export const FHIR_JSON = 'application/fhir+json'
+const FHIR_JSON = 'application/fhir+json'
 
 /** Calls the FHIR API as a person. A body is sent as FHIR JSON. */
 export const callFhir = (

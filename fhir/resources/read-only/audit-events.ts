@@ -7,10 +7,10 @@ import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { parameterError } from '../../issue.ts'
-import type { ResourceSearch, SearchCriterion } from '../../search/resource-search.ts'
+import { parameterError } from '../../outcome/issue.ts'
+import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { fitsPeriod } from '../patients.ts'
-import type { FoundResources, ResourceSource, ResourceType } from '../resource-source.ts'
 
 const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>> = {
   create: { action: 'C', interaction: 'create' },

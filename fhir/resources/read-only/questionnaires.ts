@@ -4,9 +4,9 @@ import { INSTRUMENTS } from '../../../records/questionnaires/instruments.ts'
 import { neutralLabel } from '../../../records/questionnaires/text-packs.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { INSTRUMENT_NAMES, type InstrumentName } from '../../../schemas/questionnaires/questionnaire.ts'
-import { parameterError } from '../../issue.ts'
-import type { SearchCriterion } from '../../search/resource-search.ts'
-import type { ResourceSource, ResourceType } from '../resource-source.ts'
+import { parameterError } from '../../outcome/issue.ts'
+import type { SearchCriterion } from '../../sources/resource-search.ts'
+import type { ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 
 /** The versions of the ACQ are its numbers of items. */
 const VERSIONS: Readonly<Record<InstrumentName, readonly number[]>> = {

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { ResourceType } from '../../../fhir/resources/resource-source.ts'
+import type { ResourceType } from '../../../fhir/sources/resource-source.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -26,9 +26,6 @@ const resourceSchema = (type: string) =>
 /** A body or reply that is a resource of this type. */
 export const resourceBody = (type: string) => describedBody(resourceSchema(type), ...MEDIA_TYPES)
 
-/** Transactions and searches are larger than single resources. */
-export const BUNDLE_LIMITS = { bytes: 4 * 1024 * 1024, values: 100_000 }
-
 export const resourceIdField = (type: string, example: string) =>
   Type.String({ pattern: '^[A-Za-z0-9.-]{1,64}$', description: `Id of the ${type}`, examples: [example] })
 
@@ -39,7 +36,7 @@ export const versionField = Type.String({
 })
 
 /** A parameter of a search, which may be repeated. */
-export const searchField = (description: string, example: string) =>
+const searchField = (description: string, example: string) =>
   Type.Unsafe<string | string[]>({
     documented: { type: 'string' },
     description,
@@ -68,7 +65,7 @@ export function sentResource({ json, bytes }: RawContent, type: string): FhirRes
   })
 }
 
-export const fhirEtag = (version: string): string => `W/"${version}"`
+const fhirEtag = (version: string): string => `W/"${version}"`
 
 const metaOf = ({ meta }: FhirResource) => (meta ?? {}) as { versionId?: string; lastUpdated?: string }
 

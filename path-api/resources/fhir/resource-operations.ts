@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { resourceTypes } from '../../../fhir/resource-types.ts'
-import type { Interaction, ResourceType } from '../../../fhir/resources/resource-source.ts'
+import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
 import {

@@ -1,8 +1,9 @@
 import { Type } from '@sinclair/typebox'
-import type { FhirResources, WrittenResource } from '../../../fhir/fhir-resources.ts'
-import { operationOutcome, unkeptIssues } from '../../../fhir/issue.ts'
-import type { PatchOperation } from '../../../fhir/json-patch.ts'
-import type { Interaction, ResourceType } from '../../../fhir/resources/resource-source.ts'
+import { operationOutcome, unkeptIssues } from '../../../fhir/outcome/issue.ts'
+import { parseSearchQuery } from '../../../fhir/requests/bundle-entries.ts'
+import type { FhirResources, WrittenResource } from '../../../fhir/requests/fhir-resources.ts'
+import type { PatchOperation } from '../../../fhir/requests/json-patch.ts'
+import type { Interaction, ResourceType } from '../../../fhir/sources/resource-source.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation, type Operation } from '../../operation/operation.ts'
@@ -100,7 +101,8 @@ export const WRITE_OPERATIONS: Partial<
       handle: async ({ body }, context) => {
         const { caller, fhir, fhirPreferences, newId } = context
         const { paths, options } = unkeptCollector(context)
-        const ifNoneExist = parseCondition(fhirPreferences.ifNoneExist)
+        const { ifNoneExist: condition } = fhirPreferences
+        const ifNoneExist = condition === undefined ? undefined : parseSearchQuery(condition)
         const resource = sentResource(body, of.type)
         const written = await fhir.create(caller, resource, newId(), { ...options, ifNoneExist })
         return replyToWrite(written, context, paths)
@@ -226,13 +228,4 @@ export const WRITE_OPERATIONS: Partial<
         fhir.removeFound(caller, of.type, query, { expected }),
     }),
   ],
-}
-
-/** The parameters of If-None-Exist, which is a search without the question mark. */
-function parseCondition(text: string | undefined): Record<string, string[]> | undefined {
-  if (text === undefined) return undefined
-  const parameters: Record<string, string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '')))
-    parameters[name] = [...(parameters[name] ?? []), value]
-  return parameters
 }

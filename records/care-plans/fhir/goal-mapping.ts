@@ -1,4 +1,4 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codeElement,
   extensionElement,
@@ -8,7 +8,8 @@ import {
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'cancelled' }
@@ -30,7 +31,7 @@ const achievementElement: FhirElement = {
 }
 
 /** R4 has no element for the plan of a goal. */
-export const planReferenceElement = (): FhirElement => {
+const planReferenceElement = (): FhirElement => {
   const url = ownUri('care-plan')
   return {
     paths: { carePlanId: `extension.where(url='${url}').valueReference` },
@@ -40,7 +41,7 @@ export const planReferenceElement = (): FhirElement => {
         : { extension: [{ url, valueReference: { reference: `CarePlan/${carePlanId}` } }] },
     read: ({ extension }) => {
       const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === url)
-      return { carePlanId: referencedId(valueAt(own, 'valueReference.reference'), 'CarePlan') }
+      return { carePlanId: referencedId(elementAt(own, 'valueReference.reference'), 'CarePlan') }
     },
   }
 }

@@ -1,14 +1,14 @@
-import { elementWith, type Json, joinElements, valueAt } from '../../fhir/element-paths.ts'
+import { elementAt, elementWith, type FhirJson, joinElements } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri } from '../../fhir/elements.ts'
-import type { FhirElement } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 
 const PLANNED = { extension: [{ url: ownUri('planned'), valueBoolean: true }] }
 
 /** `period.start` -> `period._start`: the place of extensions of a date. */
 const besides = (path: string): string => path.replace(/([^.]+)$/, '_$1')
 
-const isMarkedPlanned = (resource: Json, path: string): boolean => {
-  const extensions = valueAt(resource, `${besides(path)}.extension`)
+const isMarkedPlanned = (resource: FhirJson, path: string): boolean => {
+  const extensions = elementAt(resource, `${besides(path)}.extension`)
   return Array.isArray(extensions) && extensions.some((one) => one?.url === ownUri('planned'))
 }
 
@@ -20,7 +20,7 @@ const isMarkedPlanned = (resource: Json, path: string): boolean => {
 export function plannedDateElement(
   fields: { actual: string; planned: string },
   path: string,
-  isPlanned: (resource: Json) => boolean,
+  isPlanned: (resource: FhirJson) => boolean,
 ): FhirElement {
   const kept = extensionElement(fields.planned, ownUri(`planned-${path.split('.').at(-1)}`), 'valueDate')
   return {
@@ -34,7 +34,7 @@ export function plannedDateElement(
       return { ...elementWith(path, actual), ...kept.show(record) }
     },
     read: (resource) => {
-      const date = valueAt(resource, path)
+      const date = elementAt(resource, path)
       if (isMarkedPlanned(resource, path) || isPlanned(resource))
         return { [fields.planned]: date, [fields.actual]: undefined }
       return { [fields.actual]: date, ...kept.read(resource) }

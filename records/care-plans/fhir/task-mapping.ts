@@ -1,4 +1,4 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codeElement,
   constantElement,
@@ -7,7 +7,8 @@ import {
   referenceElement,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, referenceParameter, textToken, wordToken } from '../../fhir/search-parameters.ts'
 import { metadataElement } from './plan-elements.ts'
 
@@ -23,7 +24,7 @@ const priorityElement: FhirElement = {
     ...(priority === 'LOW' && { _priority: LOW }),
   }),
   read: ({ priority, _priority }) => {
-    if (valueAt(_priority, 'extension[0].valueCode') === 'LOW') return { priority: 'LOW' }
+    if (elementAt(_priority, 'extension[0].valueCode') === 'LOW') return { priority: 'LOW' }
     const [word = priority] = priority === 'routine' ? ['NORMAL'] : priority === 'urgent' ? ['HIGH'] : []
     return { priority: word }
   },
@@ -43,9 +44,9 @@ const repeatElement: FhirElement = {
   read: ({ extension }) => {
     const own = (Array.isArray(extension) ? extension : []).find((one) => one?.url === REPEAT_URL)
     if (own === undefined) return { repeat: undefined }
-    const unit = valueAt(own, 'valueTiming.repeat.periodUnit')
+    const unit = elementAt(own, 'valueTiming.repeat.periodUnit')
     const [period] = Object.entries(PERIOD_UNITS).find(([, code]) => code === unit) ?? []
-    return { repeat: { every: valueAt(own, 'valueTiming.repeat.period'), period } }
+    return { repeat: { every: elementAt(own, 'valueTiming.repeat.period'), period } }
   },
 }
 

@@ -1,5 +1,6 @@
 import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */

@@ -1,4 +1,4 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codingElement,
   conceptElement,
@@ -6,7 +6,8 @@ import {
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
 
@@ -38,9 +39,9 @@ const reactionsElement: FhirElement = {
     reactions: (Array.isArray(reaction) ? reaction : []).map((one) =>
       withoutUndefined({
         manifestation:
-          valueAt(one, 'manifestation[0].text') ?? valueAt(one, 'manifestation[0].coding[0].display'),
-        severity: valueAt(one, 'severity'),
-        onset: valueAt(one, 'onset'),
+          elementAt(one, 'manifestation[0].text') ?? elementAt(one, 'manifestation[0].coding[0].display'),
+        severity: elementAt(one, 'severity'),
+        onset: elementAt(one, 'onset'),
       }),
     ),
   }),

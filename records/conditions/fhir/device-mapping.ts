@@ -1,12 +1,13 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import { referenceElement, valueElement } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { textToken } from '../../fhir/search-parameters.ts'
 
 const nameElement: FhirElement = {
   paths: { name: 'deviceName[0].name' },
   show: ({ name }) => (name === undefined ? {} : { deviceName: [{ name, type: 'user-friendly-name' }] }),
-  read: (resource) => ({ name: valueAt(resource, 'deviceName[0].name') }),
+  read: (resource) => ({ name: elementAt(resource, 'deviceName[0].name') }),
 }
 
 /** A device must not be used from its expiry on. */

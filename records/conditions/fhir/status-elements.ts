@@ -1,6 +1,6 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import { conceptElement, extensionElement, ownUri } from '../../fhir/elements.ts'
-import type { FhirElement } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 
 /** Words that are codes of the specification themselves. */
 export const sameWords = (words: readonly string[]): Record<string, string> =>
@@ -28,6 +28,6 @@ export const nameElement = (field: string): FhirElement => ({
   paths: { [field]: 'code.text' },
   show: (record) => (record[field] === undefined ? {} : { code: { text: record[field] } }),
   read: (resource) => ({
-    [field]: valueAt(resource, 'code.text') ?? valueAt(resource, 'code.coding[0].display'),
+    [field]: elementAt(resource, 'code.text') ?? elementAt(resource, 'code.coding[0].display'),
   }),
 })

@@ -1,5 +1,5 @@
 import type { InvitationEnum } from '../../../schemas/enums.ts'
-import type { Json } from '../../fhir/element-paths.ts'
+import type { FhirJson } from '../../fhir/element-paths.ts'
 import {
   constantElement,
   extensionElement,
@@ -13,7 +13,8 @@ import {
   userReference,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { constantToken, dateParameter, referenceParameter, textToken } from '../../fhir/search-parameters.ts'
 
 const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
@@ -35,11 +36,11 @@ const endElement: FhirElement = {
   read: ({ end }) => ({ end: momentOf(end) }),
 }
 
-const participantsIn = ({ participant }: Json): Json[] =>
+const participantsIn = ({ participant }: FhirJson): FhirJson[] =>
   Array.isArray(participant) ? participant.filter((one) => typeof one === 'object' && one !== null) : []
 
-const actorOf = ({ actor }: Json, type: string): string | undefined =>
-  referencedId((actor as Json | undefined)?.reference, type)
+const actorOf = ({ actor }: FhirJson, type: string): string | undefined =>
+  referencedId((actor as FhirJson | undefined)?.reference, type)
 
 /** The patient, the invited users, and the location, which is a participant in FHIR. */
 const participantsElement: FhirElement = {
@@ -62,7 +63,9 @@ const participantsElement: FhirElement = {
       const mvUid = userIdOf(one.actor)
       return mvUid === undefined ? [] : [{ mvUid, status: INVITATIONS.get(String(one.status)) ?? one.status }]
     })
-    const place = all.map(({ actor }) => actor as Json | undefined).find((one) => one?.type === 'Location')
+    const place = all
+      .map(({ actor }) => actor as FhirJson | undefined)
+      .find((one) => one?.type === 'Location')
     return {
       ehrId: all.map((one) => actorOf(one, 'Patient')).find((id) => id !== undefined),
       participants,

@@ -1,6 +1,6 @@
 import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
 import { momentOf } from '../../fhir/elements.ts'
-import type { FhirElement } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 
 /** The time of a measurement, in local time if its offset is known. */
 export const localTimeElement = (path: string): FhirElement => ({

@@ -1,7 +1,7 @@
 import { ucumCodeOf } from '../../../schemas/measurements/units.ts'
-import { elementWith, type Json, valueAt } from '../../fhir/element-paths.ts'
+import { elementAt, elementWith, type FhirJson } from '../../fhir/element-paths.ts'
 import { ownUri } from '../../fhir/elements.ts'
-import type { FhirElement, FieldValues } from '../../fhir/mapping.ts'
+import type { FhirElement, FieldValues } from '../../fhir/fhir-element.ts'
 import { type Quantity, valuesInOwnUnits } from '../quantities/quantity.ts'
 
 const UCUM = 'http://unitsofmeasure.org'
@@ -10,13 +10,13 @@ const SENT_QUANTITY = ownUri('sent-quantity')
 /** Units that the profiles of vital signs do not allow. */
 const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_i]']
 
-const plainQuantity = (value: unknown, unit: unknown): Json => ({
+const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
   ...{ value, unit, system: UCUM },
   code: ucumCodeOf(unit) ?? unit,
 })
 
 /** The value as sent; in the quantity's own unit if the profile lacks the sent one, which an extension keeps. */
-function showQuantity(name: string, quantity: Quantity, record: FieldValues): Json | undefined {
+function showQuantity(name: string, quantity: Quantity, record: FieldValues): FhirJson | undefined {
   const [value, unit] = [record[name], record[`${name}Unit`] ?? quantity.unit]
   if (value === undefined) return undefined
   const sent = plainQuantity(value, unit)
@@ -27,14 +27,14 @@ function showQuantity(name: string, quantity: Quantity, record: FieldValues): Js
 }
 
 /** The unit by the name that was sent, if it is one of this code. */
-const readUnit = ({ unit, code }: Json): unknown =>
+const readUnit = ({ unit, code }: FhirJson): unknown =>
   unit !== undefined && ucumCodeOf(unit) === code ? unit : code
 
 function readQuantity(name: string, quantity: Quantity, shown: unknown): FieldValues {
-  const said = (typeof shown === 'object' && shown !== null ? shown : {}) as Json
+  const said = (typeof shown === 'object' && shown !== null ? shown : {}) as FhirJson
   const extensions = Array.isArray(said.extension) ? said.extension : []
-  const sent = extensions.find((one) => one?.url === SENT_QUANTITY)?.valueQuantity as Json | undefined
-  const fields = ({ value, ...unit }: Json) => ({ [name]: value, [`${name}Unit`]: readUnit(unit) })
+  const sent = extensions.find((one) => one?.url === SENT_QUANTITY)?.valueQuantity as FhirJson | undefined
+  const fields = ({ value, ...unit }: FhirJson) => ({ [name]: value, [`${name}Unit`]: readUnit(unit) })
   const original = sent && fields(sent)
   const isSame = original && valuesInOwnUnits({ [name]: quantity }, original)[quantity.inUnit] === said.value
   return isSame ? original : fields(said)
@@ -47,7 +47,7 @@ export const quantityElement = (name: string, quantity: Quantity, path = 'valueQ
     const shown = showQuantity(name, quantity, record)
     return shown ? elementWith(path, shown) : {}
   },
-  read: (resource) => readQuantity(name, quantity, valueAt(resource, path)),
+  read: (resource) => readQuantity(name, quantity, elementAt(resource, path)),
 })
 
 /** A number in the quantity's own unit. */
@@ -55,16 +55,16 @@ export const ownUnitElement = (field: string, { unit }: Quantity): FhirElement =
   paths: { [field]: 'valueQuantity.value' },
   show: (record) =>
     record[field] === undefined ? {} : { valueQuantity: plainQuantity(record[field], unit) },
-  read: (resource) => ({ [field]: valueAt(resource, 'valueQuantity.value') }),
+  read: (resource) => ({ [field]: elementAt(resource, 'valueQuantity.value') }),
 })
 
-const codingsIn = (component: unknown): Json[] => {
-  const codings = valueAt(component, 'code.coding')
+const codingsIn = (component: unknown): FhirJson[] => {
+  const codings = elementAt(component, 'code.coding')
   return Array.isArray(codings) ? codings : []
 }
 
 /** A quantity as a component, which its LOINC code identifies. */
-export function componentElement(name: string, quantity: Quantity, code: Json): FhirElement {
+export function componentElement(name: string, quantity: Quantity, code: FhirJson): FhirElement {
   const { loinc } = quantity.codes
   const path = `component.where(code.coding.code='${loinc}').valueQuantity`
   return {
@@ -76,7 +76,7 @@ export function componentElement(name: string, quantity: Quantity, code: Json): 
     read: ({ component }) => {
       const components: unknown[] = Array.isArray(component) ? component : []
       const own = components.find((one) => codingsIn(one).some((coding) => coding?.code === loinc))
-      return readQuantity(name, quantity, valueAt(own, 'valueQuantity'))
+      return readQuantity(name, quantity, elementAt(own, 'valueQuantity'))
     },
   }
 }

@@ -1,6 +1,7 @@
-import type { Json } from '../../fhir/element-paths.ts'
+import type { FhirJson } from '../../fhir/element-paths.ts'
 import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
 import { localTimeElement } from './local-time-element.ts'
 
@@ -27,15 +28,15 @@ const questionnaireElement = (uri: string, versionField?: string): FhirElement =
   ...(versionField === undefined && { accepted: { questionnaire: [`${uri}|1`] } }),
 })
 
-const toAnswer = (value: unknown): Json =>
+const toAnswer = (value: unknown): FhirJson =>
   value === NOT_REQUIRED.code ? { valueCoding: NOT_REQUIRED } : { valueInteger: value }
 
-const fromAnswer = ([answer]: readonly Json[] = []): unknown =>
+const fromAnswer = ([answer]: readonly FhirJson[] = []): unknown =>
   answer === undefined
     ? null
-    : (answer.valueInteger ?? (answer.valueCoding as Json | undefined)?.code ?? answer)
+    : (answer.valueInteger ?? (answer.valueCoding as FhirJson | undefined)?.code ?? answer)
 
-const itemsOf = ({ item }: Json): Json[] =>
+const itemsOf = ({ item }: FhirJson): FhirJson[] =>
   Array.isArray(item) ? item.filter((one) => typeof one === 'object' && one !== null) : []
 
 /** A list of answers as items, numbered from 1. @param prefix of the link ids */
@@ -56,7 +57,8 @@ export const answersElement = (field: string, prefix = ''): FhirElement => {
       const answers: unknown[] = []
       for (const { linkId, answer } of itemsOf(resource)) {
         const [, position] = number.exec(String(linkId)) ?? []
-        if (position !== undefined) answers[Number(position) - 1] = fromAnswer(answer as Json[] | undefined)
+        if (position !== undefined)
+          answers[Number(position) - 1] = fromAnswer(answer as FhirJson[] | undefined)
       }
       return { [field]: answers.length === 0 ? undefined : Array.from(answers, (one) => one ?? null) }
     },
@@ -71,7 +73,7 @@ export const numberItem = (field: string, valueType: 'valueInteger' | 'valueDeci
       ? {}
       : { item: [{ linkId: field, answer: [{ [valueType]: record[field] }] }] },
   read: (resource) => {
-    const [answer] = (itemsOf(resource).find(({ linkId }) => linkId === field)?.answer ?? []) as Json[]
+    const [answer] = (itemsOf(resource).find(({ linkId }) => linkId === field)?.answer ?? []) as FhirJson[]
     return { [field]: answer?.valueInteger ?? answer?.valueDecimal }
   },
 })

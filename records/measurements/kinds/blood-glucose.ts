@@ -1,4 +1,4 @@
-import { quantityObservation } from '../fhir/vital-sign.ts'
+import { quantityObservation } from '../fhir/observation.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { defineOmhBody, quantityMember } from '../omh.ts'
 import type { Quantity } from '../quantities/quantity.ts'

@@ -10,7 +10,7 @@ import {
 } from '../../fhir/elements.ts'
 import { bloodPressureThresholds, pressurePresets } from '../calculations/blood-pressure-thresholds.ts'
 import { findBand } from '../calculations/thresholds.ts'
-import { componentObservation, observationPart } from '../fhir/vital-sign.ts'
+import { componentObservation, observationPart } from '../fhir/observation.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { codedMember, defineOmhBody, quantityMember } from '../omh.ts'
 import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'

@@ -10,7 +10,8 @@ import {
   UNKNOWN_VALUE,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 
 /** FHIR demands an occurrence. */

@@ -1,15 +1,16 @@
-import { valueAt } from '../../fhir/element-paths.ts'
+import { elementAt } from '../../fhir/element-paths.ts'
 import {
-  type Coding,
   constantElement,
   extensionElement,
+  type FhirCoding,
   ownUri,
   referenceElement,
   STRUCTURES,
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
-import type { FhirElement, FhirMapping, FhirPart } from '../../fhir/mapping.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping, FhirPart } from '../../fhir/mapping.ts'
 import {
   constantToken,
   dateParameter,
@@ -25,9 +26,9 @@ import { componentElement, ownUnitElement, quantityElement } from './quantity-el
 const LOINC = 'http://loinc.org'
 const SNOMED = 'http://snomed.info/sct'
 
-export type ObservationCategory = 'vital-signs' | 'laboratory' | 'survey'
+type ObservationCategory = 'vital-signs' | 'laboratory' | 'survey'
 
-const categoryOf = (code: ObservationCategory): Coding => ({
+const categoryOf = (code: ObservationCategory): FhirCoding => ({
   ...{ system: `${TERMINOLOGY}/observation-category`, code },
 })
 
@@ -50,7 +51,11 @@ const statusParameter: FhirSearchParameter = {
 }
 
 /** The elements of every observation. */
-const observationElements = (category: ObservationCategory, code: Coding[], text: string): FhirElement[] => [
+const observationElements = (
+  category: ObservationCategory,
+  code: FhirCoding[],
+  text: string,
+): FhirElement[] => [
   statusElement,
   constantElement('category[0]', { coding: [categoryOf(category)] }),
   constantElement('code', { coding: code, text }),
@@ -62,7 +67,7 @@ const observationElements = (category: ObservationCategory, code: Coding[], text
   extensionElement('source', ownUri('source'), 'valueCode'),
 ]
 
-const observationSearch = (category: ObservationCategory, code: Coding[]) => ({
+const observationSearch = (category: ObservationCategory, code: FhirCoding[]) => ({
   category: constantToken('Category of the observation', [categoryOf(category)]),
   code: constantToken('Code of the observation', code),
   'combo-code': constantToken('Code of the observation or of a component', code),
@@ -72,7 +77,7 @@ const observationSearch = (category: ObservationCategory, code: Coding[]) => ({
   device: textToken('Id of the device', 'deviceId'),
 })
 
-const codingsOf = ({ label, codes }: Quantity, ...more: Coding[]): Coding[] => [
+const codingsOf = ({ label, codes }: Quantity, ...more: FhirCoding[]): FhirCoding[] => [
   { system: LOINC, code: codes.loinc, display: label },
   ...more,
   { system: SNOMED, code: codes.snomed, display: label },
@@ -88,14 +93,14 @@ interface ObservationDefinition {
   profile?: string
   category?: ObservationCategory
   /** Further codes that the profile demands. */
-  codes?: Coding[]
+  codes?: FhirCoding[]
   elements?: readonly FhirElement[]
   parts?: FhirMapping['parts']
 }
 
 const observation = (
   { profile, category = 'vital-signs', elements = [], parts }: ObservationDefinition,
-  { code, text }: { code: Coding[]; text: string },
+  { code, text }: { code: FhirCoding[]; text: string },
   values: readonly FhirElement[],
   search: Readonly<Record<string, FhirSearchParameter>>,
 ): FhirMapping => ({
@@ -106,7 +111,7 @@ const observation = (
   search: { ...observationSearch(category, code), ...search },
   sortedBy: 'date',
   isMeant: (resource) => {
-    const sent = valueAt(resource, 'code.coding')
+    const sent = elementAt(resource, 'code.coding')
     const loinc = code.filter(({ system }) => system === LOINC)
     return (
       Array.isArray(sent) &&

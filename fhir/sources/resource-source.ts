@@ -9,7 +9,7 @@ import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
-import type { ResourceSearch } from '../search/resource-search.ts'
+import type { ResourceSearch } from './resource-search.ts'
 
 /** A page of found resources, in the order of the search. */
 export interface FoundResources {
@@ -36,7 +36,7 @@ export interface ResourceWrite {
 }
 
 /** What a search parameter of a resource type is called and does. */
-export type SearchParameterDescription = Pick<FhirSearchParameter, 'type' | 'description'>
+type SearchParameterDescription = Pick<FhirSearchParameter, 'type' | 'description'>
 
 /** Interactions of FHIR with a resource type. */
 export type Interaction =

@@ -1,5 +1,5 @@
-import { type ErrorName, errorCode, ServiceError } from '../schemas/errors.ts'
-import type { Violation } from '../schemas/validation/violations.ts'
+import { type ErrorName, errorCode, ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
 
 /** An issue of an OperationOutcome. */
 export interface OutcomeIssue {
@@ -56,6 +56,7 @@ const VIOLATION_TYPES: Readonly<Record<string, string>> = {
   'too-costly': 'too-costly',
   'multiple-matches': 'multiple-matches',
   unknown: 'structure',
+  duplicate: 'duplicate',
 }
 
 const PROBLEM_SYSTEM = 'urn:health-record-service:problem'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient, type Patient } from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: resources have any form
 type Json = any

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { createPatient, type Patient } from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 
 const atc = 'http://www.whocc.no/atc'
 const UNKNOWN = {

@@ -1,18 +1,17 @@
-import type { FhirResource } from '../records/fhir/mapping.ts'
-import type { Caller } from '../records/store/documents/caller.ts'
-import { ServiceError } from '../schemas/errors.ts'
-import { historyBundle, searchBundle, selectElements } from './bundle.ts'
-import { applyPatch, type PatchOperation } from './json-patch.ts'
-import { patientSummary } from './operations/patient-summary.ts'
-import { resourceTypes } from './resource-types.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { historyBundle, searchBundle, selectElements } from '../bundles/result-bundles.ts'
+import { patientSummary } from '../operations/patient-summary.ts'
+import { parsePage, parseSearch, type SearchParameters } from '../search/parse-search.ts'
 import type {
   FhirServices,
   Interaction,
   ResourceSource,
   ResourceType,
   ResourceWrite,
-} from './resources/resource-source.ts'
-import { parsePage, parseSearch, type SearchParameters } from './search/parse-search.ts'
+} from '../sources/resource-source.ts'
+import { applyPatch, type PatchOperation } from './json-patch.ts'
 
 /** A resource after a write. */
 export interface WrittenResource {
@@ -26,13 +25,10 @@ export class FhirResources {
   readonly base: string
   readonly #sources: ReadonlyMap<string, { description: ResourceType; source: ResourceSource }>
 
-  constructor(base: string, services: FhirServices) {
+  constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
     this.base = base
     this.#sources = new Map(
-      resourceTypes.map((description) => [
-        description.type,
-        { description, source: description.open(services) },
-      ]),
+      types.map((description) => [description.type, { description, source: description.open(services) }]),
     )
   }
 
@@ -100,7 +96,7 @@ export class FhirResources {
     { ifNoneExist, ...options }: ResourceWrite & { ifNoneExist?: SearchParameters | undefined },
   ): Promise<WrittenResource> {
     const { perform } = this.#of(resource.resourceType, 'create', 'create')
-    const existing = ifNoneExist && (await this.#findOne(caller, resource.resourceType, ifNoneExist))
+    const existing = ifNoneExist && (await this.findOne(caller, resource.resourceType, ifNoneExist))
     if (existing) return { resource: existing, created: false }
     return { resource: await perform(caller, resource, id, options), created: true }
   }
@@ -130,7 +126,7 @@ export class FhirResources {
     newId: string,
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    const found = await this.#findOne(caller, resource.resourceType, query)
+    const found = await this.findOne(caller, resource.resourceType, query)
     if (!found) return this.create(caller, resource, newId, options)
     const id = String(found.id)
     return this.update(caller, id, { ...resource, id: resource.id ?? id }, options)
@@ -158,7 +154,7 @@ export class FhirResources {
     patch: readonly PatchOperation[],
     options: ResourceWrite,
   ): Promise<WrittenResource> {
-    const found = await this.#findOne(caller, type, query)
+    const found = await this.findOne(caller, type, query)
     if (!found) throw new ServiceError('NotFound')
     return this.patch(caller, { type, id: String(found.id) }, patch, options)
   }
@@ -178,7 +174,7 @@ export class FhirResources {
     query: SearchParameters,
     options: ResourceWrite,
   ): Promise<void> {
-    const found = await this.#findOne(caller, type, query)
+    const found = await this.findOne(caller, type, query)
     if (found) await this.remove(caller, type, String(found.id), options)
   }
 
@@ -192,8 +188,8 @@ export class FhirResources {
     return patientSummary(id, sources, new Date().toISOString())
   }
 
-  /** @throws PreconditionFailed when the search has no criteria, or finds several */
-  async #findOne(caller: Caller, type: string, query: SearchParameters): Promise<FhirResource | undefined> {
+  /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */
+  async findOne(caller: Caller, type: string, query: SearchParameters): Promise<FhirResource | undefined> {
     const { description, perform } = this.#of(type, 'search-type', 'search')
     const search = parseSearch(description, query, true)
     if (search.criteria.length === 0)

@@ -1,8 +1,8 @@
-import type { FhirResource } from '../records/fhir/mapping.ts'
-import type { OutcomeIssue } from './issue.ts'
-import { operationOutcome } from './issue.ts'
-import type { FoundResources, ResourceVersion } from './resources/resource-source.ts'
-import type { ParsedSearch, SummaryMode } from './search/parse-search.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { OutcomeIssue } from '../outcome/issue.ts'
+import { operationOutcome } from '../outcome/issue.ts'
+import type { ParsedSearch, SummaryMode } from '../search/parse-search.ts'
+import type { FoundResources, ResourceVersion } from '../sources/resource-source.ts'
 
 interface BundleLink {
   relation: 'self' | 'first' | 'next'
@@ -15,10 +15,8 @@ const urlWith = (path: string, parameters: readonly (readonly [string, string])[
     : `${path}?${new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]))}`
 
 /** The absolute address of a resource. */
-export const urlOf = (
-  base: string,
-  { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>,
-): string => `${base}/${resourceType}/${id}`
+const urlOf = (base: string, { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>): string =>
+  `${base}/${resourceType}/${id}`
 
 /** The result of a search. @param base the address of the FHIR API */
 export function searchBundle(

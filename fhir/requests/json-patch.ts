@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ServiceError } from '../schemas/errors.ts'
-import { RESERVED_KEYS } from '../schemas/json/walk-json.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { RESERVED_KEYS } from '../../schemas/json/walk-json.ts'
 
 /** An operation of JSON Patch (RFC 6902). */
 export interface PatchOperation {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { communicationMapping } from '../../records/chat/fhir/communication-mapping.ts'
-import { isMapped } from '../../records/fhir/mapping.ts'
-import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../records/kinds.ts'
-import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { communicationMapping } from '../../../records/chat/fhir/communication-mapping.ts'
+import { isMapped } from '../../../records/fhir/mapping.ts'
+import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../../records/kinds.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: resources have any form
 type Json = any

@@ -1,0 +1,127 @@
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import type { PatchOperation } from './json-patch.ts'
+
+export type BundleMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** A request in a batch or a transaction. */
+export interface BundleEntry {
+  /** The position in the Bundle. */
+  position: number
+  method: BundleMethod
+  type: string
+  /** The id in the address; undefined for a search, and for a new resource. */
+  id: string | undefined
+  versionId: string | undefined
+  query: Readonly<Record<string, string[]>>
+  resource: FhirResource | undefined
+  patch: PatchOperation[] | undefined
+  fullUrl: string | undefined
+  expected: number[] | undefined
+  ifNoneExist: Readonly<Record<string, string[]>> | undefined
+}
+
+const MAX_ENTRIES = 500
+
+const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const URL_PATTERN =
+  /^([A-Za-z]+)(?:\/([A-Za-z0-9.-]{1,64})(?:\/_history\/([A-Za-z0-9.-]{1,64}))?)?(?:\?(.*))?$/
+
+/** The parameters of a query, each with all its values. */
+export function parseSearchQuery(text: string): Record<string, string[]> {
+  const parameters: Record<string, string[]> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '')))
+    parameters[name] = [...(parameters[name] ?? []), value]
+  return parameters
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+/** Reads the entries of a batch or transaction. @throws InvalidInput; ContentTooLarge */
+export function readEntries({ type, entry = [] }: FhirResource): {
+  isTransaction: boolean
+  entries: BundleEntry[]
+} {
+  if (type !== 'batch' && type !== 'transaction')
+    throw invalid([{ path: 'Bundle.type', code: 'enum', message: 'must be batch or transaction' }])
+  if (!Array.isArray(entry))
+    throw invalid([{ path: 'Bundle.entry', code: 'type', message: 'must be a list' }])
+  if (entry.length > MAX_ENTRIES)
+    throw new ServiceError('ContentTooLarge', {
+      violations: [
+        { path: 'Bundle.entry', code: 'too-costly', message: `must have at most ${MAX_ENTRIES} entries` },
+      ],
+    })
+  const read = entry.map(readEntry)
+  const violations = read.flatMap((one) => ('message' in one ? one : []))
+  if (violations.length > 0) throw invalid(violations)
+  return { isTransaction: type === 'transaction', entries: read as BundleEntry[] }
+}
+
+const invalid = (violations: Violation[]) => new ServiceError('InvalidInput', { violations })
+
+function readEntry(entry: unknown, position: number): BundleEntry | Violation {
+  const { request, resource, fullUrl } = (entry ?? {}) as Record<string, Record<string, unknown>>
+  const place = `Bundle.entry[${position}].request`
+  const method = textOf(request?.method)
+  const url = URL_PATTERN.exec(textOf(request?.url)?.replace(/^\//, '') ?? '')
+  if (method === undefined || !METHODS.includes(method))
+    return { path: `${place}.method`, code: 'enum', message: `must be one of ${METHODS.join(', ')}` }
+  if (!url)
+    return { path: `${place}.url`, code: 'format', message: 'must be the address of a resource or type' }
+  const [, type = '', id, versionId, query = ''] = url
+  const isWrite = method === 'POST' || method === 'PUT'
+  if (isWrite && resource?.resourceType !== type)
+    return {
+      path: `Bundle.entry[${position}].resource`,
+      code: 'type',
+      message: `must be a resource of the type ${type}`,
+    }
+  const condition = textOf(request?.ifNoneExist)
+  return {
+    ...{ position, method: method as BundleMethod, type, id, versionId, query: parseSearchQuery(query) },
+    resource: isWrite ? (resource as FhirResource) : undefined,
+    patch: method === 'PATCH' ? readPatch(resource) : undefined,
+    fullUrl: textOf(fullUrl),
+    expected: expectedVersions(textOf(request?.ifMatch)),
+    ifNoneExist: condition === undefined ? undefined : parseSearchQuery(condition),
+  }
+}
+
+const expectedVersions = (ifMatch: string | undefined): number[] | undefined =>
+  ifMatch === undefined ? undefined : [Number(/^(?:W\/)?"(\d{1,9})"$/.exec(ifMatch)?.[1] ?? Number.NaN)]
+
+/** A JSON Patch in a Bundle is a Binary. */
+function readPatch(resource: Readonly<Record<string, unknown>> | undefined): PatchOperation[] {
+  try {
+    const patch: unknown = JSON.parse(Buffer.from(String(resource?.data ?? ''), 'base64').toString())
+    return Array.isArray(patch) ? patch : []
+  } catch {
+    return []
+  }
+}
+
+/** Replaces references to other entries by those to their resources. */
+export function replaceReferences(value: unknown, references: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => replaceReferences(one, references))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      name === 'reference' && typeof member === 'string'
+        ? (references.get(member) ?? member)
+        : replaceReferences(member, references),
+    ]),
+  )
+}
+
+/** The conditional references in a resource: `Patient?identifier=…`. */
+export function conditionalReferences(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    name === 'reference' && typeof member === 'string' && /^[A-Za-z]+\?/.test(member)
+      ? [member]
+      : conditionalReferences(member),
+  )
+}

@@ -1,0 +1,259 @@
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { createSequentialIdGenerator } from '../../records/store/documents/ids.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
+import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { issuesOf, operationOutcome } from '../outcome/issue.ts'
+import {
+  type BundleEntry,
+  type BundleMethod,
+  conditionalReferences,
+  parseSearchQuery,
+  readEntries,
+  replaceReferences,
+} from './bundle-entries.ts'
+import type { FhirResources, WrittenResource } from './fhir-resources.ts'
+
+interface EntryResponse {
+  resource?: FhirResource
+  response: { status: string; location?: string; etag?: string; lastModified?: string; outcome?: object }
+}
+
+/** Executes batches and transactions. */
+export class BundleRequests {
+  readonly #context: StoreContext
+  readonly #resources: FhirResources
+
+  constructor(context: StoreContext, resources: FhirResources) {
+    this.#context = context
+    this.#resources = resources
+  }
+
+  /**
+   * Carries out the requests of a Bundle: of a batch each alone, of a transaction all or none.
+   * @throws the error of the first entry of a transaction that fails, with its place
+   */
+  async execute(caller: Caller, bundle: FhirResource, newId: () => string): Promise<FhirResource> {
+    const { isTransaction, entries } = readEntries(bundle)
+    const nextId = createSequentialIdGenerator(newId)
+    const entry = isTransaction
+      ? await this.#executeAll(caller, entries, nextId)
+      : await this.#executeEach(caller, entries, nextId)
+    return { resourceType: 'Bundle', type: isTransaction ? 'transaction-response' : 'batch-response', entry }
+  }
+
+  async #executeEach(
+    caller: Caller,
+    entries: readonly BundleEntry[],
+    nextId: () => string,
+  ): Promise<EntryResponse[]> {
+    const responses: EntryResponse[] = []
+    for (const entry of entries)
+      responses.push(await this.#executeEntry(caller, entry, nextId()).catch(toErrorResponse))
+    return responses
+  }
+
+  async #executeAll(
+    caller: Caller,
+    entries: readonly BundleEntry[],
+    nextId: () => string,
+  ): Promise<EntryResponse[]> {
+    const prepared = await this.#resolve(caller, entries, nextId)
+    requireDistinct(prepared)
+    const responses = new Map<number, EntryResponse>()
+    const run = async (methods: readonly BundleMethod[], tx?: Transaction) => {
+      for (const one of prepared.toSorted(byParents))
+        if (methods.includes(one.entry.method))
+          responses.set(
+            one.entry.position,
+            await locateFaults(one.entry, () => this.#executePrepared(caller, one, tx)),
+          )
+    }
+    const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
+    if (isWriting)
+      await runStoreTransaction(
+        this.#context,
+        async (tx) => {
+          for (const methods of WRITING_ORDER) await run(methods, tx)
+        },
+        { admission: caller.admission },
+      )
+    await run(['GET'])
+    return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+  }
+
+  /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
+  async #resolve(
+    caller: Caller,
+    entries: readonly BundleEntry[],
+    nextId: () => string,
+  ): Promise<PreparedEntry[]> {
+    const references = new Map<string, string>()
+    const prepared: PreparedEntry[] = []
+    for (const entry of entries) {
+      const newId = nextId()
+      const condition =
+        entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
+      const found =
+        condition && (await locateFaults(entry, () => this.#resources.findOne(caller, entry.type, condition)))
+      const id = entry.id ?? (found ? String(found.id) : newId)
+      if (entry.fullUrl !== undefined && entry.resource) references.set(entry.fullUrl, `${entry.type}/${id}`)
+      prepared.push({ entry, id, found })
+    }
+    for (const { entry } of prepared)
+      for (const reference of conditionalReferences(entry.resource))
+        references.set(reference, await locateFaults(entry, () => this.#findReferenced(caller, reference)))
+    return prepared.map(({ entry, ...rest }) => ({
+      ...rest,
+      entry: {
+        ...entry,
+        resource: replaceReferences(entry.resource, references) as FhirResource | undefined,
+      },
+    }))
+  }
+
+  /** @throws PreconditionFailed unless the condition fits one resource */
+  async #findReferenced(caller: Caller, reference: string): Promise<string> {
+    const [type = '', query = ''] = reference.split('?', 2)
+    const found = await this.#resources.findOne(caller, type, parseSearchQuery(query))
+    if (!found)
+      throw new ServiceError('PreconditionFailed', { detail: 'A conditional reference fits no resource.' })
+    return `${type}/${found.id}`
+  }
+
+  async #executePrepared(
+    caller: Caller,
+    { entry, id, found }: PreparedEntry,
+    tx: Transaction | undefined,
+  ): Promise<EntryResponse> {
+    const { method, type, resource, patch, expected } = entry
+    const options = { expected, tx }
+    if (method === 'GET') return this.#executeEntry(caller, entry, id)
+    if (method === 'DELETE') {
+      if (entry.id !== undefined || found) await this.#resources.remove(caller, type, id, options)
+      return { response: { status: '204' } }
+    }
+    if (method === 'PATCH')
+      return this.#written(await this.#resources.patch(caller, { type, id }, patch ?? [], options))
+    if (method === 'POST' && found) return this.#written({ resource: found, created: false })
+    const isNew = method === 'POST' || (entry.id === undefined && !found)
+    const sent = { ...resource, id: resource?.id ?? id } as FhirResource
+    return this.#written(
+      isNew
+        ? await this.#resources.create(caller, sent, id, options)
+        : await this.#resources.update(caller, id, sent, options),
+    )
+  }
+
+  /** A request of a batch, or one that only reads. */
+  async #executeEntry(caller: Caller, entry: BundleEntry, newId: string): Promise<EntryResponse> {
+    const { method, type, id, versionId, query, resource, patch, expected, ifNoneExist } = entry
+    const options = { expected }
+    const resources = this.#resources
+    if (method === 'GET') {
+      if (id === undefined)
+        return { resource: await resources.search(caller, type, query), response: { status: '200' } }
+      const read = versionId
+        ? await resources.readVersion(caller, type, id, versionId)
+        : await resources.read(caller, type, id, query)
+      return this.#written({ resource: read, created: false })
+    }
+    if (method === 'DELETE') {
+      await (id === undefined
+        ? resources.removeFound(caller, type, query, options)
+        : resources.remove(caller, type, id, options))
+      return { response: { status: '204' } }
+    }
+    if (method === 'PATCH')
+      return this.#written(
+        await (id === undefined
+          ? resources.patchFound(caller, type, query, patch ?? [], options)
+          : resources.patch(caller, { type, id }, patch ?? [], options)),
+      )
+    const sent = resource as FhirResource
+    if (method === 'POST') return this.#written(await resources.create(caller, sent, newId, { ifNoneExist }))
+    return this.#written(
+      await (id === undefined
+        ? resources.updateFound(caller, sent, query, newId, options)
+        : resources.update(caller, id, sent, options)),
+    )
+  }
+
+  #written({ resource, created }: WrittenResource): EntryResponse {
+    const { resourceType, id, meta } = resource
+    const { versionId, lastUpdated } = meta as { versionId: string; lastUpdated: string }
+    return {
+      resource,
+      response: {
+        status: created ? '201' : '200',
+        location: `${this.#resources.base}/${resourceType}/${id}/_history/${versionId}`,
+        etag: `W/"${versionId}"`,
+        lastModified: lastUpdated,
+      },
+    }
+  }
+}
+
+interface PreparedEntry {
+  entry: BundleEntry
+  /** The id of the resource that it writes. */
+  id: string
+  /** The resource that its condition fits. */
+  found: FhirResource | undefined
+}
+
+/** FHIR prescribes this order, whatever that of the entries; reads follow. */
+const WRITING_ORDER: readonly (readonly BundleMethod[])[] = [['DELETE'], ['POST'], ['PUT', 'PATCH']]
+
+/** Records belong to plans and goals, which must exist before them. */
+const PARENT_TYPES = ['Goal', 'CarePlan']
+
+const byParents = (a: PreparedEntry, b: PreparedEntry): number =>
+  PARENT_TYPES.indexOf(b.entry.type) - PARENT_TYPES.indexOf(a.entry.type)
+
+const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
+
+/** @throws RuleViolated when two entries write the same resource */
+function requireDistinct(prepared: readonly PreparedEntry[]): void {
+  const seen = new Set<string>()
+  const violations = prepared.flatMap(({ entry, id }) => {
+    const key = `${entry.type}/${id}`
+    if (entry.method === 'GET' || !seen.has(key)) {
+      if (entry.method !== 'GET') seen.add(key)
+      return []
+    }
+    const message = 'must not write a resource that another entry writes'
+    return [{ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message }]
+  })
+  if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
+}
+
+/** Tells at which entry a transaction failed. */
+async function locateFaults<T>({ position, type }: BundleEntry, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status >= 500) throw error
+    const place = `Bundle.entry[${position}]`
+    const within = (path: string) =>
+      path.startsWith(`${type}.`) ? `${place}.resource${path.slice(type.length)}` : place
+    const violations = isInputErrorName(error.error)
+      ? error.violations.map((one) => ({ ...one, path: within(one.path) }))
+      : [{ path: place, code: 'entry', message: 'could not be carried out' }]
+    const { detail, version } = error
+    throw new ServiceError(error.error as 'InvalidInput', {
+      ...{ violations, cause: error },
+      ...(detail !== undefined && { detail }),
+      ...(version !== undefined && { version }),
+    })
+  }
+}
+
+function toErrorResponse(error: unknown): EntryResponse {
+  if (!(error instanceof ServiceError)) throw error
+  return { response: { status: String(error.status), outcome: operationOutcome(issuesOf(error)) } }
+}

@@ -1,0 +1,20 @@
+import { defineOperation } from '../../operation/operation.ts'
+import { FHIR_PATH, fhirOperation, replyWithBundle, resourceBody, sentResource } from './fhir-operation.ts'
+
+export const fhirBundleOperations = [
+  defineOperation({
+    ...fhirOperation,
+    id: 'executeFhirBundle',
+    method: 'post',
+    path: FHIR_PATH,
+    summary: 'Carry out a batch or a transaction',
+    description: 'At most 500 entries. A transaction is carried out as a whole or not at all.',
+    access: 'user',
+    body: resourceBody('Bundle'),
+    limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
+    reply: [200, resourceBody('Bundle')],
+    errors: ['RuleViolated', 'Conflict', 'Gone', 'PreconditionFailed', 'Forbidden', 'NotFound', 'IdMismatch'],
+    handle: async ({ body }, { caller, fhirBundles, newId }) =>
+      replyWithBundle(await fhirBundles.execute(caller, sentResource(body, 'Bundle'), newId)),
+  }),
+]

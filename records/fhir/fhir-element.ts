@@ -1,0 +1,18 @@
+import type { FhirJson } from './element-paths.ts'
+
+/** Field values of a record; dates and times are ISO texts. */
+export type FieldValues = Readonly<Record<string, unknown>>
+
+/** Fields of a record as elements of a resource, in both directions. */
+export interface FhirElement {
+  /** The path of each field below the resource, for faults: `{ onset: 'onsetDateTime' }`. */
+  paths: Readonly<Record<string, string>>
+  /** The members of the resource. Several elements may add to the same list. */
+  show(record: FieldValues): FhirJson
+  /** The fields that a resource states. */
+  read(resource: FhirJson): FieldValues
+  /** Values by path that a client may send in place of the shown ones, because they say the same. */
+  accepted?: Readonly<Record<string, readonly unknown[]>>
+  /** Elements that the service sets, whatever a client sends back. */
+  ignored?: readonly string[]
+}

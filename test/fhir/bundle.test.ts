@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { bloodPressureOf, callFhir, idsIn, issuesIn, type Json, readFhir } from './fhir-client.ts'
+
+describe('bundles in FHIR', () => {
+  let patient: Patient
+  before(async () => {
+    patient = await createPatient()
+    await createPlan(patient)
+  })
+
+  const bundle = (type: string, entry: object[]) => ({ resourceType: 'Bundle', type, entry })
+  const post = (who: Patient, type: string, entry: object[]) => callFhir(who, 'POST', '', bundle(type, entry))
+  const subject = () => ({ reference: `Patient/${patient.ehrId}` })
+  const pressure = (day: string, more: object = {}) => ({
+    resource: bloodPressureOf(patient.ehrId, { effectiveDateTime: `${day}T08:00:00Z`, ...more }),
+    request: { method: 'POST', url: 'Observation' },
+  })
+  const found = async (day: string): Promise<string[]> =>
+    idsIn(await readFhir(patient, `Observation?patient=${patient.ehrId}&date=${day}`))
+
+  it('carry out all entries of a transaction, whose references name each other', async () => {
+    const plan = {
+      fullUrl: 'urn:uuid:0f6ee8bb-9e3a-4c53-8c5f-0c8a9e7f2b01',
+      resource: {
+        resourceType: 'CarePlan',
+        status: 'active',
+        intent: 'plan',
+        title: 'Lose weight',
+        subject: subject(),
+      },
+      request: { method: 'POST', url: 'CarePlan' },
+    }
+    const basedOn = [{ reference: plan.fullUrl }]
+    const { entry } = assertStatus(
+      await post(patient, 'transaction', [
+        { request: { method: 'GET', url: `Patient/${patient.ehrId}` } },
+        pressure('2025-05-01', { basedOn }),
+        plan,
+      ]),
+    )
+    assert.deepEqual(
+      entry.map(({ response }: Json) => response.status),
+      ['200', '201', '201'],
+    )
+    const [shown, measured, created] = entry.map(({ resource }: Json) => resource)
+    assert.equal(shown.id, patient.ehrId)
+    assert.deepEqual(measured.basedOn, [{ reference: `CarePlan/${created.id}` }])
+    assertStatus(await patient.call('DELETE', `careplan/${created.id}`), 204)
+  })
+
+  it('carry out no entry of a transaction of which one fails, and tell which', async () => {
+    const answer = await post(patient, 'transaction', [
+      pressure('2025-06-01'),
+      pressure('2025-06-01', { status: 'preliminary' }),
+    ])
+    assert.equal(answer.status, 422, JSON.stringify(answer.body))
+    assert.deepEqual(issuesIn(answer), ['not-supported Bundle.entry[1].resource.status'])
+    assert.deepEqual(await found('2025-06-01'), [])
+  })
+
+  it('carry out each entry of a batch alone', async () => {
+    const answer = await post(patient, 'batch', [
+      pressure('2025-07-01'),
+      pressure('2025-07-01', { status: 'preliminary' }),
+      { request: { method: 'GET', url: 'Observation/unknown123' } },
+      { request: { method: 'GET', url: `Observation?patient=${patient.ehrId}&date=2025-07-01` } },
+    ])
+    const { entry } = assertStatus(answer)
+    assert.deepEqual(
+      entry.map(({ response }: Json) => response.status),
+      ['201', '422', '404', '200'],
+    )
+    assert.equal(entry[1].response.outcome.resourceType, 'OperationOutcome')
+    assert.deepEqual(idsIn(entry[3].resource), [entry[0].resource.id])
+  })
+
+  it('delete, replace and create in a transaction, and find resources by conditions', async () => {
+    const [old, kept] = await Promise.all(
+      ['2025-08-01', '2025-08-02'].map(async (day) =>
+        assertStatus(await callFhir(patient, 'POST', 'Observation', pressure(day).resource), 201),
+      ),
+    )
+    const ifNoneExist = `patient=${patient.ehrId}&date=2025-08-02`
+    const { entry } = assertStatus(
+      await post(patient, 'transaction', [
+        { ...pressure('2025-08-02'), request: { method: 'POST', url: 'Observation', ifNoneExist } },
+        { request: { method: 'DELETE', url: `Observation/${old.id}`, ifMatch: 'W/"1"' } },
+      ]),
+    )
+    assert.deepEqual([entry[0].resource.id, entry[0].response.status], [kept.id, '200'])
+    assert.deepEqual(await found('2025-08-01'), [])
+    const twice = await post(patient, 'transaction', [
+      { resource: kept, request: { method: 'PUT', url: `Observation/${kept.id}` } },
+      { request: { method: 'DELETE', url: `Observation/${kept.id}` } },
+    ])
+    assert.equal(twice.status, 422)
+    assert.deepEqual(issuesIn(twice), ['duplicate Bundle.entry[1]'])
+  })
+
+  it('have a limit, and name malformed entries', async () => {
+    const many = await post(patient, 'batch', Array(501).fill({ request: { method: 'GET', url: 'Patient' } }))
+    assert.equal(many.status, 413)
+    const faulty = await post(patient, 'batch', [{ request: { method: 'LIST', url: '//' } }, {}])
+    assert.equal(faulty.status, 400)
+    assert.equal(issuesIn(faulty).length, 2)
+  })
+
+  it('change nothing of somebody else', async () => {
+    const stranger = await createPatient()
+    const answer = await post(stranger, 'transaction', [pressure('2025-09-01')])
+    assert.ok([404, 422].includes(answer.status), JSON.stringify(answer.body))
+    assert.deepEqual(await found('2025-09-01'), [])
+  })
+})
