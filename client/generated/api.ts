@@ -1742,10 +1742,100 @@ export interface paths {
      */
     post: operations["restoreDevice"];
   };
+  "/ehr/{ehrId}/medication": {
+    /**
+     * List the medications of an EHR
+     * @description Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["listMedications"];
+    /**
+     * Add a medication
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    post: operations["addMedication"];
+  };
+  "/ehr/{ehrId}/medication/{medicationId}": {
+    /**
+     * Show a medication
+     * @description Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["getMedication"];
+    /**
+     * Replace a medication
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    put: operations["updateMedication"];
+    /**
+     * Delete a medication
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    delete: operations["deleteMedication"];
+  };
+  "/ehr/{ehrId}/medication/{medicationId}/history": {
+    /**
+     * List the changes of a medication
+     * @description Returns the versions with author, time and former content, newest first.
+     *
+     *     Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["listMedicationChanges"];
+  };
+  "/ehr/{ehrId}/medication/{medicationId}/restore": {
+    /**
+     * Restore a former version of a medication, as a new version
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    post: operations["restoreMedication"];
+  };
+  "/ehr/{ehrId}/immunisation": {
+    /**
+     * List the immunisations of an EHR
+     * @description Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["listImmunisations"];
+    /**
+     * Add an immunisation
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    post: operations["addImmunisation"];
+  };
+  "/ehr/{ehrId}/immunisation/{immunisationId}": {
+    /**
+     * Show an immunisation
+     * @description Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["getImmunisation"];
+    /**
+     * Replace an immunisation
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    put: operations["updateImmunisation"];
+    /**
+     * Delete an immunisation
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    delete: operations["deleteImmunisation"];
+  };
+  "/ehr/{ehrId}/immunisation/{immunisationId}/history": {
+    /**
+     * List the changes of an immunisation
+     * @description Returns the versions with author, time and former content, newest first.
+     *
+     *     Access: the subject of the EHR, users who can write it, and participants of its care plans.
+     */
+    get: operations["listImmunisationChanges"];
+  };
+  "/ehr/{ehrId}/immunisation/{immunisationId}/restore": {
+    /**
+     * Restore a former version of an immunisation, as a new version
+     * @description Access: the subject of the EHR, and users who can write it.
+     */
+    post: operations["restoreImmunisation"];
+  };
   "/ehr/{ehrId}/summary/timeline": {
     /**
      * Show the timeline of an EHR
-     * @description Returns the measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses and adverse reactions that the caller may see and that overlap the period, sorted by start. vis-timeline can show `events` and `groups` directly.
+     * @description Returns the measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses, adverse reactions, medications and immunisations that the caller may see and that overlap the period, sorted by start. vis-timeline can show `events` and `groups` directly.
      *
      *     Access: the subject of the EHR, users who can write it, and participants of its care plans.
      */
@@ -7671,6 +7761,422 @@ export interface components {
         comment: string | null;
         /** @description Time of the last write */
         lastUpdated: string;
+      } | null;
+    };
+    /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+    MedicationResource: {
+      /** @description Id of the medication */
+      id: string;
+      /** @description Version number, incremented by every write; the ETag is this number in quotes */
+      version: number;
+      /** @description Id of the EHR */
+      ehrId: string;
+      /** @description Name of the medication */
+      name: string;
+      /** @description Code of the medication in a code system */
+      code: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /**
+       * @description Status, as of a FHIR R4 MedicationStatement
+       * @enum {string|null}
+       */
+      status: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken" | null;
+      /** @description Reason for the status */
+      statusReason: string | null;
+      /** @description Dosage */
+      dosage: string | null;
+      /** @description True if the person takes it only when needed */
+      asNeeded: boolean | null;
+      /** @description Route of administration */
+      route: string | null;
+      /** @description Reason for taking it */
+      reason: string | null;
+      /** @description First day of taking it */
+      start: string | null;
+      /** @description Last day of taking it */
+      end: string | null;
+      /** @description Day of the report */
+      asserted: string | null;
+      /**
+       * @description Source of the report, as of a FHIR R4 MedicationStatement
+       * @enum {string|null}
+       */
+      informationSource: "patient" | "related-person" | "practitioner" | null;
+      /** @description Comment */
+      comment: string | null;
+    };
+    /** @description A new medication */
+    MedicationBody: {
+      /** @description Name of the medication */
+      name: string;
+      /** @description Code of the medication in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /**
+       * @description Status, as of a FHIR R4 MedicationStatement. Default: "active"
+       * @enum {string|null}
+       */
+      status?: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken" | null;
+      /** @description Reason for the status */
+      statusReason?: string | null;
+      /** @description Dosage */
+      dosage?: string | null;
+      /** @description True if the person takes it only when needed */
+      asNeeded?: boolean | null;
+      /** @description Route of administration */
+      route?: string | null;
+      /** @description Reason for taking it */
+      reason?: string | null;
+      /** @description First day of taking it */
+      start?: string | null;
+      /** @description Last day of taking it */
+      end?: string | null;
+      /** @description Day of the report */
+      asserted?: string | null;
+      /**
+       * @description Source of the report, as of a FHIR R4 MedicationStatement
+       * @enum {string|null}
+       */
+      informationSource?: "patient" | "related-person" | "practitioner" | null;
+      /** @description Comment */
+      comment?: string | null;
+    };
+    /** @description A complete medication; omitted optional fields are removed */
+    MedicationReplacement: {
+      /** @description Name of the medication */
+      name: string;
+      /** @description Code of the medication in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /**
+       * @description Status, as of a FHIR R4 MedicationStatement. Default: "active"
+       * @enum {string|null}
+       */
+      status?: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken" | null;
+      /** @description Reason for the status */
+      statusReason?: string | null;
+      /** @description Dosage */
+      dosage?: string | null;
+      /** @description True if the person takes it only when needed */
+      asNeeded?: boolean | null;
+      /** @description Route of administration */
+      route?: string | null;
+      /** @description Reason for taking it */
+      reason?: string | null;
+      /** @description First day of taking it */
+      start?: string | null;
+      /** @description Last day of taking it */
+      end?: string | null;
+      /** @description Day of the report */
+      asserted?: string | null;
+      /**
+       * @description Source of the report, as of a FHIR R4 MedicationStatement
+       * @enum {string|null}
+       */
+      informationSource?: "patient" | "related-person" | "practitioner" | null;
+      /** @description Comment */
+      comment?: string | null;
+      /** @description Id of the medication, as in the path */
+      id?: string;
+    };
+    /** @description A change of a medication */
+    MedicationChange: {
+      /** @description Version that the change created */
+      version: number;
+      /** @description Time of the change */
+      at: string;
+      /** @description Id of the user who made the change */
+      userId: string;
+      /** @description Application that the user used */
+      application: string;
+      /**
+       * @description Type of the change
+       * @enum {string}
+       */
+      action: "create" | "update" | "delete";
+      /** @description Names of the properties that the update changed */
+      changed: string[];
+      /** @description The medication before the change; null when it was new */
+      before: {
+        /** @description Id of the medication */
+        id: string;
+        /** @description Version number, incremented by every write; the ETag is this number in quotes */
+        version: number;
+        /** @description Id of the EHR */
+        ehrId: string;
+        /** @description Name of the medication */
+        name: string;
+        /** @description Code of the medication in a code system */
+        code: {
+          /** @description URI or name of the code system */
+          system: string;
+          /** @description Code within the code system */
+          code: string;
+        } | null;
+        /**
+         * @description Status, as of a FHIR R4 MedicationStatement
+         * @enum {string|null}
+         */
+        status: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken" | null;
+        /** @description Reason for the status */
+        statusReason: string | null;
+        /** @description Dosage */
+        dosage: string | null;
+        /** @description True if the person takes it only when needed */
+        asNeeded: boolean | null;
+        /** @description Route of administration */
+        route: string | null;
+        /** @description Reason for taking it */
+        reason: string | null;
+        /** @description First day of taking it */
+        start: string | null;
+        /** @description Last day of taking it */
+        end: string | null;
+        /** @description Day of the report */
+        asserted: string | null;
+        /**
+         * @description Source of the report, as of a FHIR R4 MedicationStatement
+         * @enum {string|null}
+         */
+        informationSource: "patient" | "related-person" | "practitioner" | null;
+        /** @description Comment */
+        comment: string | null;
+      } | null;
+    };
+    /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+    ImmunisationResource: {
+      /** @description Id of the immunisation */
+      id: string;
+      /** @description Version number, incremented by every write; the ETag is this number in quotes */
+      version: number;
+      /** @description Id of the EHR */
+      ehrId: string;
+      /** @description Name of the vaccine */
+      vaccine: string;
+      /** @description Code of the vaccine in a code system */
+      code: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /** @description Day of the immunisation */
+      date: string | null;
+      /**
+       * @description Status, as of a FHIR R4 Immunization
+       * @enum {string|null}
+       */
+      status: "completed" | "entered-in-error" | "not-done" | null;
+      /** @description Reason for not giving it */
+      statusReason: string | null;
+      /** @description Disease that it protects against */
+      targetDisease: string | null;
+      /** @description Number of the dose within its series */
+      doseNumber: number | null;
+      /** @description Recommended number of doses */
+      seriesDoses: number | null;
+      /** @description Lot number */
+      lotNumber: string | null;
+      /** @description Manufacturer */
+      manufacturer: string | null;
+      /** @description Expiration date of the vaccine */
+      expiry: string | null;
+      /** @description Site in the body */
+      site: string | null;
+      /** @description Route of administration */
+      route: string | null;
+      /** @description Name of the person or organisation that gave it */
+      performer: string | null;
+      /** @description True if the information comes from whoever gave it */
+      primarySource: boolean | null;
+      /**
+       * @description Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization
+       * @enum {string|null}
+       */
+      reportOrigin: "provider" | "record" | "recall" | "school" | "jurisdiction" | null;
+      /** @description Comment */
+      comment: string | null;
+    };
+    /** @description A new immunisation */
+    ImmunisationBody: {
+      /** @description Name of the vaccine */
+      vaccine: string;
+      /** @description Code of the vaccine in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /** @description Day of the immunisation */
+      date?: string | null;
+      /**
+       * @description Status, as of a FHIR R4 Immunization. Default: "completed"
+       * @enum {string|null}
+       */
+      status?: "completed" | "entered-in-error" | "not-done" | null;
+      /** @description Reason for not giving it */
+      statusReason?: string | null;
+      /** @description Disease that it protects against */
+      targetDisease?: string | null;
+      /** @description Number of the dose within its series */
+      doseNumber?: number | null;
+      /** @description Recommended number of doses */
+      seriesDoses?: number | null;
+      /** @description Lot number */
+      lotNumber?: string | null;
+      /** @description Manufacturer */
+      manufacturer?: string | null;
+      /** @description Expiration date of the vaccine */
+      expiry?: string | null;
+      /** @description Site in the body */
+      site?: string | null;
+      /** @description Route of administration */
+      route?: string | null;
+      /** @description Name of the person or organisation that gave it */
+      performer?: string | null;
+      /** @description True if the information comes from whoever gave it */
+      primarySource?: boolean | null;
+      /**
+       * @description Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization
+       * @enum {string|null}
+       */
+      reportOrigin?: "provider" | "record" | "recall" | "school" | "jurisdiction" | null;
+      /** @description Comment */
+      comment?: string | null;
+    };
+    /** @description A complete immunisation; omitted optional fields are removed */
+    ImmunisationReplacement: {
+      /** @description Name of the vaccine */
+      vaccine: string;
+      /** @description Code of the vaccine in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      } | null;
+      /** @description Day of the immunisation */
+      date?: string | null;
+      /**
+       * @description Status, as of a FHIR R4 Immunization. Default: "completed"
+       * @enum {string|null}
+       */
+      status?: "completed" | "entered-in-error" | "not-done" | null;
+      /** @description Reason for not giving it */
+      statusReason?: string | null;
+      /** @description Disease that it protects against */
+      targetDisease?: string | null;
+      /** @description Number of the dose within its series */
+      doseNumber?: number | null;
+      /** @description Recommended number of doses */
+      seriesDoses?: number | null;
+      /** @description Lot number */
+      lotNumber?: string | null;
+      /** @description Manufacturer */
+      manufacturer?: string | null;
+      /** @description Expiration date of the vaccine */
+      expiry?: string | null;
+      /** @description Site in the body */
+      site?: string | null;
+      /** @description Route of administration */
+      route?: string | null;
+      /** @description Name of the person or organisation that gave it */
+      performer?: string | null;
+      /** @description True if the information comes from whoever gave it */
+      primarySource?: boolean | null;
+      /**
+       * @description Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization
+       * @enum {string|null}
+       */
+      reportOrigin?: "provider" | "record" | "recall" | "school" | "jurisdiction" | null;
+      /** @description Comment */
+      comment?: string | null;
+      /** @description Id of the immunisation, as in the path */
+      id?: string;
+    };
+    /** @description A change of an immunisation */
+    ImmunisationChange: {
+      /** @description Version that the change created */
+      version: number;
+      /** @description Time of the change */
+      at: string;
+      /** @description Id of the user who made the change */
+      userId: string;
+      /** @description Application that the user used */
+      application: string;
+      /**
+       * @description Type of the change
+       * @enum {string}
+       */
+      action: "create" | "update" | "delete";
+      /** @description Names of the properties that the update changed */
+      changed: string[];
+      /** @description The immunisation before the change; null when it was new */
+      before: {
+        /** @description Id of the immunisation */
+        id: string;
+        /** @description Version number, incremented by every write; the ETag is this number in quotes */
+        version: number;
+        /** @description Id of the EHR */
+        ehrId: string;
+        /** @description Name of the vaccine */
+        vaccine: string;
+        /** @description Code of the vaccine in a code system */
+        code: {
+          /** @description URI or name of the code system */
+          system: string;
+          /** @description Code within the code system */
+          code: string;
+        } | null;
+        /** @description Day of the immunisation */
+        date: string | null;
+        /**
+         * @description Status, as of a FHIR R4 Immunization
+         * @enum {string|null}
+         */
+        status: "completed" | "entered-in-error" | "not-done" | null;
+        /** @description Reason for not giving it */
+        statusReason: string | null;
+        /** @description Disease that it protects against */
+        targetDisease: string | null;
+        /** @description Number of the dose within its series */
+        doseNumber: number | null;
+        /** @description Recommended number of doses */
+        seriesDoses: number | null;
+        /** @description Lot number */
+        lotNumber: string | null;
+        /** @description Manufacturer */
+        manufacturer: string | null;
+        /** @description Expiration date of the vaccine */
+        expiry: string | null;
+        /** @description Site in the body */
+        site: string | null;
+        /** @description Route of administration */
+        route: string | null;
+        /** @description Name of the person or organisation that gave it */
+        performer: string | null;
+        /** @description True if the information comes from whoever gave it */
+        primarySource: boolean | null;
+        /**
+         * @description Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization
+         * @enum {string|null}
+         */
+        reportOrigin: "provider" | "record" | "recall" | "school" | "jurisdiction" | null;
+        /** @description Comment */
+        comment: string | null;
       } | null;
     };
     /** @description An item of the timeline, with the properties of vis-timeline */
@@ -15848,6 +16354,396 @@ export interface operations {
       };
     };
   };
+  listMedications: {
+    parameters: {
+      query?: {
+        /** @description Start of the period: only records whose createdAt is this or later; a date without a time means 00:00 UTC */
+        from?: string;
+        /** @description End of the period (exclusive): only records whose createdAt is earlier; a date without a time means 00:00 UTC */
+        to?: string;
+        /** @description Words to find in the name, the reason and the comment, regardless of case and diacritics; each must be the beginning of a word */
+        search?: string;
+        /** @description Code, alone or as `system|code`, exactly as stored */
+        code?: string;
+        /** @description Status, as of a FHIR R4 MedicationStatement */
+        status?: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken";
+        /** @description Maximum number of items */
+        limit?: number;
+        /** @description Cursor: `page.next` of the previous response */
+        cursor?: string;
+        /** @description True to include the number of all items as `page.total` */
+        count?: boolean;
+        /** @description Sort order, ascending or descending; a cursor keeps the order of the list that returned it */
+        order?: "asc" | "desc";
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+      };
+    };
+    responses: {
+      /** @description A page of a list */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Items in the order of the list */
+            items: components["schemas"]["MedicationResource"][];
+            page: components["schemas"]["PageInfo"];
+          };
+        };
+      };
+    };
+  };
+  addMedication: {
+    parameters: {
+      header?: {
+        /** @description Key chosen by the client, different for each request; a repeated request gets the first response */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["MedicationBody"];
+      };
+    };
+    responses: {
+      /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+      201: {
+        content: {
+          "application/json": components["schemas"]["MedicationResource"];
+        };
+      };
+    };
+  };
+  getMedication: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that the client has cached */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the medication */
+        medicationId: string;
+      };
+    };
+    responses: {
+      /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["MedicationResource"];
+        };
+      };
+    };
+  };
+  updateMedication: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the medication */
+        medicationId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["MedicationReplacement"];
+      };
+    };
+    responses: {
+      /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["MedicationResource"];
+        };
+      };
+    };
+  };
+  deleteMedication: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the medication */
+        medicationId: string;
+      };
+    };
+    responses: {
+      /** @description Done */
+      204: {
+      };
+    };
+  };
+  listMedicationChanges: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items */
+        limit?: number;
+        /** @description Cursor: `page.next` of the previous response */
+        cursor?: string;
+        /** @description True to include the number of all items as `page.total` */
+        count?: boolean;
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the medication */
+        medicationId: string;
+      };
+    };
+    responses: {
+      /** @description A page of a list */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Items in the order of the list */
+            items: components["schemas"]["MedicationChange"][];
+            page: components["schemas"]["PageInfo"];
+          };
+        };
+      };
+    };
+  };
+  restoreMedication: {
+    parameters: {
+      header?: {
+        /** @description Key chosen by the client, different for each request; a repeated request gets the first response */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the medication */
+        medicationId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["Restoration"];
+      };
+    };
+    responses: {
+      /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["MedicationResource"];
+        };
+      };
+    };
+  };
+  listImmunisations: {
+    parameters: {
+      query?: {
+        /** @description Start of the period: only records whose createdAt is this or later; a date without a time means 00:00 UTC */
+        from?: string;
+        /** @description End of the period (exclusive): only records whose createdAt is earlier; a date without a time means 00:00 UTC */
+        to?: string;
+        /** @description Words to find in the vaccine, the disease and the comment, regardless of case and diacritics; each must be the beginning of a word */
+        search?: string;
+        /** @description Code, alone or as `system|code`, exactly as stored */
+        code?: string;
+        /** @description Status, as of a FHIR R4 Immunization */
+        status?: "completed" | "entered-in-error" | "not-done";
+        /** @description Maximum number of items */
+        limit?: number;
+        /** @description Cursor: `page.next` of the previous response */
+        cursor?: string;
+        /** @description True to include the number of all items as `page.total` */
+        count?: boolean;
+        /** @description Sort order, ascending or descending; a cursor keeps the order of the list that returned it */
+        order?: "asc" | "desc";
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+      };
+    };
+    responses: {
+      /** @description A page of a list */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Items in the order of the list */
+            items: components["schemas"]["ImmunisationResource"][];
+            page: components["schemas"]["PageInfo"];
+          };
+        };
+      };
+    };
+  };
+  addImmunisation: {
+    parameters: {
+      header?: {
+        /** @description Key chosen by the client, different for each request; a repeated request gets the first response */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ImmunisationBody"];
+      };
+    };
+    responses: {
+      /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+      201: {
+        content: {
+          "application/json": components["schemas"]["ImmunisationResource"];
+        };
+      };
+    };
+  };
+  getImmunisation: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that the client has cached */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the immunisation */
+        immunisationId: string;
+      };
+    };
+    responses: {
+      /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["ImmunisationResource"];
+        };
+      };
+    };
+  };
+  updateImmunisation: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the immunisation */
+        immunisationId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ImmunisationReplacement"];
+      };
+    };
+    responses: {
+      /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["ImmunisationResource"];
+        };
+      };
+    };
+  };
+  deleteImmunisation: {
+    parameters: {
+      header?: {
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the immunisation */
+        immunisationId: string;
+      };
+    };
+    responses: {
+      /** @description Done */
+      204: {
+      };
+    };
+  };
+  listImmunisationChanges: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items */
+        limit?: number;
+        /** @description Cursor: `page.next` of the previous response */
+        cursor?: string;
+        /** @description True to include the number of all items as `page.total` */
+        count?: boolean;
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the immunisation */
+        immunisationId: string;
+      };
+    };
+    responses: {
+      /** @description A page of a list */
+      200: {
+        content: {
+          "application/json": {
+            /** @description Items in the order of the list */
+            items: components["schemas"]["ImmunisationChange"][];
+            page: components["schemas"]["PageInfo"];
+          };
+        };
+      };
+    };
+  };
+  restoreImmunisation: {
+    parameters: {
+      header?: {
+        /** @description Key chosen by the client, different for each request; a repeated request gets the first response */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description ETags of the versions that may be overwritten; `*` names none and gets a 428 */
+        "If-Match"?: components["parameters"]["IfMatch"];
+      };
+      path: {
+        /** @description EHR id */
+        ehrId: string;
+        /** @description Id of the immunisation */
+        immunisationId: string;
+      };
+    };
+    /** @description At most 1 MB; JSON nested at most 32 levels, with at most 20,000 values. */
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["Restoration"];
+      };
+    };
+    responses: {
+      /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+      200: {
+        content: {
+          "application/json": components["schemas"]["ImmunisationResource"];
+        };
+      };
+    };
+  };
   showTimeline: {
     parameters: {
       query?: {
@@ -15856,7 +16752,7 @@ export interface operations {
         /** @description End of the period: excludes items that begin then or later; a date without a time means 00:00 UTC */
         to?: string;
         /** @description Kinds to include; default: all */
-        kinds?: ("careplan" | "goal" | "task" | "event" | "alert" | "reaction" | "diagnosis" | "bloodpressure" | "bmi" | "bodytemperature" | "bodyweight" | "heartrate" | "oxygensaturation" | "bloodglucose" | "acq" | "hads" | "dsmq" | "occurrence" | "measurement")[];
+        kinds?: ("careplan" | "goal" | "task" | "event" | "alert" | "reaction" | "diagnosis" | "medication" | "immunisation" | "bloodpressure" | "bmi" | "bodytemperature" | "bodyweight" | "heartrate" | "oxygensaturation" | "bloodglucose" | "acq" | "hads" | "dsmq" | "occurrence" | "measurement")[];
         /** @description Maximum number of events */
         limit?: number;
         /** @description Cursor: `page.next` of the previous response */

@@ -389,6 +389,112 @@ interface components {
       /** @description True if the status is active, recurrence or relapse */
       goesOn?: boolean;
     };
+    /** @description A medication that the person takes, took or is to take, as somebody reports it; it is no prescription. It is registered in the EHR, outside of care plans */
+    Medication: {
+      /** @description Version number, from 1; each write increments it */
+      version?: number;
+      /** @description Id of the EHR */
+      ehrId: string;
+      /** @description Name of the medication */
+      name: string;
+      /** @description Code of the medication in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      };
+      /**
+       * @description Status, as of a FHIR R4 MedicationStatement. Default: "active"
+       * @enum {string}
+       */
+      status?: "active" | "completed" | "entered-in-error" | "intended" | "stopped" | "on-hold" | "unknown" | "not-taken";
+      /** @description Reason for the status */
+      statusReason?: string;
+      /** @description Dosage */
+      dosage?: string;
+      /** @description True if the person takes it only when needed */
+      asNeeded?: boolean;
+      /** @description Route of administration */
+      route?: string;
+      /** @description Reason for taking it */
+      reason?: string;
+      /** @description First day of taking it */
+      start?: Date;
+      /** @description Last day of taking it */
+      end?: Date;
+      /** @description Day of the report */
+      asserted?: Date;
+      /**
+       * @description Source of the report, as of a FHIR R4 MedicationStatement
+       * @enum {string}
+       */
+      informationSource?: "patient" | "related-person" | "practitioner";
+      /** @description Comment */
+      comment?: string;
+      /** @description Normalised words for the search */
+      words?: string[];
+      /** @description Codes for the search, each alone and as `system|code` */
+      codes?: string[];
+      /** @description True if the status is active or on-hold */
+      goesOn?: boolean;
+    };
+    /** @description A vaccine that the person received, or did not receive. It is registered in the EHR, outside of care plans */
+    Immunisation: {
+      /** @description Version number, from 1; each write increments it */
+      version?: number;
+      /** @description Id of the EHR */
+      ehrId: string;
+      /** @description Name of the vaccine */
+      vaccine: string;
+      /** @description Code of the vaccine in a code system */
+      code?: {
+        /** @description URI or name of the code system */
+        system: string;
+        /** @description Code within the code system */
+        code: string;
+      };
+      /** @description Day of the immunisation */
+      date?: Date;
+      /**
+       * @description Status, as of a FHIR R4 Immunization. Default: "completed"
+       * @enum {string}
+       */
+      status?: "completed" | "entered-in-error" | "not-done";
+      /** @description Reason for not giving it */
+      statusReason?: string;
+      /** @description Disease that it protects against */
+      targetDisease?: string;
+      /** @description Number of the dose within its series */
+      doseNumber?: number;
+      /** @description Recommended number of doses */
+      seriesDoses?: number;
+      /** @description Lot number */
+      lotNumber?: string;
+      /** @description Manufacturer */
+      manufacturer?: string;
+      /** @description Expiration date of the vaccine */
+      expiry?: Date;
+      /** @description Site in the body */
+      site?: string;
+      /** @description Route of administration */
+      route?: string;
+      /** @description Name of the person or organisation that gave it */
+      performer?: string;
+      /** @description True if the information comes from whoever gave it */
+      primarySource?: boolean;
+      /**
+       * @description Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization
+       * @enum {string}
+       */
+      reportOrigin?: "provider" | "record" | "recall" | "school" | "jurisdiction";
+      /** @description Comment */
+      comment?: string;
+      /** @description Normalised words for the search */
+      words?: string[];
+      /** @description Codes for the search, each alone and as `system|code` */
+      codes?: string[];
+    };
     /** @description Data of a user-defined model */
     Custom: {
       /** @description Version number, from 1; each write increments it */
@@ -1089,6 +1195,8 @@ export type Event = components['schemas']['Event'];
 export type AdverseReaction = components['schemas']['AdverseReaction'];
 export type Device = components['schemas']['Device'];
 export type Diagnosis = components['schemas']['Diagnosis'];
+export type Medication = components['schemas']['Medication'];
+export type Immunisation = components['schemas']['Immunisation'];
 export type Custom = components['schemas']['Custom'];
 export type BloodPressure = components['schemas']['BloodPressure'];
 export type BodyMassIndex = components['schemas']['BodyMassIndex'];

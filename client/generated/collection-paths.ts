@@ -26,6 +26,8 @@ export const collectionPaths = {
   diagnosis: ["/ehr/{ehrId}/diagnosis","/ehr/{ehrId}/diagnosis/{diagnosisId}"],
   adverseReaction: ["/ehr/{ehrId}/adversereaction","/ehr/{ehrId}/adversereaction/{substance}"],
   device: ["/ehr/{ehrId}/device","/ehr/{ehrId}/device/{deviceId}"],
+  medication: ["/ehr/{ehrId}/medication","/ehr/{ehrId}/medication/{medicationId}"],
+  immunisation: ["/ehr/{ehrId}/immunisation","/ehr/{ehrId}/immunisation/{immunisationId}"],
   template: ["/med/knowledge/template","/med/knowledge/template/{concept}"],
   archetype: ["/med/knowledge/archetype","/med/knowledge/archetype/{id}"],
   storedQuery: ["/med/query","/med/query/{name}"],
