@@ -30,6 +30,7 @@ const rooms = {
     'care-plans',
     'events',
     'conditions',
+    'medications',
     'questionnaires',
     'measurements',
     'types',
@@ -56,7 +57,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'requests'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'requests'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

@@ -1,7 +1,8 @@
 import type { FhirResource } from '../records/fhir/mapping.ts'
 import type { Interaction, ResourceDescription } from './sources/resource-source.ts'
 
-const describeType = ({ type, profiles, interactions, parameters }: ResourceDescription) => {
+const describeType = (description: ResourceDescription) => {
+  const { type, profiles, interactions, parameters, operations = {} } = description
   const has = (interaction: Interaction) => interactions.includes(interaction)
   return {
     type,
@@ -19,6 +20,9 @@ const describeType = ({ type, profiles, interactions, parameters }: ResourceDesc
       type: valueType,
       documentation: description,
     })),
+    ...(Object.keys(operations).length > 0 && {
+      operation: Object.entries(operations).map(([name, definition]) => ({ name, definition })),
+    }),
   }
 }
 

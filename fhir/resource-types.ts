@@ -4,6 +4,8 @@ import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
 import { kindResourceType } from './resources/kind-resources.ts'
 import type { MappedKind } from './resources/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
+import { auditEventType } from './resources/read-only/audit-events.ts'
+import { questionnaireType } from './resources/read-only/questionnaires.ts'
 import type { ResourceType } from './sources/resource-source.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
@@ -23,4 +25,9 @@ function mappedTypes(): ResourceType[] {
  * THE table of resource types: routes, CapabilityStatement, searches, documentation and tests follow from it. Types
  * of kinds of records follow from their mappings; the others have a line here.
  */
-export const resourceTypes: readonly ResourceType[] = [patientType, ...mappedTypes()]
+export const resourceTypes: readonly ResourceType[] = [
+  patientType,
+  ...mappedTypes(),
+  questionnaireType,
+  auditEventType,
+]

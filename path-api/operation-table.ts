@@ -28,11 +28,13 @@ import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
+import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
 import { measurementBatchOperations } from './resources/measurements/measurement-batch.ts'
 import { measurementOperations } from './resources/measurements/measurements.ts'
+import { medicationOperations } from './resources/medications/medications.ts'
 import { aqlOperations } from './resources/openehr/aql.ts'
 import { compositionOperations } from './resources/openehr/composition.ts'
 import { storedQueryOperations } from './resources/openehr/stored-query.ts'
@@ -94,6 +96,7 @@ export const operationTable: readonly Operation[] = [
   ...questionnaireOperations,
   ...measurementBatchOperations,
   ...conditionOperations,
+  ...medicationOperations,
   ...summaryOperations,
   ...carePlanHistoryOperations,
   ...carePlanTemplateOperations,
@@ -114,6 +117,7 @@ export const operationTable: readonly Operation[] = [
   ...fhirMetadataOperations,
   ...fhirBundleOperations,
   ...fhirResourceOperations,
+  ...fhirPatientOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

@@ -29,6 +29,8 @@ import { Hads } from './measurements/kinds/hads.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
 import { isMeasurementKind } from './measurements/measurement.ts'
+import { Immunisation } from './medications/immunisation.ts'
+import { Medication } from './medications/medication.ts'
 import { recordDerivationOf } from './record-derivation.ts'
 import type { Derivation } from './store/backfill/derivation.ts'
 import { createHistoryDerivation } from './store/backfill/history-derivation.ts'
@@ -64,6 +66,8 @@ export const classKinds = {
   AdverseReaction,
   Device,
   Diagnosis,
+  Medication,
+  Immunisation,
   Custom,
   BloodPressure,
   BodyMassIndex,

@@ -125,6 +125,26 @@ export const SubstanceCategoryEnum = stringEnum(
   'Category of the substance, as in FHIR R4',
 )
 
+export const MedicationStatusEnum = stringEnum(
+  ['active', 'completed', 'entered-in-error', 'intended', 'stopped', 'on-hold', 'unknown', 'not-taken'],
+  'Status, as of a FHIR R4 MedicationStatement',
+)
+
+export const InformationSourceEnum = stringEnum(
+  ['patient', 'related-person', 'practitioner'],
+  'Source of the report, as of a FHIR R4 MedicationStatement',
+)
+
+export const ImmunisationStatusEnum = stringEnum(
+  ['completed', 'entered-in-error', 'not-done'],
+  'Status, as of a FHIR R4 Immunization',
+)
+
+export const ReportOriginEnum = stringEnum(
+  ['provider', 'record', 'recall', 'school', 'jurisdiction'],
+  'Source of information that does not come from whoever gave it, as of a FHIR R4 Immunization',
+)
+
 const ACCOUNT_STATES = ['ACTIVATION_PENDING', 'ACTIVE', 'DISABLED'] as const
 
 export type AccountState = (typeof ACCOUNT_STATES)[number]

@@ -2,6 +2,7 @@ import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { historyBundle, searchBundle, selectElements } from '../bundles/result-bundles.ts'
+import { patientSummary } from '../operations/patient-summary.ts'
 import { parsePage, parseSearch, type SearchParameters } from '../search/parse-search.ts'
 import type {
   FhirServices,
@@ -175,6 +176,16 @@ export class FhirResources {
   ): Promise<void> {
     const found = await this.findOne(caller, type, query)
     if (found) await this.remove(caller, type, String(found.id), options)
+  }
+
+  /** The International Patient Summary, with what the caller may read. @throws NotFound */
+  summarise(caller: Caller, id: string): Promise<FhirResource> {
+    const search = async (type: string, query: SearchParameters) => {
+      const { description, perform } = this.#of(type, 'search-type', 'search')
+      return (await perform(caller, parseSearch(description, query, true))).resources
+    }
+    const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
+    return patientSummary(id, sources, new Date().toISOString())
   }
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */

@@ -33,14 +33,16 @@ const patientParameters = ({ elements }: FhirMapping) =>
     ? { patient, subject: patient }
     : { patient }
 
+const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'search-type']
+
 const ALL_INTERACTIONS: readonly Interaction[] = [
-  ...(['read', 'vread', 'history-instance', 'search-type'] as const),
+  ...READ_INTERACTIONS,
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
 /** The resource type of these kinds. */
 export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
-  const [{ fhir, words }] = kinds
+  const [{ fhir, words, readOnly }] = kinds
   const profiles = kinds.flatMap((kind) => [
     ...(kind.fhir.profile === undefined ? [] : [kind.fhir.profile]),
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
@@ -50,7 +52,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     type: fhir.type,
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
-    interactions: ALL_INTERACTIONS,
+    interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
     parameters: Object.assign(patientParameters(fhir), ...parameters),
     sortedBy: fhir.sortedBy,
     open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),

@@ -63,6 +63,7 @@ export const patientType: ResourceType = {
   plural: 'patients',
   profiles: [],
   interactions: ['read', 'search-type'],
+  operations: { summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary' },
   sortedBy: undefined,
   parameters: {
     _id: { type: 'token', description: 'Id of the EHR' },
@@ -244,7 +245,7 @@ function fitsText(texts: readonly string[], sought: string, modifier: string | u
   )
 }
 
-function fitsPeriod(date: string, name: string, text: string): boolean {
+export function fitsPeriod(date: string, name: string, text: string): boolean {
   const period = parsePeriod(text)
   if (!period) throw parameterError(name, 'format', 'must be a date')
   const at = Date.parse(date)

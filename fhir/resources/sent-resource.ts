@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
+import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
 import { elementAt } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
@@ -45,7 +46,7 @@ function fieldViolations(kind: ClassKind, values: FieldValues, changed: readonly
   ].map((one) => ({ ...one, path: one.path.replace(/\.iso$/, '') }))
   const faulty = invalidPropertyNames(bySchema)
   const sound = pick(values, (name) => !faulty.has(name))
-  const missing = (rules.missing?.(sound) ?? []).filter((name) => !faulty.has(name))
+  const missing = missingProperties(rules.missing?.(sound), sound).filter((name) => !faulty.has(name))
   return [
     ...bySchema,
     ...missing.map((path) => ({ path, code: 'required', message: 'is required' })),

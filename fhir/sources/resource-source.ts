@@ -8,6 +8,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
+import type { ErrorName } from '../../schemas/errors.ts'
 import type { ResourceSearch } from './resource-search.ts'
 
 /** A page of found resources, in the order of the search. */
@@ -55,6 +56,12 @@ export interface ResourceDescription {
   plural: string
   profiles: readonly string[]
   interactions: readonly Interaction[]
+  /** Operations beside the interactions: the URIs of their definitions by name. */
+  operations?: Readonly<Record<string, string>>
+  /** Errors of a search beyond those of every search. */
+  searchErrors?: readonly ErrorName[]
+  /** Who may read single resources, if they are not data of a patient. */
+  readers?: 'user'
   parameters: Readonly<Record<string, SearchParameterDescription>>
   /** The parameter of the order; without one the order cannot be chosen. */
   sortedBy: string | undefined

@@ -4,6 +4,7 @@ import {
   ChatTopicForms as topicForms,
 } from '../../schemas/chat/chat.ts'
 import { defineKind } from '../ehr-records/kind.ts'
+import { communicationMapping } from './fhir/communication-mapping.ts'
 
 /** Finds the topics and messages of a container when the container is deleted. */
 const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
@@ -15,7 +16,7 @@ const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
 /** Topics; clients of the class family may only read them. */
 export const ChatTopic = defineKind(topicForms, {
   words: { en: 'chat topics', nl: 'gespreksonderwerpen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: { absent: 'Its messages are communications that name it' },
   readOnly: true,
   lists: {
     ofObject: { by: ['about', 'aboutId'], sort: 'lastMessageAt', order: 'desc' },
@@ -27,7 +28,7 @@ export const ChatTopic = defineKind(topicForms, {
 
 export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: communicationMapping,
   readOnly: true,
   lists: {
     ofTopic: { by: ['topicId'], sort: 'createdAt', order: 'asc' },

@@ -9,6 +9,8 @@ export const TIMELINE_GROUPS = {
   plans: 'Care plans',
   diagnoses: 'Diagnoses',
   reactions: 'Adverse reactions',
+  medications: 'Medications',
+  immunisations: 'Immunisations',
 } as const
 
 export type TimelineGroup = keyof typeof TIMELINE_GROUPS

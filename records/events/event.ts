@@ -3,6 +3,7 @@ import { EventForms as forms } from '../../schemas/events/event.ts'
 import { defineKind } from '../ehr-records/kind.ts'
 import { severityRank, type TimelineValue } from '../ehr-records/timeline-definition.ts'
 import { ALERT_TYPE, alertChangeViolations, eventRules, overlapAlternatives } from './event-rules.ts'
+import { appointmentMapping } from './fhir/appointment-mapping.ts'
 
 const byStart = { sort: 'start', order: 'asc' } as const
 
@@ -18,11 +19,12 @@ const OPEN_ALERTS_INDEX = {
 
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: appointmentMapping,
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {
     ofEhr: { by: ['ehrId', 'long'], ...byStart },
+    byStart: { by: ['ehrId'], ...byStart },
     ofType: { by: ['ehrId', 'type', 'long'], ...byStart },
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },

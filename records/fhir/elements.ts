@@ -1,4 +1,5 @@
-import { elementAt, elementWith, type FhirJson } from './element-paths.ts'
+import { parseIsoTime } from '../../schemas/forms/iso-time.ts'
+import { elementAt, elementWith, type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirElement } from './fhir-element.ts'
 
 /** URIs of our own code systems, extensions and identifiers. They never change, unlike the service's address. */
@@ -18,6 +19,47 @@ export const valueElement = (field: string, path: string): FhirElement => ({
   paths: { [field]: path },
   show: (record) => (record[field] === undefined ? {} : elementWith(path, record[field])),
   read: (resource) => ({ [field]: elementAt(resource, path) }),
+})
+
+/** Several fields as the members of one item of a list: `itemElement('dosage', [valueElement('dosage', 'text')])`. */
+export const itemElement = (path: string, members: readonly FhirElement[]): FhirElement => ({
+  paths: Object.fromEntries(
+    members.flatMap(({ paths }) =>
+      Object.entries(paths).map(([field, below]) => [field, `${path}[0].${below}`]),
+    ),
+  ),
+  show: (record) => {
+    const item = joinElements(members.map((member) => member.show(record)))
+    return Object.keys(item).length === 0 ? {} : elementWith(`${path}[0]`, item)
+  },
+  read: (resource) => {
+    const item = itemsAt(resource, path)[0] ?? {}
+    return Object.assign({}, ...members.map((member) => member.read(item)))
+  },
+})
+
+/** What stands in place of a required element whose value nobody knows. */
+export const UNKNOWN_VALUE = {
+  extension: [{ url: `${STRUCTURES}/data-absent-reason`, valueCode: 'unknown' }],
+}
+
+/** A name in the words of its author, which the first code may explain instead. */
+export const conceptTextElement = (field: string, path: string): FhirElement => ({
+  paths: { [field]: `${path}.text` },
+  show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.text`, record[field])),
+  read: (resource) => ({
+    [field]: elementAt(resource, `${path}.text`) ?? elementAt(resource, `${path}.coding[0].display`),
+  }),
+})
+
+/** The moment in UTC of a time with an offset; a day alone, or anything else, stays as sent. */
+export const momentOf = (sent: unknown): unknown =>
+  (typeof sent === 'string' && sent.includes('T') && parseIsoTime(sent)?.utc) || sent
+
+/** A field with a moment. */
+export const momentElement = (field: string, path: string): FhirElement => ({
+  ...valueElement(field, path),
+  read: (resource) => ({ [field]: momentOf(elementAt(resource, path)) }),
 })
 
 /** An element with the same value in every resource of the kind. */
@@ -104,6 +146,21 @@ export const extensionElement = (field: string, url: string, valueType: string):
 export function referencedId(reference: unknown, type: string): string | undefined {
   if (typeof reference !== 'string') return undefined
   return new RegExp(`(?:^|/)${type}/([A-Za-z0-9.-]{1,64})(?:/_history/\\d+)?$`).exec(reference)?.[1]
+}
+
+/** A user, by the id: no resource shows users, and some ids are not valid in FHIR. */
+export const userReference = (mvUid: unknown) => ({
+  type: 'Practitioner',
+  identifier: { system: ownUri('user'), value: mvUid },
+})
+
+/** The user id in a reference of this form. */
+export function userIdOf(reference: unknown): unknown {
+  const { system, value } = (elementAt(reference, 'identifier') ?? {}) as {
+    system?: unknown
+    value?: unknown
+  }
+  return system === ownUri('user') ? value : undefined
 }
 
 /** A field with the id of another record, as a reference. */

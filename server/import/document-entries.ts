@@ -105,6 +105,10 @@ function fromResource(one: unknown): PartialEntry {
         ? createResourceEntry('adversereaction', reaction)
         : { fault: 'has no substance' }
     }
+    case 'MedicationStatement':
+      return createResourceEntry('medication', fromMedicationStatement(one))
+    case 'Immunization':
+      return createResourceEntry('immunisation', fromImmunization(one))
     case 'Device':
       return createResourceEntry('device', fromDevice(one))
     default:
@@ -266,3 +270,65 @@ const fromDevice = (one: JsonObject): JsonObject => ({
   softwareVersion: memberAt(one, 'version', 0, 'value'),
   ...withDays({ expiry: one.expirationDate }, joinNotes(one)),
 })
+
+/** The text of a concept, or of its first code. */
+const toText = (concept: unknown): unknown => toCodedName(concept).name
+
+const INFORMATION_SOURCES: Readonly<Record<string, string>> = {
+  Patient: 'patient',
+  RelatedPerson: 'related-person',
+  Practitioner: 'practitioner',
+  PractitionerRole: 'practitioner',
+}
+
+const toInformationSource = (source: unknown): string | undefined => {
+  const type = memberAt(source, 'type') ?? String(memberAt(source, 'reference')).split('/').at(-2)
+  return INFORMATION_SOURCES[String(type)]
+}
+
+function fromMedicationStatement(one: JsonObject): JsonObject {
+  const dosages = objectsIn(one.dosage)
+  const { name, code } = toCodedName(one.medicationCodeableConcept)
+  return {
+    name: name ?? memberAt(one, 'medicationReference', 'display'),
+    code,
+    status: one.status,
+    statusReason: toText(memberAt(one, 'statusReason', 0)),
+    dosage: dosages.flatMap(({ text }) => nonEmptyText(text) ?? []).join('\n') || undefined,
+    asNeeded: dosages[0]?.asNeededBoolean,
+    route: toText(dosages[0]?.route),
+    reason: toText(memberAt(one, 'reasonCode', 0)),
+    informationSource: toInformationSource(one.informationSource),
+    ...withDays(
+      {
+        start: one.effectiveDateTime ?? memberAt(one, 'effectivePeriod', 'start'),
+        end: memberAt(one, 'effectivePeriod', 'end'),
+        asserted: one.dateAsserted,
+      },
+      joinNotes(one),
+    ),
+  }
+}
+
+function fromImmunization(one: JsonObject): JsonObject {
+  const { name: vaccine, code } = toCodedName(one.vaccineCode)
+  const [protocol] = objectsIn(one.protocolApplied)
+  const [performer] = objectsIn(one.performer)
+  return {
+    ...{ vaccine, code, status: one.status },
+    statusReason: toText(one.statusReason),
+    targetDisease: toText(memberAt(protocol, 'targetDisease', 0)),
+    doseNumber: protocol?.doseNumberPositiveInt,
+    seriesDoses: protocol?.seriesDosesPositiveInt,
+    lotNumber: one.lotNumber,
+    manufacturer: memberAt(one, 'manufacturer', 'display'),
+    site: toText(one.site),
+    route: toText(one.route),
+    performer: memberAt(performer, 'actor', 'display'),
+    primarySource: one.primarySource,
+    reportOrigin: codesOfConcept(one.reportOrigin)[0],
+    ...withDays({ date: one.occurrenceDateTime, expiry: one.expirationDate }, joinNotes(one), {
+      date: nonEmptyText(one.occurrenceString),
+    }),
+  }
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Answer, type Body, type Client, isProblem, type Problem } from 'health-record-client'
-import type { ImportEntry, ImportRequest, JsonObject } from './import-entry.ts'
+import { DISTINGUISHING_DAYS, type ImportEntry, type ImportRequest, type JsonObject } from './import-entry.ts'
 
 export interface ImportTarget {
   ehrId: string
@@ -32,7 +32,8 @@ const MAX_BATCH_SIZE = 1000
 /** Statuses for an unreadable or oversized body, which a single entry may have caused. */
 const UNREADABLE_BODY_STATUSES = [400, 413]
 const BATCH_PATH = '/ehr/{ehrId}/procedure/batch'
-const DIAGNOSES_PATH = '/ehr/{ehrId}/diagnosis'
+/** Resources whose records the service gives an id. */
+type NumberedResource = keyof typeof DISTINGUISHING_DAYS
 type BatchOutcome = Answer<typeof BATCH_PATH, 'post'>
 /** An existing record may have been corrected, so it is not overwritten. */
 const CREATE_ONLY = { 'if-none-match': '*' }
@@ -78,8 +79,8 @@ class ImportWriter {
   readonly #target: ImportTarget
   readonly #tally: ImportTally
   readonly #progress: ImportProgress
-  /** Diagnoses of the EHR by key, because the service gives each new one an id. */
-  #diagnoses: Set<string> | undefined
+  /** Records of the EHR by resource and key, because the service gives each new one an id. */
+  readonly #known = new Map<string, Set<string>>()
 
   constructor(client: Client, target: ImportTarget, tally: ImportTally, progress: ImportProgress) {
     this.#client = client
@@ -133,7 +134,7 @@ class ImportWriter {
     at: string,
     { resource, body }: Exclude<ImportRequest, { measurement: JsonObject }>,
   ): Promise<unknown> {
-    if (resource === 'diagnosis') return this.#storeDiagnosis(at, body)
+    if (resource in DISTINGUISHING_DAYS) return this.#storeOnce(at, resource as NumberedResource, body)
     const { ehrId } = this.#target
     const init = { headers: CREATE_ONLY, body: body as never }
     if (resource === 'device')
@@ -152,27 +153,29 @@ class ImportWriter {
     )
   }
 
-  async #storeDiagnosis(at: string, diagnosis: JsonObject): Promise<void> {
-    this.#diagnoses ??= await this.#loadKnownDiagnoses()
-    const same = diagnosisKeyOf(diagnosis)
-    if (this.#diagnoses.has(same)) {
+  async #storeOnce(at: string, resource: NumberedResource, body: JsonObject): Promise<void> {
+    const known = this.#known.get(resource) ?? (await this.#loadKnown(resource))
+    this.#known.set(resource, known)
+    const same = recordKeyOf(resource, body)
+    if (known.has(same)) {
       this.#tally.known += 1
       return
     }
-    const isStored = await this.#count(at, this.#addDiagnosis(diagnosis))
-    if (isStored) this.#diagnoses.add(same)
+    const isStored = await this.#count(at, this.#add(resource, body))
+    if (isStored) known.add(same)
   }
 
-  async #addDiagnosis(diagnosis: JsonObject) {
+  async #add(resource: NumberedResource, record: JsonObject) {
     const { ehrId } = this.#target
     const params = { path: { ehrId } }
-    const body = diagnosis as unknown as Body<typeof DIAGNOSES_PATH>
+    // The service checks the foreign data.
+    const body = record as never
     const add = (key: string) =>
-      this.#client.POST(DIAGNOSES_PATH, { params, body, headers: { 'idempotency-key': key } })
+      this.#client.POST(`/ehr/{ehrId}/${resource}`, { params, body, headers: { 'idempotency-key': key } })
     // The same key stores the record once, even if two imports of the file run concurrently.
-    let key = idempotencyKeyOf(`/ehr/${ehrId}/diagnosis`, diagnosis)
+    let key = idempotencyKeyOf(`/ehr/${ehrId}/${resource}`, record)
     let answer = await add(key)
-    while (isReplayed(answer) && (await this.#isDeleted(answer.data.id))) {
+    while (isReplayed(answer) && (await this.#isDeleted(resource, answer.data.id))) {
       // The record was deleted meanwhile, so a new key stores it again.
       key = idempotencyKeyOf(key, answer.data.id)
       answer = await add(key)
@@ -180,9 +183,9 @@ class ImportWriter {
     return answer
   }
 
-  async #isDeleted(diagnosisId: string): Promise<boolean> {
+  async #isDeleted(resource: NumberedResource, id: string): Promise<boolean> {
     try {
-      await this.#client.diagnosis.get(this.#target.ehrId, diagnosisId)
+      await this.#client[resource].get(this.#target.ehrId, id)
       return false
     } catch (problem) {
       if (isProblem(problem, 'not-found')) return true
@@ -204,14 +207,14 @@ class ImportWriter {
     }
   }
 
-  async #loadKnownDiagnoses(): Promise<Set<string>> {
+  async #loadKnown(resource: NumberedResource): Promise<Set<string>> {
     const known = new Set<string>()
     try {
-      for await (const one of this.#client.diagnosis.list(this.#target.ehrId, { limit: 1000 }))
-        known.add(diagnosisKeyOf(one))
+      for await (const one of this.#client[resource].list(this.#target.ehrId, { limit: 1000 }))
+        known.add(recordKeyOf(resource, one))
     } catch (problem) {
       if (!isRefusal(problem)) throw problem
-      throw new Error(`The existing diagnoses could not be read: ${describeProblem(problem)}`)
+      throw new Error(`The existing records could not be read: ${describeProblem(problem)}`)
     }
     return known
   }
@@ -223,17 +226,16 @@ class ImportWriter {
 }
 
 /**
- * A person can have the same diagnosis several times. The key tells them apart by onset, otherwise by
- * recognition or resolution.
+ * A person can have the same diagnosis, medication or immunisation several times. The key tells them apart by
+ * the first of these days that is known.
  */
-const diagnosisKeyOf = ({ name, code, comment, ...days }: JsonObject): string => {
+const recordKeyOf = (resource: NumberedResource, record: JsonObject): string => {
+  const { name, vaccine, code, comment } = record
   // The comment contains imprecise dates.
-  const when = (day: string) => days[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
+  const when = (day: string) => record[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
   const { system = null, code: value = null } = (code ?? {}) as JsonObject
-  return JSON.stringify([
-    ...[name, system, value],
-    when('onset') ?? when('recognised') ?? when('resolved') ?? null,
-  ])
+  const [first = null] = DISTINGUISHING_DAYS[resource].flatMap((day) => when(day) ?? [])
+  return JSON.stringify([name ?? vaccine, system, value, first])
 }
 
 /** True if the same would be refused again: the client has retried what passes, and renewed its token. */

@@ -1,7 +1,16 @@
+/** The days that tell two records of the same name and code apart, the first known one counts. */
+export const DISTINGUISHING_DAYS = {
+  diagnosis: ['onset', 'recognised', 'resolved'],
+  medication: ['start', 'asserted', 'end'],
+  immunisation: ['date'],
+} as const
+
+type ImportedResource = keyof typeof DISTINGUISHING_DAYS | 'adversereaction' | 'device'
+
 /** Request that an entry leads to. */
 export type ImportRequest =
   | { measurement: Record<string, unknown> }
-  | { resource: 'diagnosis' | 'adversereaction' | 'device'; body: Record<string, unknown> }
+  | { resource: ImportedResource; body: Record<string, unknown> }
 
 /** A table row, a data point, or a resource of a document. */
 export interface ImportEntry {

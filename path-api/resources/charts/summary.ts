@@ -90,7 +90,7 @@ const timelineOperation = defineOperation({
   path: '/ehr/{ehrId}/summary/timeline',
   summary: 'Show the timeline of an EHR',
   description:
-    'Returns the measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses and adverse reactions that the caller may see and that overlap the period, sorted by start. vis-timeline can show `events` and `groups` directly.',
+    'Returns the measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses, adverse reactions, medications and immunisations that the caller may see and that overlap the period, sorted by start. vis-timeline can show `events` and `groups` directly.',
   source: summarySource,
   access: 'ehr:read',
   query: {

@@ -26,7 +26,7 @@ const resourceSchema = (type: string) =>
 /** A body or reply that is a resource of this type. */
 export const resourceBody = (type: string) => describedBody(resourceSchema(type), ...MEDIA_TYPES)
 
-const resourceIdField = (type: string, example: string) =>
+export const resourceIdField = (type: string, example: string) =>
   Type.String({ pattern: '^[A-Za-z0-9.-]{1,64}$', description: `Id of the ${type}`, examples: [example] })
 
 export const versionField = Type.String({

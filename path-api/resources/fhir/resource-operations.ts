@@ -31,7 +31,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         params,
         query: { _format, _summary, _elements },
         summary: `Read ${one}`,
-        access: 'record',
+        access: of.readers ?? 'record',
         reply: [200, resourceBody(of.type), 'versioned'],
         errors: ['Gone'],
         handle: async ({ params: { id }, query }, { caller, fhir }) =>
@@ -83,6 +83,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
       summary: `Search for ${of.plural}`,
       access: 'user',
       reply: [200, resourceBody('Bundle')],
+      errors: of.searchErrors ?? [],
     } as const
     return [
       defineOperation({

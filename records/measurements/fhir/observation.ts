@@ -1,4 +1,3 @@
-import { parseIsoTime, toLocalTime } from '../../../schemas/forms/iso-time.ts'
 import { elementAt } from '../../fhir/element-paths.ts'
 import {
   constantElement,
@@ -21,6 +20,7 @@ import {
   textToken,
 } from '../../fhir/search-parameters.ts'
 import type { Quantity } from '../quantities/quantity.ts'
+import { localTimeElement } from './local-time-element.ts'
 import { componentElement, ownUnitElement, quantityElement } from './quantity-element.ts'
 
 const LOINC = 'http://loinc.org'
@@ -50,24 +50,6 @@ const statusParameter: FhirSearchParameter = {
     text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
-/** A moment in UTC; a day alone is none. */
-const parseMoment = (text: string): string | undefined =>
-  text.includes('T') ? parseIsoTime(text)?.utc : undefined
-
-/** The time of the measurement, in local time if its offset is known. */
-const timeElement: FhirElement = {
-  paths: { timestamp: 'effectiveDateTime', utcOffset: 'effectiveDateTime' },
-  show: ({ timestamp, utcOffset }) => {
-    if (typeof timestamp !== 'string') return {}
-    const time = typeof utcOffset === 'string' ? toLocalTime(timestamp, utcOffset) : timestamp
-    return { effectiveDateTime: time.replace(/\.000(?=Z|[+-])/, '') }
-  },
-  read: ({ effectiveDateTime }) => ({
-    timestamp: (typeof effectiveDateTime === 'string' && parseMoment(effectiveDateTime)) || effectiveDateTime,
-    utcOffset: /[+-]\d\d:\d\d$/.exec(String(effectiveDateTime))?.[0],
-  }),
-}
-
 /** The elements of every observation. */
 const observationElements = (
   category: ObservationCategory,
@@ -79,7 +61,7 @@ const observationElements = (
   constantElement('code', { coding: code, text }),
   referenceElement('ehrId', 'subject', 'Patient'),
   referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
-  timeElement,
+  localTimeElement('effectiveDateTime'),
   valueElement('deviceId', 'device.identifier.value'),
   valueElement('comment', 'note[0].text'),
   extensionElement('source', ownUri('source'), 'valueCode'),

@@ -12,6 +12,7 @@ import {
   scoreAcq,
 } from '../calculations/scores/acq-score.ts'
 import type { ThresholdPreset } from '../calculations/thresholds.ts'
+import { answersElement, numberItem, questionnaireResponse } from '../fhir/questionnaire-response.ts'
 import { defineMeasurement } from '../measurement.ts'
 import { localTimeOf, type OmhBody } from '../omh.ts'
 
@@ -71,7 +72,16 @@ export const Acq = defineMeasurement({
   noun: 'asthma control questionnaire',
   description: 'An Asthma Control Questionnaire (ACQ), about the past week',
   words: { en: 'asthma control questionnaire', nl: 'vragenlijst over astmacontrole' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: questionnaireResponse(
+    'acq',
+    [
+      answersElement('answers'),
+      numberItem('relieverPuffs', 'valueInteger'),
+      numberItem('fev1PercentPredicted', 'valueDecimal'),
+      numberItem('age', 'valueDecimal'),
+    ],
+    'acqVersion',
+  ),
   group: 'questionnaires',
   series: {
     score: { label: 'ACQ score', field: 'score', unit: '{score}', axis: 'acq', range: [0, 6] },

@@ -3,6 +3,7 @@ import { derivedField } from '../../../schemas/forms/fields.ts'
 import { nullable } from '../../../schemas/forms/nullable.ts'
 import { createValidator } from '../../../schemas/validation/validators.ts'
 import { DSMQ_SCALES, dsmqScoreOf, scoreDsmq } from '../calculations/scores/dsmq-score.ts'
+import { answersElement, questionnaireResponse } from '../fhir/questionnaire-response.ts'
 import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 
@@ -51,7 +52,7 @@ export const Dsmq = defineMeasurement({
   noun: 'diabetes self-management questionnaire',
   description: 'A Diabetes Self-Management Questionnaire (DSMQ), about the past eight weeks',
   words: { en: 'questionnaire about diabetes self care', nl: 'vragenlijst over zelfzorg bij diabetes' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: questionnaireResponse('dsmq', [answersElement('answers')]),
   group: 'questionnaires',
   series: {
     SS: dsmqSeries('DSMQ, all items', 'SS'),

@@ -6,6 +6,7 @@ import type { Values } from '../../ehr-records/kind.ts'
 import { exactHadsScores, hadsAnswersFromOptions, scoreHads } from '../calculations/scores/hads-score.ts'
 import type { ThresholdPreset } from '../calculations/thresholds.ts'
 import { isPresent } from '../dependent-fields.ts'
+import { answersElement, questionnaireResponse } from '../fhir/questionnaire-response.ts'
 import { defineMeasurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 
@@ -92,7 +93,7 @@ export const Hads = defineMeasurement({
     'A Hospital Anxiety and Depression Scale (HADS), about the past week: either the scores of the items or the ' +
     'chosen options',
   words: { en: 'anxiety and depression scale', nl: 'vragenlijst over angst en depressie' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: questionnaireResponse('hads', [answersElement('answers'), answersElement('optionIndex', 'option-')]),
   group: 'questionnaires',
   series: {
     anxiety: hadsSeries('HADS anxiety', 'anxiety.score'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Dispatcher, request } from 'undici'
 import { service } from '../service/service.ts'
+import { keepFhirResources } from './fhir-resources.ts'
 import { assertPlacesNamed, placesOfViolations } from './violation-places.ts'
 
 export interface Answer {
@@ -33,6 +34,7 @@ export async function call(
     body: await readBody(response.body, type),
   }
   assertPlacesNamed(answer)
+  if (type.startsWith('application/fhir+json')) keepFhirResources(answer.body)
   return answer
 }
 

@@ -263,6 +263,68 @@ describe('npm run import, for files of other programs,', function () {
     assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
   })
 
+  it('stores medications and immunisations once, with imprecise days in the comment', async () => {
+    const place = await newPlace()
+    const atc = (code: string, display: string) => ({
+      coding: [{ system: 'http://www.whocc.no/atc', code, display }],
+    })
+    const taken = {
+      ...{ resourceType: 'MedicationStatement', status: 'stopped' },
+      medicationCodeableConcept: atc('A10BA02', 'Metformin'),
+    }
+    const file = resources(
+      {
+        ...{ ...taken, statusReason: [{ text: 'Nausea' }], reasonCode: [{ text: 'Diabetes' }] },
+        ...{ effectivePeriod: { start: '2024-11-01', end: '2026-02' }, dateAsserted: '2026-03-01T10:00:00Z' },
+        dosage: [
+          { text: 'One in the morning', asNeededBoolean: false, route: { text: 'Oral' } },
+          { text: 'Two at night' },
+        ],
+        informationSource: { reference: 'https://example.org/fhir/RelatedPerson/1' },
+      },
+      { ...taken, effectiveDateTime: '2020-01-01' },
+      { ...taken, medicationCodeableConcept: undefined },
+      {
+        ...{ resourceType: 'Immunization', status: 'completed', vaccineCode: atc('J07BB02', 'Influenza') },
+        ...{ occurrenceString: 'as a child', lotNumber: 'AB1', manufacturer: { display: 'Acme' } },
+        ...{
+          site: { text: 'Left arm' },
+          primarySource: false,
+          reportOrigin: { coding: [{ code: 'recall' }] },
+        },
+        protocolApplied: [
+          { doseNumberPositiveInt: 1, seriesDosesPositiveInt: 2, targetDisease: [{ text: 'Influenza' }] },
+        ],
+        performer: [{ actor: { display: 'Dr Vos' } }],
+      },
+    )
+    const { said } = await run(place, file)
+    assert.deepEqual(said.match(/^(Rejected|Not supported|Stored).*$/gm), [
+      'Rejected, entry 3: name is required.',
+      'Stored: 3, already known: 0, rejected: 1.',
+    ])
+    const [former, latest] = assertStatus(await place.call('GET', 'medication')).items
+    assert.deepEqual([former.start, former.status], ['2020-01-01', 'stopped'])
+    const { id, version, links, ...medication } = latest
+    assert.deepEqual(medication, {
+      ...{ ehrId: place.ehrId, name: 'Metformin', status: 'stopped', statusReason: 'Nausea' },
+      code: { system: 'http://www.whocc.no/atc', code: 'A10BA02' },
+      ...{ dosage: 'One in the morning\nTwo at night', asNeeded: false, route: 'Oral', reason: 'Diabetes' },
+      ...{ start: '2024-11-01', end: null, asserted: '2026-03-01', informationSource: 'related-person' },
+      comment: 'end: 2026-02',
+    })
+    const [given] = assertStatus(await place.call('GET', 'immunisation')).items
+    assert.deepEqual(
+      [given.vaccine, given.date, given.comment, given.doseNumber, given.seriesDoses, given.reportOrigin],
+      ['Influenza', null, 'date: as a child', 1, 2, 'recall'],
+    )
+    assert.deepEqual(
+      [given.lotNumber, given.manufacturer, given.site, given.performer, given.targetDisease],
+      ['AB1', 'Acme', 'Left arm', 'Dr Vos', 'Influenza'],
+    )
+    assert.match((await run(place, file)).said, /Stored: 0, already known: 3, rejected: 1/)
+  })
+
   for (const person of ['erminia', 'ammie'].slice(0, bySize(1, 2)))
     it(`stores the bundle of ${person}, as many records as an independent count finds`, async function () {
       const bundle = readCorpusFile<{ entry: { resource: Record<string, never> }[] }>(
@@ -284,6 +346,8 @@ describe('npm run import, for files of other programs,', function () {
         bloodglucose: coded('2339-0'),
         diagnosis: count(/"resourceType":"Condition"/),
         adversereaction: count(/"resourceType":"AllergyIntolerance"/),
+        immunisation: count(/"resourceType":"Immunization"/),
+        medication: count(/"resourceType":"MedicationStatement"/),
       }
       assert.deepEqual(await totals(place, ...Object.keys(expected)), expected)
       await run(place, file)

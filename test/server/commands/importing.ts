@@ -69,7 +69,7 @@ export const totals = async ({ call, ehrId }: Patient, ...kinds: string[]) =>
   Object.fromEntries(
     await Promise.all(
       kinds.map(async (kind) => {
-        const path = `/ehr/${ehrId}/${/^(diagnosis|adversereaction|device)$/.test(kind) ? '' : 'procedure/'}${kind}`
+        const path = `/ehr/${ehrId}/${/^(diagnosis|adversereaction|device|medication|immunisation)$/.test(kind) ? '' : 'procedure/'}${kind}`
         return [kind, assertStatus(await call('GET', `${path}?limit=1&count=true`)).page.total]
       }),
     ),

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { TERMINOLOGY } from '../../records/fhir/elements.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+
+const LOINC = 'http://loinc.org'
+
+/** A section of the summary: its code in LOINC, and the search for its resources. */
+interface SummarySection {
+  title: string
+  code: string
+  type: string
+  query?: Readonly<Record<string, string>>
+}
+
+/** The sections of the International Patient Summary for which the service has records. The first three are mandatory. */
+const SECTIONS: readonly SummarySection[] = [
+  {
+    ...{ title: 'Medication summary', code: '10160-0', type: 'MedicationStatement' },
+    query: { status: 'active,on-hold,intended,unknown' },
+  },
+  { title: 'Allergies and intolerances', code: '48765-2', type: 'AllergyIntolerance' },
+  { title: 'Problems', code: '11450-4', type: 'Condition' },
+  { title: 'Immunizations', code: '11369-6', type: 'Immunization' },
+  { title: 'Medical devices', code: '46264-8', type: 'Device' },
+  {
+    ...{ title: 'Vital signs', code: '8716-3', type: 'Observation' },
+    query: { category: 'vital-signs', _sort: '-date', _count: '20' },
+  },
+  { title: 'Plan of care', code: '18776-5', type: 'CarePlan', query: { status: 'active' } },
+]
+
+/** A section has at most so many entries. */
+const MAX_ENTRIES = '1000'
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+/** A line of text for people about a resource. */
+function describe(resource: FhirResource): string {
+  const { code, medicationCodeableConcept, vaccineCode, title, deviceName, valueQuantity } =
+    resource as FhirResource & {
+      code?: { text?: string }
+      medicationCodeableConcept?: { text?: string }
+      vaccineCode?: { text?: string }
+      deviceName?: { name: string }[]
+      valueQuantity?: { value: number; unit: string }
+    }
+  const name = [code?.text, medicationCodeableConcept?.text, vaccineCode?.text, title, deviceName?.[0]?.name]
+  const value = valueQuantity ? `: ${valueQuantity.value} ${valueQuantity.unit}` : ''
+  return `${name.find((one) => one !== undefined) ?? resource.resourceType}${value}`
+}
+
+const narrative = (resources: readonly FhirResource[]) => {
+  const lines = resources.map((one) => `<li>${escapeHtml(describe(one))}</li>`).join('')
+  const content = lines === '' ? '<p>The record has no entries.</p>' : `<ul>${lines}</ul>`
+  return { status: 'generated', div: `<div xmlns="http://www.w3.org/1999/xhtml">${content}</div>` }
+}
+
+/** What is missing in the record may exist nevertheless. */
+const EMPTY_REASON = { coding: [{ system: `${TERMINOLOGY}/list-empty-reason`, code: 'unavailable' }] }
+
+const sectionOf = ({ title, code }: SummarySection, resources: readonly FhirResource[]) => ({
+  title,
+  code: { coding: [{ system: LOINC, code, display: title }] },
+  text: narrative(resources),
+  ...(resources.length > 0
+    ? { entry: resources.map(({ resourceType, id }) => ({ reference: `${resourceType}/${id}` })) }
+    : { emptyReason: EMPTY_REASON }),
+})
+
+/** What a summary is made of. */
+interface SummarySources {
+  /** The address of the API. */
+  base: string
+  /** @throws NotFound */
+  readPatient(): Promise<FhirResource>
+  search(type: string, query: Readonly<Record<string, string>>): Promise<FhirResource[]>
+}
+
+/**
+ * The International Patient Summary as a document: a Composition, the patient, and the records that its sections name.
+ * @throws NotFound
+ */
+export async function patientSummary(
+  id: string,
+  { base, readPatient, search }: SummarySources,
+  at: string,
+): Promise<FhirResource> {
+  const patient = await readPatient()
+  const found: FhirResource[][] = []
+  for (const { type, query } of SECTIONS)
+    found.push(await search(type, { patient: id, _count: MAX_ENTRIES, ...query }))
+  const documentId = randomUUID()
+  const composition: FhirResource = {
+    resourceType: 'Composition',
+    id: documentId,
+    status: 'final',
+    type: { coding: [{ system: LOINC, code: '60591-5', display: 'Patient summary Document' }] },
+    subject: { reference: `Patient/${id}` },
+    date: at,
+    author: [{ display: 'Health Record Service' }],
+    title: 'Patient summary',
+    section: SECTIONS.map((section, i) => sectionOf(section, found[i] ?? [])),
+  }
+  return {
+    resourceType: 'Bundle',
+    identifier: { system: 'urn:ietf:rfc:3986', value: `urn:uuid:${documentId}` },
+    type: 'document',
+    timestamp: at,
+    entry: [composition, patient, ...found.flat()].map((resource) => ({
+      fullUrl: `${base}/${resource.resourceType}/${resource.id}`,
+      resource,
+    })),
+  }
+}

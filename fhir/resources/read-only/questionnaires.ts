@@ -1,0 +1,115 @@
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { NOT_REQUIRED, questionnaireUri } from '../../../records/measurements/fhir/questionnaire-response.ts'
+import { INSTRUMENTS } from '../../../records/questionnaires/instruments.ts'
+import { neutralLabel } from '../../../records/questionnaires/text-packs.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { INSTRUMENT_NAMES, type InstrumentName } from '../../../schemas/questionnaires/questionnaire.ts'
+import { parameterError } from '../../outcome/issue.ts'
+import type { SearchCriterion } from '../../sources/resource-search.ts'
+import type { ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+
+/** The versions of the ACQ are its numbers of items. */
+const VERSIONS: Readonly<Record<InstrumentName, readonly number[]>> = {
+  ACQ: [5, 6, 7],
+  HADS: [1],
+  DSMQ: [1],
+}
+
+const FURTHER_ITEMS: Partial<Record<InstrumentName, readonly object[]>> = {
+  ACQ: [
+    { linkId: 'relieverPuffs', text: 'Reliever puffs in 24 hours, in place of item 6', type: 'integer' },
+    { linkId: 'fev1PercentPredicted', text: 'FEV1 as % of predicted, in place of item 7', type: 'decimal' },
+    { linkId: 'age', text: 'Age in years', type: 'decimal' },
+  ],
+}
+
+const PUBLISHED = '2026-11-26'
+
+function questionnaireOf(instrument: InstrumentName, version: number): FhirResource {
+  const { items, highest, required, takesNotRequired } = INSTRUMENTS[instrument]
+  const id = instrument.toLowerCase()
+  const choices = Array.from({ length: highest + 1 }, (_, valueInteger): object => ({ valueInteger }))
+  const answerOption = takesNotRequired ? [...choices, { valueCoding: NOT_REQUIRED }] : choices
+  const count = instrument === 'ACQ' ? version : items
+  const questions = (prefix: string) =>
+    Array.from({ length: count }, (_, i) => ({
+      linkId: `${prefix}${i + 1}`,
+      text: neutralLabel(instrument, i + 1),
+      type: 'choice',
+      required: prefix === '' && required.includes(i + 1),
+      answerOption,
+    }))
+  return {
+    resourceType: 'Questionnaire',
+    id: instrument === 'ACQ' ? `${id}-${version}` : id,
+    meta: { versionId: '1', lastUpdated: `${PUBLISHED}T00:00:00Z` },
+    url: questionnaireUri(id),
+    version: String(version),
+    name: instrument,
+    title: instrument,
+    status: 'active',
+    date: PUBLISHED,
+    subjectType: ['Patient'],
+    item: [
+      ...questions(''),
+      ...(instrument === 'HADS' ? questions('option-') : []),
+      ...(FURTHER_ITEMS[instrument] ?? []),
+    ],
+  }
+}
+
+const QUESTIONNAIRES = INSTRUMENT_NAMES.flatMap((instrument) =>
+  VERSIONS[instrument].map((version) => questionnaireOf(instrument, version)),
+)
+
+const PARAMETERS = {
+  _id: { type: 'token', description: 'Id of the questionnaire' },
+  url: { type: 'uri', description: 'URI of the questionnaire' },
+  version: { type: 'token', description: 'Version of the questionnaire' },
+  name: { type: 'string', description: 'Beginning of the name' },
+  status: { type: 'token', description: 'Status: always active' },
+} as const
+
+/** @throws InvalidInput for a modifier */
+function fits(questionnaire: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
+  if (modifier !== undefined)
+    throw parameterError(
+      `${name}:${modifier}`,
+      'not-supported',
+      'is a modifier that this parameter does not have',
+    )
+  const own = String(questionnaire[name === '_id' ? 'id' : name])
+  return values.some((text) =>
+    name === 'name' ? own.toLowerCase().startsWith(text.toLowerCase()) : own === text,
+  )
+}
+
+const source: ResourceSource = {
+  async read(_caller, id) {
+    const found = QUESTIONNAIRES.find((one) => one.id === id)
+    if (!found) throw new ServiceError('NotFound')
+    return found
+  },
+  async search(_caller, { criteria, count, after = '0' }) {
+    const found = QUESTIONNAIRES.filter((one) => criteria.every((criterion) => fits(one, criterion)))
+    const start = /^\d{1,3}$/.test(after) ? Number(after) : 0
+    const end = start + count
+    return {
+      resources: found.slice(start, end),
+      ...(count > 0 && end < found.length && { next: String(end) }),
+      total: found.length,
+    }
+  },
+}
+
+/** The questionnaires that the service scores, with neutral labels: their texts belong to their owners. */
+export const questionnaireType: ResourceType = {
+  type: 'Questionnaire',
+  plural: 'questionnaires',
+  profiles: [],
+  interactions: ['read', 'search-type'],
+  readers: 'user',
+  parameters: PARAMETERS,
+  sortedBy: undefined,
+  open: () => source,
+}

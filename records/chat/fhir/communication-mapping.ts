@@ -1,0 +1,63 @@
+import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
+import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
+
+/** Resource types of attachments; all others are observations. */
+const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
+  Event: 'Appointment',
+  Composition: 'DocumentReference',
+  Acq: 'QuestionnaireResponse',
+  Hads: 'QuestionnaireResponse',
+  Dsmq: 'QuestionnaireResponse',
+}
+
+/** The service alone writes messages, so nothing is read. */
+const shown = (show: FhirElement['show']): FhirElement => ({ paths: {}, show, read: () => ({}) })
+
+const attachmentReference = ({ type, id }: { type: string; id: string }) => ({
+  contentReference: { reference: `${ATTACHMENT_TYPES[type] ?? 'Observation'}/${id}` },
+})
+
+const statusParameter: FhirSearchParameter = {
+  type: 'token',
+  description: 'Status: completed; entered-in-error after deletion',
+  field: 'deleted',
+  modifiers: [],
+  where: ({ text }) => ['completed', 'entered-in-error'].includes(text) && { deleted: text !== 'completed' },
+}
+
+/** A message; a deleted one has no text. */
+export const communicationMapping: FhirMapping = {
+  type: 'Communication',
+  elements: [
+    shown(({ deleted }) => ({ status: deleted === true ? 'entered-in-error' : 'completed' })),
+    referenceElement('ehrId', 'subject', 'Patient'),
+    shown(({ carePlanId }) =>
+      carePlanId === undefined ? {} : { about: [{ reference: `CarePlan/${carePlanId}` }] },
+    ),
+    shown(({ goalId }) => (goalId === undefined ? {} : { about: [{ reference: `Goal/${goalId}` }] })),
+    shown(({ taskId }) => (taskId === undefined ? {} : { about: [{ reference: `Task/${taskId}` }] })),
+    shown(({ eventId }) =>
+      eventId === undefined ? {} : { about: [{ reference: `Appointment/${eventId}` }] },
+    ),
+    shown(({ createdAt, createdBy }) => ({
+      sent: createdAt,
+      sender: userReference(createdBy),
+    })),
+    referenceElement('replyTo', 'inResponseTo[0]', 'Communication'),
+    shown(({ deleted, text, attachments = [] }) => {
+      const references = (attachments as { type: string; id: string }[]).map(attachmentReference)
+      const payload = [...(text ? [{ contentString: text }] : []), ...references]
+      return deleted === true || payload.length === 0 ? {} : { payload }
+    }),
+    extensionElement('topicId', ownUri('chat-topic'), 'valueString'),
+  ],
+  required: [],
+  search: {
+    sent: dateParameter('Time of writing', 'createdAt'),
+    sender: referenceParameter('Author', 'createdBy', 'Practitioner'),
+    status: statusParameter,
+  },
+  sortedBy: 'sent',
+}

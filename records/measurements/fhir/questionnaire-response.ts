@@ -1,0 +1,132 @@
+import type { FhirJson } from '../../fhir/element-paths.ts'
+import { extensionElement, ownUri, referenceElement } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
+import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
+import { localTimeElement } from './local-time-element.ts'
+
+/** The URI of a questionnaire, which names the version after `|`. */
+export const questionnaireUri = (instrument: string): string => ownUri(`questionnaire:${instrument}`)
+
+/** The answer that the treatment does not require what the item asks. */
+export const NOT_REQUIRED = { system: ownUri('answer'), code: 'NR', display: 'Not required' }
+
+const statusElement: FhirElement = {
+  paths: {},
+  show: ({ version }) => ({ status: Number(version ?? 1) > 1 ? 'amended' : 'completed' }),
+  read: () => ({}),
+  accepted: { status: ['completed', 'amended'] },
+}
+
+const questionnaireElement = (uri: string, versionField?: string): FhirElement => ({
+  paths: versionField === undefined ? {} : { [versionField]: 'questionnaire' },
+  show: (record) => ({
+    questionnaire: versionField === undefined ? uri : `${uri}|${record[versionField]}`,
+  }),
+  read: ({ questionnaire }) =>
+    versionField === undefined ? {} : { [versionField]: Number(String(questionnaire).split('|')[1]) },
+  ...(versionField === undefined && { accepted: { questionnaire: [`${uri}|1`] } }),
+})
+
+const toAnswer = (value: unknown): FhirJson =>
+  value === NOT_REQUIRED.code ? { valueCoding: NOT_REQUIRED } : { valueInteger: value }
+
+const fromAnswer = ([answer]: readonly FhirJson[] = []): unknown =>
+  answer === undefined
+    ? null
+    : (answer.valueInteger ?? (answer.valueCoding as FhirJson | undefined)?.code ?? answer)
+
+const itemsOf = ({ item }: FhirJson): FhirJson[] =>
+  Array.isArray(item) ? item.filter((one) => typeof one === 'object' && one !== null) : []
+
+/** A list of answers as items, numbered from 1. @param prefix of the link ids */
+export const answersElement = (field: string, prefix = ''): FhirElement => {
+  const number = new RegExp(`^${prefix}([1-9]\\d?)$`)
+  return {
+    paths: { [field]: 'item' },
+    show: (record) => {
+      const answers = record[field]
+      if (!Array.isArray(answers)) return {}
+      const item = answers.map((value, i) => ({
+        linkId: `${prefix}${i + 1}`,
+        ...(value !== null && { answer: [toAnswer(value)] }),
+      }))
+      return { item }
+    },
+    read: (resource) => {
+      const answers: unknown[] = []
+      for (const { linkId, answer } of itemsOf(resource)) {
+        const [, position] = number.exec(String(linkId)) ?? []
+        if (position !== undefined)
+          answers[Number(position) - 1] = fromAnswer(answer as FhirJson[] | undefined)
+      }
+      return { [field]: answers.length === 0 ? undefined : Array.from(answers, (one) => one ?? null) }
+    },
+  }
+}
+
+/** A number as an item. */
+export const numberItem = (field: string, valueType: 'valueInteger' | 'valueDecimal'): FhirElement => ({
+  paths: { [field]: `item.where(linkId='${field}').answer.${valueType}` },
+  show: (record) =>
+    record[field] === undefined
+      ? {}
+      : { item: [{ linkId: field, answer: [{ [valueType]: record[field] }] }] },
+  read: (resource) => {
+    const [answer] = (itemsOf(resource).find(({ linkId }) => linkId === field)?.answer ?? []) as FhirJson[]
+    return { [field]: answer?.valueInteger ?? answer?.valueDecimal }
+  },
+})
+
+/** Whether a text is the URI of the questionnaire, of any version. */
+const isUri = (uri: string, text: unknown): boolean => String(text).split('|')[0] === uri
+
+const questionnaireParameter = (uri: string): FhirSearchParameter => ({
+  type: 'reference',
+  description: 'URI of the questionnaire',
+  modifiers: [],
+  where: ({ text }) => isUri(uri, text),
+})
+
+const statusParameter: FhirSearchParameter = {
+  type: 'token',
+  description: 'Status: completed, or amended after a correction',
+  modifiers: [],
+  where: ({ text }) =>
+    text === 'completed' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
+}
+
+/**
+ * The answers to a questionnaire.
+ * @param versionField the field with the version of the questionnaire
+ */
+export function questionnaireResponse(
+  instrument: string,
+  items: readonly FhirElement[],
+  versionField?: string,
+): FhirMapping {
+  const uri = questionnaireUri(instrument)
+  return {
+    type: 'QuestionnaireResponse',
+    elements: [
+      statusElement,
+      questionnaireElement(uri, versionField),
+      referenceElement('ehrId', 'subject', 'Patient'),
+      referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
+      localTimeElement('authored'),
+      ...items,
+      extensionElement('deviceId', ownUri('device'), 'valueString'),
+      extensionElement('comment', ownUri('comment'), 'valueString'),
+      extensionElement('source', ownUri('source'), 'valueCode'),
+    ],
+    required: ['status', 'questionnaire', 'subject', 'authored', 'item'],
+    search: {
+      questionnaire: questionnaireParameter(uri),
+      authored: dateParameter('Time of answering', 'timestamp'),
+      status: statusParameter,
+      'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
+    },
+    sortedBy: 'authored',
+    isMeant: ({ questionnaire }) => isUri(uri, questionnaire),
+  }
+}

@@ -1,0 +1,68 @@
+import { MedicationStatusEnum } from '../../../schemas/enums.ts'
+import { sameWords } from '../../conditions/fhir/status-elements.ts'
+import {
+  codingElement,
+  conceptTextElement,
+  itemElement,
+  referencedId,
+  referenceElement,
+  valueElement,
+} from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
+import type { FhirMapping } from '../../fhir/mapping.ts'
+import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
+
+/** Resource types of those who report a medication. */
+const SOURCE_TYPES = {
+  patient: 'Patient',
+  'related-person': 'RelatedPerson',
+  practitioner: 'Practitioner',
+} as const
+
+/** Only the patient is known; of others the record has the role. */
+const sourceElement: FhirElement = {
+  paths: { informationSource: 'informationSource' },
+  show: ({ informationSource: source, ehrId }) => {
+    const type = SOURCE_TYPES[source as keyof typeof SOURCE_TYPES]
+    if (type === undefined) return {}
+    const who = type === 'Patient' ? { reference: `Patient/${ehrId}` } : { display: type }
+    return { informationSource: { type, ...who } }
+  },
+  read: ({ informationSource }) => {
+    const { type, reference } = (informationSource ?? {}) as { type?: unknown; reference?: unknown }
+    const isOf = (name: string) => type === name || referencedId(reference, name) !== undefined
+    const [found] = Object.entries(SOURCE_TYPES).find(([, name]) => isOf(name)) ?? []
+    return { informationSource: found ?? type }
+  },
+}
+
+/** A medication as a MedicationStatement. */
+export const medicationStatementMapping: FhirMapping = {
+  type: 'MedicationStatement',
+  elements: [
+    valueElement('status', 'status'),
+    valueElement('statusReason', 'statusReason[0].text'),
+    conceptTextElement('name', 'medicationCodeableConcept'),
+    codingElement('code', 'medicationCodeableConcept'),
+    referenceElement('ehrId', 'subject', 'Patient'),
+    valueElement('start', 'effectivePeriod.start'),
+    valueElement('end', 'effectivePeriod.end'),
+    valueElement('asserted', 'dateAsserted'),
+    sourceElement,
+    valueElement('reason', 'reasonCode[0].text'),
+    valueElement('comment', 'note[0].text'),
+    itemElement('dosage', [
+      valueElement('dosage', 'text'),
+      valueElement('asNeeded', 'asNeededBoolean'),
+      valueElement('route', 'route.text'),
+    ]),
+  ],
+  required: ['status', 'medicationCodeableConcept', 'subject'],
+  search: {
+    code: codesToken('Code of the medication', 'codes'),
+    status: wordToken('Status', 'status', sameWords(MedicationStatusEnum.enum)),
+    effective: dateParameter('First day of taking it', 'start', 'day'),
+  },
+  sortedBy: 'effective',
+  list: 'byStart',
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { communicationMapping } from '../../../records/chat/fhir/communication-mapping.ts'
+import { isMapped } from '../../../records/fhir/mapping.ts'
+import { attachableCollectionOf, CLASS_NAMES, classKindOf } from '../../../records/kinds.ts'
+import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: resources have any form
+type Json = any
+
+const userOf = (value: string) => ({
+  type: 'Practitioner',
+  identifier: { system: 'urn:health-record-service:user', value },
+})
+
+describe('events, messages, questionnaires and the audit in FHIR', () => {
+  let patient: Patient
+  let carePlanId: string
+  before(async () => {
+    patient = await createPatient()
+    carePlanId = await createPlan(patient)
+  })
+
+  const post = async (path: string, body: object): Promise<Json> =>
+    assertStatus(await patient.call('POST', path, body), 201)
+  const get = async (path: string, status = 200): Promise<Json> =>
+    assertStatus(await patient.call('GET', `/fhir/R4/${path}`), status)
+  const find = async (path: string): Promise<Json[]> =>
+    ((await get(path)).entry ?? []).map(({ resource }: Json) => resource)
+
+  it('show an event as an Appointment with its participants', async () => {
+    const nurse = await createPerson()
+    const { id } = await post(`/med/${patient.ehrId}/event`, {
+      ...{ type: 'appointment', title: 'Check-up', start: '2026-03-01T08:30:00Z', location: 'Room 12' },
+      ...{ end: '2026-03-01T09:00:00Z', carePlanId, severity: 'LOW' },
+      participants: [{ mvUid: nurse.mvUid, status: 'INVITED' }],
+    })
+    const shown = await get(`Appointment/${id}`)
+    assert.deepEqual(shown.participant, [
+      { actor: { reference: `Patient/${patient.ehrId}` }, status: 'accepted' },
+      { actor: userOf(nurse.mvUid), status: 'needs-action' },
+      { actor: { type: 'Location', display: 'Room 12' }, status: 'accepted' },
+    ])
+    assert.deepEqual(
+      [shown.status, shown.description, shown.start, shown.end, shown.supportingInformation],
+      [
+        ...['booked', 'Check-up', '2026-03-01T08:30:00.000Z', '2026-03-01T09:00:00.000Z'],
+        [{ reference: `CarePlan/${carePlanId}` }],
+      ],
+    )
+    const moment = await post(`/med/${patient.ehrId}/event`, {
+      ...{ type: 'fall', title: 'Fell', start: '2026-03-02T08:30:00Z' },
+    })
+    const without = await get(`Appointment/${moment.id}`)
+    assert.deepEqual(without._end.extension[0].valueCode, 'not-applicable')
+    const ofPatient = `Appointment?patient=${patient.ehrId}`
+    for (const [query, ids] of [
+      ['', [id, moment.id]],
+      ['&_sort=-date', [moment.id, id]],
+      ['&date=2026-03-02', [moment.id]],
+      [`&practitioner=${nurse.mvUid}`, [id]],
+      ['&appointment-type=fall', [moment.id]],
+    ] as const)
+      assert.deepEqual(
+        (await find(`${ofPatient}${query}`)).map((one) => one.id),
+        ids,
+        query,
+      )
+  })
+
+  it('show a chat message as a Communication, without its text after deletion', async () => {
+    const reading = { carePlanId, timestamp: '2026-03-01T08:30:00Z', heartRate: 61, heartRateUnit: '/min' }
+    const { id: measurement } = await post('procedure/heartrate', reading)
+    const topic = await post(`/chat/careplan/${carePlanId}`, {
+      ...{ title: 'Tablets', text: 'With meals?' },
+      attachments: [{ type: 'HeartRate', id: measurement }],
+    })
+    const [message] = await find(`Communication?patient=${patient.ehrId}`)
+    assert.deepEqual(message.payload, [
+      { contentString: 'With meals?' },
+      { contentReference: { reference: `Observation/${measurement}` } },
+    ])
+    assert.deepEqual(message.about, [{ reference: `CarePlan/${carePlanId}` }])
+    assert.deepEqual(message.sender, userOf(patient.mvUid))
+    assert.equal(message.status, 'completed')
+    const path = `/chat/careplan/${carePlanId}/${topic.id}/message/${message.id}`
+    assertStatus(await patient.call('DELETE', path), 204)
+    const deleted = await get(`Communication/${message.id}`)
+    assert.deepEqual([deleted.status, deleted.payload], ['entered-in-error', undefined])
+    assert.deepEqual(await find(`Communication?patient=${patient.ehrId}&status=completed`), [])
+    assert.equal((await patient.call('DELETE', `/fhir/R4/Communication/${message.id}`)).status, 405)
+  })
+
+  it('refer to attachments by the resource type of their kind', () => {
+    for (const kind of CLASS_NAMES.map(classKindOf)) {
+      if (attachableCollectionOf(kind.name) === undefined || !isMapped(kind.fhir)) continue
+      const attachments = [{ type: kind.name, id: 'm1' }]
+      const shown = communicationMapping.elements.map((element) => element.show({ attachments }))
+      const [payload] = shown.flatMap((one) => (one.payload as Json[]) ?? [])
+      assert.equal(payload.contentReference.reference, `${kind.fhir.type}/m1`)
+    }
+  })
+
+  it('show answers by the items of a Questionnaire that they name', async () => {
+    const common = { carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    const answers = {
+      acq: { version: 6, answers: [2, 1, 2, 1, 1, 2] },
+      hads: { answers: [2, 1, 1, 0, 2, 1, 1, 0, 1, 0, 1, 1, 0, null] },
+      dsmq: { answers: [3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1] },
+    }
+    const all = await find('Questionnaire')
+    assert.deepEqual(
+      all.map(({ id }) => id),
+      ['acq-5', 'acq-6', 'acq-7', 'hads', 'dsmq'],
+    )
+    for (const [kind, body] of Object.entries(answers)) {
+      const { id } = await post(`procedure/${kind}`, { ...common, ...body })
+      const response = await get(`QuestionnaireResponse/${id}`)
+      const [url, version = '1'] = response.questionnaire.split('|')
+      const [questionnaire] = await find(`Questionnaire?url=${url}&version=${version}`)
+      const known = questionnaire.item.map(({ linkId }: Json) => linkId)
+      for (const { linkId } of response.item) assert.ok(known.includes(linkId), linkId)
+      const values = response.item.map(
+        ({ answer: [{ valueInteger, valueCoding }] = [{}] }: Json) =>
+          valueInteger ?? valueCoding?.code ?? null,
+      )
+      assert.deepEqual(values, body.answers)
+      const found = await find(`QuestionnaireResponse?patient=${patient.ehrId}&questionnaire=${url}`)
+      assert.deepEqual(
+        found.map((one) => one.id),
+        [id],
+      )
+    }
+  })
+
+  it('show the audit to the subject alone, with who did what', async () => {
+    const [entry] = await find(`AuditEvent?patient=${patient.ehrId}&action=C&_count=100`)
+    assert.equal(entry.outcome, '0')
+    assert.equal(entry.agent[0].who.identifier.value, patient.mvUid)
+    assert.equal(entry.entity[0].what.reference, `Patient/${patient.ehrId}`)
+    const { total } = await get(`AuditEvent?patient=${patient.ehrId}&_summary=count`)
+    assert.ok(total > 10)
+    const first = await get(`AuditEvent?patient=Patient/${patient.ehrId}&_count=2`)
+    const next = first.link.find(({ relation }: Json) => relation === 'next').url
+    assert.equal((await find(next.slice(next.indexOf('AuditEvent')))).length, 2)
+    await get('AuditEvent', 400)
+    const nurse = await createPerson()
+    const path = `/fhir/R4/AuditEvent?patient=${patient.ehrId}`
+    assert.equal(assertStatus(await nurse.call('GET', path)).entry, undefined)
+    await addParticipant(carePlanId, nurse, 'write')
+    assertStatus(await nurse.call('GET', path), 403)
+  })
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { createPatient, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson } from '../../harness/people/people.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: resources have any form
+type Json = any
+
+describe('the International Patient Summary', () => {
+  let patient: Patient
+  before(async () => {
+    patient = await createPatient()
+  })
+
+  const summary = async () =>
+    assertStatus(await patient.call('GET', `/fhir/R4/Patient/${patient.ehrId}/$summary`))
+  const sectionsOf = ({ entry }: Json): Json[] => entry[0].resource.section
+
+  it('says of each section that nothing is known, if the record has nothing', async () => {
+    const document = await summary()
+    assert.deepEqual(
+      [document.type, document.entry.map(({ resource }: Json) => resource.resourceType)],
+      ['document', ['Composition', 'Patient']],
+    )
+    for (const { emptyReason, entry, text } of sectionsOf(document)) {
+      assert.equal(emptyReason.coding[0].code, 'unavailable')
+      assert.equal(entry, undefined)
+      assert.match(text.div, /has no entries/)
+    }
+  })
+
+  it('contains each record that its sections name, and no other', async () => {
+    const add = async (resource: string, body: object) =>
+      assertStatus(await patient.call('POST', resource, body), 201).id
+    const taken = await add('medication', { name: 'Metformin <b>' })
+    await add('medication', { name: 'Iron', status: 'stopped' })
+    const vaccinated = await add('immunisation', { vaccine: 'Flu vaccine' })
+    const ill = await add('diagnosis', { name: 'Asthma' })
+    const document = await summary()
+    const named = sectionsOf(document).flatMap(({ entry = [] }) =>
+      entry.map(({ reference }: Json) => reference),
+    )
+    assert.deepEqual(named, [
+      `MedicationStatement/${taken}`,
+      `Condition/${ill}`,
+      `Immunization/${vaccinated}`,
+    ])
+    const [, , ...rest] = document.entry.map(({ fullUrl }: Json) => fullUrl)
+    assert.equal(rest.length, named.length)
+    for (const [i, url] of rest.entries()) assert.ok(url.endsWith(`/fhir/R4/${named[i]}`), url)
+    assert.match(sectionsOf(document)[0].text.div, /<li>Metformin &lt;b&gt;<\/li>/)
+  })
+
+  it('is hidden from a stranger', async () => {
+    const stranger = await createPerson()
+    const answer = await stranger.call('GET', `/fhir/R4/Patient/${patient.ehrId}/$summary`)
+    assert.equal(assertStatus(answer, 404).resourceType, 'OperationOutcome')
+  })
+})
