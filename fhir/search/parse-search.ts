@@ -13,8 +13,6 @@ export type SummaryMode = 'true' | 'text' | 'data' | 'count' | 'false'
 export interface ParsedSearch extends ResourceSearch {
   summary: SummaryMode
   elements: readonly string[]
-  include: readonly string[]
-  revinclude: readonly string[]
   /** The parameters that the search respects, for the link `self`. */
   used: readonly [name: string, value: string][]
   /** Names of unknown parameters. */
@@ -34,8 +32,7 @@ const TOTAL_MODES: readonly string[] = ['none', 'estimate', 'accurate']
 
 /** Parameters of results and of the protocol, which are not criteria. */
 const RESULT_PARAMETERS: readonly string[] = [
-  ...['_count', '_sort', '_elements', '_summary', '_total', '_include', '_revinclude', '_cursor'],
-  ...['_format', '_pretty'],
+  ...['_count', '_sort', '_elements', '_summary', '_total', '_cursor', '_format', '_pretty'],
 ]
 
 function parseCount(parameters: SearchParameters): number {
@@ -76,6 +73,9 @@ export function parsePage(parameters: SearchParameters): PageRequest {
   }
 }
 
+/** To leave them out in silence would make a result look complete. */
+const UNSUPPORTED_PARAMETERS: readonly string[] = ['_include', '_revinclude', '_has', '_filter', '_contained']
+
 /** Splits `code:not` into name and modifier. */
 const splitName = (key: string): { name: string; modifier: string | undefined } => {
   const at = key.indexOf(':')
@@ -97,6 +97,7 @@ export function parseSearch(
   const used: [string, string][] = []
   for (const [key, value] of Object.entries(parameters)) {
     const { name, modifier } = splitName(key)
+    if (UNSUPPORTED_PARAMETERS.includes(name)) throw parameterError(key, 'not-supported', 'is not supported')
     if (RESULT_PARAMETERS.includes(name)) {
       if (name !== '_cursor') used.push(...textsOf(value).map((text): [string, string] => [key, text]))
     } else if (Object.hasOwn(source.parameters, name))
@@ -119,8 +120,6 @@ export function parseSearch(
     total: isCountOnly || oneOf(parameters, '_total', TOTAL_MODES) === 'accurate',
     summary,
     elements: textsOf(parameters._elements ?? []).flatMap((text) => text.split(',')),
-    include: textsOf(parameters._include ?? []),
-    revinclude: textsOf(parameters._revinclude ?? []),
     used,
     ignored,
   }

@@ -37,7 +37,7 @@ const stepFields = {
   note: Type.Optional({
     ...resolutionField,
     minLength: 1,
-    examples: [],
+    examples: ['Called her'],
     description: 'Note on how you resolved it; required to resolve',
   }),
 }

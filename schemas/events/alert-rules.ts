@@ -17,10 +17,7 @@ const escalationField = Type.Object(
   { additionalProperties: false, description: 'Users who are to take the alerts of the plan' },
 )
 
-const kindField = Type.String({
-  ...{ minLength: 1, maxLength: 64, examples: ['bloodpressure'] },
-  description: 'Kind of measurement',
-})
+const kindField = { ...shortTextField('Kind of measurement', 'bloodpressure'), minLength: 1, maxLength: 64 }
 
 const expectedMeasurementField = Type.Object(
   {

@@ -29,9 +29,12 @@ const find = (method: string, path: string) =>
   operationTable.find((one) => one.method === method && shapeOf(one.path) === shapeOf(path))
 
 /** The operations that replace what a GET on the same path shows, and those that read it themselves. */
-/** The openEHR REST API answers without the resource: test/path-family/openehr-rest/replacements.test.ts. */
+/**
+ * The openEHR REST API answers without the resource: test/path-family/openehr-rest/replacements.test.ts. FHIR has its
+ * own types for bodies: test/fhir/round-trip.test.ts.
+ */
 const replacements = operationTable.filter((operation) => {
-  if (operation.api === 'openehr') return false
+  if (operation.api !== undefined) return false
   const get = find('get', operation.path)
   return (
     operation.method === 'put' && ((get && !isList(get)) || operation.readCurrent) && isSampled(operation)

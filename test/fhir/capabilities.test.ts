@@ -29,10 +29,17 @@ describe('the capabilities of the FHIR API', () => {
     patient = await createPatient()
   })
 
+  /** Some types are searched within a patient only. */
+  const ofPatient = (type: string) =>
+    resources.find((one) => one.type === type)?.searchParam.some(({ name }: Json) => name === 'patient')
+      ? `patient=Patient/${patient.ehrId}&`
+      : ''
+
   it('are those of the operations, both ways', () => {
-    const stated = resources.flatMap(({ type, interaction }: Json) =>
-      interaction.map(({ code }: Json) => `${type} ${INTERACTIONS[code]}`),
-    )
+    const stated = resources.flatMap(({ type, interaction, operation = [] }: Json) => [
+      ...interaction.map(({ code }: Json) => `${type} ${INTERACTIONS[code]}`),
+      ...operation.map(({ name }: Json) => `${type} get /{id}/$${name}`),
+    ])
     const offered = operationTable.flatMap(({ method, path }) => {
       const [, type, rest = ''] = /^\/fhir\/R4\/([A-Z]\w+)(\/.*)?$/.exec(path) ?? []
       return type === undefined || IMPLIED.includes(`${method} ${rest}`) ? [] : [`${type} ${method} ${rest}`]
@@ -52,7 +59,8 @@ describe('the capabilities of the FHIR API', () => {
       for (const { name, type: valueType } of searchParam) {
         const value =
           name === 'patient' || name === 'subject' ? `Patient/${patient.ehrId}` : values[valueType]
-        const answer = await callFhir(patient, 'GET', `${type}?${name}=${value}&_count=1`, undefined, {
+        const query = `${name === 'patient' ? '' : ofPatient(type)}${name}=${value}&_count=1`
+        const answer = await callFhir(patient, 'GET', `${type}?${query}`, undefined, {
           prefer: 'handling=strict',
         })
         assert.equal(answer.status, 200, `${type} ${name}: ${JSON.stringify(answer.body)}`)
@@ -61,12 +69,11 @@ describe('the capabilities of the FHIR API', () => {
 
   it('name no parameter that a search would ignore: an unknown one is told, or refused to a strict client', async () => {
     for (const { type } of resourceTypes) {
-      const lenient = await callFhir(patient, 'GET', `${type}?surprise=1`)
+      const path = `${type}?${ofPatient(type)}surprise=1`
+      const lenient = await callFhir(patient, 'GET', path)
       assert.equal(lenient.body.entry.at(-1).search.mode, 'outcome')
       assert.ok(!lenient.body.link[0].url.includes('surprise'))
-      const strict = await callFhir(patient, 'GET', `${type}?surprise=1`, undefined, {
-        prefer: 'handling=strict',
-      })
+      const strict = await callFhir(patient, 'GET', path, undefined, { prefer: 'handling=strict' })
       assert.equal(strict.status, 400)
     }
   })

@@ -83,6 +83,15 @@ describe('observations in FHIR', () => {
     assert.deepEqual(idsIn(form.body), ids.toReversed())
   })
 
+  it('are not searched with parameters that would be ignored in silence', async () => {
+    for (const name of ['_include', '_include:iterate', '_revinclude', '_has:Goal:patient:status']) {
+      const query = `Observation?patient=${patient.ehrId}&${name}=Observation:subject`
+      const { resourceType, issue } = await get(query, 400)
+      assert.equal(resourceType, 'OperationOutcome')
+      assert.deepEqual([issue[0].code, issue[0].location], ['not-supported', [`http.${name}`]])
+    }
+  })
+
   it('are hidden from a stranger, who learns nothing, and the audit tells it', async () => {
     const id = await store('heartrate', { heartRate: 66, heartRateUnit: '/min' })
     const stranger = await createPerson()

@@ -39,7 +39,7 @@ describe('the fuzzer', () => {
   })
 
   it('reaches every operation of the document', () => {
-    const routes = new Set(asks(3, 24_000).map(({ route }) => route))
+    const routes = new Set(asks(3, 40_000).map(({ route }) => route))
     // Operations on records inside an EHR are rare until some exist.
     const missing = document.targets.filter(({ method, path }) => !routes.has(`${method} ${path}`))
     assert.deepEqual(

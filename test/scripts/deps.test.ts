@@ -6,7 +6,10 @@ import { createDataDir } from '../harness/service/service-process.ts'
 
 const ROOMS = [
   'bench',
+  'client',
   'cloud',
+  'console/src',
+  'fhir',
   'openehr',
   'packages/embedded-mongo',
   'path-api',

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { createDataDir } from '../harness/service/service-process.ts'
 
-const FOLDERS = ['cloud', 'packages', 'openehr', 'path-api', 'records', 'schemas', 'server', 'test']
+const FOLDERS = ['cloud', 'fhir', 'packages', 'openehr', 'path-api', 'records', 'schemas', 'server', 'test']
 
 const FAULTLESS = {
   'server/mail-queue.ts': 'export const MAIL_LEASE_MS = 60_000\nexport class MailQueue {}\n',

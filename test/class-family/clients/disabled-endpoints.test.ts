@@ -31,8 +31,8 @@ describe('disabled endpoints of the class family', () => {
     ['delete', '/1/classes/ChatMessage/abcdefghij', 'PUT /chat/{type}/{id}/{topicId}/message/{messageId}'],
     [
       'get',
-      '/1/classes/Medication',
-      'The class "Medication" does not exist. The classes are _User, Ehr, CarePlan, Goal,',
+      '/1/classes/Prescription',
+      'The class "Prescription" does not exist. The classes are _User, Ehr, CarePlan, Goal,',
     ],
   ] as const)
     it(`name the alternative for ${method.toUpperCase()} ${path}`, async () => {

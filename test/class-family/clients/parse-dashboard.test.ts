@@ -106,7 +106,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
       [`/classes/CarePlan/${planId}`, 'PUT', { name: 'x' }],
       [`/classes/CarePlan/${planId}`, 'DELETE', {}],
       ['/classes/CarePlan', 'POST', {}],
-      ['/schemas/Medication', 'POST', { className: 'Medication' }],
+      ['/schemas/Prescription', 'POST', { className: 'Prescription' }],
       ['/config', 'PUT', { params: { a: 1 } }],
       ['/functions/bmi', 'POST', {}],
       ['/batch', 'POST', { requests: [] }],
@@ -118,7 +118,7 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
       assert.ok(status === 403 || status === 400, `${method} ${path}: ${status}`)
       assert.equal(body.code, 119)
     }
-    assert.equal((await service.db.listCollections({ name: 'Medication' }).toArray()).length, 0)
+    assert.equal((await service.db.listCollections({ name: 'Prescription' }).toArray()).length, 0)
   })
 
   it('gets nothing with another key, and the master key creates no classes', async () => {
@@ -126,8 +126,11 @@ describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
       const headers = { ...apiKeys(), 'X-Parse-Master-Key': key, ...asOperator }
       for (const path of ['/1/serverInfo', '/1/schemas', '/1/config'])
         assert.equal((await request().get(path).set(headers)).body.code, 119, path)
-      assert.equal((await request().post('/1/classes/Medication').set(headers).send({})).status >= 400, true)
+      assert.equal(
+        (await request().post('/1/classes/Prescription').set(headers).send({})).status >= 400,
+        true,
+      )
     }
-    assert.equal((await service.db.listCollections({ name: 'Medication' }).toArray()).length, 0)
+    assert.equal((await service.db.listCollections({ name: 'Prescription' }).toArray()).length, 0)
   })
 })
