@@ -31,6 +31,17 @@ function whatOf(type: string, id: string) {
     : { identifier: { system: ownUri(`record:${type}`), value: id } }
 }
 
+/** The request that accessed a record; what the service does by itself has none. */
+const requestsOf = ({ requestId }: AuditEntry) =>
+  requestId === ''
+    ? []
+    : [
+        {
+          what: { identifier: { system: ownUri('request'), value: requestId } },
+          type: { system: `${TERMINOLOGY}/audit-entity-type`, code: '4', display: 'Other' },
+        },
+      ]
+
 /** An entry of the audit, as of IHE's profile of basic audit log patterns. */
 function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
   const { action, interaction } = ACTIONS[entry.action] ?? { action: 'E', interaction: 'operation' }
@@ -60,10 +71,7 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
       ...(entry.asked === undefined
         ? []
         : [{ query: Buffer.from(entry.asked).toString('base64'), description: entry.type }]),
-      {
-        what: { identifier: { system: ownUri('request'), value: entry.requestId } },
-        type: { system: `${TERMINOLOGY}/audit-entity-type`, code: '4', display: 'Other' },
-      },
+      ...requestsOf(entry),
     ],
   }
 }
