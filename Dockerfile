@@ -21,7 +21,7 @@ CMD ["npm", "run", "test:mongodb"]
 
 # The image contains what the package contains, with the dependencies of the lock file.
 FROM build AS product
-RUN npm pack --silent && npm prune --omit=dev && rm -r node_modules/@health-record-service && \
+RUN npm pack --silent && npm prune --omit=dev && rm -r node_modules/@health-record-service node_modules/health-record-client && \
   mkdir product && tar -xzf health-record-service-*.tgz -C product --strip-components=1
 
 FROM node:24-slim
