@@ -37,13 +37,16 @@ const stepFields = {
   note: Type.Optional({
     ...resolutionField,
     minLength: 1,
-    examples: ['Called her'],
+    examples: ['Called; takes the tablets again'],
     description: 'Note on how you resolved it; required to resolve',
   }),
 }
 
 /** A step in dealing with an alert. */
-export const AlertStep = closedObject('AlertStep', 'A step in dealing with an alert', stepFields)
+export const AlertStep = {
+  ...closedObject('AlertStep', 'A step in dealing with an alert', stepFields),
+  examples: [{ action: 'SEE' }],
+}
 export type AlertStep = Static<typeof AlertStep>
 
 export const HandleAlertParams = closedObject('HandleAlertParams', 'Take a step in dealing with an alert', {
