@@ -55,7 +55,8 @@ describe('database work for care plans', () => {
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
       // Entries about the EHR, about sets of EHRs, and about every EHR since its creation.
-      [`/ehr/${ehrId}/audit`]: ['Ehr', ...Array(3).fill('audit.entries'), 'audit.scopes'],
+      // The names of those who looked come with one query.
+      [`/ehr/${ehrId}/audit`]: ['Ehr', ...Array(3).fill('audit.entries'), 'audit.scopes', 'profile.persons'],
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     assertStatus(await patient.call('GET', '/ehr'))
