@@ -4,13 +4,16 @@
  */
 const { readdirSync, readFileSync } = require('node:fs')
 
+/** The rooms of the service; packages, the client and the console are apart. */
+const service = 'schemas|records|openehr|fhir|cloud|path-api|server'
+
 const only = (from, allowed) => ({
   name: `${from}-imports-only`,
   comment: `${from}/ may import ${['itself', ...allowed].join(', ')}: move the code there, or pass it in as a parameter.`,
   severity: 'error',
   from: { path: `^${from}/` },
   to: {
-    path: '^(schemas|records|openehr|fhir|cloud|path-api|server|test|bench)/',
+    path: `^(${service}|test|bench)/`,
     pathNot: `^(${[from, ...allowed].join('|')})/`,
   },
 })
@@ -151,7 +154,7 @@ module.exports = {
       name: 'product-never-imports-tests',
       comment: 'Move what the product needs out of test/ and bench/.',
       severity: 'error',
-      from: { path: '^(schemas|records|openehr|fhir|cloud|path-api|server|packages)/' },
+      from: { path: `^(${service}|packages)/` },
       to: { path: '^(test|bench)/' },
     },
     ...Object.entries(rooms).flatMap(onlyWhatIsBefore),
@@ -160,7 +163,7 @@ module.exports = {
       comment: 'The engine is a package of its own: move the code into it, or pass it in as a parameter.',
       severity: 'error',
       from: { path: `^${engine}/` },
-      to: { path: '^(schemas|records|openehr|fhir|cloud|path-api|server|test|bench)/' },
+      to: { path: `^(${service}|test|bench)/` },
     },
     {
       name: 'embedded-mongo-is-reached-by-its-name',
@@ -175,14 +178,14 @@ module.exports = {
       comment: 'The client is a package of its own, for browsers too: move the code into it.',
       severity: 'error',
       from: { path: '^client/' },
-      to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+      to: { path: `^(${service}|packages|test|bench)/` },
     },
     {
       name: 'console-imports-only-the-client',
       comment: 'The console is a page: let it ask the service, by the client.',
       severity: 'error',
       from: { path: '^console/' },
-      to: { path: '^(schemas|records|openehr|cloud|path-api|server|packages|test|bench)/' },
+      to: { path: `^(${service}|packages|test|bench)/` },
     },
     {
       name: 'console-is-not-imported',
@@ -232,7 +235,7 @@ module.exports = {
       comment: 'Move the package from devDependencies to dependencies in package.json.',
       severity: 'error',
       from: {
-        path: '^(schemas|records|openehr|fhir|cloud|path-api|server|packages)/',
+        path: `^(${service}|packages)/`,
         pathNot: `^${engine}/(test/|testing[.]|dist/)`,
       },
       to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/@types/' },
