@@ -24,7 +24,8 @@ export const elementWith = (path: string, value: unknown): FhirJson =>
     value,
   ) as FhirJson
 
-const isObject = (value: unknown): value is FhirJson =>
+/** Whether a value has members of its own. */
+export const isElement = (value: unknown): value is FhirJson =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Joins parts of a resource: objects member by member, lists one behind the other. */
@@ -37,7 +38,7 @@ export function joinElements(parts: readonly FhirJson[]): Record<string, unknown
       joined[name] =
         Array.isArray(before) && Array.isArray(value)
           ? [...before, ...value]
-          : isObject(before) && isObject(value)
+          : isElement(before) && isElement(value)
             ? joinElements([before, value])
             : value
     }

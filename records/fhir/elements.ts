@@ -45,8 +45,7 @@ export const UNKNOWN_VALUE = {
 
 /** A name in the words of its author, which the first code may explain instead. */
 export const conceptTextElement = (field: string, path: string): FhirElement => ({
-  paths: { [field]: `${path}.text` },
-  show: (record) => (record[field] === undefined ? {} : elementWith(`${path}.text`, record[field])),
+  ...valueElement(field, `${path}.text`),
   read: (resource) => ({
     [field]: elementAt(resource, `${path}.text`) ?? elementAt(resource, `${path}.coding[0].display`),
   }),

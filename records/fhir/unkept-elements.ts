@@ -1,10 +1,7 @@
-import type { FhirJson } from './element-paths.ts'
+import { type FhirJson, isElement } from './element-paths.ts'
 
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
-
-const isObject = (value: unknown): value is FhirJson =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Compares dates by their moment and references without the address of the server. */
 function isSameValue(sent: unknown, shown: unknown, name: string): boolean {
@@ -29,8 +26,8 @@ const isParaphrase = (name: string, shown: FhirJson): boolean =>
  */
 export function unkeptPaths(sent: unknown, shown: unknown, path: string, comparison: Comparison): string[] {
   if (Array.isArray(sent)) return unkeptItems(sent, Array.isArray(shown) ? shown : [], path, comparison)
-  if (isObject(sent)) {
-    if (!isObject(shown)) return [path]
+  if (isElement(sent)) {
+    if (!isElement(shown)) return [path]
     return Object.entries(sent).flatMap(([name, value]) =>
       isParaphrase(name, shown) ? [] : unkeptPaths(value, shown[name], `${path}.${name}`, comparison),
     )

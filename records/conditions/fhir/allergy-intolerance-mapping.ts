@@ -2,6 +2,7 @@ import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codingElement,
   conceptElement,
+  conceptTextElement,
   referenceElement,
   TERMINOLOGY,
   valueElement,
@@ -9,7 +10,7 @@ import {
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
-import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
+import { clinicalStatusElement, sameWords } from './status-elements.ts'
 
 const CLINICAL_STATUS = `${TERMINOLOGY}/allergyintolerance-clinical`
 const VERIFICATION_STATUS = `${TERMINOLOGY}/allergyintolerance-verification`
@@ -63,7 +64,7 @@ export const allergyIntoleranceMapping = (words: Words): FhirMapping => ({
     valueElement('category', 'category[0]'),
     valueElement('criticality', 'criticality'),
     codingElement('code', 'code'),
-    nameElement('substance'),
+    conceptTextElement('substance', 'code'),
     referenceElement('ehrId', 'patient', 'Patient'),
     valueElement('firstOnset', 'onsetDateTime'),
     valueElement('lastOnset', 'lastOccurrence'),

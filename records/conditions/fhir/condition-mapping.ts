@@ -2,6 +2,7 @@ import type { GradeEnum } from '../../../schemas/enums.ts'
 import {
   codingElement,
   conceptElement,
+  conceptTextElement,
   constantElement,
   referenceElement,
   TERMINOLOGY,
@@ -9,7 +10,7 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
-import { clinicalStatusElement, nameElement, sameWords } from './status-elements.ts'
+import { clinicalStatusElement, sameWords } from './status-elements.ts'
 
 const CLINICAL_STATUS = `${TERMINOLOGY}/condition-clinical`
 const VERIFICATION_STATUS = `${TERMINOLOGY}/condition-ver-status`
@@ -35,7 +36,7 @@ export const conditionMapping = (
     constantElement('category[0].coding', [PROBLEM]),
     conceptElement('severity', 'severity', SNOMED, SEVERITIES),
     codingElement('code', 'code'),
-    nameElement('name'),
+    conceptTextElement('name', 'code'),
     valueElement('bodySite', 'bodySite[0].text'),
     referenceElement('ehrId', 'subject', 'Patient'),
     valueElement('onset', 'onsetDateTime'),

@@ -1,4 +1,3 @@
-import { elementAt } from '../../fhir/element-paths.ts'
 import { conceptElement, extensionElement, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 
@@ -22,12 +21,3 @@ export function clinicalStatusElement(field: string, verification: string, syste
     },
   }
 }
-
-/** The name of what a resource is about: the text of its code, else the words of the coding. */
-export const nameElement = (field: string): FhirElement => ({
-  paths: { [field]: 'code.text' },
-  show: (record) => (record[field] === undefined ? {} : { code: { text: record[field] } }),
-  read: (resource) => ({
-    [field]: elementAt(resource, 'code.text') ?? elementAt(resource, 'code.coding[0].display'),
-  }),
-})
