@@ -102,6 +102,19 @@ export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
       }))
     : [{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' }]
 
+/** @throws InvalidInput for a modifier that the search parameter does not have */
+export function requireKnownModifier(
+  { name, modifier }: { name: string; modifier: string | undefined },
+  known: readonly string[] = [],
+): void {
+  if (modifier !== undefined && !known.includes(modifier))
+    throw parameterError(
+      `${name}:${modifier}`,
+      'not-supported',
+      'is a modifier that this parameter does not have',
+    )
+}
+
 /** A refusal of a search parameter. */
 export const parameterError = (name: string, code: string, message: string): ServiceError =>
   new ServiceError('InvalidInput', { violations: [{ path: name, code, message }] })

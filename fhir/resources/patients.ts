@@ -8,7 +8,7 @@ import { asConnection, type Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { parameterError } from '../outcome/issue.ts'
+import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../sources/resource-source.ts'
 
@@ -201,12 +201,7 @@ const tokensOf = ({ identifier, gender, active }: FhirResource, parameter: strin
 /** Whether a patient fits a criterion. The EHRs of a caller are few, so no index serves it. */
 function fits(patient: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
   if (modifier === 'missing') return values.includes(String(!isPresent(patient, name)))
-  if (modifier !== undefined && !['exact', 'contains', 'not'].includes(modifier))
-    throw parameterError(
-      `${name}:${modifier}`,
-      'not-supported',
-      'is a modifier that this parameter does not have',
-    )
+  requireKnownModifier({ name, modifier }, ['exact', 'contains', 'not'])
   const found = values.some((text) => fitsValue(patient, name, text, modifier))
   return modifier === 'not' ? !found : found
 }

@@ -8,7 +8,7 @@ import {
   type StoreContext,
 } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { parameterError } from '../outcome/issue.ts'
+import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import { recordConditionsOf } from '../search/search-conditions.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
@@ -137,12 +137,7 @@ async function searchedEhrIds(
   findEhrIds: () => Promise<string[]>,
 ): Promise<string[]> {
   const named = criteria.filter(isPatientCriterion).map(({ name, modifier, values }) => {
-    if (modifier !== undefined && modifier !== 'Patient')
-      throw parameterError(
-        `${name}:${modifier}`,
-        'not-supported',
-        'is a modifier that this parameter does not have',
-      )
+    requireKnownModifier({ name, modifier }, ['Patient'])
     return values.flatMap(
       (text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : []),
     )

@@ -1,6 +1,6 @@
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { unescapeText } from '../../records/fhir/search-values.ts'
-import { parameterError } from '../outcome/issue.ts'
+import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
 
 type Where = Readonly<Record<string, unknown>>
@@ -27,12 +27,7 @@ function alternativesOf(
 ): (boolean | Where)[] {
   if (modifier === 'missing') return values.map((text) => missingCondition(parameter, name, text))
   if (!parameter) return [false]
-  if (modifier !== undefined && !parameter.modifiers.includes(modifier))
-    throw parameterError(
-      `${name}:${modifier}`,
-      'not-supported',
-      'is a modifier that this parameter does not have',
-    )
+  requireKnownModifier({ name, modifier }, parameter.modifiers)
   // `not` excludes all of its values.
   const conditions = values.map((text) => {
     const condition = parameter.where({

@@ -7,7 +7,7 @@ import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page } from '../../../records/store/reading/pages.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { parameterError } from '../../outcome/issue.ts'
+import { parameterError, requireKnownModifier } from '../../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { fitsPeriod } from '../patients.ts'
@@ -121,13 +121,7 @@ class AuditEvents implements ResourceSource {
     const [named, ...others] = criteria.filter(({ name }) => name === 'patient')
     const [value, ...more] = named?.values ?? []
     const rest = criteria.filter(({ name }) => name !== 'patient')
-    for (const { name, modifier } of criteria)
-      if (modifier !== undefined)
-        throw parameterError(
-          `${name}:${modifier}`,
-          'not-supported',
-          'is a modifier that this parameter does not have',
-        )
+    for (const criterion of criteria) requireKnownModifier(criterion)
     if (value === undefined || others.length + more.length > 0)
       throw parameterError('patient', 'required', 'must name one patient')
     if (total && rest.length > 0)

@@ -4,7 +4,7 @@ import { INSTRUMENTS } from '../../../records/questionnaires/instruments.ts'
 import { neutralLabel } from '../../../records/questionnaires/text-packs.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { INSTRUMENT_NAMES, type InstrumentName } from '../../../schemas/questionnaires/questionnaire.ts'
-import { parameterError } from '../../outcome/issue.ts'
+import { requireKnownModifier } from '../../outcome/issue.ts'
 import type { SearchCriterion } from '../../sources/resource-search.ts'
 import type { ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 
@@ -71,13 +71,9 @@ const PARAMETERS = {
 } as const
 
 /** @throws InvalidInput for a modifier */
-function fits(questionnaire: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
-  if (modifier !== undefined)
-    throw parameterError(
-      `${name}:${modifier}`,
-      'not-supported',
-      'is a modifier that this parameter does not have',
-    )
+function fits(questionnaire: FhirResource, criterion: SearchCriterion): boolean {
+  requireKnownModifier(criterion)
+  const { name, values } = criterion
   const own = String(questionnaire[name === '_id' ? 'id' : name])
   return values.some((text) =>
     name === 'name' ? own.toLowerCase().startsWith(text.toLowerCase()) : own === text,
