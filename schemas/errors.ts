@@ -96,3 +96,11 @@ export class ServiceError extends Error {
     this.retryAfter = details.retryAfter
   }
 }
+
+/** Handles a rejection: this value if something does not exist. @throws any other error */
+export const ifNotFound =
+  <T>(value: T) =>
+  (error: unknown): T => {
+    if (error instanceof ServiceError && error.error === 'NotFound') return value
+    throw error
+  }

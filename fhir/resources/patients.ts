@@ -7,7 +7,7 @@ import { parsePeriod, parseToken, unescapeText } from '../../records/fhir/search
 import { asConnection, type Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../sources/resource-source.ts'
@@ -121,7 +121,7 @@ class Patients implements ResourceSource {
   }
 
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
-    const found = ids.slice(0, MAX_EHRS).map((id) => this.#get(caller, id).catch(undefinedIfUnknown))
+    const found = ids.slice(0, MAX_EHRS).map((id) => this.#get(caller, id).catch(ifNotFound(undefined)))
     return (await Promise.all(found)).flatMap((ehr) => ehr ?? [])
   }
 
@@ -158,13 +158,8 @@ class Patients implements ResourceSource {
     const isKnown =
       caller.userId === mvUid || (await this.#profiles.connections.areConnected(caller.userId, mvUid))
     if (!isKnown) return undefined
-    return this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(undefinedIfUnknown)
+    return this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined))
   }
-}
-
-function undefinedIfUnknown(error: unknown): undefined {
-  if (error instanceof ServiceError && error.error === 'NotFound') return undefined
-  throw error
 }
 
 /** A search covers at most so many EHRs. */

@@ -7,7 +7,7 @@ import {
   runAuditedReads,
   type StoreContext,
 } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import { recordConditionsOf } from '../search/search-conditions.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
@@ -116,10 +116,7 @@ async function readStream(
 }
 
 /** A patient whom the caller may not read has no resources. The refusal is in the audit. */
-function emptyIfUnknown(error: unknown): { items: never[]; next: null; total: number } {
-  if (error instanceof ServiceError && error.error === 'NotFound') return { items: [], next: null, total: 0 }
-  throw error
-}
+const emptyIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
 
 function orderOf(stream: ResourceStream | undefined, { order }: ResourceSearch): 'asc' | 'desc' {
   const list = stream?.kind.lists[stream.kind.fhir.list ?? 'ofEhr'] as { order: 'asc' | 'desc' } | undefined

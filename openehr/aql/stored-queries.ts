@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import { Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import { parameterNames, type QueryParameters } from './check-query.ts'
 import { parseAndCheckQuery, type QueryRequest } from './queries.ts'
 
@@ -94,10 +94,7 @@ export class StoredQueries {
     const id = stored.name
     const replace = () =>
       this.#store.update(caller, { id }, () => stored, { expected: createOnly ? [] : expected })
-    const replaced = await replace().catch((error: unknown) => {
-      if (error instanceof ServiceError && error.error === 'NotFound') return undefined
-      throw error
-    })
+    const replaced = await replace().catch(ifNotFound(undefined))
     if (replaced) return { query: withParameters(replaced), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     return {

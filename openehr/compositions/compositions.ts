@@ -16,7 +16,7 @@ import type { ConditionalWriteOptions } from '../../records/store/store.ts'
 import { type RecordHistoryEntry, Store } from '../../records/store/store.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
 import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../schemas/errors.ts'
 import { compositionMeasurements } from '../measurement-mapping/composition-measurements.ts'
 import { isMeasurementId, MeasurementCompositions } from '../measurement-mapping/measurement-compositions.ts'
 import type { RmObject } from '../rm/canonical-json.ts'
@@ -301,10 +301,7 @@ export class Compositions {
   }
 
   #findTemplate(caller: Caller, templateId: string): Promise<StoredTemplate | undefined> {
-    return this.#templates.getCached(caller, templateId).catch((error: unknown) => {
-      if (error instanceof ServiceError && error.error === 'NotFound') return undefined
-      throw error
-    })
+    return this.#templates.getCached(caller, templateId).catch(ifNotFound(undefined))
   }
 }
 

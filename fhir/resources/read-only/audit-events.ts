@@ -6,7 +6,7 @@ import { classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page } from '../../../records/store/reading/pages.ts'
-import { ServiceError } from '../../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
@@ -99,10 +99,7 @@ const fits = (entry: AuditEntry, { name, values }: SearchCriterion): boolean =>
   )
 
 /** A search does not tell whether a patient exists. */
-function noneIfUnknown(error: unknown): Page<AuditEntry> {
-  if (error instanceof ServiceError && error.error === 'NotFound') return { items: [], next: null, total: 0 }
-  throw error
-}
+const noneIfUnknown = ifNotFound<Page<AuditEntry>>({ items: [], next: null, total: 0 })
 
 /** A page has fewer entries than asked for if some do not fit; the next link goes on behind them. */
 class AuditEvents implements ResourceSource {
