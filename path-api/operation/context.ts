@@ -34,8 +34,6 @@ export interface FhirPreferences {
   return: 'minimal' | 'representation' | 'OperationOutcome' | undefined
   /** `If-None-Exist`: create only if this search finds nothing. */
   ifNoneExist: string | undefined
-  /** `If-Modified-Since`, in milliseconds. */
-  ifModifiedSince: number | undefined
 }
 
 /** Facts about the request that handlers get besides the input. */

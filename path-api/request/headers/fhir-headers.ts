@@ -4,18 +4,16 @@ import type { FhirPreferences } from '../../operation/context.ts'
 const preferenceIn = (text: string, name: string): string | undefined =>
   new RegExp(`(?:^|[;,])\\s*${name}\\s*=\\s*"?([A-Za-z-]+)`).exec(text)?.[1]
 
-/** Reads `Prefer`, `If-None-Exist` and `If-Modified-Since`; unknown preferences are ignored. */
+/** Reads `Prefer` and `If-None-Exist`; unknown preferences are ignored. */
 export function parseFhirPreferences({ headers }: Request): FhirPreferences {
   const prefer = [headers.prefer].flat().join(',')
   const handling = preferenceIn(prefer, 'handling')
   const shown = preferenceIn(prefer, 'return')
-  const since = Date.parse(headers['if-modified-since'] ?? '')
   const ifNoneExist = headers['if-none-exist']
   return {
     handling: handling === 'strict' || handling === 'lenient' ? handling : undefined,
     return:
       shown === 'minimal' || shown === 'representation' || shown === 'OperationOutcome' ? shown : undefined,
     ifNoneExist: typeof ifNoneExist === 'string' ? ifNoneExist : undefined,
-    ifModifiedSince: Number.isNaN(since) ? undefined : since,
   }
 }
