@@ -3,12 +3,13 @@ import type { Ehrs, EhrView } from '../../records/ehrs/ehrs.ts'
 import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
 import { ownUri, STRUCTURES } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { parsePeriod, parseToken, unescapeText } from '../../records/fhir/search-values.ts'
+import { parseToken, unescapeText } from '../../records/fhir/search-values.ts'
 import { asConnection, type Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
+import { fitsPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../sources/resource-source.ts'
 
@@ -233,17 +234,4 @@ function fitsText(texts: readonly string[], sought: string, modifier: string | u
       : plain(one).startsWith(plain(sought)) ||
         searchWordsOf(one).some((word) => word.startsWith(plain(sought))),
   )
-}
-
-export function fitsPeriod(date: string, name: string, text: string): boolean {
-  const period = parsePeriod(text)
-  if (!period) throw parameterError(name, 'format', 'must be a date')
-  const at = Date.parse(date)
-  const [from, to] = [period.from.getTime(), period.to.getTime()]
-  const isWithin = at >= from && at < to
-  if (period.prefix === 'gt' || period.prefix === 'sa') return at >= to
-  if (period.prefix === 'lt' || period.prefix === 'eb') return at < from
-  if (period.prefix === 'ge') return at >= from
-  if (period.prefix === 'le') return at < to
-  return period.prefix === 'ne' ? !isWithin : isWithin
 }

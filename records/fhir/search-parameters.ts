@@ -1,11 +1,11 @@
 import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId } from './elements.ts'
 import {
+  boundsOf,
   parsePeriod,
   parseQuantity,
   parseToken,
   type SearchText,
-  type SoughtPeriod,
   type SoughtQuantity,
   type SoughtToken,
 } from './search-values.ts'
@@ -99,19 +99,6 @@ export const textToken = (description: string, field: string): FhirSearchParamet
     return code === undefined ? undefined : { [field]: modifier === 'not' ? { not: code } : code }
   },
 })
-
-type Bounds = { from?: Date; to?: Date }
-
-/** The moments that fit a period: all later ones for `gt`, and so on. */
-function boundsOf({ prefix, from, to }: SoughtPeriod): Bounds {
-  if (prefix === 'gt' || prefix === 'sa') return { from: to }
-  if (prefix === 'lt' || prefix === 'eb') return { to: from }
-  if (prefix === 'ge') return { from }
-  if (prefix === 'le') return { to }
-  if (prefix !== 'ap') return { from, to }
-  const tenth = Math.abs(Date.now() - from.getTime()) / 10
-  return { from: new Date(from.getTime() - tenth), to: new Date(to.getTime() + tenth) }
-}
 
 /** A field with a time, or with a day. */
 export const dateParameter = (

@@ -54,6 +54,19 @@ export function parsePeriod(text: string): SoughtPeriod | undefined {
   return { prefix, from, to }
 }
 
+type Bounds = { from?: Date; to?: Date }
+
+/** The moments that fit a period: all later ones for `gt`, and so on. */
+export function boundsOf({ prefix, from, to }: SoughtPeriod): Bounds {
+  if (prefix === 'gt' || prefix === 'sa') return { from: to }
+  if (prefix === 'lt' || prefix === 'eb') return { to: from }
+  if (prefix === 'ge') return { from }
+  if (prefix === 'le') return { to }
+  if (prefix !== 'ap') return { from, to }
+  const tenth = Math.abs(Date.now() - from.getTime()) / 10
+  return { from: new Date(from.getTime() - tenth), to: new Date(to.getTime() + tenth) }
+}
+
 /** A number with its precision, and the unit if there is one: `ge5.4|http://unitsofmeasure.org|mmol/L`. */
 export interface SoughtQuantity {
   prefix: Prefix

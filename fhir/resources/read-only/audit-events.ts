@@ -8,9 +8,9 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Page } from '../../../records/store/reading/pages.ts'
 import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../../outcome/issue.ts'
+import { fitsPeriod } from '../../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
-import { fitsPeriod } from '../patients.ts'
 
 const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>> = {
   create: { action: 'C', interaction: 'create' },

@@ -1,0 +1,11 @@
+import { boundsOf, parsePeriod } from '../../records/fhir/search-values.ts'
+import { parameterError } from '../outcome/issue.ts'
+
+/** Whether a date fits the text of a search parameter. @throws InvalidInput for a text that is no date */
+export function fitsPeriod(date: string, name: string, text: string): boolean {
+  const period = parsePeriod(text)
+  if (!period) throw parameterError(name, 'format', 'must be a date')
+  const at = Date.parse(date)
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = boundsOf(period)
+  return (at >= Number(from) && at < Number(to)) === (period.prefix !== 'ne')
+}
