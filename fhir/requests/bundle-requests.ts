@@ -7,6 +7,7 @@ import {
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
 import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/validation/violations.ts'
 import { issuesOf, operationOutcome } from '../outcome/issue.ts'
 import {
   type BundleEntry,
@@ -220,15 +221,14 @@ const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET'
 /** @throws RuleViolated when two entries write the same resource */
 function requireDistinct(prepared: readonly PreparedEntry[]): void {
   const seen = new Set<string>()
-  const violations = prepared.flatMap(({ entry, id }) => {
+  const violations: Violation[] = []
+  for (const { entry, id } of prepared.filter((one) => one.entry.method !== 'GET')) {
     const key = `${entry.type}/${id}`
-    if (entry.method === 'GET' || !seen.has(key)) {
-      if (entry.method !== 'GET') seen.add(key)
-      return []
-    }
     const message = 'must not write a resource that another entry writes'
-    return [{ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message }]
-  })
+    if (seen.has(key))
+      violations.push({ path: `Bundle.entry[${entry.position}]`, code: 'duplicate', message })
+    seen.add(key)
+  }
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }
 

@@ -95,14 +95,14 @@ export class AlertWatch {
     if (!found) return
     const plan = await this.#findPlan(session, found.ehrId, found.carePlanId)
     // A deleted plan may return.
-    if (!plan) return setTime(alerts, session, id, { attentionAt: new Date(now.getTime() + HOUR_MS) })
+    if (!plan) return setTime(alerts, session, id, 'attentionAt', new Date(now.getTime() + HOUR_MS))
     const rules = alertRulesIn(await this.#rules.findOne({ _id: plan._id }, { session }))
     const { participants = [] } = rules.escalation ?? {}
     const candidates = await findPlanWriters(this.#records, session, plan._id, participants)
     const { assignedTo, mutedUntil, ...alert } = eventFormat.fromStored(found)
     const next = attentionOf({ ...alert, ...(assignedTo && { assignedTo }) }, rules, candidates, now)
     if (next.assignedTo === assignedTo && next.mutedUntil === mutedUntil)
-      return setTime(alerts, session, id, { attentionAt: next.attentionAt && new Date(next.attentionAt) })
+      return setTime(alerts, session, id, 'attentionAt', next.attentionAt && new Date(next.attentionAt))
     await this.#alerts.update(watchCaller, { id }, (before) => withAttention(before, next), { tx })
     if (next.assignedTo === undefined) return
     const to = { mvUid: next.assignedTo }
@@ -117,10 +117,9 @@ export class AlertWatch {
     const plan = await this.#findPlan(session, found.ehrId, carePlanId)
     const rules = alertRulesIn(found)
     const next = plan ? nextDueTime(rules, now) : new Date(now.getTime() + HOUR_MS)
-    await setTime(this.#rules, session, carePlanId, {
-      dueAt: plan?.status === 'ACTIVE' || !plan ? next : undefined,
-    })
-    if (plan?.status !== 'ACTIVE') return
+    const isEnded = plan !== null && plan.status !== 'ACTIVE'
+    await setTime(this.#rules, session, carePlanId, 'dueAt', isEnded ? undefined : next)
+    if (!plan || isEnded) return
     for (const expected of rules.expected ?? []) {
       const kind = this.#kinds.get(expected.kind)
       const period = lastEndedPeriod(expected, rules.timeZone, found.dueAt as Date, now)
@@ -162,9 +161,9 @@ async function setTime(
   documents: Collection<ParseDocument>,
   session: ClientSession,
   _id: string,
-  times: Record<string, Date | undefined | ''>,
+  name: 'attentionAt' | 'dueAt',
+  time: Date | undefined | '',
 ): Promise<void> {
-  const [[name = '', time] = []] = Object.entries(times)
   const change = time ? { $set: { [name]: time } } : { $unset: { [name]: '' as const } }
   await documents.updateOne({ _id }, change, { session })
 }
