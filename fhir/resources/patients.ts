@@ -93,16 +93,11 @@ class Patients implements ResourceSource {
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
-    return this.#show(caller, await this.#get(caller, id))
-  }
-
-  /** @throws NotFound */
-  async #get(caller: Caller, id: string): Promise<EhrView> {
     const [ehr, unnamed] = await Promise.all([
       this.#ehrs.get(caller, id),
       findAnonymizedEhrs(this.#context, caller),
     ])
-    return unnamed.has(id) ? { ...ehr, subjectId: null } : ehr
+    return this.#show(caller, withoutName(ehr, unnamed))
   }
 
   async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
@@ -122,8 +117,12 @@ class Patients implements ResourceSource {
   }
 
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
-    const found = ids.slice(0, MAX_EHRS).map((id) => this.#get(caller, id).catch(ifNotFound(undefined)))
-    return (await Promise.all(found)).flatMap((ehr) => ehr ?? [])
+    const named = ids.slice(0, MAX_EHRS)
+    const [unnamed, ...found] = await Promise.all([
+      findAnonymizedEhrs(this.#context, caller),
+      ...named.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
+    ])
+    return found.flatMap((ehr) => (ehr ? withoutName(ehr, unnamed) : []))
   }
 
   /** @throws InvalidInput for a caller of too many EHRs */
@@ -162,6 +161,10 @@ class Patients implements ResourceSource {
     return this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined))
   }
 }
+
+/** The EHR of a person whom the caller may not know has no subject. */
+const withoutName = (ehr: EhrView, unnamed: ReadonlySet<string>): EhrView =>
+  unnamed.has(ehr.id) ? { ...ehr, subjectId: null } : ehr
 
 /** A search covers at most so many EHRs. */
 const MAX_EHRS = 100
