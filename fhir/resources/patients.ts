@@ -1,6 +1,6 @@
 import { searchWordsOf } from '../../records/conditions/search-words.ts'
 import type { Ehrs, EhrView } from '../../records/ehrs/ehrs.ts'
-import { findAnonymizedEhrs } from '../../records/ehrs/rights/anonymity.ts'
+import { findAnonymizedEhrs, hideSubject } from '../../records/ehrs/rights/anonymity.ts'
 import { ownUri, STRUCTURES } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parseToken, unescapeText } from '../../records/fhir/search-values.ts'
@@ -97,7 +97,7 @@ class Patients implements ResourceSource {
       this.#ehrs.get(caller, id),
       findAnonymizedEhrs(this.#context, caller),
     ])
-    return this.#show(caller, withoutName(ehr, unnamed))
+    return this.#show(caller, hideSubject(ehr, unnamed))
   }
 
   async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
@@ -122,7 +122,7 @@ class Patients implements ResourceSource {
       findAnonymizedEhrs(this.#context, caller),
       ...named.map((id) => this.#ehrs.get(caller, id).catch(ifNotFound(undefined))),
     ])
-    return found.flatMap((ehr) => (ehr ? withoutName(ehr, unnamed) : []))
+    return found.flatMap((ehr) => (ehr ? hideSubject(ehr, unnamed) : []))
   }
 
   /** @throws InvalidInput for a caller of too many EHRs */
@@ -161,10 +161,6 @@ class Patients implements ResourceSource {
     return this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined))
   }
 }
-
-/** The EHR of a person whom the caller may not know has no subject. */
-const withoutName = (ehr: EhrView, unnamed: ReadonlySet<string>): EhrView =>
-  unnamed.has(ehr.id) ? { ...ehr, subjectId: null } : ehr
 
 /** A search covers at most so many EHRs. */
 const MAX_EHRS = 100

@@ -24,7 +24,7 @@ import {
 } from './deletion/deleted-ehrs.ts'
 import { findOwnEhrId, listOwnFirst } from './list-own-first.ts'
 import { ehrPermissions, SYSTEM_ID_RANGE } from './rights/access.ts'
-import { findAnonymizedEhrs } from './rights/anonymity.ts'
+import { findAnonymizedEhrs, hideSubject } from './rights/anonymity.ts'
 
 export type StoredEhr = SavedRecord<Static<typeof EhrForms.record>>
 
@@ -82,7 +82,7 @@ export class Ehrs {
       this.#list(caller, page, where),
       findAnonymizedEhrs(this.#records, caller),
     ])
-    return { ...rest, items: items.map((ehr) => (unnamed.has(ehr.id) ? { ...ehr, subjectId: null } : ehr)) }
+    return { ...rest, items: items.map((ehr) => hideSubject(ehr, unnamed)) }
   }
 
   async #list(caller: Caller, page: PageRequest, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
