@@ -1,9 +1,9 @@
 import { useState } from 'react'
 import { api } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
-import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
+import { EmailField } from './email-field.tsx'
 import { BackToLogin } from './register-page.tsx'
 
 export default function ForgottenPage() {
@@ -21,14 +21,7 @@ export default function ForgottenPage() {
         <p role="status">{t('mail.help', { email })}</p>
       ) : (
         <Form form={form} submit={t('forgotten.submit')}>
-          <TextField
-            {...form.field('email')}
-            label={t('login.email')}
-            type="email"
-            autoComplete="username"
-            value={email}
-            onChange={setEmail}
-          />
+          <EmailField form={form} value={email} onChange={setEmail} />
         </Form>
       )}
       <BackToLogin />

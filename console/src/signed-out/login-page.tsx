@@ -5,6 +5,7 @@ import { useText } from '../texts/translate.ts'
 import { TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
+import { EmailField } from './email-field.tsx'
 
 export function LoginPage() {
   const t = useText()
@@ -17,14 +18,7 @@ export function LoginPage() {
       <Heading title={t('login.title')} />
       {session.status === 'out' && session.ended && <p role="status">{t('login.ended')}</p>}
       <Form form={form} submit={t('login.submit')}>
-        <TextField
-          {...form.field('email')}
-          label={t('login.email')}
-          type="email"
-          autoComplete="username"
-          value={email}
-          onChange={setEmail}
-        />
+        <EmailField form={form} value={email} onChange={setEmail} />
         <TextField
           {...form.field('password')}
           label={t('login.password')}

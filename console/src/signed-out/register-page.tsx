@@ -5,6 +5,7 @@ import { useLanguage, useText } from '../texts/translate.ts'
 import { CheckField, TextField } from '../ui/form/field.tsx'
 import { Form, useSubmit } from '../ui/form/form.tsx'
 import { Heading } from '../ui/heading.tsx'
+import { EmailField } from './email-field.tsx'
 
 /** Empty if the operator has published no terms. */
 const termsUrl = document.querySelector<HTMLMetaElement>('meta[name=terms]')?.content
@@ -35,14 +36,7 @@ export default function RegisterPage() {
           value={name}
           onChange={setName}
         />
-        <TextField
-          {...form.field('email')}
-          label={t('login.email')}
-          type="email"
-          autoComplete="username"
-          value={email}
-          onChange={setEmail}
-        />
+        <EmailField form={form} value={email} onChange={setEmail} />
         <TextField
           {...form.field('password')}
           label={t('login.password')}
