@@ -1,4 +1,4 @@
-import { boundsOf, parsePeriod } from '../../records/fhir/search-values.ts'
+import { parsePeriod, soughtRange } from '../../records/fhir/search-values.ts'
 import { parameterError } from '../outcome/issue.ts'
 
 /** Whether a date fits the text of a search parameter. @throws InvalidInput for a text that is no date */
@@ -6,6 +6,6 @@ export function fitsPeriod(date: string, name: string, text: string): boolean {
   const period = parsePeriod(text)
   if (!period) throw parameterError(name, 'format', 'must be a date')
   const at = Date.parse(date)
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = boundsOf(period)
+  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = soughtRange(period)
   return (at >= Number(from) && at < Number(to)) === (period.prefix !== 'ne')
 }

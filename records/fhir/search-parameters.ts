@@ -1,13 +1,13 @@
 import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
 import { type FhirCoding, referencedId } from './elements.ts'
 import {
-  boundsOf,
   parsePeriod,
   parseQuantity,
   parseToken,
   type SearchText,
   type SoughtQuantity,
   type SoughtToken,
+  soughtRange,
 } from './search-values.ts'
 
 /** Conditions on the fields of records; true: every record fits, false: none does. */
@@ -115,7 +115,7 @@ export const dateParameter = (
     where: ({ text }) => {
       const period = parsePeriod(text)
       if (!period) return undefined
-      const { from, to } = boundsOf(period)
+      const { from, to } = soughtRange(period)
       const range = { ...(from && { from: show(from) }), ...(to && { to: show(to) }) }
       return period.prefix === 'ne'
         ? { allOf: [[{ [field]: { to: show(period.from) } }, { [field]: { from: show(period.to) } }]] }

@@ -57,7 +57,7 @@ export function parsePeriod(text: string): SoughtPeriod | undefined {
 type Bounds = { from?: Date; to?: Date }
 
 /** The moments that fit a period: all later ones for `gt`, and so on. */
-export function boundsOf({ prefix, from, to }: SoughtPeriod): Bounds {
+export function soughtRange({ prefix, from, to }: SoughtPeriod): Bounds {
   if (prefix === 'gt' || prefix === 'sa') return { from: to }
   if (prefix === 'lt' || prefix === 'eb') return { to: from }
   if (prefix === 'ge') return { from }
