@@ -70,6 +70,13 @@ describe('the fuzzer', () => {
     assert.deepEqual(kinds(json(404, { title: 'Not found', code: 'not-found' })), [
       'an error response in another form',
     ])
+    const outcome = { resourceType: 'OperationOutcome', issue: [{ severity: 'error', code: 'not-found' }] }
+    const fhirAsk = { ...ask, path: '/fhir/R4/Goal/1' }
+    assert.deepEqual(findResponseFindings(fhirAsk, json(404, outcome), false), [])
+    assert.deepEqual(
+      findResponseFindings(fhirAsk, json(404, refusal), false).map(({ kind }) => kind),
+      ['an error response in another form'],
+    )
     assert.deepEqual(kinds(page), ['an error response without JSON'])
     assert.deepEqual(findResponseFindings({ ...ask, page: true }, page, false), [])
     assert.deepEqual(findResponseFindings({ ...ask, headers: { accept: 'text/html' } }, page, false), [])

@@ -22,13 +22,18 @@ const isJson = ({ headers, json }: FuzzResponse): boolean =>
  * too.
  */
 function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): boolean {
-  const { code, error, title, message, validationErrors } = json as Record<string, unknown>
+  const { code, error, title, message, validationErrors, resourceType, issue } = json as Record<
+    string,
+    unknown
+  >
   const ofClasses = typeof code === 'number' && typeof error === 'string'
   const ofPaths = typeof code === 'string' && typeof title === 'string'
   const ofOpenEhr = typeof code === 'string' && typeof message === 'string' && Array.isArray(validationErrors)
+  const ofFhir = resourceType === 'OperationOutcome' && Array.isArray(issue) && issue.length > 0
   // A request that is too large never reaches a family.
   if (ofPaths && status === 431) return true
   if (path.startsWith('/openehr/v1')) return ofOpenEhr
+  if (path.startsWith('/fhir/R4')) return ofFhir
   return ofClasses || (ofPaths && !path.startsWith('/1/'))
 }
 
