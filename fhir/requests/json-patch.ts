@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { memberOf } from '../../records/fhir/element-paths.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { RESERVED_KEYS } from '../../schemas/json/walk-json.ts'
 
@@ -27,16 +28,11 @@ function locate(document: unknown, pointer: string, position: number): { within:
   const key = keys.pop()
   if (key === undefined || !pointer.startsWith('/'))
     throw patchError(position, 'must have a path below the resource')
-  const within = keys.reduce<unknown>((inner, one) => memberOf(inner, one), document)
+  const within = keys.reduce(memberOf, document)
   if (typeof within !== 'object' || within === null || RESERVED_KEYS.includes(key))
     throw patchError(position, 'must have a path to an existing element')
   return { within: within as Container, key }
 }
-
-const memberOf = (container: unknown, key: string): unknown =>
-  typeof container === 'object' && container !== null && Object.hasOwn(container, key)
-    ? (container as Record<string, unknown>)[key]
-    : undefined
 
 /** Applies a patch to a copy of a document. @throws RuleViolated for an operation that does not fit */
 export function applyPatch<T>(document: T, patch: readonly PatchOperation[]): T {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
 import { missingProperties } from '../../records/ehr-records/validation/record-validation.ts'
-import { elementAt } from '../../records/fhir/element-paths.ts'
+import { elementAt, memberOf } from '../../records/fhir/element-paths.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import {
   elementPathOf,
@@ -72,7 +72,7 @@ function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: Re
   const profiles = Array.isArray(profile) ? profile : []
   return [
     ...sent.flatMap(([name, value]) =>
-      unkeptPaths(value, shown[name], `${mapping.type}.${name}`, { accepted }),
+      unkeptPaths(value, memberOf(shown, name), `${mapping.type}.${name}`, { accepted }),
     ),
     ...profiles.flatMap((one, i) => (one === mapping.profile ? [] : [`${mapping.type}.meta.profile[${i}]`])),
   ]

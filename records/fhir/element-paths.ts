@@ -7,15 +7,14 @@ const KEY = /([^.[\]]+)|\[(\d+)\]/g
 const keysOf = (path: string): (string | number)[] =>
   [...path.matchAll(KEY)].map(([, name, position]) => name ?? Number(position))
 
+/** An object's own member, since clients send any name, such as `constructor`; undefined if there is none. */
+export const memberOf = (container: unknown, key: string | number): unknown =>
+  typeof container === 'object' && container !== null && Object.hasOwn(container, key)
+    ? (container as Record<string | number, unknown>)[key]
+    : undefined
+
 /** The value at a path such as `code.coding[0].system`; undefined if there is none. */
-export const elementAt = (element: unknown, path: string): unknown =>
-  keysOf(path).reduce<unknown>(
-    (inner, key) =>
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-        ? (inner as Record<string | number, unknown>)[key]
-        : undefined,
-    element,
-  )
+export const elementAt = (element: unknown, path: string): unknown => keysOf(path).reduce(memberOf, element)
 
 /** An element with this value at the path; every position in a list counts as its only item. */
 export const elementWith = (path: string, value: unknown): FhirJson =>

@@ -1,4 +1,4 @@
-import { type FhirJson, isElement } from './element-paths.ts'
+import { type FhirJson, isElement, memberOf } from './element-paths.ts'
 
 /** Texts for people beside what programs read. */
 const PARAPHRASES = ['display', 'unit']
@@ -29,12 +29,16 @@ export function unkeptPaths(sent: unknown, shown: unknown, path: string, compari
   if (isElement(sent)) {
     if (!isElement(shown)) return [path]
     return Object.entries(sent).flatMap(([name, value]) =>
-      isParaphrase(name, shown) ? [] : unkeptPaths(value, shown[name], `${path}.${name}`, comparison),
+      isParaphrase(name, shown)
+        ? []
+        : unkeptPaths(value, memberOf(shown, name), `${path}.${name}`, comparison),
     )
   }
   const [, ...names] = path.replace(/\[\d+\]/g, '').split('.')
-  const isAccepted = comparison.accepted[names.join('.')]?.includes(sent) ?? false
-  return isAccepted || isSameValue(sent, shown, names.at(-1) ?? '') ? [] : [path]
+  const accepted = memberOf(comparison.accepted, names.join('.'))
+  return (Array.isArray(accepted) && accepted.includes(sent)) || isSameValue(sent, shown, names.at(-1) ?? '')
+    ? []
+    : [path]
 }
 
 /** Each sent item needs a shown one that contains it; otherwise the most similar one tells what is lost. */

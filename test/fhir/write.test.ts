@@ -69,6 +69,20 @@ describe('writes in FHIR', () => {
     assert.ok(issues.some((issue) => issue.startsWith('code-invalid Observation.component.where')))
   })
 
+  it('refuse elements with the names that every object inherits', async () => {
+    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+      const sound = JSON.stringify(bloodPressureOf(patient.ehrId))
+      const value = `{"${name}":{"${name}":1}}`
+      for (const body of [
+        sound.replace('{', `{"${name}":${value},`),
+        sound.replace('"subject":{', `"subject":{"${name}":${value},`),
+      ]) {
+        const { status, body: outcome } = await send('POST', 'Observation', JSON.parse(body))
+        assert.ok(status === 400 || status === 422, `${status} ${JSON.stringify(outcome)}`)
+      }
+    }
+  })
+
   it('refuse what the service does not keep, or tell it to a lenient client', async () => {
     const more = { method: { text: 'By ear' }, bodySite: { text: 'Left arm' } }
     const body = bloodPressureOf(patient.ehrId, more)
