@@ -8,6 +8,16 @@ import {
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import {
+  Colleagues,
+  EndHandoverParams,
+  HandoverBody,
+  HandoverList,
+  HandoverListParams,
+  HandoverResource,
+  NoParams,
+} from '../../../schemas/worklist/handover.ts'
+import { PatientCard, PatientParams } from '../../../schemas/worklist/patient-card.ts'
 import { Worklist, WorklistParams } from '../../../schemas/worklist/worklist-entry.ts'
 import type { Json, SchemaCollector } from '../schema-collector.ts'
 import { describeAccountPaths } from './class-accounts.ts'
@@ -132,6 +142,36 @@ const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
     takes: WorklistParams,
     result: Worklist,
     description: 'Returns the same as `GET /worklist`.',
+    extra: true,
+  },
+  patient: {
+    takes: PatientParams,
+    result: PatientCard,
+    description: 'Returns the same as `GET /ehr/{ehrId}/patient`.',
+    extra: true,
+  },
+  handOverWorklist: {
+    takes: HandoverBody,
+    result: HandoverResource,
+    description: 'Does the same as `POST /worklist/handover`.',
+    extra: true,
+  },
+  endHandover: {
+    takes: EndHandoverParams,
+    result: HandoverResource,
+    description: 'Both sides can end a handover. Repeating the call changes nothing.',
+    extra: true,
+  },
+  handovers: {
+    takes: HandoverListParams,
+    result: HandoverList,
+    description: 'Returns the same as `GET /worklist/handover`.',
+    extra: true,
+  },
+  colleagues: {
+    takes: NoParams,
+    result: Colleagues,
+    description: 'Returns the same as `GET /worklist/colleague`.',
     extra: true,
   },
   handleAlert: {
