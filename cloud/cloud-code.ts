@@ -4,6 +4,7 @@ import { Event } from '../records/events/event.ts'
 import type { Events } from '../records/events/events.ts'
 import type { Handovers } from '../records/handovers/handovers.ts'
 import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
+import type { PlanAlertRulesStore } from '../records/measurements/alerts/alert-rules.ts'
 import {
   classifyBloodPressure,
   conditionViolations,
@@ -15,6 +16,7 @@ import type { StoreContext } from '../records/store/writing/transaction.ts'
 import type { PatientCards } from '../records/worklist/patient-cards.ts'
 import type { Worklists } from '../records/worklist/worklist.ts'
 import { HandleAlertParams } from '../schemas/events/alert-handling.ts'
+import { AlertRulesParams, SaveAlertRulesParams } from '../schemas/events/alert-rules.ts'
 import { toClassForm } from '../schemas/forms/class-form.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
@@ -74,6 +76,7 @@ export function registerCloudFunctions({ Cloud }: typeof Parse): void {
 /** The services that functions call. */
 interface FunctionServices {
   events: Events
+  alertRules: PlanAlertRulesStore
   worklists: Worklists
   patients: PatientCards
   handovers: Handovers
@@ -101,7 +104,31 @@ export function registerRecordFunctions({ Cloud }: typeof Parse, services: Funct
       return { objectId: id, createdAt, updatedAt, version: alert.version, ...toClassForm(fields, alert) }
     },
   })
+  registerAlertRuleFunctions(Cloud, services)
   registerHandoverFunctions(Cloud, services)
+}
+
+function registerAlertRuleFunctions(
+  Cloud: (typeof Parse)['Cloud'],
+  { alertRules }: Pick<FunctionServices, 'alertRules'>,
+): void {
+  defineFunction(Cloud, 'alertRules', {
+    params: AlertRulesParams,
+    async run({ carePlanId }, getCaller) {
+      const { value, version } = await alertRules.get(await getCaller(), await alertRules.placeOf(carePlanId))
+      return { carePlanId, ...value, version }
+    },
+  })
+  defineFunction(Cloud, 'saveAlertRules', {
+    params: SaveAlertRulesParams,
+    async run({ carePlanId, version: expected, ...rules }, getCaller) {
+      const place = await alertRules.placeOf(carePlanId)
+      const { value, version } = await alertRules.save(await getCaller(), place, rules, {
+        expected: expected === undefined ? undefined : [expected],
+      })
+      return { carePlanId, ...value, version }
+    },
+  })
 }
 
 function registerHandoverFunctions(

@@ -2,6 +2,11 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { CLASS_NAMES, classKindOf, classKinds } from '../../../records/kinds.ts'
 import { closedObject, withArticle } from '../../../schemas/common.ts'
 import { HandleAlertParams } from '../../../schemas/events/alert-handling.ts'
+import {
+  AlertRulesParams,
+  SaveAlertRulesParams,
+  SavedAlertRules,
+} from '../../../schemas/events/alert-rules.ts'
 import { AcqParams, AcqResult } from '../../../schemas/measurements/acq.ts'
 import {
   BloodPressureConditionParams,
@@ -148,6 +153,18 @@ const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
     takes: PatientParams,
     result: PatientCard,
     description: 'Returns the same as `GET /ehr/{ehrId}/patient`.',
+    extra: true,
+  },
+  alertRules: {
+    takes: AlertRulesParams,
+    result: SavedAlertRules,
+    description: 'Returns the same as `GET /ehr/{ehrId}/careplan/{careplanId}/alert-rules`.',
+    extra: true,
+  },
+  saveAlertRules: {
+    takes: SaveAlertRulesParams,
+    result: SavedAlertRules,
+    description: 'Does the same as `PUT /ehr/{ehrId}/careplan/{careplanId}/alert-rules`.',
     extra: true,
   },
   handOverWorklist: {

@@ -10,7 +10,7 @@ import type { PlacedAlert, Selection } from './selection.ts'
 const LEVELS = { CRITICAL: 'bad', HIGH: 'bad', MODERATE: 'warn', LOW: 'good' } as const
 const SIGNS = { CRITICAL: '⬥', HIGH: '▲', MODERATE: '△', LOW: '○' } as const
 
-export function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
+function SeverityBadge({ severity }: Pick<PlacedAlert, 'severity'>) {
   const t = useText()
   return (
     <span className={`band ${LEVELS[severity]}`}>

@@ -1,6 +1,6 @@
 import { bandName, formatNumber, kindName, unitName } from '../../texts/format.ts'
 import { translate } from '../../texts/translate.ts'
-import type { WorklistAlert } from '../worklist/worklist-query.ts'
+import type { WorklistAlert } from './worklist-query.ts'
 
 interface AlertData {
   kind: string

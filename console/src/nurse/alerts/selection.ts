@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { WorklistAlert, WorklistEntry } from '../worklist/worklist-query.ts'
+import type { WorklistAlert, WorklistEntry } from './worklist-query.ts'
 
 /** An alert with the EHR that it is in. */
 export type PlacedAlert = WorklistAlert & { ehrId: string }

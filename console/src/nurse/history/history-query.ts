@@ -14,7 +14,7 @@ interface Change {
 }
 
 /** A property as it was before a change, and after it. */
-export interface Difference {
+interface Difference {
   name: string
   before: unknown
   after: unknown

@@ -5,8 +5,8 @@ import { Loaded } from '../../ui/loaded.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { AlertRow } from '../alerts/alert-row.tsx'
 import { useSelection } from '../alerts/selection.ts'
+import { patientWorkQuery } from '../alerts/worklist-query.ts'
 import { Counts } from '../worklist/patient-entry.tsx'
-import { patientWorkQuery } from '../worklist/worklist-query.ts'
 
 /** What waits for the professional at this patient. */
 export function PatientAlerts({ me: { ehrId, mvUid } }: { me: Me }) {

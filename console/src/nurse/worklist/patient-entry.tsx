@@ -3,7 +3,7 @@ import { formatDate, formatMoment } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { AlertRow } from '../alerts/alert-row.tsx'
 import type { Selection } from '../alerts/selection.ts'
-import type { WorklistEntry } from './worklist-query.ts'
+import type { WorklistEntry } from '../alerts/worklist-query.ts'
 
 interface PatientEntryProps {
   entry: WorklistEntry

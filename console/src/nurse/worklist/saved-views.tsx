@@ -7,7 +7,7 @@ import { FailureNote } from '../../ui/failure-note.tsx'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { addressOf, viewsQuery, type WorklistFilter, type WorklistView } from './worklist-query.ts'
+import { addressOf, viewsQuery, type WorklistFilter, type WorklistView } from '../alerts/worklist-query.ts'
 
 /** Reads, changes and writes the views, which may have changed in another tab. */
 function useChangeViews() {

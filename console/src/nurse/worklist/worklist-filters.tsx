@@ -1,7 +1,7 @@
 import { navigate } from '../../browser/router.tsx'
 import { useText } from '../../texts/translate.ts'
 import { CheckField, SelectField } from '../../ui/form/field.tsx'
-import { addressOf, filterOf, REASONS, SEVERITIES, type WorklistFilter } from './worklist-query.ts'
+import { addressOf, filterOf, REASONS, SEVERITIES, type WorklistFilter } from '../alerts/worklist-query.ts'
 
 /** Chooses which patients are shown. The address holds the choice. */
 export function WorklistFilters({ filter }: { filter: WorklistFilter }) {

@@ -8,11 +8,11 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AlertForm } from '../alerts/alert-form.tsx'
 import { useSelection } from '../alerts/selection.ts'
+import { filterOf, worklistQuery } from '../alerts/worklist-query.ts'
 import { HandOver } from './hand-over.tsx'
 import { PatientEntry } from './patient-entry.tsx'
 import { SavedViews } from './saved-views.tsx'
 import { WorklistFilters } from './worklist-filters.tsx'
-import { filterOf, worklistQuery } from './worklist-query.ts'
 
 /** The patients who need action, the most urgent first. */
 export default function WorklistPage({ me }: PageProps) {

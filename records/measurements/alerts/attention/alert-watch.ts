@@ -8,7 +8,6 @@ import { findStandIns } from '../../../handovers/stand-ins.ts'
 import { PROFILE_COLLECTIONS } from '../../../profiles/storage/profile-collections.ts'
 import { type Caller, serviceCaller } from '../../../store/documents/caller.ts'
 import { documentCollection } from '../../../store/documents/database.ts'
-import { newId } from '../../../store/documents/ids.ts'
 import {
   createParseFormat,
   fromStoredPermissions,
@@ -22,7 +21,7 @@ import {
 } from '../../../store/writing/transaction.ts'
 import type { MeasurementKind } from '../../measurement.ts'
 import { alertRulesIn, PlanAlertRules } from '../alert-rules.ts'
-import { type AlertFields, withServiceFields } from '../alerts.ts'
+import { type AlertFields, missedAlertId, withServiceFields } from '../alerts.ts'
 import { type Attention, attentionOf, type Candidate } from './attention.ts'
 import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
 import { findPlanWriters } from './plan-writers.ts'
@@ -162,7 +161,10 @@ export class AlertWatch {
       if (!kind || !period || (await this.#hasMeasurement(session, kind, carePlanId, period))) continue
       const alert = missedMeasurementAlert(kind, expected, period)
       const event = withServiceFields({ ehrId: String(plan.ehrId), carePlanId, ...alert }, now)
-      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), { tx, id: newId() })
+      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), {
+        tx,
+        id: missedAlertId(carePlanId, expected, period.due),
+      })
     }
   }
 
