@@ -27,14 +27,14 @@ export async function readTree(page: Page): Promise<string[]> {
   return tree.split('\n').filter(isStable)
 }
 
-const pathOf = (language: string) => `test/console/trees/${language}.yaml`
+const pathOf = (name: string) => `test/console/trees/${name}.yaml`
 
 /** Compares the trees of pages with those that are checked in; `UPDATE_TREES=1` writes them instead. */
-export function assertTrees(language: string, trees: ReadonlyMap<string, readonly string[]>): void {
+export function assertTrees(name: string, trees: ReadonlyMap<string, readonly string[]>): void {
   const text = [...trees]
     .map(([page, lines]) => [`${page || '/'}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'))
     .join('\n')
-  const path = pathOf(language)
+  const path = pathOf(name)
   if (process.env.UPDATE_TREES) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
