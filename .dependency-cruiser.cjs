@@ -60,7 +60,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'requests'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'export', 'requests'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

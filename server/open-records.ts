@@ -1,6 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
+import { BulkExports } from '../fhir/export/bulk-exports.ts'
+import { resourceTypes } from '../fhir/resource-types.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
 import { Compositions } from '../openehr/compositions/compositions.ts'
@@ -94,8 +96,7 @@ export async function openRecords(
   const events = new Events(records)
   const reactions = new NaturallyKeyedRecords(records, AdverseReaction)
   const devices = new NaturallyKeyedRecords(records, Device)
-  const openehr = openOpenEhr(records, ehrs)
-  const types = openTypes(records)
+  const [openehr, types] = [openOpenEhr(records, ehrs), openTypes(records)]
   const given = { events, reactions, devices }
   const charts = openCharts(records)
   const ofPlans = [charts.thresholds.indexes(), charts.alertRules.indexes()]
@@ -105,16 +106,18 @@ export async function openRecords(
   const batches = new MeasurementBatches(records, recordsOf)
   const chats = openChats(records, own.profiles)
   const ofUsers = openUserData(records, batches, recordsOf, chats)
+  const fhirExports = new BulkExports(resourceTypes, { context: records, recordsOf, ...own })
   const services = {
-    ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
+    ...{ fhirExports, ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
-  const others = [own.profiles, ehrs, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
-  const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
+  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values()]
+  const others = [own.profiles, ehrs, carePlans, chats, fhirExports]
+  const needed = [...others, ...stores].flatMap((one) => one.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
-  const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
+  const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await audit.close()
@@ -160,14 +163,22 @@ async function startBackfill(
   return backfill.start(tell, (err) => log.error({ err }, 'Updating stored data failed'))
 }
 
+interface BackgroundServices {
+  carePlans: CarePlans
+  chats: Chats
+  fhirExports: BulkExports
+  sendMail: SendMail
+}
+
 /** Starts background work: jobs, start and end of participations, mails. */
 async function startBackgroundWork(
   records: StoreContext,
   jobs: DatabaseConnection['jobs'],
-  { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
+  { carePlans, chats, fhirExports, sendMail }: BackgroundServices,
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const handlers = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records), ...carePlans.jobs }
+  const visibility = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records) }
+  const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs }
   const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )
