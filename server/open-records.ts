@@ -93,13 +93,11 @@ export async function openRecords(
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, sendMail, planTemplates)
-  const events = new Events(records)
   const reactions = new NaturallyKeyedRecords(records, AdverseReaction)
   const devices = new NaturallyKeyedRecords(records, Device)
   const [openehr, types] = [openOpenEhr(records, ehrs), openTypes(records)]
-  const given = { events, reactions, devices }
+  const given = { events: new Events(records), reactions, devices }
   const charts = openCharts(records)
-  const ofPlans = [charts.thresholds.indexes(), charts.alertRules.indexes()]
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
@@ -112,8 +110,9 @@ export async function openRecords(
     recordsOf: recordsOf as Services['recordsOf'],
   }
   const stores = [...Object.values({ ...openehr, ...types }), ...registered.values()]
-  const others = [own.profiles, ehrs, carePlans, chats, fhirExports]
-  const needed = [...others, ...stores].flatMap((one) => one.indexes())
+  const others = [own.profiles, ehrs, carePlans, chats, fhirExports, ...stores]
+  const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
+  const needed = others.flatMap((one) => one.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)

@@ -14,7 +14,7 @@ interface PatientSources {
 }
 
 /** Types whose resources belong to one patient, as their parameter `patient` says. */
-export const isInCompartment = ({ parameters }: ResourceDescription): boolean =>
+const isInCompartment = ({ parameters }: ResourceDescription): boolean =>
   parameters.patient?.references !== undefined
 
 const criterion = (name: string, value: string): SearchCriterion => ({
