@@ -24,7 +24,7 @@ import {
 
 const DAY_MS = 86_400_000
 /** Files are kept for this time after the request. */
-const RETENTION_MS = DAY_MS
+const EXPORT_RETENTION_MS = DAY_MS
 const MAX_PATIENTS = 10_000
 /** Exports of one user: those that are not complete, and all that are kept. */
 const MAX_RUNNING_EXPORTS = 2
@@ -120,7 +120,7 @@ export class BulkExports {
     const stored: StoredExport = {
       ...{ _id, userId: caller.userId, request, ehrIds, since, startedAt, steps: 0, counts: {} },
       sections: since ? [...types, DELETED] : [...types],
-      expiresAt: new Date(startedAt.getTime() + RETENTION_MS),
+      expiresAt: new Date(startedAt.getTime() + EXPORT_RETENTION_MS),
       position: ehrIds.length > 0 ? { patient: 0, section: 0, after: null } : null,
     }
     await runStoreTransaction(this.#context, async (tx) => {

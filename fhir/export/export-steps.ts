@@ -22,7 +22,7 @@ const PAGE_SIZE = 500
 /** A step ends with the page that reaches one of these: long before the lease of the job does. */
 const STEP_RESOURCES = 1000
 const STEP_BYTES = 4 * 1024 * 1024
-const STEP_MS = 1000
+const EXPORT_STEP_MS = 1000
 /** Bytes of text in one document of the database, which could have 16 MB. */
 const CHUNK_BYTES = 4 * 1024 * 1024
 
@@ -76,7 +76,7 @@ async function readStep(
   const reads: AuditedReads = { accesses: [] }
   const lines = new Map<string, string[]>()
   const slice = new TimeSlice()
-  const end = performance.now() + STEP_MS
+  const end = performance.now() + EXPORT_STEP_MS
   let position: ExportPosition | null = start
   let [count, bytes] = [0, 0]
   while (position && count < STEP_RESOURCES && bytes < STEP_BYTES && performance.now() < end) {

@@ -28,6 +28,7 @@ interface StreamSearch {
 
 /** A found resource and its place in the order. */
 interface Found {
+  /** The value of the sort field in milliseconds; a missing one comes before all others. */
   at: number
   id: string
   suffix: string
@@ -101,19 +102,25 @@ async function readStream(
     limit: search.count + LOOK_AHEAD,
     count: search.total,
     ...(search.order && { order: search.order }),
-    ...(after && { after: { value: new Date(after.at), id: after.id } satisfies CursorPosition }),
+    ...(after && { after: positionOf(after) }),
   }
   const read = await recordsOf(kind)
     .search(caller, { ...sought, list }, page, tx)
     .catch(emptyIfUnknown)
   const items = (read.items as unknown as RecordWithMetadata[]).map((record) => ({
-    at: Date.parse(String(record[sort])),
+    at: record[sort] === undefined ? MISSING : Date.parse(String(record[sort])),
     id: record.id,
     suffix,
     resource: () => render(record),
   }))
   return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
 }
+
+const MISSING = Number.NEGATIVE_INFINITY
+
+const positionOf = ({ at, id }: Omit<Key, 'suffix'>): CursorPosition => ({
+  ...{ value: at === MISSING ? null : new Date(at), id },
+})
 
 /** A patient whom the caller may not read has no resources. The refusal is in the audit. */
 export const emptyIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
@@ -149,16 +156,17 @@ function encodePosition({ after, within }: Position): string {
 }
 
 /** @throws InvalidInput */
-function decodePosition(cursor: string): Position {
-  const [at, id, ...inner] = decodeSearchCursor(cursor)
-  const isKey = (time: unknown, name: unknown) => isTime(time) && typeof name === 'string'
-  const isStart = at === null && id === ''
-  const isWithin = inner.length === 3 && isKey(inner[0], inner[1]) && typeof inner[2] === 'string'
-  if (!(isStart || isKey(at, id)) || (inner.length > 0 && !isWithin) || (isStart && !isWithin))
-    throw invalidSearchCursor()
-  const [withinAt, withinId, suffix] = inner as [number, string, string]
-  return {
-    after: isStart ? undefined : { at: at as number, id: id as string },
-    within: inner.length > 0 ? { at: withinAt, id: withinId, suffix } : undefined,
-  }
+function decodePosition(text: string): Position {
+  const [at, id, ...inner] = decodeSearchCursor(text)
+  const [innerAt, innerId, suffix] = inner
+  const after = at === null && id === '' ? undefined : decodeKey(at, id)
+  if (inner.length === 0 && after) return { after, within: undefined }
+  if (inner.length !== 3 || typeof suffix !== 'string') throw invalidSearchCursor()
+  return { after, within: { ...decodeKey(innerAt, innerId), suffix } }
+}
+
+/** JSON has no infinite numbers, so that a missing value is null there. @throws InvalidInput */
+function decodeKey(at: unknown, id: unknown): Omit<Key, 'suffix'> {
+  if (!(at === null || isTime(at)) || typeof id !== 'string' || id === '') throw invalidSearchCursor()
+  return { at: at ?? MISSING, id }
 }
