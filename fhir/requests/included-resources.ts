@@ -1,6 +1,8 @@
 import { elementAt } from '../../records/fhir/element-paths.ts'
 import { referencedId } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { MAX_SEARCHED_PATIENTS } from '../resources/patients-of-caller.ts'
 import { type Include, type Includes, includeName } from '../search/includes.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
 import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
@@ -29,7 +31,10 @@ const criterion = (name: string, values: Iterable<string>): SearchCriterion => (
 const referencedIn = (resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>) =>
   referencedId(elementAt(resource, `${path}.reference`), target) ?? []
 
-/** Finds the resources that the matches of a search refer to, or that refer to them. Each occurs once. */
+/**
+ * Finds the resources that the matches of a search refer to, or that refer to them. Each occurs once.
+ * @throws InvalidInput for too many patients
+ */
 export async function findIncluded(
   matches: readonly FhirResource[],
   { forward, reverse }: Includes,
@@ -47,6 +52,12 @@ export async function findIncluded(
           }),
     ),
   )
+  if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
+    throw parameterError(
+      '_revinclude',
+      'too-costly',
+      `needs a page of at most ${MAX_SEARCHED_PATIENTS} patients`,
+    )
   const add = async (name: string, include: Include, type: string, sought: SearchCriterion) => {
     const count = MAX_INCLUDED - included.resources.length
     if (sought.values.length === 0) return

@@ -7,7 +7,7 @@ import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import type { SearchCriterion } from '../sources/resource-search.ts'
 
 /** A search that names no patient covers at most this many. */
-const MAX_SEARCHED_PATIENTS = 20
+export const MAX_SEARCHED_PATIENTS = 20
 
 /** The ids of EHRs that a caller may read, newest first; one more than a search may cover means too many. */
 export async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): Promise<string[]> {

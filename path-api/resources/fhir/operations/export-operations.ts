@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { type ExportStatus, POLL_INTERVAL_S } from '../../../../fhir/export/bulk-exports.ts'
 import { parameterError } from '../../../../fhir/outcome/issue.ts'
 import { closedObject } from '../../../../schemas/common.ts'
+import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { appendQuery } from '../../../operation/list-operation.ts'
 import { defineOperation } from '../../../operation/operation.ts'
@@ -121,8 +122,11 @@ export const fhirExportOperations = [
     method: 'delete',
     summary: 'Cancel an export, or delete its files',
     reply: [202],
-    handle: ({ params: { exportId } }, { caller, fhirExports, ifMatch: _unversioned }) =>
-      fhirExports.cancel(caller, exportId),
+    handle: async ({ params: { exportId } }, { caller, fhirExports, ifMatch }) => {
+      // Exports have no versions, so a condition on one always fails.
+      if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
+      await fhirExports.cancel(caller, exportId)
+    },
   }),
   defineOperation({
     ...fhirOperation,
