@@ -31,6 +31,19 @@ const criterion = (name: string, values: Iterable<string>): SearchCriterion => (
 const referencedIn = (resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>) =>
   referencedId(elementAt(resource, `${path}.reference`), target) ?? []
 
+/** The patients of resources, or who they are. */
+const patientsOf = (
+  resources: readonly FhirResource[],
+  descriptionOf: IncludedSources['descriptionOf'],
+): ReadonlySet<string> =>
+  new Set(
+    resources.flatMap((one) => {
+      if (one.resourceType === 'Patient') return [String(one.id)]
+      const { path = '' } = descriptionOf(one.resourceType).parameters.patient?.references ?? {}
+      return referencedIn(one, { target: 'Patient', path })
+    }),
+  )
+
 /**
  * Finds the resources that the matches of a search refer to, or that refer to them. Each occurs once.
  * @throws InvalidInput for too many patients
@@ -42,16 +55,7 @@ export async function findIncluded(
 ): Promise<IncludedResources> {
   const shown = new Set(matches.map(keyOf))
   const included: IncludedResources = { resources: [], cut: [] }
-  const patients = new Set(
-    matches.flatMap((one) =>
-      one.resourceType === 'Patient'
-        ? [String(one.id)]
-        : referencedIn(one, {
-            ...{ target: 'Patient' },
-            path: descriptionOf(one.resourceType).parameters.patient?.references?.path ?? '',
-          }),
-    ),
-  )
+  const patients = patientsOf(matches, descriptionOf)
   if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
     throw parameterError(
       '_revinclude',
