@@ -28,7 +28,9 @@ import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
-import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
+import { fhirExportOperations } from './resources/fhir/operations/export-operations.ts'
+import { fhirPatientOperations } from './resources/fhir/operations/patient-operations.ts'
+import { fhirTypeOperations } from './resources/fhir/operations/type-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
@@ -119,6 +121,8 @@ export const operationTable: readonly Operation[] = [
   ...fhirBundleOperations,
   ...fhirResourceOperations,
   ...fhirPatientOperations,
+  ...fhirTypeOperations,
+  ...fhirExportOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

@@ -1,6 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
+import { BulkExports } from '../fhir/export/bulk-exports.ts'
+import { resourceTypes } from '../fhir/resource-types.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
 import { Compositions } from '../openehr/compositions/compositions.ts'
@@ -94,29 +96,29 @@ export async function openRecords(
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, sendMail, planTemplates)
-  const openehr = openOpenEhr(records, ehrs)
-  const types = openTypes(records)
+  const [openehr, types] = [openOpenEhr(records, ehrs), openTypes(records)]
   const given = openOwnStores(records)
   const charts = openCharts(records)
-  const ofPlans = [charts.thresholds.indexes(), charts.alertRules.indexes()]
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
   const ofUsers = openUserData(records, batches, recordsOf)
   const ofWorklists = openWorklists(records, own, sendMail)
+  const fhirExports = new BulkExports(resourceTypes, { context: records, recordsOf, ...own })
   const services = {
-    ...{ ...own, queries: openQueries(records, backfill), batches, types, ...ofUsers, ...ofWorklists },
-    recordsOf: recordsOf as Services['recordsOf'],
+    ...{ ...own, queries: openQueries(records, backfill), batches, types, fhirExports },
+    ...{ ...ofUsers, ...ofWorklists, recordsOf: recordsOf as Services['recordsOf'] },
   }
   const { chats, worklistViews, handovers } = ofWorklists
-  const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers]
-  const ofTypes = [...Object.values(openehr), ...Object.values(types), ...registered.values()]
-  const needed = [...others, ...ofTypes].flatMap((service) => service.indexes())
+  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values()]
+  const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
+  const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
+  const needed = others.flatMap((one) => one.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
-  const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
+  const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await audit.close()
@@ -169,14 +171,22 @@ async function startBackfill(
   return backfill.start(tell, (err) => log.error({ err }, 'Updating stored data failed'))
 }
 
+interface BackgroundServices {
+  carePlans: CarePlans
+  chats: Chats
+  fhirExports: BulkExports
+  sendMail: SendMail
+}
+
 /** Starts background work: jobs, start and end of participations, mails. */
 async function startBackgroundWork(
   records: StoreContext,
   jobs: DatabaseConnection['jobs'],
-  { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
+  { carePlans, chats, fhirExports, sendMail }: BackgroundServices,
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const handlers = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records), ...carePlans.jobs }
+  const visibility = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records) }
+  const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs }
   const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )

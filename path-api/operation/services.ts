@@ -1,3 +1,4 @@
+import type { BulkExports } from '../../fhir/export/bulk-exports.ts'
 import type { BundleRequests } from '../../fhir/requests/bundle-requests.ts'
 import type { FhirResources } from '../../fhir/requests/fhir-resources.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
@@ -123,6 +124,8 @@ export interface Services {
   fhir: FhirResources
   /** Batches and transactions of FHIR. */
   fhirBundles: BundleRequests
+  /** Exports of many patients for FHIR. */
+  fhirExports: BulkExports
   /** Folders of each EHR. */
   directories: Directories
   /** Commits of several versions at once. */

@@ -18,13 +18,13 @@ const VARYING: readonly [RegExp, string][] = [
 /** How many people have looked, and at what, depends on the requests of other tests. */
 const isStable = (line: string): boolean => !/^\s*- (row|rowheader|cell)\b/.test(line)
 
-/** Roles, names and states of a page, as a screen reader finds them. */
+/** Roles, names and states of a page, as a screen reader finds them. Equal items of a list occur once. */
 export async function readTree(page: Page): Promise<string[]> {
   const tree = VARYING.reduce(
     (text, [pattern, by]) => text.replace(pattern, by),
     await page.locator('body').ariaSnapshot(),
   )
-  return tree.split('\n').filter(isStable)
+  return [...new Set(tree.split('\n').filter(isStable))]
 }
 
 const pathOf = (name: string) => `test/console/trees/${name}.yaml`

@@ -44,6 +44,7 @@ export const pages: readonly PageEntry[] = [
   entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
+  entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
   entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title' }),
   entry('/account', () => import('../patient/account/account-page.tsx'), { menu: 'account.title' }),
 ]
