@@ -31,6 +31,7 @@ const rooms = {
     'live',
     'profiles',
     'care-plans',
+    'handovers',
     'events',
     'conditions',
     'medications',
@@ -74,7 +75,7 @@ const rooms = {
     'documentation',
   ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
-  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'signed-out', 'app'],
+  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'nurse', 'signed-out', 'app'],
   [engine]: [
     'values',
     'language/expressions',

@@ -60,6 +60,7 @@ import { relationOperations } from './resources/profiles/relation.ts'
 import { questionnaireOperations } from './resources/questionnaires/questionnaires.ts'
 import { typeOperations } from './resources/types/types.ts'
 import { userDataOperations } from './resources/user-data/user-data-operations.ts'
+import { handoverOperations } from './resources/worklist/handovers.ts'
 import { worklistOperations } from './resources/worklist/worklist.ts'
 
 /** All operations of the path family: source of the router, the OpenAPI document and the contract tests. */
@@ -126,5 +127,6 @@ export const operationTable: readonly Operation[] = [
   ...userDataOperations,
   ...chatOperations,
   ...worklistOperations,
+  ...handoverOperations,
   ...changeStreamOperations,
 ]
