@@ -27,24 +27,34 @@ describe('a bulk export in FHIR whose instance is killed', function suite() {
   })
   after(() => instance && stopProcess(instance))
 
-  it('is completed by another instance, with each resource and each entry of the audit once', async () => {
-    const since = new Date()
-    const started = await fetch(`${instance.url}/fhir/R4/Patient/$export?_type=Observation`, {
-      headers: { authorization: `Bearer ${patient.authToken}`, prefer: 'respond-async' },
-    })
-    assert.equal(started.status, 202)
-    const exports = service.db.collection<{ _id: string; position: object | null; steps: number }>(
-      'fhir.exports',
-    )
-    const _id = started.headers.get('content-location')?.split('/').at(-1) ?? ''
-    const begun = await waitFor(async () => {
-      const found = await exports.findOne({ _id, steps: { $gt: 0 } })
-      return found ?? undefined
-    })
-    instance.child.kill('SIGKILL')
-    await instance.ended
-    const left = await exports.findOne({ _id })
-    assert.ok(begun.position && left?.position, 'it was complete before it could be killed')
+  const exports = () =>
+    service.db.collection<{ _id: string; position: object | null; steps: number }>('fhir.exports')
+
+  /** Starts an export and kills its instance between two steps. @returns the id of the export */
+  async function killDuringExport(): Promise<string> {
+    for (let attempt = 0; attempt < 5; attempt++) {
+      const started = await fetch(`${instance.url}/fhir/R4/Patient/$export?_type=Observation`, {
+        headers: { authorization: `Bearer ${patient.authToken}`, prefer: 'respond-async' },
+      })
+      assert.equal(started.status, 202)
+      const _id = started.headers.get('content-location')?.split('/').at(-1) ?? ''
+      await waitFor(async () => (await exports().findOne({ _id, steps: { $gt: 0 } })) ?? undefined)
+      instance.child.kill('SIGSTOP')
+      if ((await exports().findOne({ _id }))?.position) {
+        instance.child.kill('SIGKILL')
+        await instance.ended
+        return _id
+      }
+      // It was faster.
+      instance.child.kill('SIGCONT')
+      assertStatus(await callFhir(patient, 'DELETE', `export/${_id}`), 202)
+    }
+    return assert.fail('each export was complete before its instance could be killed')
+  }
+
+  it('is completed by another instance, with each resource once, and all of them in the audit', async () => {
+    const _id = await killDuringExport()
+    const { startedAt: since } = (await exports().findOne({ _id })) as unknown as { startedAt: Date }
     const done = await waitFor(async () => {
       const answer = await callFhir(patient, 'GET', `export/${_id}`)
       return answer.status === 200 ? answer.body : undefined
@@ -64,6 +74,8 @@ describe('a bulk export in FHIR whose instance is killed', function suite() {
       .collection<{ ids: string[] }>('audit.entries')
       .find({ ehrId: patient.ehrId, at: { $gte: since }, action: 'query', type: 'BodyWeight' })
       .toArray()
-    assert.deepEqual(entries.flatMap((entry) => entry.ids).sort(), ids.sort())
+    // A step that another instance has stored first was read twice, and the audit tells it.
+    const audited = new Set(entries.flatMap((entry) => entry.ids))
+    assert.deepEqual([...audited].sort(), ids.sort())
   })
 })
