@@ -1,6 +1,7 @@
 import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
 import { FhirResources } from '../fhir/requests/fhir-resources.ts'
 import { resourceTypes } from '../fhir/resource-types.ts'
+import { toRmJson } from '../openehr/compositions/compositions.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -102,9 +103,13 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
 
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
-  const { ehrs, profiles } = services
-  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
-  const fhir = new FhirResources(base, resourceTypes, { context: records, recordsOf, ehrs, profiles })
+  const { ehrs, profiles, carePlans } = services
+  const address = publicUrl.replace(/\/+$/, '')
+  const fhir = new FhirResources(`${address}/fhir/R4`, resourceTypes, {
+    ...{ context: records, recordsOf, ehrs, profiles, participants: carePlans.participants },
+    publicUrl: address,
+    toCompositionJson: toRmJson,
+  })
   return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 

@@ -7,6 +7,7 @@ import { parsePage, parseSearch, type SearchParameters } from '../search/parse-s
 import type {
   FhirServices,
   Interaction,
+  ResourceContent,
   ResourceSource,
   ResourceType,
   ResourceWrite,
@@ -52,6 +53,11 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { description, perform } = this.#of(type, 'read', 'read')
     return selectElements(await perform(caller, id), parseSearch(description, parameters))
+  }
+
+  /** The content that a resource wraps. @throws NotFound; Gone */
+  readContent(caller: Caller, type: string, id: string): Promise<ResourceContent> {
+    return this.#of(type, 'read', 'readContent').perform(caller, id)
   }
 
   /** @throws NotFound; Gone */

@@ -21,6 +21,7 @@ import type {
 } from '../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
+import { withKnownPractitioners } from './people/practitioner-references.ts'
 import type { RecordWithMetadata } from './render.ts'
 import { searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
@@ -47,6 +48,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...(kind.fhir.profile === undefined ? [] : [kind.fhir.profile]),
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
   ])
+  const namesUsers = kinds.some((kind) => kind.fhir.elements.some((element) => element.namesUsers))
   const parameters = kinds.flatMap(streamsOf).map((stream) => stream.parameters)
   return {
     type: fhir.type,
@@ -55,7 +57,10 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
     parameters: Object.assign(patientParameters(fhir), ...parameters),
     sortedBy: fhir.sortedBy,
-    open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),
+    open: ({ context, recordsOf, profiles }) => {
+      const source = new KindResources(context, recordsOf, kinds)
+      return namesUsers ? withKnownPractitioners(source, profiles) : source
+    },
   }
 }
 
@@ -95,11 +100,12 @@ class KindResources implements ResourceSource {
     const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
     const [first] = items
     // A change shows the version before it; the newest one is the record itself.
-    const versions = items.map(({ version, at, action }, i): ResourceVersion => {
+    const versions = items.map(({ version, at, action, userId, application }, i): ResourceVersion => {
       const newer = items[i - 1]?.before
       const shown =
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
-      return { id: resourceId, version, at, action, resource: shown && this.#render(stream, shown) }
+      const resource = shown && this.#render(stream, shown)
+      return { id: resourceId, version, at, action, userId, application, resource }
     })
     if (first && versions[0]?.resource === undefined && first.action !== 'delete')
       versions[0] = {

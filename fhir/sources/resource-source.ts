@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import type { Participants } from '../../records/care-plans/participants/participants.ts'
 import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
@@ -25,6 +26,9 @@ export interface ResourceVersion {
   version: number
   at: string
   action: 'create' | 'update' | 'delete'
+  /** Who wrote it; empty for the service itself. */
+  userId: string
+  application: string
   resource: FhirResource | undefined
 }
 
@@ -62,9 +66,19 @@ export interface ResourceDescription {
   searchErrors?: readonly ErrorName[]
   /** Who may read single resources, if they are not data of a patient. */
   readers?: 'user'
+  /** Media types of the content that a resource wraps, which a client may read instead. */
+  contentTypes?: readonly string[]
   parameters: Readonly<Record<string, SearchParameterDescription>>
   /** The parameter of the order; without one the order cannot be chosen. */
   sortedBy: string | undefined
+}
+
+/** The content that a resource wraps. */
+export interface ResourceContent {
+  type: string
+  content: string
+  versionId: string
+  lastUpdated: string
 }
 
 /** A row of the table of resource types. */
@@ -78,6 +92,11 @@ export interface FhirServices {
   recordsOf: RecordsOf
   ehrs: Ehrs
   profiles: Profiles
+  participants: Pick<Participants, 'list'>
+  /** The address of the service, without a slash at its end. */
+  publicUrl: string
+  /** The canonical JSON of an openEHR composition. */
+  toCompositionJson(stored: { id: string; version: number; json?: string | undefined }): string | undefined
 }
 
 /** Finds the store of a kind. */
@@ -87,6 +106,8 @@ export type RecordsOf = (kind: { name: string }) => EhrRecords<TObject, string>
 export interface ResourceSource {
   /** The current version. @throws NotFound; Gone when it is deleted */
   read(caller: Caller, id: string): Promise<FhirResource>
+  /** @throws as read */
+  readContent?(caller: Caller, id: string): Promise<ResourceContent>
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
   /** @throws NotFound; Gone when the version is a deletion */

@@ -6,11 +6,19 @@ import {
   referenceElement,
   valueElement,
 } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 import { metadataElement, plannedDateElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked' }
+
+/** A plan and its participants have the same id. */
+const careTeamElement: FhirElement = {
+  paths: {},
+  show: ({ id }) => ({ careTeam: [{ reference: `CareTeam/${id}` }] }),
+  read: () => ({}),
+}
 
 export const carePlanMapping: FhirMapping = {
   type: 'CarePlan',
@@ -31,6 +39,7 @@ export const carePlanMapping: FhirMapping = {
       ({ status }) => status === STATUSES.ACTIVE,
     ),
     metadataElement('createdAt', 'created'),
+    careTeamElement,
     valueElement('notes', 'note[0].text'),
     extensionElement('outcome', ownUri('outcome'), 'valueString'),
     extensionElement('language', ownUri('language'), 'valueString'),
