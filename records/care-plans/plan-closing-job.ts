@@ -41,7 +41,10 @@ export const createPlanClosingJob =
     const caller = { ...by, roles: [], unrestricted: true } as const
     const { status } = details as { status: ClosedStatus }
     for (const members of [of.goals, of.tasks])
-      for await (const ids of iterateIdBatches(db, members.kind.collection, openFilter(id)))
+      for await (const ids of iterateIdBatches(
+        documentCollection({ db }, members.kind.collection),
+        openFilter(id),
+      ))
         await runStep(async (tx) => {
           const still = { _id: { $in: ids }, status: 'ACTIVE' }
           const documents = documentCollection(records, members.kind.collection)

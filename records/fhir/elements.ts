@@ -1,4 +1,4 @@
-import { parseIsoTime } from '../../schemas/forms/iso-time.ts'
+import { parseIsoTime } from '../../schemas/time/iso-time.ts'
 import { elementAt, elementWith, type FhirJson, joinElements } from './element-paths.ts'
 import type { FhirElement } from './fhir-element.ts'
 

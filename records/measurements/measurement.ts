@@ -3,12 +3,12 @@ import { closedObject, longTextField, RecordLinks } from '../../schemas/common.t
 import { SourceEnum } from '../../schemas/enums.ts'
 import { dateTimeField, derivedField, internalField } from '../../schemas/forms/fields.ts'
 import { type AnyForms, defineForms } from '../../schemas/forms/forms.ts'
-import { utcOffsetField } from '../../schemas/forms/iso-time.ts'
 import { nullable } from '../../schemas/forms/nullable.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
 import { Fraction } from '../../schemas/fraction.ts'
 import type { Band } from '../../schemas/measurements/thresholds.ts'
 import { roundTo } from '../../schemas/measurements/units.ts'
+import { utcOffsetField } from '../../schemas/time/iso-time.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import {
   type ClassKind,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { toLocalTime } from '../../schemas/forms/iso-time.ts'
 import type { DataPoint, SchemaId } from '../../schemas/measurements/data-point.ts'
+import { toLocalTime } from '../../schemas/time/iso-time.ts'
 import type { Values } from '../ehr-records/kind.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import { omhUnitValue, type Quantity } from './quantities/quantity.ts'

@@ -11,7 +11,7 @@ import {
   withPathName,
 } from '../forms/fields.ts'
 import { defineForms } from '../forms/forms.ts'
-import { utcOffsetField } from '../forms/iso-time.ts'
+import { utcOffsetField } from '../time/iso-time.ts'
 import { typeNameField } from '../types/data-types.ts'
 
 const measuredAtField = dateTimeField('Time of the measurement')

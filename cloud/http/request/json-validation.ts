@@ -1,4 +1,4 @@
-import { type IsoTime, parseIsoTime } from '../../../schemas/forms/iso-time.ts'
+import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 

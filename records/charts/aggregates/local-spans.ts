@@ -1,5 +1,5 @@
+import { createLocalClock, modulo } from '../../../schemas/time/local-clock.ts'
 import type { TimeSpan } from '../../../schemas/user-data/user-data.ts'
-import { createLocalClock, modulo } from '../../store/clocks/local-clock.ts'
 
 /** A day, week or month of local time. */
 interface LocalSpan {

@@ -1,6 +1,6 @@
 import type { TProperties } from '@sinclair/typebox'
 import { fromPathNames, markedFieldNames, memoizeByFields } from '../../../schemas/forms/fields.ts'
-import { withUtcOffset } from '../../../schemas/forms/iso-time.ts'
+import { withUtcOffset } from '../../../schemas/time/iso-time.ts'
 
 /** A request body; null means absent. */
 export type RecordBody = Record<string, unknown>

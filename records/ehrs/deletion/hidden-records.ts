@@ -1,5 +1,6 @@
-import type { ClientSession, Db, Document } from 'mongodb'
+import type { ClientSession, Db } from 'mongodb'
 import { type IdFilter, iterateIdBatches } from '../../store/batching/transaction-batches.ts'
+import { documentCollection } from '../../store/documents/database.ts'
 import type { JobSteps } from '../../store/jobs/background-jobs.ts'
 
 /**
@@ -32,9 +33,8 @@ const changeOf =
   (entry: object): ChangeDocuments =>
   (db, name, which, session) => {
     const mapped = (field: string) => ({ $map: { input: field, as: 'who', in: entry } })
-    const documents = db.collection<Document & { _id: string }>(name)
     const change = [{ $set: { _rperm: mapped('$_rperm'), _wperm: mapped('$_wperm') } }]
-    return documents.updateMany(which, change, { session })
+    return documentCollection({ db }, name).updateMany(which, change, { session })
   }
 
 interface StepwiseChange {
@@ -53,6 +53,6 @@ export async function changeInSteps(
 ): Promise<void> {
   // The filter of a step has no indexed field: with its index, each step would scan all records.
   for (const name of collections)
-    for await (const ids of iterateIdBatches(db, name, { ...which, ...still }))
+    for await (const ids of iterateIdBatches(documentCollection({ db }, name), { ...which, ...still }))
       await runStep(({ session }) => change(db, name, { ...still, _id: { $in: ids } }, session))
 }

@@ -1,4 +1,4 @@
-import { toLocalTime } from '../../../schemas/forms/iso-time.ts'
+import { toLocalTime } from '../../../schemas/time/iso-time.ts'
 import { momentOf } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 

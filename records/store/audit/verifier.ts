@@ -119,9 +119,8 @@ async function verifyRegistry(task: Task): Promise<Map<string, ChainHead>> {
 }
 
 function verifyInstance(key: string, previous: string, instance: AuditInstance, name: string): void {
-  if (!isSameMac(instance.opening, macOfOpening(key, previous, instance))) {
+  if (!isSameMac(instance.opening, macOfOpening(key, previous, instance)))
     throw new ChainFault(name, 'its opening was not signed with this key')
-  }
   if (!isSameMac(instance.seal, macOfHeads(key, instance)))
     throw new ChainFault(name, 'its heads were not signed with this key')
 }

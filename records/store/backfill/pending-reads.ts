@@ -38,25 +38,26 @@ function requireDerivedFields(backfill: Backfill, name: string, query: unknown):
 
 const BACKFILL_RETRY_AFTER_S = 5
 
-function hasDerivedField(query: unknown, derivation: Derivation): boolean {
-  const isDerived = (path: string) => derivation.fields.includes(path.split('.')[0] as string)
-  if (typeof query === 'string') return query.startsWith('$') && isDerived(query.slice(1))
-  if (query instanceof Map) return hasDerivedField(Object.fromEntries(query), derivation)
-  if (typeof query !== 'object' || query === null || '_bsontype' in query) return false
-  if (Array.isArray(query)) return query.some((one) => hasDerivedField(one, derivation))
-  return Object.entries(query).some(([name, value]) => isDerived(name) || hasDerivedField(value, derivation))
+const hasDerivedField = (query: unknown, { fields }: Derivation): boolean => {
+  const isDerived = (path: string) => fields.includes(path.split('.')[0] as string)
+  return hasPart(
+    query,
+    (name, value) =>
+      isDerived(name) || (typeof value === 'string' && value.startsWith('$') && isDerived(value.slice(1))),
+  )
 }
 
 /** A stage of the pipeline reads another, pending collection. */
-function hasPendingJoin(query: unknown, backfill: Backfill): boolean {
-  if (typeof query !== 'object' || query === null || '_bsontype' in query) return false
-  if (Array.isArray(query)) return query.some((one) => hasPendingJoin(one, backfill))
-  return Object.entries(query).some(([name, value]) => {
-    const { from, coll } = (value ?? {}) as { from?: unknown; coll?: unknown }
+const hasPendingJoin = (query: unknown, backfill: Backfill): boolean =>
+  hasPart(query, (name, value) => {
+    const { from, coll } = Object(value)
     const other = name === '$lookup' ? from : name === '$unionWith' ? (coll ?? value) : undefined
-    return (
-      (typeof other === 'string' && backfill.pendingIn(other) !== undefined) ||
-      hasPendingJoin(value, backfill)
-    )
+    return typeof other === 'string' && backfill.pendingIn(other) !== undefined
   })
+
+/** Whether the condition holds for a name in the query and its value, at any depth. */
+function hasPart(query: unknown, holds: (name: string, value: unknown) => boolean): boolean {
+  if (query instanceof Map) return hasPart(Object.fromEntries(query), holds)
+  if (typeof query !== 'object' || query === null || '_bsontype' in query) return false
+  return Object.entries(query).some(([name, value]) => holds(name, value) || hasPart(value, holds))
 }

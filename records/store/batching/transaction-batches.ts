@@ -1,10 +1,11 @@
-import type { ClientSession, Collection, Db, Document, Filter } from 'mongodb'
+import type { ClientSession, Collection, Db, Filter } from 'mongodb'
+import { documentCollection } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
 
 /** Limit of the changes in one transaction. */
 export const BATCH_LIMITS = { maxDocuments: 1000 }
 
-/** A filter on documents with string ids. */
-export type IdFilter = Filter<Document & { _id: string }>
+export type IdFilter = Filter<ParseDocument>
 
 /** Tells whether one transaction can change all matching documents of these collections. */
 export async function canFitInTransaction(
@@ -15,26 +16,20 @@ export async function canFitInTransaction(
 ): Promise<boolean> {
   let left = BATCH_LIMITS.maxDocuments
   for (const name of collections) {
-    left -= await db
-      .collection<Document & { _id: string }>(name)
-      .countDocuments(filter, { limit: left + 1, session })
+    left -= await documentCollection({ db }, name).countDocuments(filter, { limit: left + 1, session })
     if (left < 0) return false
   }
   return true
 }
 
 /** Yields the ids of matching documents in batches, each small enough for one transaction. */
-export async function* iterateIdBatches(
-  db: Db,
-  collection: string,
-  filter: IdFilter,
+export async function* iterateIdBatches<T extends { _id: string }>(
+  documents: Collection<T>,
+  filter: Filter<T>,
 ): AsyncGenerator<string[]> {
   const batchSize = BATCH_LIMITS.maxDocuments
-  const found = db
-    .collection<Document & { _id: string }>(collection)
-    .find(filter, { projection: { _id: 1 }, batchSize })
   let ids: string[] = []
-  for await (const { _id } of found) {
+  for await (const { _id } of documents.find(filter, { projection: { _id: 1 }, batchSize })) {
     ids.push(_id)
     if (ids.length < batchSize) continue
     yield ids
@@ -52,11 +47,5 @@ export async function deleteInBatches<T extends { _id: string }>(
   filter: Filter<T>,
   remove = (ids: string[]): Promise<unknown> => documents.deleteMany({ _id: { $in: ids } } as Filter<T>),
 ): Promise<void> {
-  const most = BATCH_LIMITS.maxDocuments
-  let ids: string[]
-  do {
-    const found = documents.find(filter, { projection: { _id: 1 } }).limit(most)
-    ids = (await found.toArray()).map(({ _id }) => _id as string)
-    if (ids.length > 0) await remove(ids)
-  } while (ids.length === most)
+  for await (const ids of iterateIdBatches(documents, filter)) await remove(ids)
 }

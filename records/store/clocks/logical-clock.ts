@@ -14,7 +14,7 @@ const MAX_READING_AGE_MS = 10_000
  */
 export class LogicalClock {
   /** Each service has a client of its own, so services in one process share nothing. */
-  static readonly #ofClients = new WeakMap<MongoClient, Map<string, LogicalClock>>()
+  static readonly #ofClients = new WeakMap<MongoClient, LogicalClock>()
   readonly #readNewest: (known: number) => Promise<number>
   #newest = 0
   #newestAt = 0
@@ -27,10 +27,9 @@ export class LogicalClock {
 
   /** The clock of a database, shared by all parts of the service. */
   static of(db: Db): LogicalClock {
-    const clocks = LogicalClock.#ofClients.get(db.client) ?? new Map<string, LogicalClock>()
-    LogicalClock.#ofClients.set(db.client, clocks)
-    const clock = clocks.get(db.databaseName) ?? new LogicalClock((known) => readNewestTime(db, known))
-    clocks.set(db.databaseName, clock)
+    const ofClient = LogicalClock.#ofClients.get(db.client)
+    const clock = ofClient ?? new LogicalClock((known) => readNewestTime(db, known))
+    LogicalClock.#ofClients.set(db.client, clock)
     return clock
   }
 

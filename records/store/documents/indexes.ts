@@ -20,13 +20,10 @@ export async function syncIndexes(
   declared: readonly IndexDescription[],
   tell: (index: string) => Promise<void> = async () => {},
 ): Promise<void> {
+  const needed = declared.filter((one) => !declared.some(hasPrefix(one))).map(withDefaultName)
   for (let meetings = 0; ; meetings++) {
     try {
-      return await syncIndexesOnce(
-        collection,
-        declared.filter((one) => !declared.some(hasPrefix(one))).map(withDefaultName),
-        tell,
-      )
+      return await syncIndexesOnce(collection, needed, tell)
     } catch (error) {
       const met = error instanceof MongoServerError && CONCURRENT_CHANGE_CODES.has(error.code)
       if (!met || meetings === MAX_RETRIES) throw error

@@ -207,9 +207,8 @@ function convertField(name: string, store: Converter, value: unknown): unknown {
  * @throws TypeError without both lists: the record would be public
  */
 export function toStoredPermissions({ read, write }: Permissions): Pick<ParseDocument, '_rperm' | '_wperm'> {
-  if (!Array.isArray(read) || !Array.isArray(write)) {
+  if (!Array.isArray(read) || !Array.isArray(write))
     throw new TypeError('A record without readers and writers would be public, so it is not written.')
-  }
   return { _rperm: [...read], _wperm: [...write] }
 }
 

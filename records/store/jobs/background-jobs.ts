@@ -42,6 +42,7 @@ class LeaseLost extends Error {}
 export class JobRunner implements BackgroundJobs {
   /** The database including hidden documents. */
   readonly unfilteredDb: Db
+  readonly #jobs: Collection<Job>
   readonly #hidingCollections: ReadonlySet<string>
   readonly #hasOtherInstances: boolean
   readonly #unfilteredSessions = new WeakSet<ClientSession>()
@@ -55,6 +56,7 @@ export class JobRunner implements BackgroundJobs {
   constructor({ client, db }: Database, hidingCollections: readonly string[], others: boolean) {
     // A second Db object without the read checks of `db`.
     this.unfilteredDb = client.db(db.databaseName)
+    this.#jobs = jobCollection({ db: this.unfilteredDb })
     this.#hidingCollections = new Set(hidingCollections)
     this.#hasOtherInstances = others
   }
@@ -82,8 +84,7 @@ export class JobRunner implements BackgroundJobs {
       await Promise.all(this.#running.values())
       // End the leases, so that the next instance takes the jobs over without a delay.
       const free = { $set: { leaseUntil: new Date(0) } }
-      if (left.length > 0)
-        await jobCollection({ db: this.unfilteredDb }).updateMany({ _id: { $in: left } }, free)
+      if (left.length > 0) await this.#jobs.updateMany({ _id: { $in: left } }, free)
     }
     return { wake: loop.wake, stop: end }
   }
@@ -97,8 +98,7 @@ export class JobRunner implements BackgroundJobs {
   async waitUntilDone(id: string, ms: number): Promise<boolean> {
     // The local list may lack a job that another instance has just queued.
     const isUnderWay = async () =>
-      this.#knownJobs.has(id) ||
-      (await jobCollection({ db: this.unfilteredDb }).countDocuments({ _id: id })) > 0
+      this.#knownJobs.has(id) || (await this.#jobs.countDocuments({ _id: id })) > 0
     for (const end = performance.now() + ms; await isUnderWay(); await sleep(10))
       if (performance.now() > end) return false
     return true
@@ -128,7 +128,7 @@ export class JobRunner implements BackgroundJobs {
 
   async #poll(): Promise<void> {
     const before = this.#changeCount
-    const found = await jobCollection({ db: this.unfilteredDb }).find().toArray()
+    const found = await this.#jobs.find().toArray()
     // The result may be older than a job that has started or ended here since.
     if (before !== this.#changeCount) return
     this.#knownJobs = new Map(found.map((work) => [work._id, work]))
@@ -139,10 +139,7 @@ export class JobRunner implements BackgroundJobs {
     if (this.#isStopping || this.#running.has(work._id)) return
     const { _id, job, leaseUntil } = work
     const taken = { $set: { leaseUntil: newLeaseEnd() } }
-    const { matchedCount } = await jobCollection({ db: this.unfilteredDb }).updateOne(
-      { _id, job, leaseUntil },
-      taken,
-    )
+    const { matchedCount } = await this.#jobs.updateOne({ _id, job, leaseUntil }, taken)
     if (matchedCount > 0) this.#runJob(work, 0)
   }
 
@@ -166,7 +163,6 @@ export class JobRunner implements BackgroundJobs {
   }
 
   #createSteps(records: StoreContext, { _id, job }: Job): JobSteps {
-    const works = jobCollection({ db: this.unfilteredDb })
     const step = async (
       touch: (tx: Transaction) => Promise<boolean>,
       work: Parameters<JobSteps['runStep']>[0],
@@ -183,11 +179,11 @@ export class JobRunner implements BackgroundJobs {
       runStep: (work) =>
         step(async ({ session }) => {
           const change = { $set: { leaseUntil: newLeaseEnd() } }
-          return (await works.updateOne({ _id, job }, change, { session })).matchedCount > 0
+          return (await this.#jobs.updateOne({ _id, job }, change, { session })).matchedCount > 0
         }, work),
       runLastStep: (work = async () => {}) =>
         step(
-          async ({ session }) => (await works.deleteOne({ _id, job }, { session })).deletedCount > 0,
+          async ({ session }) => (await this.#jobs.deleteOne({ _id, job }, { session })).deletedCount > 0,
           work,
         ),
     }

@@ -98,14 +98,8 @@ export async function runStoreTransaction<T>(
   const attempt = async (session: ClientSession): Promise<T> => {
     queuedJobs = []
     await locks.queueAfterConflict()
-    const tx: Transaction = {
-      session,
-      changes: [],
-      accesses: [],
-      locks,
-      exclusiveEhrs: new Set(),
-      queuedJobs,
-    }
+    const own = { changes: [], accesses: [], exclusiveEhrs: new Set<string>(), queuedJobs }
+    const tx: Transaction = { session, locks, ...own }
     const result = await work(tx)
     written = tx.changes.length
     await saveHistory(records.db, tx.changes, session)

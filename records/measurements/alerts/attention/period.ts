@@ -1,5 +1,5 @@
 import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
-import { createLocalClock, type LocalClock } from '../../../store/clocks/local-clock.ts'
+import { createLocalClock, type LocalClock } from '../../../../schemas/time/local-clock.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1440 * MINUTE_MS
