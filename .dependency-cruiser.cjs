@@ -31,6 +31,7 @@ const rooms = {
     'live',
     'profiles',
     'care-plans',
+    'handovers',
     'events',
     'conditions',
     'medications',
@@ -60,7 +61,7 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'requests'],
+  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'export', 'requests'],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',
@@ -74,7 +75,7 @@ const rooms = {
     'documentation',
   ],
   server: ['config', 'telemetry', 'keys', 'database', 'limits', 'mail', 'http', 'accounts', 'live', 'import'],
-  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'signed-out', 'app'],
+  'console/src': ['styles', 'texts', 'browser', 'session', 'model', 'ui', 'patient', 'nurse', 'signed-out', 'app'],
   [engine]: [
     'values',
     'language/expressions',

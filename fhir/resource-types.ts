@@ -11,7 +11,7 @@ import { auditEventType } from './resources/read-only/audit-events.ts'
 import { binaryType, documentReferenceType } from './resources/read-only/documents.ts'
 import { provenanceType } from './resources/read-only/provenances.ts'
 import { questionnaireType } from './resources/read-only/questionnaires.ts'
-import type { ResourceType } from './sources/resource-source.ts'
+import type { ResourceDescription, ResourceType } from './sources/resource-source.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
 
@@ -44,3 +44,12 @@ export const resourceTypes: readonly ResourceType[] = [
   auditEventType,
   provenanceType(typesOfKinds),
 ]
+
+/** Groups can only be exported: that of all patients, and that of a care plan. */
+const groupDescription: ResourceDescription = {
+  ...{ type: 'Group', plural: 'groups', profiles: [], interactions: [], parameters: {}, sortedBy: undefined },
+  operations: { export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export' },
+}
+
+/** What the CapabilityStatement describes. */
+export const describedTypes: readonly ResourceDescription[] = [...resourceTypes, groupDescription]

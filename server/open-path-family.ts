@@ -1,7 +1,7 @@
+import type { ClientSession } from 'mongodb'
 import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
 import { FhirResources } from '../fhir/requests/fhir-resources.ts'
 import { resourceTypes } from '../fhir/resource-types.ts'
-import { toRmJson } from '../openehr/compositions/compositions.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -18,7 +18,7 @@ import { type DatabaseConnection, isResponding } from './database/database-conne
 import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
-import type { RecordServices } from './open-records.ts'
+import { createFhirServices, type RecordServices } from './open-records.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
@@ -69,16 +69,10 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     const operations = [...startPage, ...healthOperations]
     return { options: { ...createPathApiOptions(parts, services), operations, open: true }, ...NO_ACCOUNTS }
   }
-  const { profiles, carePlans, ehrs, chats } = parts.services
   const accounts = await openAccounts({
     ...parts,
     sendMail: toSendMail(parts.mails),
-    belongings: [
-      (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
-      (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
-      (session, mvUid) => ehrs.forgetCreator(session, mvUid),
-      (session, mvUid) => chats.marks.forget(session, mvUid),
-    ],
+    belongings: belongingsOf(parts.services),
   })
   const { records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
@@ -101,15 +95,25 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   }
 }
 
+/** What is removed with an account. */
+const belongingsOf = ({
+  profiles,
+  carePlans,
+  ehrs,
+  chats,
+  fhirExports,
+}: PathFamilyDependencies['services']): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
+  (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
+  (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
+  (session, mvUid) => ehrs.forgetCreator(session, mvUid),
+  (session, mvUid) => chats.marks.forget(session, mvUid),
+  (session, mvUid) => fhirExports.forgetUser(session, mvUid),
+]
+
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
-  const { ehrs, profiles, carePlans } = services
-  const address = publicUrl.replace(/\/+$/, '')
-  const fhir = new FhirResources(`${address}/fhir/R4`, resourceTypes, {
-    ...{ context: records, recordsOf, ehrs, profiles, participants: carePlans.participants },
-    publicUrl: address,
-    toCompositionJson: toRmJson,
-  })
+  const from = createFhirServices(records, recordsOf, services, publicUrl)
+  const fhir = new FhirResources(`${from.publicUrl}/fhir/R4`, resourceTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 

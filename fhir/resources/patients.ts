@@ -10,6 +10,7 @@ import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError } from '../outcome/issue.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
+  ExportSource,
   FhirServices,
   FoundResources,
   ResourceSource,
@@ -26,7 +27,11 @@ export const patientType: ResourceType = {
   plural: 'patients',
   profiles: [],
   interactions: ['read', 'search-type'],
-  operations: { summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary' },
+  operations: {
+    summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary',
+    everything: 'http://hl7.org/fhir/OperationDefinition/Patient-everything',
+    export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/patient-export',
+  },
   sortedBy: undefined,
   parameters: {
     _id: { type: 'token', description: 'Id of the EHR' },
@@ -47,7 +52,7 @@ class Patients implements ResourceSource {
   readonly #context: StoreContext
   readonly #ehrs: Ehrs
   readonly #profiles: Profiles
-  readonly #publicUrl: string
+  readonly #publicUrl: string | undefined
 
   constructor({ context, ehrs, profiles, publicUrl }: FhirServices) {
     this.#context = context
@@ -62,6 +67,15 @@ class Patients implements ResourceSource {
       findAnonymizedEhrs(this.#context, caller),
     ])
     return this.#show(caller, hideSubject(ehr, unnamed))
+  }
+
+  async exportPage(
+    caller: Caller,
+    { ehrId, since }: Parameters<ExportSource['exportPage']>[1],
+  ): Promise<FoundResources> {
+    const patient = await this.read(caller, ehrId).catch(ifNotFound(undefined))
+    const { lastUpdated = '' } = (patient?.meta ?? {}) as { lastUpdated?: string }
+    return { resources: patient && (!since || new Date(lastUpdated) >= since) ? [patient] : [] }
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {

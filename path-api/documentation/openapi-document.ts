@@ -321,7 +321,7 @@ function describeSuccessResponses(operation: Operation, schemas: SchemaCollector
 }
 
 function describeSuccessResponse(
-  { method, gone, reply: [status, body, versioned] }: Operation,
+  { method, pending, gone, reply: [status, body, versioned] }: Operation,
   schemas: SchemaCollector,
 ): Json {
   const head = {
@@ -334,6 +334,7 @@ function describeSuccessResponse(
       ...(Object.keys(head).length > 0 ? { headers: head } : {}),
       ...(body === undefined ? {} : { content: createBodyContent(body, schemas) }),
     },
+    ...(pending ? { 202: { description: pending } } : {}),
     ...(gone ? { 204: { description: gone } } : {}),
     ...(versioned && method === 'get' ? { 304: { description: 'The client already has this version' } } : {}),
   }

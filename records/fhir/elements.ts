@@ -154,15 +154,11 @@ export const practitionerIdOf = (mvUid: unknown): string | undefined =>
 /** The user id of a Practitioner: ids in FHIR have no underscores, and user ids no dots. */
 export const userIdOfPractitioner = (id: string): string => id.replaceAll('.', '_')
 
-/** A user, by the Practitioner and by the user id. What the caller may not read is left out later. */
-export const userReference = (mvUid: unknown) => {
-  const id = practitionerIdOf(mvUid)
-  return {
-    ...(id !== undefined && { reference: `Practitioner/${id}` }),
-    type: 'Practitioner',
-    identifier: { system: ownUri('user'), value: mvUid },
-  }
-}
+/** A user, by the id. The reference to the Practitioner is added for readers who know the user. */
+export const userReference = (mvUid: unknown) => ({
+  type: 'Practitioner',
+  identifier: { system: ownUri('user'), value: mvUid },
+})
 
 /** The user id in a reference to a user. */
 export function userIdOf(reference: unknown): unknown {

@@ -18,7 +18,6 @@ import type {
   ResourceType,
 } from '../../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, streamsOf } from '../kind-streams.ts'
-import { readableEhrIds } from '../patients-of-caller.ts'
 import type { RecordWithMetadata } from '../render.ts'
 import { searchStreams } from '../search-streams.ts'
 import { showKnownPractitioners } from './practitioner-references.ts'
@@ -101,7 +100,6 @@ class CareTeams implements ResourceSource {
       streams: [stream],
       recordsOf: this.#recordsOf,
       search: { ...search, count: Math.min(search.count, MAX_TEAMS) },
-      ehrIds: () => readableEhrIds(this.#context, caller),
     })
     return { ...rest, resources: await this.#complete(caller, resources) }
   }

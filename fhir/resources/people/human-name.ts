@@ -56,5 +56,5 @@ export const personalElements = ({ gender, birthDate, language }: PersonFields) 
 })
 
 /** The picture of a person, by its address in the path family. */
-export const photoOf = ({ id, picture }: StoredPerson, publicUrl: string) =>
-  picture ? { photo: [{ url: `${publicUrl}/profile/${id}/picture` }] } : {}
+export const photoOf = ({ id, picture }: StoredPerson, publicUrl: string | undefined) =>
+  picture && publicUrl !== undefined ? { photo: [{ url: `${publicUrl}/profile/${id}/picture` }] } : {}

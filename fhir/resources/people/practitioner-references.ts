@@ -1,12 +1,12 @@
-import { isElement } from '../../../records/fhir/element-paths.ts'
-import { userIdOf } from '../../../records/fhir/elements.ts'
+import { elementAt, type FhirJson, isElement } from '../../../records/fhir/element-paths.ts'
+import { ownUri, practitionerIdOf, userIdOf } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { ResourceSource, ResourceVersion } from '../../sources/resource-source.ts'
 
-const isUserReference = (value: Readonly<Record<string, unknown>>): boolean =>
-  'identifier' in value && String(value.reference).startsWith('Practitioner/')
+const isUserReference = (value: FhirJson): boolean =>
+  value.type === 'Practitioner' && elementAt(value, 'identifier.system') === ownUri('user')
 
 /** The ids of users to whom an element refers. */
 function usersIn(value: unknown): string[] {
@@ -15,16 +15,17 @@ function usersIn(value: unknown): string[] {
   return isUserReference(value) ? [String(userIdOf(value))] : Object.values(value).flatMap(usersIn)
 }
 
-function hideUsers(value: unknown, known: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((one) => hideUsers(one, known))
+function addReferences(value: unknown, known: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((one) => addReferences(one, known))
   if (!isElement(value)) return value
   if (!isUserReference(value))
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, hideUsers(one, known)]))
-  const { reference, ...rest } = value
-  return known.has(String(userIdOf(value))) ? value : rest
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, addReferences(one, known)]))
+  const user = String(userIdOf(value))
+  const id = known.has(user) ? practitionerIdOf(user) : undefined
+  return id === undefined ? value : { reference: `Practitioner/${id}`, ...value }
 }
 
-/** Resources that refer to a Practitioner only if the caller can read it. The user id, as identifier, stays. */
+/** Resources that refer to a Practitioner if the caller can read it; otherwise they only have the user id. */
 export async function showKnownPractitioners<T extends FhirResource>(
   { connections }: Pick<Profiles, 'connections'>,
   caller: Caller,
@@ -33,7 +34,7 @@ export async function showKnownPractitioners<T extends FhirResource>(
   const users = [...new Set(resources.flatMap(usersIn))]
   if (users.length === 0) return [...resources]
   const known = await connections.findKnown(caller.userId, users)
-  return resources.map((one) => hideUsers(one, known) as T)
+  return resources.map((one) => addReferences(one, known) as T)
 }
 
 type WritableSource = Required<Omit<ResourceSource, 'readContent'>>
@@ -67,5 +68,9 @@ export function withKnownPractitioners(source: WritableSource, profiles: Profile
     update: async (caller, id, resource, options) =>
       show(caller, await source.update(caller, id, resource, options)),
     remove: (caller, id, options) => source.remove(caller, id, options),
+    // Histories of types and exports have the user ids alone.
+    collections: source.collections,
+    versionsOf: (change) => source.versionsOf(change),
+    exportPage: (caller, page, reads) => source.exportPage(caller, page, reads),
   }
 }

@@ -16,9 +16,9 @@ const MAX_USERS = 100
 /** Users as practitioners: the caller, and the users who are connected with the caller. */
 class Practitioners implements ResourceSource {
   readonly #profiles: Profiles
-  readonly #publicUrl: string
+  readonly #publicUrl: string | undefined
 
-  constructor(profiles: Profiles, publicUrl: string) {
+  constructor(profiles: Profiles, publicUrl: string | undefined) {
     this.#profiles = profiles
     this.#publicUrl = publicUrl
   }

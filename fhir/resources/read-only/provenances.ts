@@ -23,8 +23,9 @@ const agentOf = (code: string, who: object) => ({
 })
 
 /** Who changed a resource, when, and by which application. */
-const provenanceOf = (type: string, change: ResourceVersion): FhirResource => {
-  const { id, version, at, action, userId, application } = change
+const provenanceOf = (change: ResourceVersion): FhirResource => {
+  const { type, id, version, at, action, author } = change
+  const { userId = '', application } = author ?? {}
   return {
     resourceType: 'Provenance',
     id: `${type}.${id}.${version}`,
@@ -37,7 +38,7 @@ const provenanceOf = (type: string, change: ResourceVersion): FhirResource => {
       userId === ''
         ? agentOf('performer', { display: 'Health Record Service' })
         : agentOf('author', userReference(userId)),
-      agentOf('assembler', { display: application }),
+      agentOf('assembler', { display: application ?? 'unknown' }),
     ],
   }
 }
@@ -79,11 +80,7 @@ class Provenances implements ResourceSource {
         return { items, next, ...(total !== undefined && { total }) }
       },
       fits: ({ at }, { values }) => values.some((text) => fitsPeriod(at, 'recorded', text)),
-      show: (versions, target) => {
-        const { type } = parseTarget(target)
-        const shown = versions.map((one) => provenanceOf(type, one))
-        return showKnownPractitioners(this.#profiles, caller, shown)
-      },
+      show: (versions) => showKnownPractitioners(this.#profiles, caller, versions.map(provenanceOf)),
     })
   }
 }

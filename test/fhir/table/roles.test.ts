@@ -29,6 +29,7 @@ const CALLS: Readonly<
   read: ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}` }),
   vread: ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}/_history/1` }),
   'history-instance': ({ type, id }) => ({ method: 'GET', path: `${type.type}/${id}/_history` }),
+  'history-type': ({ type, query }) => ({ method: 'GET', path: `${type.type}/_history?${query}&_count=100` }),
   'search-type': ({ type, query }) => ({ method: 'GET', path: `${type.type}?${query}&_count=1000` }),
   create: ({ type }, { id: _, meta: __, ...shown }) => ({ method: 'POST', path: type.type, body: shown }),
   update: ({ type, id }, shown) => ({ method: 'PUT', path: `${type.type}/${id}`, body: shown }),
@@ -39,7 +40,7 @@ const CALLS: Readonly<
   delete: ({ type, id }) => ({ method: 'DELETE', path: `${type.type}/${id}` }),
 }
 
-const READS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'search-type']
+const READS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'history-type', 'search-type']
 
 const rulesIn = ({ read, create, update, delete: removal }: TypeExample) => [read, create, update, removal]
 
@@ -74,7 +75,7 @@ describe('access to resources in FHIR', function () {
     }
     const answer = await as(method, `/fhir/R4/${path}`, sent, headers)
     const about = `${name} ${method} ${path}: ${answer.status} ${JSON.stringify(answer.body).slice(0, 500)}`
-    if (interaction === 'search-type')
+    if (interaction === 'search-type' || interaction === 'history-type')
       return assertSearched(answer, example, verdictOf(name, 'ehr:read') === 404, wanted, about)
     if (wanted !== 'done') assert.equal(answer.status, wanted, about)
     // Rights are checked before the uniqueness of a key.
@@ -100,7 +101,7 @@ describe('access to resources in FHIR', function () {
   ) {
     if (wanted === 401 || wanted === 403) return assert.equal(status, wanted, about)
     assert.equal(status, 200, about)
-    const found = (body.entry ?? []).map(({ resource }: Json) => resource.id)
+    const found = (body.entry ?? []).map(({ fullUrl }: Json) => fullUrl.split('/').at(-1))
     if (wanted === 'done') assert.ok(id === '' ? found.length > 0 : found.includes(id), about)
     else if (isStranger || id === '') assert.deepEqual(found, [], about)
     else assert.ok(!found.includes(id), about)
