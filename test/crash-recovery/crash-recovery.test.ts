@@ -7,12 +7,12 @@ import { CrashTrials } from './trials/crash-trials.ts'
 
 const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 
-/** At full size each family has services of its own; otherwise a few writes of both families share some. */
+/** At full size each family has services of its own; otherwise a few writes of all families share some. */
 const WRITE_GROUPS = isFullSize
   ? Object.entries(WRITES_BY_FAMILY)
   : [
       [
-        'both families',
+        'all families',
         Object.values(WRITES_BY_FAMILY).flatMap((writes) => writes.filter((_, i) => i % 10 === 0)),
       ] as const,
     ]

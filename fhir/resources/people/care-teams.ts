@@ -4,12 +4,14 @@ import type {
 } from '../../../records/care-plans/participants/participants.ts'
 import { ownUri, userReference } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
-import { wordToken } from '../../../records/fhir/search-parameters.ts'
+import { type FhirSearchParameter, wordToken } from '../../../records/fhir/search-parameters.ts'
 import { classKindOf } from '../../../records/kinds.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../../records/store/writing/transaction.ts'
-import type { ResourceSearch } from '../../sources/resource-search.ts'
+import { requireKnownModifier } from '../../outcome/issue.ts'
+import { fitsPeriod } from '../../search/search-period.ts'
+import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type {
   FhirServices,
   FoundResources,
@@ -64,13 +66,21 @@ function withParticipants(team: FhirResource, participants: readonly StoredParti
   }
 }
 
+const STATUS = wordToken('Status: active, or inactive after the end of the plan', 'status', STATUSES)
+
+const patient = {
+  type: 'reference',
+  description: 'Patient: the id of an EHR',
+  references: { types: ['Patient'], path: 'subject' },
+} as const
+
 const [plans] = streamsOf(CarePlan) as [ResourceStream]
 
 const stream: ResourceStream = {
   ...plans,
   parameters: {
-    _id: plans.parameters._id as never,
-    status: wordToken('Status: active, or inactive after the end of the plan', 'status', STATUSES),
+    _id: plans.parameters._id as FhirSearchParameter,
+    status: STATUS,
   },
   render: teamOf,
 }
@@ -96,12 +106,25 @@ class CareTeams implements ResourceSource {
   }
 
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const { resources, ...rest } = await searchStreams(this.#context, caller, {
+    const isTime = ({ name }: SearchCriterion) => name === '_lastUpdated'
+    const times = search.criteria.filter(isTime)
+    const criteria = search.criteria.filter((one) => !isTime(one))
+    for (const criterion of times) requireKnownModifier(criterion)
+    const { resources, total, ...rest } = await searchStreams(this.#context, caller, {
       streams: [stream],
       recordsOf: this.#recordsOf,
-      search: { ...search, count: Math.min(search.count, MAX_TEAMS) },
+      search: { ...search, criteria, count: Math.min(search.count, MAX_TEAMS) },
     })
-    return { ...rest, resources: await this.#complete(caller, resources) }
+    const teams = await this.#complete(caller, resources)
+    const isWithin = ({ meta }: FhirResource) =>
+      times.every(({ name, values }) =>
+        values.some((text) => fitsPeriod((meta as { lastUpdated: string }).lastUpdated, name, text)),
+      )
+    return {
+      ...rest,
+      resources: teams.filter(isWithin),
+      ...(times.length === 0 && total !== undefined && { total }),
+    }
   }
 
   async #complete(caller: Caller, teams: readonly FhirResource[]): Promise<FhirResource[]> {
@@ -122,9 +145,11 @@ export const careTeamType: ResourceType = {
   profiles: [],
   interactions: ['read', 'search-type'],
   parameters: {
-    patient: { type: 'reference', description: 'Patient: the id of an EHR' },
-    subject: { type: 'reference', description: 'Patient: the id of an EHR' },
-    ...stream.parameters,
+    patient,
+    subject: patient,
+    _lastUpdated: { type: 'date', description: 'Time of the last change of the plan or a participant' },
+    _id: { type: 'token', description: 'Id of the care plan' },
+    status: STATUS,
   },
   sortedBy: undefined,
   open: (services) => new CareTeams(services),

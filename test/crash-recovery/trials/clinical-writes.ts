@@ -15,6 +15,7 @@ import { BLOOD_PRESSURE, createPressuresComposition } from '../../harness/openeh
 import { isFullSize } from '../../harness/test-size.ts'
 import type { ServiceCall } from '../service/crash-service.ts'
 import { type EhrPart, TEMPLATE, type TrialEhr } from './clinic.ts'
+import { createFhirWrites } from './fhir-writes.ts'
 
 /** Excludes kinds that are parents or can be closed: their writes are listed one by one below. */
 const PLAIN_KINDS = CLASS_NAMES.filter(
@@ -586,4 +587,8 @@ const classFamily: ClinicalWrite[] = [
   },
 ]
 
-export const WRITES_BY_FAMILY = { 'path family': pathFamily, 'class family': classFamily }
+export const WRITES_BY_FAMILY = {
+  'path family': pathFamily,
+  'class family': classFamily,
+  FHIR: createFhirWrites([...planned, goal]),
+}
