@@ -90,7 +90,7 @@ async function createWeights(patient: Patient, carePlanId: string): Promise<stri
 
 const PAGES = [
   ...['', 'measure', 'measure?kind=bloodpressure', 'measure?kind=bmi', 'overview', 'overview?period=all'],
-  ...['plan', 'messages', 'messages/new', 'record', 'access', 'account', 'nowhere'],
+  ...['plan', 'messages', 'messages/new', 'record', 'record/timeline', 'access', 'account', 'nowhere'],
 ]
 
 /** Goes to a page without loading the console again. */
@@ -143,7 +143,7 @@ describe('every page', () => {
     })
 
   for (const role of ['patient', 'nurse'] as const) {
-    it(`of a ${role} fits screens from 320 to 1440 px, and says in forced colours what is chosen`, async () => {
+    it(`fits screens from 320 to 1440 px for a ${role}, and says in forced colours what is chosen`, async () => {
       const { who, pages } = visitors[role]
       const page = await opened.open()
       await logInOn(page, who)
@@ -162,7 +162,7 @@ describe('every page', () => {
       }
     })
 
-    it(`of a ${role} has a heading of its own, which gets the focus and names the tab`, async () => {
+    it(`has for a ${role} a heading of its own, which gets the focus and names the tab`, async () => {
       const { who, pages } = visitors[role]
       const page = await opened.open()
       await logInOn(page, who)
