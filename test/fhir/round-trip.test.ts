@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { MappedKind } from '../../fhir/resources/kind-streams.ts'
 import { renderRecord } from '../../fhir/resources/render.ts'
 import { mergeFields } from '../../fhir/resources/sent-resource.ts'
-import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
+import { defaultsOf } from '../../records/ehr-records/validation/record-bodies.ts'
 import { isMapped } from '../../records/fhir/mapping.ts'
 import { CLASS_NAMES, type ClassName, classKindOf, kinds } from '../../records/kinds.ts'
 import { isMeasurementKind } from '../../records/measurements/measurement.ts'
@@ -71,7 +71,6 @@ describe('a record of each kind in FHIR', () => {
           const parents = { ehrId: 'e1', carePlanId: 'p1', goalId: 'g1' }
           const own = Object.fromEntries(Object.entries(parents).filter(([id]) => id in kind.place))
           const record = {
-            ...initialStatusOf(kind.fields),
             ...defaultsOf(kind.fields),
             ...sent,
             ...own,

@@ -15,7 +15,6 @@ import { BLOOD_PRESSURE, createPressuresComposition } from '../../harness/openeh
 import { isFullSize } from '../../harness/test-size.ts'
 import type { ServiceCall } from '../service/crash-service.ts'
 import { type EhrPart, TEMPLATE, type TrialEhr } from './clinic.ts'
-import { createFhirWrites } from './fhir-writes.ts'
 
 /** Excludes kinds that are parents or can be closed: their writes are listed one by one below. */
 const PLAIN_KINDS = CLASS_NAMES.filter(
@@ -145,6 +144,7 @@ const pressure: EhrPart = {
 }
 
 const planned = [ehr, plan]
+export const withGoal: readonly EhrPart[] = [ehr, plan, goal]
 const thresholds: EhrPart = {
   make: (place) =>
     createPut(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
@@ -587,8 +587,4 @@ const classFamily: ClinicalWrite[] = [
   },
 ]
 
-export const WRITES_BY_FAMILY = {
-  'path family': pathFamily,
-  'class family': classFamily,
-  FHIR: createFhirWrites([...planned, goal]),
-}
+export const WRITES_BY_FAMILY = { 'path family': pathFamily, 'class family': classFamily }

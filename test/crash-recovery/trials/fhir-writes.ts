@@ -6,7 +6,7 @@ import { fromPathNames } from '../../../schemas/forms/fields.ts'
 import { exampleBody, exampleObject, parentIdsOf } from '../../harness/care/samples/examples.ts'
 import { isFullSize } from '../../harness/test-size.ts'
 import type { EhrPart, TrialEhr } from './clinic.ts'
-import type { ClinicalWrite } from './clinical-writes.ts'
+import { type ClinicalWrite, withGoal } from './clinical-writes.ts'
 
 type Resource = Record<string, unknown>
 
@@ -43,27 +43,25 @@ const recordOf = (name: ClassName): EhrPart => ({
 })
 
 /** Creation, update and deletion of each type. */
-const createTypeWrites =
-  (given: EhrPart[]) =>
-  (name: ClassName): ClinicalWrite[] => {
-    const path = `/fhir/R4/${typeOf(name)}`
-    const one = ({ recordId }: TrialEhr) => `${path}/${recordId}`
-    const shares = name
-    return [
-      {
-        ...{ name: `create a ${typeOf(name)} (${name}) in FHIR`, given, shares },
-        ask: (place) => ({ method: 'POST', path, body: resourceOf(name, place) }),
-      },
-      {
-        ...{ name: `update a ${typeOf(name)} (${name}) in FHIR`, given: [...given, recordOf(name)], shares },
-        ask: (place) => ({ method: 'PUT', path: one(place), body: resourceOf(name, place) }),
-      },
-      {
-        ...{ name: `delete a ${typeOf(name)} (${name}) in FHIR`, given: [...given, recordOf(name)], shares },
-        ask: (place) => ({ method: 'DELETE', path: one(place) }),
-      },
-    ]
-  }
+function createTypeWrites(name: ClassName): ClinicalWrite[] {
+  const path = `/fhir/R4/${typeOf(name)}`
+  const one = ({ recordId }: TrialEhr) => `${path}/${recordId}`
+  const shares = name
+  return [
+    {
+      ...{ name: `create a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal], shares },
+      ask: (place) => ({ method: 'POST', path, body: resourceOf(name, place) }),
+    },
+    {
+      ...{ name: `update a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal, recordOf(name)], shares },
+      ask: (place) => ({ method: 'PUT', path: one(place), body: resourceOf(name, place) }),
+    },
+    {
+      ...{ name: `delete a ${typeOf(name)} (${name}) in FHIR`, given: [...withGoal, recordOf(name)], shares },
+      ask: (place) => ({ method: 'DELETE', path: one(place) }),
+    },
+  ]
+}
 
 const PLAN_URL = 'urn:uuid:0f6ee8bb-9e3a-4c53-8c5f-0c8a9e7f2b01'
 
@@ -90,12 +88,12 @@ const transactionOf = (place: TrialEhr) => {
   }
 }
 
-/** The writes of the FHIR API. @param planned creates an EHR with a plan and a goal */
-export const createFhirWrites = (planned: EhrPart[]): ClinicalWrite[] => [
+/** The writes of the FHIR API, by the table of resource types. */
+export const FHIR_WRITES: readonly ClinicalWrite[] = [
   {
     name: 'carry out a transaction in FHIR',
-    given: [...planned, recordOf('Diagnosis')],
+    given: [...withGoal, recordOf('Diagnosis')],
     ask: (place) => ({ method: 'POST', path: '/fhir/R4', body: transactionOf(place) }),
   },
-  ...WRITTEN_KINDS.flatMap(createTypeWrites(planned)),
+  ...WRITTEN_KINDS.flatMap(createTypeWrites),
 ]
