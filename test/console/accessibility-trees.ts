@@ -8,6 +8,7 @@ const MONTHS =
 
 /** What differs from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
+  [/user-[\w-]+@/g, 'user@'],
   [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
   [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
@@ -16,8 +17,11 @@ const VARYING: readonly [RegExp, string][] = [
   [/binnen een minuut|# \w+ geleden|vorige? \w+|gisteren/g, 'AGE'],
 ]
 
-/** How many people have looked, and at what, depends on the requests of other tests. */
-const isStable = (line: string): boolean => !/^\s*- (row|rowheader|cell)\b/.test(line)
+/** How many people have looked, at what, and from which browsers, depends on the tests before. */
+const isStable = (line: string): boolean =>
+  !/^\s*- '?(row|rowheader|cell)\b|Chrome, Linux|Unknown device|Onbekend apparaat|Last used|Laatst gebruikt/.test(
+    line,
+  )
 
 /** Roles, names and states of a page, as a screen reader finds them. Equal items of a list occur once. */
 export async function readTree(page: Page): Promise<string[]> {
