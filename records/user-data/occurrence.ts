@@ -37,6 +37,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 export const Occurrence = defineKind(forms, {
   words: { en: 'occurrences', nl: 'voorvallen' },
   fhir: { absent: 'Not mapped to FHIR yet' },
+  helperAct: 'RECORD',
   rules: baseRules,
   rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),

@@ -42,6 +42,8 @@ const requestsOf = ({ requestId }: AuditEntry) =>
         },
       ]
 
+const userOf = (userId: string) => ({ identifier: { system: ownUri('user'), value: userId } })
+
 /** An entry of the audit, as of IHE's profile of basic audit log patterns. */
 function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
   const { action, interaction } = ACTIONS[entry.action] ?? { action: 'E', interaction: 'operation' }
@@ -56,7 +58,8 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
     recorded: at,
     outcome: OUTCOMES[entry.outcome] ?? '0',
     agent: [
-      { who: { identifier: { system: ownUri('user'), value: entry.userId } }, requestor: true },
+      { who: userOf(entry.userId), requestor: true },
+      ...(entry.onBehalfOf === undefined ? [] : [{ who: userOf(entry.onBehalfOf), requestor: false }]),
       { name: entry.application, requestor: false },
     ],
     source: { observer: { display: 'Health Record Service' } },
