@@ -77,7 +77,7 @@ describe('a helper in the console', () => {
     await annas.reload()
     await annas.getByRole('rowheader', { name: 'Piet de Vries, for you' }).first().waitFor()
     await menu(annas, 'Home').click()
-    await annas.getByText('Piet de Vries, for you').waitFor()
+    await annas.getByRole('listitem').getByText('Piet de Vries, for you').waitFor()
     await menu(annas, 'Access').click()
     await button(annas, 'End the help Piet de Vries').click()
     await button(annas, 'Yes, end it').click()

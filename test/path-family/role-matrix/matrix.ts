@@ -4,6 +4,7 @@ import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
+import { agreementIdOf, helperAgreementsOf } from '../../../records/accounts/helpers/helper-agreement.ts'
 import { type ClassName, classKindOf, isClassName } from '../../../records/kinds.ts'
 import type { HelperAct } from '../../../schemas/enums.ts'
 import { restBodyOf, restIdsOf } from '../../conformance/openehr-rest/rest-requests.ts'
@@ -34,6 +35,7 @@ import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
 import { actFor, createHelper } from '../../harness/people/helpers.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
@@ -240,12 +242,16 @@ async function createHelperFixture(): Promise<AccessFixture<HelperName>> {
   const people: Partial<Record<HelperName, Person>> = {}
   for (const name of HELPER_NAMES) {
     const helper = await createPerson()
-    const until = name === 'expired' ? { until: new Date(Date.now() + 2000).toISOString() } : {}
-    await createHelper(patient, helper, HELPERS[name], until)
+    await createHelper(patient, helper, HELPERS[name])
     people[name] = await actFor(patient, helper)
     if (name === 'ended')
       assertStatus(await patient.call('DELETE', `/profile/${patient.mvUid}/helper/${helper.mvUid}`), 204)
   }
+  const { mvUid = '' } = people.expired ?? {}
+  await helperAgreementsOf(service.db).updateOne(
+    { _id: agreementIdOf({ mvUid: patient.mvUid, helperId: mvUid }) },
+    { $set: { until: new Date(0) } },
+  )
   await waitUntil(async () => (await people.expired?.call('GET', '/ehr'))?.status === 401)
   return { ...fixture, getPerson: (name) => people[name] }
 }
