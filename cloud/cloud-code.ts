@@ -1,4 +1,5 @@
 import type Parse from 'parse/node'
+import type { Helpers } from '../records/accounts/helpers/helpers.ts'
 import { batchedEhrFinder } from '../records/ehr-records/parents.ts'
 import { Event } from '../records/events/event.ts'
 import type { Events } from '../records/events/events.ts'
@@ -30,6 +31,7 @@ import {
 import { PatientParams } from '../schemas/worklist/patient-card.ts'
 import { WorklistParams } from '../schemas/worklist/worklist-entry.ts'
 import { defineFunction } from './functions/define-function.ts'
+import { registerHelperFunctions } from './functions/helper-functions.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
 import { beforeCreate, createEhrFinder } from './triggers/objects/create-triggers.ts'
@@ -75,6 +77,7 @@ export function registerCloudFunctions({ Cloud }: typeof Parse): void {
 
 /** The services that functions call. */
 interface FunctionServices {
+  helpers: Helpers
   events: Events
   alertRules: PlanAlertRulesStore
   worklists: Worklists
@@ -83,8 +86,10 @@ interface FunctionServices {
 }
 
 /** Registers the functions that change records. The open test environment has none. */
-export function registerRecordFunctions({ Cloud }: typeof Parse, services: FunctionServices): void {
+export function registerRecordFunctions(parse: typeof Parse, services: FunctionServices): void {
+  const { Cloud } = parse
   const { events, worklists, patients } = services
+  registerHelperFunctions(parse, services.helpers)
   defineFunction(Cloud, 'worklist', {
     params: WorklistParams,
     run: async ({ limit = 100, cursor, ...filter }, getCaller) =>

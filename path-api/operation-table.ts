@@ -53,6 +53,7 @@ import { restTemplateOperations } from './resources/openehr-rest/rest-template.t
 import { problemTypeOperations } from './resources/problems.ts'
 import { contactDetailsOperations } from './resources/profiles/contact-details.ts'
 import { exportOperations } from './resources/profiles/export.ts'
+import { helperOperations } from './resources/profiles/helpers.ts'
 import { networkOperations } from './resources/profiles/network.ts'
 import { pictureOperations } from './resources/profiles/picture.ts'
 import { profileOperations } from './resources/profiles/profile.ts'
@@ -80,6 +81,7 @@ export const operationTable: readonly Operation[] = [
   ...contactDetailsOperations,
   ...relationOperations,
   ...networkOperations,
+  ...helperOperations,
   ...exportOperations,
   ...accountPages,
   ...administratorPage,

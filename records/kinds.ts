@@ -142,6 +142,11 @@ export function createDerivations(others: readonly Derivation[]): readonly Deriv
   return [createHistoryDerivation(collections, ofRecords), ...ofRecords]
 }
 
+const HELPER_ACTS = new Map(kinds.map(({ collection, helperAct }) => [collection, helperAct]))
+
+/** What a helper needs for writing records of a collection, and for reading messages. */
+export const helperActOf = (collection: string) => HELPER_ACTS.get(collection)
+
 const CHAT_COLLECTIONS = [ChatTopic.collection, ChatMessage.collection]
 
 /** The collections of the records in an EHR, care plan or goal, at any depth, including chats about it. */

@@ -10,10 +10,16 @@ export const changeActionField = (description: string) =>
     description,
   })
 
+export const onBehalfOfField = nullable({
+  ...idField('the person for whom the user acted as a helper; null if the user acted for themselves'),
+  examples: ['bW81kPzQ7e'],
+})
+
 const changeFields = {
   version: Type.Integer({ minimum: 1, description: 'Version that the change created' }),
   at: Type.String({ format: 'date-time', description: 'Time of the change' }),
   userId: { ...idField('the user who made the change'), examples: ['n4Fq2LxT0a'] },
+  onBehalfOf: onBehalfOfField,
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: changeActionField('Type of the change'),
   changed: Type.Array(Type.String(), {

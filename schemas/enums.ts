@@ -253,3 +253,25 @@ export const PictureTypeEnum = stringEnum(
   ['image/png', 'image/jpeg', 'image/webp'],
   'Media type of the picture',
 )
+
+export const HELPER_ACTS = ['READ', 'RECORD', 'MESSAGES', 'PLAN'] as const
+export type HelperAct = (typeof HELPER_ACTS)[number]
+
+/** Named for the same reason as the roles of accounts. */
+export const HelperActEnum = {
+  ...stringEnum(
+    HELPER_ACTS,
+    'READ: read the record, without messages; RECORD: add and correct measurements and answers; MESSAGES: read and write messages; PLAN: add and change goals, tasks and events',
+  ),
+  $id: 'HelperAct',
+}
+
+export const HelperRelationEnum = stringEnum(
+  ['PARENT', 'CHILD', 'PARTNER', 'GUARDIAN', 'OTHER'],
+  'Relation of the helper to the person',
+)
+
+export const HelperStateEnum = stringEnum(
+  ['INVITED', 'ACTIVE', 'ENDED'],
+  'State. INVITED: the helper has not accepted; ACTIVE: accepted, from `from` until `until`; ENDED: by one of both, or by `until`',
+)

@@ -14,6 +14,7 @@ import { measurementTemplates } from '../openehr/measurement-mapping/measurement
 import { ArchetypeStore } from '../openehr/templates/archetype-store.ts'
 import { TemplateStore } from '../openehr/templates/template-store.ts'
 import type { Services } from '../path-api/operation/services.ts'
+import { Helpers } from '../records/accounts/helpers/helpers.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../records/care-plans/templates/care-plan-templates.ts'
@@ -104,7 +105,7 @@ export async function openRecords(
   const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
-  const ofUsers = openUserData(records, batches, recordsOf)
+  const ofUsers = openUserData(records, batches, recordsOf, own.profiles)
   const ofWorklists = openWorklists(records, own, sendMail)
   const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
   const services = {
@@ -112,7 +113,7 @@ export async function openRecords(
     ...{ ...ofUsers, ...ofWorklists, recordsOf: recordsOf as Services['recordsOf'] },
   }
   const { chats, worklistViews, handovers } = ofWorklists
-  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values()]
+  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
   const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
   const needed = others.flatMap((one) => one.indexes())
@@ -246,16 +247,17 @@ function openWorklists(
 const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
   new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
 
-/** Opens the stores of user data. */
+/** Opens the stores of user data, and the agreements of users with helpers. */
 function openUserData(
   records: StoreContext,
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
+  { persons }: Profiles,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
   const userData = new UserData(records, batches, kinds)
   const aggregates = new Aggregates(records, userData)
-  return { userData, aggregates }
+  return { userData, aggregates, helpers: new Helpers(records, persons) }
 }
 
 const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)

@@ -14,6 +14,7 @@ import { createAccountHandler } from '../cloud/http/accounts/account-routes.ts'
 import { createClassFamilyMiddleware } from '../cloud/http/class-family-middleware.ts'
 import { allowedRoutes } from '../cloud/http/class-family-routes.ts'
 import { disabledRoutes } from '../cloud/http/disabled-endpoints.ts'
+import type { FindActing } from '../cloud/http/helper-access.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start-parse.ts'
 import { registerOpenTriggers } from '../cloud/triggers/open-triggers.ts'
@@ -47,7 +48,7 @@ import { openMailQueue, toSendMail } from './mail/mail-queue.ts'
 import { APP_NAME } from './mail/mail-templates.ts'
 import { createMailTransport } from './mail/mail-transport.ts'
 import { createParseMailAdapter } from './mail/parse-mail-adapter.ts'
-import { openPathFamily } from './open-path-family.ts'
+import { openPathFamily, type PathFamilyDependencies } from './open-path-family.ts'
 import { openRecords, type RecordServices } from './open-records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics, observeGauge } from './telemetry/metrics.ts'
@@ -141,9 +142,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const { close, ...opened } = await openRecords(database, config, log, toSendMail(mails), metrics)
   onStop(close)
   const { records, services, recordsOf } = opened
-  // Account routes need the passwords and sessions of Parse Server; until they are opened, there is no
-  // handler.
-  let accountAnswers: RequestHandler = (_req, _res, next) => next()
+  const late = createLateAccounts()
   const parse = await startParse(config, publicUrl, database, log, {
     ...createClassFamilyOptions(config, opened, database),
     emailAdapter: createParseMailAdapter(mails, config.open ? undefined : createMailLinks(publicUrl), log),
@@ -151,7 +150,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
       open: config.open,
       records,
       ...limits,
-      accounts: (...all) => accountAnswers(...all),
+      ...late.routes,
       entityTags: { etagOf, parseIfMatch },
     }),
   })
@@ -163,8 +162,7 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
   const parts = { ...shared, database, mails, records, services, recordsOf, tail, ...limits, draining }
   const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  if (accounts)
-    accountAnswers = createAccountHandler({ ...accounts.services, records, consume: limits.consume })
+  if (accounts) late.open(accounts, parts)
   const app = await createApp({
     ...{ ...shared, parse, consume: limits.consume, draining },
     pathFamily: pathFamily.options,
@@ -176,6 +174,26 @@ async function openParts(config: Config, onStop: OnStop, state: ServiceState): P
     ...endless,
     databaseLost: engine.lost,
     ...(accounts && { accounts }),
+  }
+}
+
+/**
+ * Accounts need the passwords and sessions of Parse Server. Until they are opened, nothing answers their routes, and
+ * nobody is a helper.
+ */
+function createLateAccounts() {
+  let answer: RequestHandler = (_req, _res, next) => next()
+  let findActing: FindActing = async () => undefined
+  return {
+    routes: {
+      accounts: ((...all) => answer(...all)) satisfies RequestHandler,
+      findActing: ((token) => findActing(token)) satisfies FindActing,
+    },
+    open({ services }: OpenAccounts, { records, consume, ...others }: PathFamilyDependencies) {
+      const { helpers } = others.services
+      answer = createAccountHandler({ ...services, helpers, records, consume })
+      findActing = (token) => services.sessions.findActing(token)
+    },
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type ObjectWriteRequest,
 } from '../parse-server/adapter/request/request-database.ts'
 import { loadCaller } from '../request/caller.ts'
+import { actingFor } from '../request/helper-sessions.ts'
 import { isAccountRequest } from './accounts/account-routes.ts'
 import { auditResponse } from './audit/audit-response.ts'
 import { recordAccessOf, requireFewNamedIds } from './audit/record-access.ts'
@@ -19,6 +20,7 @@ import {
   describeReadOnlyClass,
   describeUnknownClass,
 } from './disabled-endpoints.ts'
+import { type FindActing, recogniseHelper, requireOfferedToHelper, servedToHelper } from './helper-access.ts'
 import { findDistinctValues } from './query/distinct-values.ts'
 import { type ListQuery, readListQuery, readObjectParameters } from './query/list-query.ts'
 import { createQueryFieldCheck, quoteInput } from './query/query-fields.ts'
@@ -58,6 +60,7 @@ interface MiddlewareDependencies {
   /** Serves account requests; in the open test environment Parse does. */
   accounts: RequestHandler
   entityTags: EntityTags
+  findActing: FindActing
 }
 
 /**
@@ -72,6 +75,7 @@ export function createClassFamilyMiddleware({
   admission,
   accounts,
   entityTags,
+  findActing,
 }: MiddlewareDependencies): RequestHandler {
   const serves = createServedClassCheck(open)
   const shareSchema = createSchemaCache<ParseSchema>()
@@ -83,6 +87,7 @@ export function createClassFamilyMiddleware({
     try {
       if (!open) shareSchema(req.config.database)
       const parts = await readRequestParts(req)
+      const acting = await recogniseHelper(req, findActing)
       const timeLeft = getDatabaseTime(
         res,
         parts.some((part) => isList(part) || isRetrieval(part)),
@@ -90,13 +95,15 @@ export function createClassFamilyMiddleware({
       if (!timeLeft) return
       await consumeRateLimits(req, res, parts.length, consume)
       requireAllowed(req, parts, { open, serves })
+      if (acting) requireOfferedToHelper(acting, parts)
       const admitted = await admitRequest(req, res, admission)
       const expected = readIfMatch(req, parts, entityTags)
       openStorage(req, res, { timeLeft, admitted, etagOf: entityTags.etagOf, expected })
       requireNoUnknownParameters(req, parts)
       for (const part of parts) await checkWrite(req, part)
       const checkField = createQueryFieldCheck(open, req.auth.isMaster)
-      const queries = normalizeQueries(req, parts, { serves, checkField, budget: createQueryBudget() })
+      const rules = { serves: servedToHelper(serves, acting), checkField, budget: createQueryBudget() }
+      const queries = normalizeQueries(req, parts, rules)
       if (!open) {
         const requests = parts.map(recordAccessOf)
         requireFewNamedIds(requests)
@@ -154,7 +161,8 @@ async function consumeRateLimits(
   consume: RateLimiter,
 ): Promise<void> {
   if (parts > 1) await consume('address', addressKey(ip), res, parts - 1)
-  if (auth.user) await consume('account', auth.user.id, res, Math.max(parts, 1))
+  const user = actingFor(auth.user)?.helperId ?? auth.user?.id
+  if (user) await consume('account', user, res, Math.max(parts, 1))
 }
 
 /** Waits until the service has time for the request. @throws TooManyRequests, Unavailable */
@@ -163,7 +171,7 @@ async function admitRequest(
   res: Response,
   admission: AdmissionControl,
 ): Promise<Admission> {
-  const account = auth.user?.id ?? addressKey(ip)
+  const account = actingFor(auth.user)?.helperId ?? auth.user?.id ?? addressKey(ip)
   res.locals.account = account
   const admitted = await admission.admit(account, () => res.closed || isResponded(res))
   const release = () => admitted.release(res.statusCode >= 500 || res.statusCode === 408)

@@ -13,6 +13,7 @@ import { isDeadlineError } from '../../records/store/reading/deadlines.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { requireFewNamedIds } from '../http/audit/record-access.ts'
 import { findSearchAccesses } from '../http/audit/refused-accesses.ts'
+import { requireReadableByHelper } from '../http/helper-access.ts'
 import { parseErrorCode, Refusal } from '../http/request/parse-request.ts'
 import type { ParseTransform } from '../parse-server/internals.ts'
 import { createCallerWithoutRoles } from '../request/caller.ts'
@@ -106,7 +107,12 @@ export class LiveQueries implements FeedSubscriber, ConnectionHandler {
     requireFewNamedIds([
       { className, where, id: undefined, action: 'query', distinct: false, subqueries: [] },
     ])
-    const caller = { ...createCallerWithoutRoles(false, session.mvUid, randomUUID()), roles: session.roles }
+    const caller = {
+      ...createCallerWithoutRoles(false, { id: session.mvUid }, randomUUID()),
+      roles: session.roles,
+      acting: session.acting,
+    }
+    requireReadableByHelper(session.acting, className)
     const asking = { records, caller, roles: async () => [...session.roles] }
     await records.audit.record(...(await findSearchAccesses(asking, { className, where }, new Set())))
     const { sid } = session

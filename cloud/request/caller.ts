@@ -1,10 +1,15 @@
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { loadUserRoles } from '../parse-server/internals.ts'
+import { actingFor } from './helper-sessions.ts'
+
+interface CallerUser {
+  id?: string
+}
 
 /** The parts of a request that concern the caller. */
 interface CallerSource {
   master?: boolean | undefined
-  user?: { id?: string } | undefined
+  user?: CallerUser | undefined
   config: unknown
   headers?: Record<string, string | undefined> | undefined
 }
@@ -12,18 +17,18 @@ interface CallerSource {
 /** Creates the caller for the audit, without looking up roles. */
 export function createCallerWithoutRoles(
   master: boolean,
-  userId: string | undefined,
+  user: CallerUser | undefined,
   requestId: string | undefined,
 ): Caller {
   const origin = { roles: [], application: 'class family', requestId: requestId ?? '' }
-  return master
-    ? { ...origin, userId: userId ?? 'service', unrestricted: true }
-    : { ...origin, userId: userId ?? 'nobody' }
+  if (master) return { ...origin, userId: user?.id ?? 'service', unrestricted: true }
+  const acting = actingFor(user)
+  return { ...origin, userId: user?.id ?? 'nobody', ...(acting && { acting }) }
 }
 
 /** Creates the caller with roles; Parse has them cached, because this request needed them. */
 export async function loadCaller({ master, user, config, headers }: CallerSource): Promise<Caller> {
-  const caller = createCallerWithoutRoles(master === true, user?.id, headers?.['x-request-id'])
-  if (master || !user?.id) return caller
+  const caller = createCallerWithoutRoles(master === true, user, headers?.['x-request-id'])
+  if (master || !user?.id || caller.acting) return caller
   return { ...caller, roles: await loadUserRoles(config, user) }
 }

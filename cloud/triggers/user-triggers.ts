@@ -55,7 +55,7 @@ export async function createEhrAtFirstLogin(
   { object: user, headers }: AfterLoginRequest,
 ): Promise<void> {
   const ehrId: unknown = user.get('ehrId')
-  const caller = createCallerWithoutRoles(false, user.id, headers?.['x-request-id'])
+  const caller = createCallerWithoutRoles(false, user, headers?.['x-request-id'])
   if (user.id && typeof ehrId === 'string') await ensureAccountEhr(records, caller, ehrId)
 }
 

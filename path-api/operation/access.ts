@@ -1,4 +1,4 @@
-import { isAdmin } from '../../records/store/documents/caller.ts'
+import { type Acting, isAdmin } from '../../records/store/documents/caller.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Services } from './services.ts'
 
@@ -13,6 +13,8 @@ export interface Principal {
   validUntil: Date
   /** Application of the token, as the audit shows it. */
   application: string
+  /** Set when a helper acts for the user. */
+  acting?: Acting
   /** A connected system, which may only use the openEHR REST API. */
   isSystem?: true
 }
@@ -25,6 +27,8 @@ interface PrincipalRule {
    * Returns false to hide the resource (404). Throws `Forbidden` if the caller may read it but not do this.
    */
   permits(principal: Principal, params: PathParameters, services: Services): boolean | Promise<boolean>
+  /** Helpers who act for a user may call the operation, too. */
+  helpers?: true
 }
 
 /**
@@ -50,7 +54,12 @@ const EHR_RULE: RecordRule = {
 
 /** The access rules by name; each operation names one. */
 export const accessRules = {
-  user: { who: 'anyone who is logged in', permits: () => true },
+  user: { who: 'anyone who is logged in', helpers: true, permits: () => true },
+  account: { who: 'anyone who is logged in, for themselves', permits: () => true },
+  own: {
+    who: 'the user named in the path',
+    permits: (principal, { mvUid }) => principal.mvUid === mvUid,
+  },
   self: {
     who: 'the user named in the path, and administrators',
     permits: (principal, { mvUid }) => principal.mvUid === mvUid || isAdmin(principal),
@@ -145,6 +154,18 @@ export function isAccessPermitted(
   if (rule === undefined) return true
   if (principal === undefined) return false
   return 'place' in rule || rule.permits(principal, params, services)
+}
+
+/**
+ * Where the permissions of records decide, they decide about helpers, too.
+ * @throws Forbidden for an operation that a helper never carries out for somebody
+ */
+export function requireOfferedToHelpers({ access }: { access: Access }): void {
+  const rule = accessRuleOf(access)
+  if (!rule || !('place' in rule || rule.helpers))
+    throw new ServiceError('Forbidden', {
+      detail: 'You act for another person. Only they can do this, with a login of their own.',
+    })
 }
 
 /**

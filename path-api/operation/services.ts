@@ -13,6 +13,7 @@ import type { AccountDeletion } from '../../records/accounts/account-deletion.ts
 import type { Accounts } from '../../records/accounts/accounts.ts'
 import type { Administrators } from '../../records/accounts/administration/administrators.ts'
 import type { Invitations } from '../../records/accounts/administration/invitations.ts'
+import type { Helpers } from '../../records/accounts/helpers/helpers.ts'
 import type { Identities, IdentityProvider } from '../../records/accounts/login/identities.ts'
 import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
@@ -111,6 +112,8 @@ export interface Services {
   identityProvider: IdentityProvider
   /** Public keys of the access tokens that may still be valid, newest first. */
   publicKeys(): Promise<JsonWebKey[]>
+  /** Agreements that users act for others. */
+  helpers: Helpers
   /** Data of the persons behind the accounts. */
   profiles: Profiles
   ehrs: Ehrs

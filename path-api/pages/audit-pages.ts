@@ -216,14 +216,16 @@ interface AccessLine {
 /** Groups equal accesses into one line at the position of the latest. */
 function groupIntoLines(language: InterfaceLanguage, { items, names, ehrId }: AccessList): AccessLine[] {
   const lines = new Map<string, AccessLine>()
-  for (const { at, userId, action, type, outcome, application, ...about } of items) {
+  for (const { at, userId, onBehalfOf, action, type, outcome, application, ...about } of items) {
     const what = [
       capitalize(translateName(language, action, { kind: kindLabel(type, language) })),
       translateName(language, accessScopeOf(ehrId, about)),
       translateName(language, outcome),
     ]
     const line = {
-      who: personLabel(userId, names, language),
+      who: [personLabel(userId, names, language), onBehalfOf && translate(language, 'forYou')]
+        .filter(Boolean)
+        .join(', '),
       what: what.filter(Boolean).join(' '),
       through: translateName(language, application),
     }

@@ -7,7 +7,12 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/deadlines.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type IdempotentRequest, parseIdempotencyKey, type RunOnce } from '../limits/idempotency.ts'
-import { isAccessPermitted, type Principal, requirePermissionChecked } from '../operation/access.ts'
+import {
+  isAccessPermitted,
+  type Principal,
+  requireOfferedToHelpers,
+  requirePermissionChecked,
+} from '../operation/access.ts'
 import type { Context } from '../operation/context.ts'
 import { isConditional, type Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
@@ -70,10 +75,12 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const principal = await authenticate(request, operation, tokens)
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
-    if (principal) await consume('account', principal.mvUid, response)
+    if (principal?.acting) requireOfferedToHelpers(operation)
+    const user = principal?.acting?.helperId ?? principal?.mvUid
+    if (user) await consume('account', user, response)
     const bytes = await receive(request, response)
     if (operation.probe) return carryOut(exchange, principal, read(request, bytes, params))
-    const account = principal?.mvUid ?? addressKey(request.ip ?? '')
+    const account = user ?? addressKey(request.ip ?? '')
     response.locals.account = account
     const admitted = await admission.admit(account, () => response.closed)
     try {
@@ -177,9 +184,9 @@ function toCaller(
   admission: Admission | undefined,
 ): Caller | undefined {
   if (principal === undefined) return undefined
-  const { mvUid: userId, roles, application } = principal
+  const { mvUid: userId, roles, acting, application } = principal
   return {
-    ...{ userId, roles, application, requestId },
+    ...{ userId, roles, ...(acting && { acting }), application, requestId },
     ...(admission && { admission }),
     onAccess: (ehrId) => reached.add(ehrId),
   }
@@ -266,7 +273,9 @@ function toIdempotentRequest(
   const key = method === 'post' ? parseIdempotencyKey(headers['idempotency-key']) : undefined
   if (key === undefined) return undefined
   const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
-  return { key, scope: `${id} ${principal?.mvUid ?? 'anonymous'}`, content }
+  const { mvUid = 'anonymous', acting } = principal ?? {}
+  const account = acting ? `${acting.helperId} for ${mvUid}` : mvUid
+  return { key, scope: `${id} ${account}`, content }
 }
 
 function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {

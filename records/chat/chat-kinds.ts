@@ -17,6 +17,7 @@ const containerIndexes = RELATED_RECORD_FIELD_NAMES.map((name) => ({
 export const ChatTopic = defineKind(topicForms, {
   words: { en: 'chat topics', nl: 'gespreksonderwerpen' },
   fhir: { absent: 'Its messages are communications that name it' },
+  helperAct: 'MESSAGES',
   readOnly: true,
   lists: {
     ofObject: { by: ['about', 'aboutId'], sort: 'lastMessageAt', order: 'desc' },
@@ -29,6 +30,7 @@ export const ChatTopic = defineKind(topicForms, {
 export const ChatMessage = defineKind(messageForms, {
   words: { en: 'chat messages', nl: 'gespreksberichten' },
   fhir: communicationMapping,
+  helperAct: 'MESSAGES',
   readOnly: true,
   lists: {
     ofTopic: { by: ['topicId'], sort: 'createdAt', order: 'asc' },

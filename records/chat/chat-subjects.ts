@@ -96,8 +96,9 @@ async function findNetworkSubject(
   caller: Caller,
   other: string,
 ): Promise<ChatSubject | undefined> {
-  const { userId } = caller
-  if (other === userId || !(await connections.areConnected(userId, other))) return undefined
+  const { userId, acting } = caller
+  // The conversations of a person with their connections are their own.
+  if (acting || other === userId || !(await connections.areConnected(userId, other))) return undefined
   caller.onAccess?.(other)
   const both = [userId, other].sort()
   return {

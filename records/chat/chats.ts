@@ -6,7 +6,7 @@ import type { Violation } from '../../schemas/validation/violations.ts'
 import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
 import type { RecordChange } from '../live/changes.ts'
 import type { Connections } from '../profiles/connections.ts'
-import type { Caller } from '../store/documents/caller.ts'
+import { authorOf, type Caller } from '../store/documents/caller.ts'
 import { canRead, documentCollection } from '../store/documents/database.ts'
 import { createParseFormat, type SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageQuery, PageRequest } from '../store/reading/pages.ts'
@@ -52,6 +52,8 @@ interface ChatDependencies {
   /** The collection of an attachment's type; undefined if attachments of this type are not allowed. */
   collectionOf(type: string): string | undefined
 }
+
+type Authored = Pick<StoredMessage, 'createdBy' | 'onBehalfOf'>
 
 const NO_NAMES: ReadonlyMap<string, string> = new Map()
 
@@ -114,7 +116,7 @@ export class Chats {
           const topic = {
             ...parentFieldsOf(subject),
             title,
-            createdBy: caller.userId,
+            ...chatAuthorOf(caller),
             lastMessageAt: at,
             closed: false,
           }
@@ -146,10 +148,9 @@ export class Chats {
       ]),
     )
     const messages = page.items.reverse()
-    const authors = messages.map(({ createdBy }) => createdBy)
     const [unread, names] = await Promise.all([
-      this.marks.countUnread(caller.userId, [topicId]),
-      this.#namesOf(subject, [topic.createdBy, ...authors]),
+      this.marks.countUnread(authorOf(caller).userId, [topicId]),
+      this.#namesOf(subject, [topic, ...messages]),
     ])
     const view = { topic, unread: unread.get(topicId) ?? 0, names }
     return { ...view, messages, older: page.next, newer: page.prev ?? null }
@@ -172,7 +173,7 @@ export class Chats {
       topicInsertTarget(caller, subject, topicId),
       { id },
     )
-    return { message: created, names: await this.#namesOf(subject, [caller.userId]) }
+    return { message: created, names: await this.#namesOf(subject, [created]) }
   }
 
   /** @throws NotFound */
@@ -180,7 +181,7 @@ export class Chats {
     const subject = await this.#subject(caller, place)
     await this.#requireTopic(caller, subject, topicId)
     const message = await this.#messages.get(caller, { id: messageId, topicId, ehrId: subject.ehrId })
-    return { message, names: await this.#namesOf(subject, [message.createdBy]) }
+    return { message, names: await this.#namesOf(subject, [message]) }
   }
 
   /**
@@ -242,7 +243,7 @@ export class Chats {
     const messages = documentCollection(this.records, ChatMessage.collection)
     const which = { topicId, ...(messageId && { _id: messageId }) }
     const found = await messages.findOne(which, { sort: { _created_at: -1 }, projection: { _created_at: 1 } })
-    if (found) return this.marks.markRead(topicId, caller.userId, found._created_at)
+    if (found) return this.marks.markRead(topicId, authorOf(caller).userId, found._created_at)
     if (messageId) requireNoViolations([unknownMessageViolation('messageId')])
   }
 
@@ -270,7 +271,7 @@ export class Chats {
     if (collection !== ChatMessage.collection || !document) return undefined
     const subject = await this.#subject(caller, place)
     const message: StoredMessage = messageFormat.fromStored(document)
-    return { message, names: await this.#namesOf(subject, [message.createdBy]) }
+    return { message, names: await this.#namesOf(subject, [message]) }
   }
 
   /** Closes a topic for further messages. @throws NotFound; Forbidden; PreconditionFailed */
@@ -318,36 +319,36 @@ export class Chats {
     const subject = await this.#subject(caller, place)
     await this.#requireTopic(caller, subject, topicId)
     const own = (now: StoredMessage): StoredMessage => {
-      if (now.createdBy !== caller.userId) throw new ServiceError('Forbidden')
+      if (now.createdBy !== authorOf(caller).userId) throw new ServiceError('Forbidden')
       return change(now)
     }
     const key = { id: messageId, topicId, ehrId: subject.ehrId }
     const message = await this.#messages.update(caller, key, own, { expected })
-    return { message, names: await this.#namesOf(subject, [message.createdBy]) }
+    return { message, names: await this.#namesOf(subject, [message]) }
   }
 
   async #toViews(caller: Caller, subject: ChatSubject, topics: readonly StoredTopic[]): Promise<TopicView[]> {
     const ids = topics.map(({ id }) => id)
-    const authors = topics.map(({ createdBy }) => createdBy)
     const [unread, names] = await Promise.all([
-      this.marks.countUnread(caller.userId, ids),
-      this.#namesOf(subject, authors),
+      this.marks.countUnread(authorOf(caller).userId, ids),
+      this.#namesOf(subject, topics),
     ])
     return topics.map((topic) => ({ topic, unread: unread.get(topic.id) ?? 0, names }))
   }
 
-  #namesOf({ unnamed }: ChatSubject, mvUids: readonly string[]): Promise<NamesById> | NamesById {
-    return unnamed ? NO_NAMES : this.#dependencies.persons.namesOf(mvUids)
+  #namesOf({ unnamed }: ChatSubject, authored: readonly Authored[]): Promise<NamesById> | NamesById {
+    const named = authored.flatMap(({ createdBy, onBehalfOf = [] }) => [createdBy, onBehalfOf].flat())
+    return unnamed ? NO_NAMES : this.#dependencies.persons.namesOf(named)
   }
 
   #message(
-    { userId }: Caller,
+    caller: Caller,
     subject: ChatSubject,
     topicId: string,
     { text, attachments, replyTo }: NewMessage,
   ) {
     return {
-      ...{ ...parentFieldsOf(subject, false), topicId, text, createdBy: userId, deleted: false },
+      ...{ ...parentFieldsOf(subject, false), topicId, text, ...chatAuthorOf(caller), deleted: false },
       attachments: [...(attachments ?? [])],
       ...(replyTo && { replyTo }),
     }
@@ -378,6 +379,12 @@ export class Chats {
     const topics = documentCollection(this.records, ChatTopic.collection)
     await topics.updateOne({ _id: topicId }, reminderUpdate(this.records.clock()), { session })
   }
+}
+
+/** Stored as the author of topics and messages. */
+function chatAuthorOf(caller: Caller) {
+  const { userId: createdBy, ...others } = authorOf(caller)
+  return { createdBy, ...others }
 }
 
 const messageFormat = createParseFormat(ChatMessage.schema)

@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
 import type { ClientSession, IndexDescription } from 'mongodb'
 import type { InterfaceLanguage } from '../../schemas/code-lists.ts'
+import type { HelperAct } from '../../schemas/enums.ts'
 import type { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import type { AnyForms, ParentType } from '../../schemas/forms/forms.ts'
@@ -143,6 +144,7 @@ interface KindOptions<S extends TObject, L extends KindLists<S>> {
   naturalKey?: NaturalKey
   permissions?: ClassKind['permissions']
   deleters?: Kind['deleters']
+  helperAct?: HelperAct
 }
 
 /**

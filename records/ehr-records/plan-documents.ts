@@ -99,7 +99,7 @@ export class PlanDocuments<T extends object> {
         const { version } =
           id === undefined
             ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
-            : await this.#store.update(caller, { id, ...place }, () => saved, { tx, expected })
+            : (await this.#store.replace(caller, { id, ...place }, () => saved, { tx, expected })).record
         await this.afterSave(tx, place, value)
         return { value, version }
       }),

@@ -27,6 +27,7 @@ const ofList = (field: 'assignedTo' | 'assignedFor') => ({
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   fhir: appointmentMapping,
+  helperAct: 'PLAN',
   rules: eventRules,
   reservedViolations: alertChangeViolations,
   lists: {

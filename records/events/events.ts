@@ -3,7 +3,7 @@ import type { AlertStep } from '../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../schemas/events/event.ts'
 import { type EhrRecordKey, EhrRecords, type WriteOptions } from '../ehr-records/ehr-records.ts'
 import { findOwnersStoodInFor } from '../handovers/stand-ins.ts'
-import type { Caller } from '../store/documents/caller.ts'
+import { authorOf, type Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
@@ -62,7 +62,7 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     step: AlertStep,
     { expected }: WriteOptions,
   ): Promise<StoredEvent> {
-    const { userId } = caller
+    const { userId } = authorOf(caller)
     const at = this.#context.clock()
     const standsInFor = await findOwnersStoodInFor(this.#context, userId, at)
     const change = (now: StoredEvent) => {

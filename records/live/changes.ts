@@ -24,6 +24,9 @@ export interface LoggedChange {
 export interface RecordChange extends ChangedRecord {
   position: string
   at: Date
+  userId: string
+  /** The person for whom the user acted as a helper. */
+  onBehalfOf?: string | undefined
   action: HistoryEntry['action']
   before: ParseDocument | null
   after: ParseDocument | null
@@ -73,9 +76,11 @@ export async function loadRecordChanges(db: Db, placed: readonly LoggedChange[])
   const happenings = placed.map(async ({ changeId, position }): Promise<RecordChange | undefined> => {
     const [record, entry] = [parseChangeId(changeId), byId.get(changeId)]
     if (!entry) return undefined
-    const { at, action, before } = entry
+    const { at, userId, onBehalfOf, action, before } = entry
     const after = await findDocumentAfter(db, record, now.get(recordKeyText(record)))
-    return after || action === 'delete' ? { ...record, position, at, action, before, after } : undefined
+    return after || action === 'delete'
+      ? { ...record, position, at, userId, onBehalfOf, action, before, after }
+      : undefined
   })
   return (await Promise.all(happenings)).flatMap((one) => one ?? [])
 }

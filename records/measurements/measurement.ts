@@ -176,6 +176,7 @@ export function defineMeasurement(measurement: MeasurementDefinition) {
     {
       words,
       fhir,
+      helperAct: 'RECORD',
       comparison,
       rules: measurementRules(definition),
       lists: {

@@ -1,7 +1,8 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
+import type { HelperAct } from '../../schemas/enums.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
-import type { Caller } from './documents/caller.ts'
+import { authorOf, type Caller } from './documents/caller.ts'
 import type { SavedRecord } from './documents/parse-format.ts'
 import type { ListDefinition } from './reading/pages.ts'
 import type { RecordDerivation } from './writing/derived-records.ts'
@@ -23,6 +24,8 @@ export interface Resource<S extends TObject, L extends string> {
   deleters?:
     | { of(document: { _id: string; _wperm?: string[] }): readonly string[]; refusal: string }
     | undefined
+  /** What a helper needs for writing these records, and for reading messages; absent: helpers only read them. */
+  helperAct?: HelperAct | undefined
   /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
   refuseChange?: ((record: SavedRecord<Static<S>>) => void) | undefined
 }
@@ -75,6 +78,13 @@ export function historyKeyOf({ collection, ehr }: AuditedResource, record: { id:
   return { collection, id, ehrId: ehr === 'id' ? id : stringOrNull(fields[ehr ?? '']) }
 }
 
-const requesterOf = ({ requestId, userId, application }: Caller) => ({ requestId, userId, application })
+/** The author of a request, as the audit names them. */
+export const requesterOf = (
+  caller: Caller,
+): Pick<AuditedAccess, 'requestId' | 'userId' | 'onBehalfOf' | 'application'> => ({
+  requestId: caller.requestId,
+  ...authorOf(caller),
+  application: caller.application,
+})
 
 const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -4,7 +4,13 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { createReadLimits } from '../limits/read-limits.ts'
 import { mapInSlices } from '../limits/time-slice.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
-import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
+import {
+  type Caller,
+  isPermitted,
+  isReadableByHelper,
+  type Permissions,
+  permissionFilter,
+} from './documents/caller.ts'
 import { documentCollection, isDuplicateIdError, isDuplicateKeyError } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import {
@@ -67,8 +73,9 @@ export interface ConditionalWriteOptions extends WriteOptions {
 type UpdateOptions = WriteOptions & UpdateConditions
 
 /** A history entry in API form. */
-export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before'> & {
+export type RecordHistoryEntry<T> = Omit<HistoryEntry, '_id' | 'at' | 'before' | 'onBehalfOf'> & {
   at: string
+  onBehalfOf: string | null
   before: SavedRecord<T> | null
 }
 
@@ -159,6 +166,7 @@ export class Store<S extends TObject, L extends string> {
     key: RecordSelector<Static<S>>,
     { tx, without = [] }: ReadOptions = {},
   ): Promise<SavedRecord<Static<S>> | undefined> {
+    if (!isReadableByHelper(caller, this.#resource.helperAct)) return undefined
     const filter = {
       ...toMongoFilter(this.#format, key as Where<Static<S>>),
       ...permissionFilter('_rperm', caller),
@@ -193,6 +201,8 @@ export class Store<S extends TObject, L extends string> {
     query: PageQuery<Static<S>>,
     { tx }: ReadOptions = {},
   ): Promise<Page<SavedRecord<Static<S>>>> {
+    if (!isReadableByHelper(caller, this.#resource.helperAct))
+      return this.#refuse(caller, 'query', { id: '', ...query.where }, new ServiceError('NotFound'))
     const list = { name: qualifiedListName(this.#resource.collection, name), ...this.#resource.lists[name] }
     const readable = permissionFilter('_rperm', caller)
     const limits = tx?.session ? undefined : createReadLimits(caller)
@@ -298,6 +308,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>> | undefined> {
     const record = historyKeyOf(this.#resource, key)
     const before = await findDeletedVersion(this.#context.db, record)
+    if (!isReadableByHelper(caller, this.#resource.helperAct)) return
     if (!before || !isPermitted(before._rperm, caller) || !isSelected(this.#format, key, before)) return
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
@@ -344,10 +355,12 @@ export class Store<S extends TObject, L extends string> {
     const { items, ...rest } = await listHistory(this.#context.db, record, page, createReadLimits(caller))
     return {
       ...rest,
-      items: items.map(({ version, at, userId, application, action, changed, before }) => ({
-        ...{ version, at: at.toISOString(), userId, application, action, changed },
-        before: before && this.#format.fromStored(before),
-      })),
+      items: items.map(
+        ({ version, at, userId, onBehalfOf = null, application, action, changed, before }) => ({
+          ...{ version, at: at.toISOString(), userId, onBehalfOf, application, action, changed },
+          before: before && this.#format.fromStored(before),
+        }),
+      ),
     }
   }
 
@@ -397,12 +410,12 @@ export class Store<S extends TObject, L extends string> {
 
   async #refuse(
     caller: Caller,
-    action: 'read' | 'update' | 'delete',
-    key: RecordSelector<Static<S>>,
+    action: 'read' | 'query' | 'update' | 'delete',
+    key: object,
     error: ServiceError,
   ): Promise<never> {
     const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
-    const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, key)
+    const refused = accessWithoutRecords(this.#resource, caller, { action, outcome }, { ...key })
     await this.#reportAccesses(undefined, refused)
     throw error
   }

@@ -1,7 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Static, TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type Caller, isPermitted, type Permissions, permissionFilter } from './documents/caller.ts'
+import {
+  type Caller,
+  isPermitted,
+  type Permissions,
+  permissionFilter,
+  requireWritableByHelper,
+} from './documents/caller.ts'
 import { newId } from './documents/ids.ts'
 import {
   fromStoredPermissions,
@@ -68,6 +74,7 @@ export class WriteDecider<S extends TObject> {
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
         : permissions
+    requireWritableByHelper(caller, this.#resource.helperAct)
     const at = this.#clock()
     const meta = { version, _created_at: createdAt ?? at, _updated_at: at, ...toStoredPermissions(given) }
     return this.#decide(
@@ -162,6 +169,7 @@ export class WriteDecider<S extends TObject> {
     if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    requireWritableByHelper(caller, this.#resource.helperAct)
     const before = this.#load(found)
     this.#resource.refuseChange?.(before.record)
     requireExpectedVersion(expected, found.version)

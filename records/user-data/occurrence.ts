@@ -38,6 +38,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 export const Occurrence = defineKind(forms, {
   words: { en: 'occurrences', nl: 'voorvallen' },
   fhir: occurrenceObservation,
+  helperAct: 'RECORD',
   rules: baseRules,
   rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),

@@ -175,6 +175,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 export const Measurement = defineKind(forms, {
   words: { en: 'measurements', nl: 'metingen' },
   fhir: typedObservation,
+  helperAct: 'RECORD',
   rules: baseRules,
   rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),

@@ -26,6 +26,9 @@ const messageTextField = Type.String({
 const authorField = derivedField(
   Type.String({ description: 'User id of the author', examples: ['bW81kPzQ7e'] }),
 )
+const onBehalfOfField = derivedField(
+  Type.Optional(idField('the person for whom the author acted as a helper', 'n4Fq2LxT0a')),
+)
 const closedField = derivedField(
   Type.Boolean({
     default: false,
@@ -77,6 +80,7 @@ export const ChatTopicForms = defineForms({
     aboutId: fixedField(idField('the subject of the topic', 'p0LmNb72Qw')),
     title: topicTitleField,
     createdBy: authorField,
+    onBehalfOf: onBehalfOfField,
     lastMessageAt: derivedField(Type.Optional(dateTimeField('Time of the last message'))),
     closed: closedField,
     ...relatedRecordFields,
@@ -97,6 +101,7 @@ export const ChatMessageForms = defineForms({
       'Do they go with the old ones?',
     ),
     createdBy: authorField,
+    onBehalfOf: onBehalfOfField,
     replyTo: replyToField,
     attachments: attachmentsField,
     editedAt: derivedField(Type.Optional(dateTimeField('Time of the last change of the text'))),
@@ -119,6 +124,10 @@ const personField = Type.Object(
   },
   { additionalProperties: false, description: 'Author' },
 )
+const helpedPersonField = nullable({
+  ...personField,
+  description: 'Person for whom the author acted as a helper; null if the author acted for themselves',
+})
 const chatTimeField = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-03-01T08:30:00.000Z'] })
 const chatVersionField = Type.Integer({
@@ -131,6 +140,7 @@ const topicFields = {
   version: chatVersionField,
   title: topicTitleField,
   createdBy: personField,
+  onBehalfOf: helpedPersonField,
   createdAt: chatTimeField('Time at which the topic was started'),
   lastMessageAt: chatTimeField('Time of the last message'),
   unread: Type.Integer({
@@ -157,6 +167,7 @@ export const ChatMessageResource = closedObject('ChatMessageResource', 'A messag
     }),
   ),
   author: personField,
+  onBehalfOf: helpedPersonField,
   createdAt: chatTimeField('Time at which the message was written'),
   editedAt: nullable(chatTimeField('Time of the last change of the text')),
   deleted: Type.Boolean({ description: 'True if the author has deleted the message', examples: [false] }),

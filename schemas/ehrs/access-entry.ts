@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { onBehalfOfField } from '../change.ts'
 import { closedObject, idField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
 
@@ -12,6 +13,7 @@ export const AccessEntry = closedObject('AccessEntry', 'An access to the data of
       examples: ['Nurse Bo'],
     }),
   ),
+  onBehalfOf: onBehalfOfField,
   application: Type.String({ description: 'Application that the user used', examples: ['path family'] }),
   action: Type.Unsafe<'create' | 'read' | 'query' | 'update' | 'delete'>({
     type: 'string',

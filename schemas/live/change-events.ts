@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { changeActionField } from '../change.ts'
+import { changeActionField, onBehalfOfField } from '../change.ts'
 import { ChatMessageResource } from '../chat/chat.ts'
 import { closedObject, idField, pathField } from '../common.ts'
 import { nullable } from '../forms/nullable.ts'
@@ -14,6 +14,8 @@ const changeEventFields = {
     description: 'Time of the change',
     examples: ['2026-03-01T08:30:00.000Z'],
   }),
+  userId: { ...idField('the user who made the change'), examples: ['n4Fq2LxT0a'] },
+  onBehalfOf: onBehalfOfField,
 }
 
 /** Event about a change of EHR data. */

@@ -28,10 +28,10 @@ export function createAccessTokens(
   const verified = new LRUCache<string, TokenClaims>({ max: 10_000 })
   return {
     lifetime: ACCESS_TOKEN_LIFETIME_S,
-    async sign({ sub, sid }) {
+    async sign({ sub, sid, helperId }) {
       const { kid, key } = await keys.current()
       const now = Math.floor(clock().getTime() / 1000)
-      return new SignJWT({ sid })
+      return new SignJWT({ sid, ...(helperId !== undefined && { act: { sub: helperId } }) })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid, typ: 'at+jwt' })
         .setIssuer(issuer)
         .setAudience(TOKEN_AUDIENCE)
@@ -94,6 +94,6 @@ export function createAuthenticator(
     }
     const facts = await sessions.facts(sessionId)
     if (facts?.mvUid !== sub) return undefined
-    return { mvUid: facts.mvUid, sessionId, validUntil, roles: facts.roles, application: 'path family' }
+    return { ...facts, sessionId, validUntil, application: 'path family' }
   }
 }

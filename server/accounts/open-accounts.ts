@@ -114,6 +114,7 @@ const openConfiguredSigningKeys = (config: Config, db: DatabaseConnection['db'],
 async function openSessions({ config, database, log }: AccountsOptions, clock: () => Date) {
   const credentials = await createParseCredentials(config.applicationId, database.db)
   const sessions = new Sessions(database, credentials, clock)
+  await sessions.prepare()
   watchSessions(database.adapter, () => sessions.invalidateCache())
   const onFault = (err: unknown) =>
     log.error({ err }, 'The role cache was not cleared; Parse Server may use former roles for 5 s')

@@ -84,7 +84,8 @@ function requireEmail(email: unknown): void {
     throw new Refusal(400, parseErrorCode.invalidEmail, 'Email address format is invalid.')
 }
 
-function requireFit<T>(sent: BodyFields, faultsOf: ReturnType<typeof createValidator>): T {
+/** @throws Refusal 400/142 */
+export function requireFit<T>(sent: BodyFields, faultsOf: ReturnType<typeof createValidator>): T {
   const faults = faultsOf(sent)
   if (faults.length > 0) throw new Refusal(400, parseErrorCode.validation, formatViolations(faults))
   return sent as T

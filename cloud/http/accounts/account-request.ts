@@ -1,6 +1,7 @@
 import type { Response } from 'express'
 import type { AccountDeletion } from '../../../records/accounts/account-deletion.ts'
 import type { Accounts } from '../../../records/accounts/accounts.ts'
+import type { Helpers } from '../../../records/accounts/helpers/helpers.ts'
 import type { Logins } from '../../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../../records/accounts/passwords.ts'
@@ -15,6 +16,7 @@ export interface AccountRouteDependencies {
   registrations: Registrations
   passwords: Passwords
   logins: Logins
+  helpers: Helpers
   sessions: Sessions
   removals: AccountDeletion
   records: StoreContext

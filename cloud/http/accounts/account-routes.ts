@@ -4,7 +4,7 @@ import type { RequestPart } from '../request/request-parts.ts'
 import { respondToAccountError } from './account-errors.ts'
 import type { AccountRequest, AccountResponse, AccountRouteDependencies } from './account-request.ts'
 import { createAttemptLimiter } from './account-request.ts'
-import { changeAccount, deleteAccount, getOwnSession } from './own-account.ts'
+import { actForPersonByFunction, changeAccount, deleteAccount, getOwnSession } from './own-account.ts'
 import { logIn, logInByFunction, requestPasswordReset, sendVerification, signUp } from './public-requests.ts'
 
 type AccountHandler = (handling: AccountRequest) => Promise<AccountResponse>
@@ -16,6 +16,7 @@ const ACCOUNT_ROUTES: [method: string, path: RegExp, handle: AccountHandler][] =
   // SDKs send a POST whose body names the method GET.
   ['GET', /^\/login\/?$/i, logIn],
   ['POST', /^\/functions\/Login\/?$/, logInByFunction],
+  ['POST', /^\/functions\/actForPerson\/?$/, actForPersonByFunction],
   ['GET', /^\/sessions\/me\/?$/i, getOwnSession],
   ['POST', /^\/requestPasswordReset\/?$/i, requestPasswordReset],
   ['POST', /^\/verificationEmailRequest\/?$/i, sendVerification],

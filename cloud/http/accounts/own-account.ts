@@ -1,10 +1,13 @@
+import type { Static } from '@sinclair/typebox'
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
 import { requireNoViolations } from '../../../records/ehr-records/refusals/refusals.ts'
 import { ClassAccountProof } from '../../../schemas/accounts/class-accounts.ts'
+import { OtherUserParams } from '../../../schemas/accounts/helper.ts'
 import { toDateObject } from '../../../schemas/forms/class-form.ts'
+import { createValidator } from '../../../schemas/validation/validators.ts'
 import { createCallerWithoutRoles } from '../../request/caller.ts'
 import { parseErrorCode, Refusal } from '../request/parse-request.ts'
-import { type BodyFields, parseAccountChange, requireKnownProperties } from './account-bodies.ts'
+import { type BodyFields, parseAccountChange, requireFit, requireKnownProperties } from './account-bodies.ts'
 import type { AccountRequest, AccountResponse } from './account-request.ts'
 
 /**
@@ -67,6 +70,19 @@ export async function getOwnSession({ req, sessions }: AccountRequest): Promise<
   }
 }
 
+/** The function `actForPerson`: it begins a session in which the caller acts for a person. */
+export async function actForPersonByFunction(handling: AccountRequest): Promise<AccountResponse> {
+  const { req, sessions, helpers, logins } = handling
+  const body = (req.body ?? {}) as BodyFields
+  const { mvUid } = requireFit<Static<typeof OtherUserParams>>(body, findOtherUserViolations)
+  const agreement = await helpers.requireInForce(accountCallerOf(handling), mvUid)
+  const sid = (await sessions.findSid(req.info.sessionToken ?? '')) ?? ''
+  const { sessionToken, acts } = await logins.actFor(sid, agreement)
+  return { body: { result: { sessionToken, mvUid, acts, until: agreement.until } } }
+}
+
+const findOtherUserViolations = createValidator(OtherUserParams)
+
 /**
  * @returns the session
  * @throws PasswordRequired, WrongPassword, AccountLocked, TooManyRequests
@@ -82,4 +98,4 @@ async function requireCurrentPassword(
 }
 
 const accountCallerOf = ({ req }: AccountRequest) =>
-  createCallerWithoutRoles(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
+  createCallerWithoutRoles(req.auth.isMaster, req.auth.user, req.get('x-request-id'))

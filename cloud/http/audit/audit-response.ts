@@ -33,7 +33,7 @@ export function auditResponse(
   if (requests.every((one) => one === undefined)) return
   const caller = isReadOnlyRequest(req)
     ? operatorCallerOf(req)
-    : createCallerWithoutRoles(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
+    : createCallerWithoutRoles(req.auth.isMaster, req.auth.user, req.get('x-request-id'))
   const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
   const asking = { records, caller, roles }
   // The deadline of the query may have passed.

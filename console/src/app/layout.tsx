@@ -3,6 +3,7 @@ import { Link, serviceUrl } from '../browser/router.tsx'
 import type { Me } from '../model/me.ts'
 import { logOut } from '../session/user-session.ts'
 import { useText } from '../texts/translate.ts'
+import { HelpedPersons, HelpingBanner } from './helping.tsx'
 import type { PageEntry } from './page-table.ts'
 
 interface LayoutProps {
@@ -20,8 +21,10 @@ export function Layout({ me, pages, current, children }: LayoutProps) {
       <a className="skip" href="#content">
         {t('skip')}
       </a>
+      <HelpingBanner />
       <header className="top">
         <p className="person">{me.name}</p>
+        <HelpedPersons />
         <button type="button" onClick={logOut}>
           {t('logOut')}
         </button>

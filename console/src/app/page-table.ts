@@ -1,5 +1,5 @@
 import { type ComponentType, lazy } from 'react'
-import type { Me } from '../model/me.ts'
+import { type Me, mayAct } from '../model/me.ts'
 import type { PageProps } from '../model/page-props.ts'
 import type { TextId } from '../texts/translate.ts'
 
@@ -21,6 +21,12 @@ const entry = (
   more: Pick<PageEntry, 'menu' | 'isFor'> = {},
 ): PageEntry => ({ path, page: lazy(load), ...more })
 
+const recording = { isFor: (me: Me) => mayAct(me, 'RECORD') }
+const planning = { isFor: (me: Me) => mayAct(me, 'PLAN') }
+const messaging = { isFor: (me: Me) => mayAct(me, 'MESSAGES') }
+/** Pages that helpers do not see. */
+const personal = { isFor: ({ acts }: Me) => !acts }
+
 /** A page for those who take part in the care of others. */
 const nurseEntry = (path: string, load: () => Promise<PageModule>, menu?: TextId): PageEntry =>
   entry(path, load, { ...(menu && { menu }), isFor: ({ hasPatients }) => hasPatients })
@@ -36,15 +42,24 @@ export const pages: readonly PageEntry[] = [
     () => import('../nurse/thresholds/thresholds-page.tsx'),
   ),
   nurseEntry('/patients/:ehrId/history/:kind/:recordId', () => import('../nurse/history/history-page.tsx')),
-  entry('/measure', () => import('../patient/measure/measure-page.tsx'), { menu: 'measure.title' }),
+  entry('/measure', () => import('../patient/measure/measure-page.tsx'), {
+    menu: 'measure.title',
+    ...recording,
+  }),
   entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
   entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
-  entry('/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
-  entry('/messages', () => import('../patient/messages/messages-page.tsx'), { menu: 'messages.title' }),
-  entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
-  entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
+  entry('/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx'), planning),
+  entry('/messages', () => import('../patient/messages/messages-page.tsx'), {
+    menu: 'messages.title',
+    ...messaging,
+  }),
+  entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx'), messaging),
+  entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx'), messaging),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
   entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
-  entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title' }),
-  entry('/account', () => import('../patient/account/account-page.tsx'), { menu: 'account.title' }),
+  entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title', ...personal }),
+  entry('/account', () => import('../patient/account/account-page.tsx'), {
+    menu: 'account.title',
+    ...personal,
+  }),
 ]

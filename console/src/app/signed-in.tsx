@@ -2,9 +2,9 @@ import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { matchPath, useAddress } from '../browser/router.tsx'
 import { useLiveEhr } from '../model/live.ts'
-import { type Me, meQuery } from '../model/me.ts'
+import { helpedQuery, type Me, MeContext, meQuery } from '../model/me.ts'
 import { createQueryClient } from '../model/queries.ts'
-import { useSession } from '../session/user-session.ts'
+import { type HelpedPerson, useSession } from '../session/user-session.ts'
 import { Loaded } from '../ui/loaded.tsx'
 import { NotFound } from '../ui/not-found.tsx'
 import { Skeleton } from '../ui/skeleton.tsx'
@@ -14,17 +14,17 @@ import '../styles/pages.css'
 
 export default function SignedIn() {
   const session = useSession()
-  const mvUid = session.status === 'in' ? session.mvUid : ''
+  const { mvUid, helped } = session.status === 'in' ? session : { mvUid: '' }
   const [queries] = useState(createQueryClient)
   return (
-    <QueryClientProvider client={queries} key={mvUid}>
-      <Start mvUid={mvUid} />
+    <QueryClientProvider client={queries} key={`${mvUid} ${helped?.mvUid}`}>
+      <Start mvUid={mvUid} helped={helped} />
     </QueryClientProvider>
   )
 }
 
-function Start({ mvUid }: { mvUid: string }) {
-  const me = useQuery(meQuery(mvUid))
+function Start({ mvUid, helped }: { mvUid: string; helped?: HelpedPerson | undefined }) {
+  const me = useQuery(helped ? helpedQuery(helped) : meQuery(mvUid))
   return <Loaded query={me}>{(loaded) => <Pages me={loaded} />}</Loaded>
 }
 
@@ -37,10 +37,12 @@ function Pages({ me }: { me: Me }) {
     return params ? [{ entry, params }] : []
   })[0]
   return (
-    <Layout me={me} pages={own} current={found?.entry.path}>
-      <Suspense fallback={<Skeleton lines={6} />}>
-        {found ? <found.entry.page key={path} me={me} params={found.params} /> : <NotFound />}
-      </Suspense>
-    </Layout>
+    <MeContext value={me}>
+      <Layout me={me} pages={own} current={found?.entry.path}>
+        <Suspense fallback={<Skeleton lines={6} />}>
+          {found ? <found.entry.page key={path} me={me} params={found.params} /> : <NotFound />}
+        </Suspense>
+      </Layout>
+    </MeContext>
   )
 }

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { api } from '../session/user-session.ts'
+import { createContext, useContext } from 'react'
+import { api, type HelpedPerson, type HelperAct, ownApi } from '../session/user-session.ts'
 
 type Role = 'admin' | 'modeller' | 'analyst'
 
@@ -15,7 +16,53 @@ export interface Me {
   isPatient: boolean
   /** Whether they take part in the care of others. */
   hasPatients: boolean
+  /** What a helper may do for them; absent: they are logged in themselves. */
+  acts?: readonly HelperAct[]
 }
+
+/** Whether the pages may offer something that a helper needs a grant for. */
+export const mayAct = ({ acts }: Me, act: HelperAct): boolean => !acts || acts.includes(act)
+
+export const MeContext = createContext<Me | undefined>(undefined)
+
+export function useMayAct(act: HelperAct): boolean {
+  const me = useContext(MeContext)
+  return me !== undefined && mayAct(me, act)
+}
+
+/** The person whom the user helps. Their account stays their own. */
+export const helpedQuery = ({ mvUid, name, acts }: HelpedPerson) =>
+  queryOptions({
+    queryKey: ['helped', mvUid],
+    queryFn: async (): Promise<Me> => {
+      const { data } = await api.GET('/ehr', { params: { query: { limit: 1 } } })
+      const ehrId = data.items[0]?.id ?? ''
+      return { mvUid, name, email: '', roles: [], ehrId, isPatient: true, hasPatients: false, acts }
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+
+const agreements = (mvUid: string) => ({ params: { path: { mvUid }, query: { limit: 100 } } })
+
+/** The users who help a person, without former ones. */
+export const helpersQuery = (mvUid: string) =>
+  queryOptions({
+    queryKey: ['helpers', mvUid],
+    queryFn: async () => {
+      const { items } = (await ownApi.GET('/profile/{mvUid}/helper', agreements(mvUid))).data
+      return items.filter(({ state }) => state !== 'ENDED')
+    },
+  })
+
+/** The persons whom a user helps, without former ones. */
+export const helpingQuery = (mvUid: string) =>
+  queryOptions({
+    queryKey: ['helping', mvUid],
+    queryFn: async () => {
+      const { items } = (await ownApi.GET('/profile/{mvUid}/helping', agreements(mvUid))).data
+      return items.filter(({ state }) => state !== 'ENDED')
+    },
+  })
 
 /** The account's own EHR is the first in the list. */
 export const meQuery = (mvUid: string) =>

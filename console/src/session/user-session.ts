@@ -1,13 +1,23 @@
-import { createClient, createMemoryStore, isProblem, type Tokens } from 'health-record-client'
+import { type Client, createClient, createMemoryStore, isProblem, type Tokens } from 'health-record-client'
 import { useSyncExternalStore } from 'react'
 import { forgetDrafts } from '../browser/drafts.ts'
 import { serviceUrl } from '../browser/router.tsx'
 
+/** Somebody for whom the user acts as a helper. */
+export interface HelpedPerson {
+  mvUid: string
+  name: string
+  acts: readonly HelperAct[]
+}
+
+/** `helped`: the pages show this person's record. `ended`: they did until a moment ago. */
 export type Session =
   | { status: 'starting' }
-  | { status: 'in'; mvUid: string }
+  | { status: 'in'; mvUid: string; helped?: HelpedPerson; ended?: HelpedPerson }
   /** `ended`: the service ended the session, so that drafts remain. */
   | { status: 'out'; ended: boolean }
+
+export type HelperAct = 'READ' | 'RECORD' | 'MESSAGES' | 'PLAN'
 
 /** Tells the next page that there may be a cookie with a refresh token. It is no secret. */
 const MARK = 'logged-in'
@@ -37,14 +47,78 @@ const tokens = {
   },
 }
 
-export const api = createClient({ url: serviceUrl, tokens, refreshByCookie: true })
+/** Sends the requests of the user, also while they act for somebody. */
+export const ownApi = createClient({ url: serviceUrl, tokens, refreshByCookie: true })
+
+/** Sends the requests of the pages: of the user, or of the user for somebody. */
+export let api: Client
+api = ownApi
+
+/** Names the person whose record this tab shows. */
+const HELPING = 'helping'
+
+/** A token lasts for minutes, and a new one is asked for before it ends. */
+const RENEW_BEFORE_MS = 60_000
+
+/** The token with which the user acts for a person; it exists in memory only. */
+function createHelperTokens(mvUid: string, personId: string) {
+  let known: Promise<{ authToken: string; endsAt: number }> | undefined
+  const ask = async () => {
+    const params = { path: { mvUid, personId } }
+    const { data } = await ownApi.POST('/profile/{mvUid}/helping/{personId}/act', { params })
+    return { authToken: data.authToken, endsAt: Date.now() + data.expiresIn * 1000 - RENEW_BEFORE_MS }
+  }
+  return {
+    async load(): Promise<Tokens> {
+      if (!known || (await known).endsAt < Date.now()) known = ask()
+      return known.catch((error: unknown) => {
+        known = undefined
+        if (isProblem(error) && error.status === 404) stopHelping(true)
+        throw error
+      })
+    },
+    save() {},
+  }
+}
+
+/** Shows the record of somebody whom the user helps. */
+export function startHelping(helped: HelpedPerson): void {
+  if (current.status !== 'in') return
+  const { mvUid } = current
+  api = createClient({
+    url: serviceUrl,
+    tokens: createHelperTokens(mvUid, helped.mvUid),
+    async fetch(input, init) {
+      const response = await fetch(input, init)
+      if (response.status === 401) stopHelping(true)
+      return response
+    },
+  })
+  sessionStorage.setItem(HELPING, JSON.stringify({ by: mvUid, helped }))
+  change({ status: 'in', mvUid, helped })
+}
+
+/** After the page was loaded again, it must not show another record than before. */
+function resumeHelping(): void {
+  const { by, helped } = JSON.parse(sessionStorage.getItem(HELPING) ?? '{}')
+  if (current.status === 'in' && current.mvUid === by) startHelping(helped)
+}
+
+/** @param isEnded the agreement has ended, or the person's account */
+export function stopHelping(isEnded = false): void {
+  if (current.status !== 'in' || !current.helped) return
+  api = ownApi
+  sessionStorage.removeItem(HELPING)
+  change({ status: 'in', mvUid: current.mvUid, ...(isEnded && { ended: current.helped }) })
+}
 
 /** Continues the session of the cookie, if there may be one. */
 export async function restoreSession(): Promise<void> {
   if (localStorage.getItem(MARK) === null) return change({ status: 'out', ended: false })
   try {
-    const { data } = await api.POST('/auth/login/token', { body: {} })
+    const { data } = await ownApi.POST('/auth/login/token', { body: {} })
     tokens.save(data)
+    resumeHelping()
   } catch (error) {
     if (isProblem(error) && error.status === 401) localStorage.removeItem(MARK)
     change({ status: 'out', ended: false })
@@ -54,19 +128,21 @@ export async function restoreSession(): Promise<void> {
 /** @throws Problem */
 export async function logIn(email: string, password: string): Promise<void> {
   localStorage.setItem(MARK, '1')
-  await api.logIn({ email, password, refreshCookie: true })
+  await ownApi.logIn({ email, password, refreshCookie: true })
 }
 
 function endHere(): void {
   localStorage.removeItem(MARK)
   forgetDrafts()
   memory.save(undefined)
+  sessionStorage.removeItem(HELPING)
+  api = ownApi
   change({ status: 'out', ended: false })
 }
 
 /** Ends the session on the service, in all tabs, and forgets what was typed. */
 export async function logOut(): Promise<void> {
-  await api.logOut().catch(() => {})
+  await ownApi.logOut().catch(() => {})
   tabs.postMessage('out')
   endHere()
 }

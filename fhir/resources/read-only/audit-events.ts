@@ -66,6 +66,7 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
     outcome: OUTCOMES[entry.outcome] ?? '0',
     agent: [
       { who: userReference(entry.userId), requestor: true },
+      ...(entry.onBehalfOf === undefined ? [] : [{ who: userReference(entry.onBehalfOf), requestor: false }]),
       { name: entry.application, requestor: false },
     ],
     source: { observer: { display: 'Health Record Service' } },

@@ -1,5 +1,14 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { CLASS_NAMES, classKindOf, classKinds } from '../../../records/kinds.ts'
+import {
+  Done,
+  Helper,
+  HelperInvitation,
+  HelperList,
+  HelperListParams,
+  HelperSession,
+  OtherUserParams,
+} from '../../../schemas/accounts/helper.ts'
 import { closedObject, withArticle } from '../../../schemas/common.ts'
 import { HandleAlertParams } from '../../../schemas/events/alert-handling.ts'
 import {
@@ -142,7 +151,35 @@ const CALCULATIONS: Readonly<Record<string, DescribedFunction>> = {
   bloodPressureCondition: describeCalculation(BloodPressureConditionParams, BloodPressureConditionResult),
 }
 
+const describeHelperFunction = (
+  operationId: string,
+  takes: TSchema,
+  result: TSchema,
+): Record<string, DescribedFunction> => ({
+  [operationId]: {
+    ...{ takes, result, extra: true },
+    description: `Does the same as the operation \`${operationId}\` of the path family.`,
+  },
+})
+
+const HELPER_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
+  ...describeHelperFunction('listHelpers', HelperListParams, HelperList),
+  ...describeHelperFunction('inviteHelper', HelperInvitation, Helper),
+  ...describeHelperFunction('endHelper', OtherUserParams, Done),
+  ...describeHelperFunction('listHelpedPersons', HelperListParams, HelperList),
+  ...describeHelperFunction('acceptHelping', OtherUserParams, Helper),
+  ...describeHelperFunction('endHelping', OtherUserParams, Done),
+  actForPerson: {
+    takes: OtherUserParams,
+    result: HelperSession,
+    extra: true,
+    description:
+      'Begins a session in which the caller acts for a person, with those rights that the agreement names. Send its `sessionToken` with each request for that person. `POST /logout` ends it.',
+  },
+}
+
 const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
+  ...HELPER_FUNCTIONS,
   worklist: {
     takes: WorklistParams,
     result: Worklist,

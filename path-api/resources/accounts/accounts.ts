@@ -25,7 +25,7 @@ export const accountOperations = [
     summary: 'List accounts',
     description: 'Administrators see all accounts, other users only their own.',
     source: accountsSource,
-    access: 'user',
+    access: 'account',
     query: {
       email: Type.Optional(emailField('E-mail address of the account to list')),
       state: Type.Optional(AccountStateEnum),
@@ -39,7 +39,7 @@ export const accountOperations = [
     path: '/auth/account',
     summary: 'Load the accounts with these ids or addresses that the caller may see',
     source: accountsSource,
-    access: 'user',
+    access: 'account',
     body: AccountsQuery,
     reply: [200, AccountsResult],
     handle: async ({ body: { mvUids = [], emails = [] } }, { accounts, caller }) => ({

@@ -4,7 +4,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 
-const identityDefaults = { source: 'external identities', extra: true, access: 'user' } as const
+const identityDefaults = { source: 'external identities', extra: true, access: 'account' } as const
 
 export const identityOperations = [
   defineListOperation({

@@ -20,7 +20,8 @@ export const sessionOperations = [
     reply: [204],
     handle: async (_, { sessions, principal, refreshCookie, pathPrefix }) => {
       await sessions.end(principal.mvUid, principal.sessionId)
-      const headers = refreshCookie() === undefined ? {} : refreshCookieHeader(pathPrefix, '', 0)
+      const headers =
+        principal.acting || refreshCookie() === undefined ? {} : refreshCookieHeader(pathPrefix, '', 0)
       return replyWith(undefined, { headers })
     },
   }),
@@ -30,7 +31,7 @@ export const sessionOperations = [
     summary: 'List the active sessions, with their devices and last use',
     source: sessionSource,
     extra: true,
-    access: 'user',
+    access: 'account',
     item: Session,
     handle: ({ page }, { sessions, principal }) => sessions.list(principal.mvUid, principal.sessionId, page),
   }),
@@ -48,7 +49,7 @@ export const sessionOperations = [
     summary: 'End one of your sessions',
     source: sessionSource,
     extra: true,
-    access: 'user',
+    access: 'account',
     reply: [204],
     handle: async ({ params }, { sessions, principal, ifMatch }) => {
       // Sessions have no versions, so a condition on one always fails.

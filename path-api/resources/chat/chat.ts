@@ -51,10 +51,17 @@ const toChatPerson = (mvUid: string, names: ReadonlyMap<string, string>) => ({
   name: names.get(mvUid) ?? null,
 })
 
+const toHelpedPerson = (mvUid: string | undefined, names: ReadonlyMap<string, string>) =>
+  mvUid === undefined ? null : toChatPerson(mvUid, names)
+
 const toChatTopic = ({ topic, unread, names }: TopicView) => {
   const { id, version, title, createdAt, lastMessageAt = createdAt, closed } = topic
   const createdBy = toChatPerson(topic.createdBy, names)
-  return { ...{ id, version, title, createdBy, createdAt, lastMessageAt, unread }, closed: closed === true }
+  const onBehalfOf = toHelpedPerson(topic.onBehalfOf, names)
+  return {
+    ...{ id, version, title, createdBy, onBehalfOf, createdAt, lastMessageAt, unread },
+    closed: closed === true,
+  }
 }
 
 export const toChatMessage = (
@@ -73,6 +80,7 @@ export const toChatMessage = (
       version,
       text: deleted ? null : text,
       author: toChatPerson(createdBy, names),
+      onBehalfOf: toHelpedPerson(stored.onBehalfOf, names),
       createdAt,
       editedAt,
     },

@@ -28,9 +28,21 @@ export const ehrAccessOperations = [
       const names = await profiles.persons.namesOf(accesses.items.map(({ userId }) => userId))
       return mapPage(
         accesses,
-        ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
+        ({
+          at,
+          userId,
+          onBehalfOf = null,
+          application,
+          action,
+          type,
+          ids,
+          outcome,
+          asked = null,
+          requestId,
+          ...about
+        }) => ({
           at: at.toISOString(),
-          ...{ userId, application, action, type, ids, outcome, asked, requestId },
+          ...{ userId, onBehalfOf, application, action, type, ids, outcome, asked, requestId },
           userName: names.get(userId) ?? null,
           scope: accessScopeOf(ehrId, about),
         }),

@@ -44,7 +44,7 @@ export const ehrOperations = [
         description:
           'The EHR is about yourself or about a person without an account; in the latter case it belongs to its creator, who may delete it. An EHR about another user is pending: only its creator can see it until that user accepts it. An EHR created by an administrator belongs to the user at once. An account can create at most 100 EHRs.',
         source: ehrsSource,
-        access: 'user',
+        access: 'account',
         body: EhrBody,
         reply: [201, EhrResource, 'versioned'],
         errors: ['Conflict', 'RuleViolated'],
@@ -61,7 +61,7 @@ export const ehrOperations = [
     description: 'Newest first. Only the creator of such an EHR can see its data.',
     source: AGREEMENT_SOURCE,
     extra: true,
-    access: 'user',
+    access: 'account',
     item: EhrResource,
     handle: async ({ page }, { caller, ehrs }) => mapPage(await ehrs.listPending(caller, page), toEhr),
   }),

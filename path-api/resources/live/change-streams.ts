@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
+import { helperActOf } from '../../../records/kinds.ts'
 import type { RecordChange } from '../../../records/live/changes.ts'
 import type { SubscriptionTopic } from '../../../records/live/subscriptions.ts'
-import type { Caller } from '../../../records/store/documents/caller.ts'
+import { type Caller, isReadableByHelper } from '../../../records/store/documents/caller.ts'
 import { RecordChangeEvent, TopicChangeEvent } from '../../../schemas/live/change-events.ts'
 import type { Context } from '../../operation/context.ts'
 import { defineOperation } from '../../operation/operation.ts'
@@ -42,9 +43,10 @@ export async function streamChanges(
   return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
 }
 
-export const toChangeEvent = ({ collection, id, action, version, at }: RecordChange) => ({
-  ...{ id, type: collection, operation: action, version },
-  at: at.toISOString(),
+export const toChangeEvent = (change: RecordChange) => ({
+  ...{ id: change.id, type: change.collection, operation: change.action, version: change.version },
+  ...{ userId: change.userId, onBehalfOf: change.onBehalfOf ?? null },
+  at: change.at.toISOString(),
 })
 
 export const changeStreamOperations = [
@@ -66,6 +68,7 @@ export const changeStreamOperations = [
       await ehrs.get(caller, ehrId)
       const followed: SubscriptionTopic = {
         concerns: (change) => change.ehrId === ehrId,
+        includes: ({ collection }) => isReadableByHelper(caller, helperActOf(collection)),
         isReachable: (caller) => ehrs.isReadable(caller, ehrId),
       }
       return streamChanges(context, followed, (happening): Static<typeof RecordChangeEvent> => {

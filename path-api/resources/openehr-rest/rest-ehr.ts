@@ -61,7 +61,7 @@ export const restEhrOperations = [
     path: EHRS_PATH,
     summary: 'Create an EHR',
     description: createDescription,
-    access: 'user',
+    access: 'account',
     body: statusBody,
     limits: rmBodyLimits,
     reply: [201, ehrReply, 'versioned'],

@@ -222,10 +222,11 @@ export const compositionOperations = [
     handle: async ({ params: { ehrId, compositionId: uid }, page }, { caller, compositions }) => {
       const versions = await compositions.history(caller, { ehrId, uid }, page)
       const [id = ''] = uid.split('::')
-      return mapPage(versions, ({ version, at, userId, application, action }) => ({
+      return mapPage(versions, ({ version, at, userId, onBehalfOf, application, action }) => ({
         uid: uidOf({ id, version }),
         at,
         userId,
+        onBehalfOf,
         application,
         action,
       }))

@@ -7,7 +7,7 @@ import { replyWith } from '../../reply/reply.ts'
 const common = {
   source: 'Events: a value that was too high or too low',
   extra: true,
-  access: 'user',
+  access: 'account',
 } as const
 
 const handoverPath = '/worklist/handover/{handoverId}'

@@ -22,7 +22,7 @@ export const worklistOperations = [
       'Returns the EHRs of others in which an alert, a task or a message waits, the worst and oldest alert first. ' +
       'Muted alerts, and alerts that somebody else has taken, do not count. It considers at most 1,000 alerts and 1,000 ' +
       'tasks, the most urgent ones, and the latest 200 chat topics.',
-    access: 'user',
+    access: 'account',
     query: worklistFilterFields,
     item: WorklistEntry,
     handle: ({ query, page }, { caller, worklists }) => worklists.list(caller, query, page),
@@ -36,7 +36,7 @@ export const worklistOperations = [
     description: describeStream(
       'change of an alert, a task or a message that you may read, and of your handovers',
     ),
-    access: 'user',
+    access: 'account',
     resumes: true,
     reply: [200, new EventStreamBody(WorklistChangeEvent)],
     errors: ['TooManyRequests'],
@@ -54,7 +54,7 @@ export const worklistOperations = [
     path: '/worklist/views',
     summary: 'Load your saved views of the worklist',
     description: 'Returns version 0 if you have not saved any.',
-    access: 'user',
+    access: 'account',
     reply: [200, WorklistViews, 'versioned'],
     handle: async (_, { caller, worklistViews }) => {
       const { views, version } = await worklistViews.get(caller)
@@ -68,7 +68,7 @@ export const worklistOperations = [
     path: '/worklist/views',
     summary: 'Save your views of the worklist as a whole',
     description: 'A view is a filter under a name. Each user has views of their own, at most 20.',
-    access: 'user',
+    access: 'account',
     body: WorklistViews,
     limits: { bytes: 64 * 1024 },
     reply: [200, WorklistViews, 'versioned'],

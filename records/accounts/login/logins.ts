@@ -1,6 +1,8 @@
 import type { Db } from 'mongodb'
 import type { TokenGrant } from '../../../schemas/accounts/login.ts'
+import type { HelperAct } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials, LoginResult } from '../user/credentials.ts'
 import { newSecret } from '../user/secret.ts'
 import { accountStateOf, findUserByLogin } from '../user/user.ts'
@@ -12,7 +14,19 @@ import type { UnknownAddressLockout } from './unknown-address-lockout.ts'
 export interface AccessTokens {
   /** Lifetime of a token in seconds. */
   lifetime: number
-  sign(claims: { sub: string; sid: string }): Promise<string>
+  /** @param claims `helperId`: the user who acts for `sub`, named in the claim `act` (RFC 8693) */
+  sign(claims: { sub: string; sid: string; helperId?: string }): Promise<string>
+}
+
+/** Tokens with which a helper acts for a person, one for each family. */
+export interface HelperTokens {
+  authToken: string
+  /** Lifetime of authToken in seconds. */
+  expiresIn: number
+  sessionToken: string
+  /** The person. */
+  mvUid: string
+  acts: HelperAct[]
 }
 
 export interface LoginDependencies {
@@ -98,6 +112,21 @@ export class Logins {
       if (session) return this.#grant(session, redeemed.next)
     }
     throw new ServiceError('Unauthenticated', { detail: 'The refresh token is invalid or has expired.' })
+  }
+
+  /**
+   * Lets a helper act for a person. The tokens last as long as the helper's own session and the agreement.
+   * @throws NotFound when the person's account is disabled, or the agreement has just ended
+   */
+  async actFor(sid: string, agreement: Parties & { id: string; until: string }): Promise<HelperTokens> {
+    const { sessions, accessTokens } = this.#parts
+    const session = await sessions.beginHelperSession(sid, agreement)
+    const facts = session && (await sessions.facts(session.sid))
+    if (!session || !facts?.acting) throw new ServiceError('NotFound')
+    const { mvUid, sessionToken } = session
+    const { helperId, acts } = facts.acting
+    const authToken = await accessTokens.sign({ sub: mvUid, sid: session.sid, helperId })
+    return { authToken, expiresIn: accessTokens.lifetime, sessionToken, mvUid, acts: [...acts] }
   }
 
   async #startSession(sessionToken: string, device: string): Promise<TokenGrant> {

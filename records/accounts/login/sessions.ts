@@ -2,14 +2,19 @@ import { LRUCache } from 'lru-cache'
 import type { Collection, Db } from 'mongodb'
 import type { Session } from '../../../schemas/accounts/login.ts'
 import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
+import type { Acting } from '../../store/documents/caller.ts'
 import type { Database } from '../../store/documents/database.ts'
+import { newId } from '../../store/documents/ids.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type PageRequest } from '../../store/reading/pages.ts'
+import { helperAgreementsOf, isInForce, type Parties } from '../helpers/helper-agreement.ts'
 import type { Credentials } from '../user/credentials.ts'
+import { newSecret } from '../user/secret.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
 import { refreshTokensOf } from './refresh-tokens.ts'
 
-/** A session as Parse Server stores it; the last two fields are ours. */
+/** A session as Parse Server stores it; the last three fields are ours. */
 interface StoredSession {
   _id: string
   _session_token: string
@@ -18,6 +23,16 @@ interface StoredSession {
   _created_at: Date
   device?: string
   lastUsedAt?: Date
+  /** Set for a session in which a helper acts for its user. */
+  helper?: HelperSession
+}
+
+/** It lasts as long as the helper's own session and the agreement. */
+interface HelperSession {
+  helperId: string
+  /** The helper's own session. */
+  sid: string
+  agreementId: string
 }
 
 /** A session that has not ended. */
@@ -32,6 +47,8 @@ export interface ActiveSession {
 export interface SessionIdentity {
   mvUid: string
   roles: readonly string[]
+  /** Set when a helper acts for the user; such a session has none of the user's roles. */
+  acting?: Acting
 }
 
 const MINUTE_MS = 60_000
@@ -51,6 +68,15 @@ const SESSION_CACHE_TTL_MS = 4_000
 
 const SESSION_LIST = 'sessions'
 
+/** Parse Server requires the first two characters. */
+const HELPER_TOKEN_PREFIX = 'r:helper-'
+
+/** Whether a class-family token is that of a helper who acts for somebody; no other token has this form. */
+export const isHelperToken = (sessionToken: string | undefined): boolean =>
+  sessionToken?.startsWith(HELPER_TOKEN_PREFIX) === true
+
+const OWN_SESSIONS = { helper: { $exists: false } }
+
 /** Parse Server's `createdWith.authProvider` of a session that an external identity began. */
 export const IDENTITY_LOGIN = 'oidc'
 
@@ -65,7 +91,10 @@ export class Sessions {
   readonly #sessions: Collection<StoredSession>
   readonly #credentials: Pick<Credentials, 'forgetSessions'>
   readonly #clock: () => Date
-  readonly #cache = new LRUCache<string, SessionIdentity>({ max: 10_000, ttl: SESSION_CACHE_TTL_MS })
+  readonly #cache = new LRUCache<string, { facts: SessionIdentity; expiresAt: Date }>({
+    max: 10_000,
+    ttl: SESSION_CACHE_TTL_MS,
+  })
   /** Counts the changes, so that a value read before a change is not cached after it. */
   #changes = 0
 
@@ -76,22 +105,80 @@ export class Sessions {
     this.#clock = clock
   }
 
+  /** Creates the indexes of the sessions of helpers. */
+  async prepare(): Promise<void> {
+    await syncIndexes(this.#sessions, [
+      { key: { 'helper.sid': 1 }, name: 'helper_sid', sparse: true },
+      { key: { 'helper.helperId': 1 }, name: 'helper_helperId', sparse: true },
+    ])
+  }
+
   /** The owner of a session and their roles; undefined when it has ended. At most 5 s old. */
   async facts(sid: string): Promise<SessionIdentity | undefined> {
     const cached = this.#cache.get(sid)
-    if (cached) return cached
+    if (cached && cached.expiresAt > this.#clock()) return cached.facts
     const changes = this.#changes
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
     const mvUid = sessionOwnerOf(session)
-    const [user, roles] = await Promise.all([
+    const [user, roles, acting] = await Promise.all([
       usersOf(this.#database.db).findOne({ _id: mvUid }, { projection: { _rperm: 1 } }),
-      findRolesOfUser(this.#database, mvUid),
+      session.helper ? [] : findRolesOfUser(this.#database, mvUid),
+      session.helper && this.#actingOf(session.helper),
     ])
-    if (!user || isDisabled(user)) return undefined
-    const facts = { mvUid, roles }
-    if (changes === this.#changes) this.#cache.set(sid, facts)
+    if (!user || isDisabled(user) || (session.helper && !acting)) return undefined
+    const facts = { mvUid, roles, ...(acting && { acting }) }
+    const { expiresAt } = this.#toActiveSession(session)
+    if (changes === this.#changes) this.#cache.set(sid, { facts, expiresAt })
     return facts
+  }
+
+  /** What the helper with this class-family token may do; undefined when the token has ended. */
+  async findActing(sessionToken: string): Promise<Acting | undefined> {
+    const session = await this.findByToken(sessionToken)
+    return session && (await this.facts(session.sid))?.acting
+  }
+
+  /** What a helper may do; undefined when their own session or the agreement has ended. */
+  async #actingOf({ helperId, sid, agreementId }: HelperSession): Promise<Acting | undefined> {
+    const [own, agreement] = await Promise.all([
+      this.facts(sid),
+      helperAgreementsOf(this.#database.db).findOne({ _id: agreementId }),
+    ])
+    if (own?.mvUid !== helperId || !agreement || !isInForce(agreement, this.#clock())) return undefined
+    return { helperId, acts: agreement.acts }
+  }
+
+  /**
+   * Begins a session in which a helper acts for a person, or extends the one of the same login.
+   * @returns undefined when the helper's own session has ended
+   */
+  async beginHelperSession(
+    sid: string,
+    agreement: Parties & { id: string; until: string },
+  ): Promise<ActiveSession | undefined> {
+    const own = await this.#sessions.findOne(this.#activeFilter({ _id: sid, ...OWN_SESSIONS }))
+    if (!own) return undefined
+    const now = this.#clock()
+    const ends = [this.#toActiveSession(own).expiresAt, new Date(agreement.until)]
+    const helper = { helperId: agreement.helperId, sid, agreementId: agreement.id }
+    const session = await this.#sessions.findOneAndUpdate(
+      { 'helper.sid': sid, 'helper.agreementId': agreement.id },
+      {
+        $set: { expiresAt: ends.reduce((a, b) => (a < b ? a : b)), lastUsedAt: now, _updated_at: now },
+        $setOnInsert: {
+          _id: newId(),
+          _session_token: HELPER_TOKEN_PREFIX + newSecret(),
+          _p_user: userPointer(agreement.mvUid),
+          _created_at: now,
+          restricted: false,
+          createdWith: { action: 'login', authProvider: 'helper' },
+          helper,
+        },
+      },
+      { upsert: true, returnDocument: 'after' },
+    )
+    return session ? this.#toActiveSession(session) : undefined
   }
 
   /** Clears the cache after sessions or roles have changed. */
@@ -133,7 +220,7 @@ export class Sessions {
   /** Whether the login was a few minutes ago, so that the caller has just proved to know the password. */
   async isFresh(sid: string): Promise<boolean> {
     const since = new Date(this.#clock().getTime() - FRESH_LOGIN_MS)
-    return (await this.#sessions.findOne({ _id: sid, _created_at: { $gt: since } })) !== null
+    return (await this.#sessions.findOne({ _id: sid, _created_at: { $gt: since }, ...OWN_SESSIONS })) !== null
   }
 
   /** The id of the session of a class-family token. */
@@ -154,7 +241,7 @@ export class Sessions {
 
   /** Lists a person's sessions, by id. @throws MalformedRequest for a cursor of another list */
   async list(mvUid: string, currentSid: string, { limit, cursor, count }: PageRequest) {
-    const matching = this.#activeFilter({ _p_user: userPointer(mvUid) })
+    const matching = this.#activeFilter({ _p_user: userPointer(mvUid), ...OWN_SESSIONS })
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(SESSION_LIST, cursor).id } }
     const found = await this.#sessions
       .find({ ...matching, ...beyond })
@@ -176,8 +263,10 @@ export class Sessions {
     await this.#end({ _id: sid })
   }
 
+  /** Ends all sessions of a user, also those in which they help others. */
   async endAll(mvUid: string): Promise<void> {
     await this.#end({ _p_user: userPointer(mvUid) })
+    await this.#end({ 'helper.helperId': mvUid })
   }
 
   /** Ends the sessions that an external identity began, except one. */
@@ -197,6 +286,8 @@ export class Sessions {
     const ended = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
     this.invalidateCache()
+    // Parse Server may end a session without these. They are void all the same, see #actingOf.
+    await this.#sessions.deleteMany({ 'helper.sid': { $in: ended.map(({ _id }) => _id) } })
     await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: ended.map(({ _id }) => _id) } })
     await this.#credentials.forgetSessions(ended.map(({ _session_token }) => _session_token))
     return deletedCount

@@ -37,6 +37,7 @@ export const CarePlan = defineKind(CarePlanForms, {
 export const Goal = defineKind(GoalForms, {
   words: { en: 'goals', nl: 'doelen' },
   fhir: goalMapping,
+  helperAct: 'PLAN',
   lists: { ofPlan: byPlan, ofEhr },
   maxCount: { of: 'carePlanId', count: 100 },
   timeline: closableTimeline('goal', ['createdAt']),
@@ -45,6 +46,7 @@ export const Goal = defineKind(GoalForms, {
 export const Task = defineKind(TaskForms, {
   words: { en: 'tasks', nl: 'taken' },
   fhir: taskMapping,
+  helperAct: 'PLAN',
   lists: {
     ofPlan: byPlan,
     ofEhr,

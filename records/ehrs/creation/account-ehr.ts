@@ -39,10 +39,12 @@ export async function ensureAccountEhr(records: StoreContext, caller: Caller, eh
 
 /**
  * Tells whether a caller may delete an EHR and read its audit: its subject, or its creator while the subject
- * is no user or has not accepted. Write access alone does not suffice.
+ * is no user or has not accepted. Write access alone does not suffice, and no helper does so for the subject.
  */
 export const canManageEhr = (caller: Caller, ehr: ManagedEhr): boolean =>
-  caller.unrestricted === true || isAdmin(caller) || caller.userId === (subjectOf(ehr) ?? ehr.creatorId)
+  caller.unrestricted === true ||
+  isAdmin(caller) ||
+  (!caller.acting && caller.userId === (subjectOf(ehr) ?? ehr.creatorId))
 
 /** Adds history and audit of an EHR that was written without its store. */
 export function recordEhrCreation(

@@ -5,7 +5,7 @@ import { EVERY_EHR } from '../../store/audit/scopes.ts'
 import { type Caller, permissionFilter } from '../../store/documents/caller.ts'
 import { type Database, documentCollection } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
-import { accessesByEhr } from '../../store/resource.ts'
+import { accessesByEhr, requesterOf } from '../../store/resource.ts'
 import type { AuditedList, AuditedReads, StoreContext } from '../../store/writing/transaction.ts'
 
 /** The EHRs and the care plan to which a query limits itself; undefined: it could find any. */
@@ -69,13 +69,12 @@ export async function queryAccesses(
   { searched, denied }: SearchedEhrs,
   shown: ShownRecords = new Map(),
 ): Promise<AuditedAccess[]> {
-  const { requestId, userId, application } = caller
   const entry = (
     ehrId: string | null,
     ids: readonly string[],
     outcome: 'done' | 'denied',
   ): AuditedAccess => ({
-    ...{ requestId, userId, application, action: 'query', asked, type },
+    ...{ ...requesterOf(caller), action: 'query', asked, type },
     ...{
       ehrId,
       ids: type === 'Ehr' && ehrId !== EVERY_EHR && searched.includes(ehrId ?? '') ? [ehrId ?? ''] : [...ids],

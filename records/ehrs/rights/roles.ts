@@ -24,7 +24,7 @@ export function onRoleChange({ client }: Pick<Database, 'client'>, changed: () =
 }
 
 /** Emits after the end of the transaction: until then the change is invisible to others. */
-function emitRolesChangedAtEnd({ client }: Database, session: ClientSession): void {
+export function emitRolesChangedAtEnd({ client }: Pick<Database, 'client'>, session: ClientSession): void {
   session.once('ended', () => roleEventsOf(client).emit('rolesChanged'))
 }
 

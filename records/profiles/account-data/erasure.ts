@@ -1,4 +1,5 @@
 import type { ClientSession } from 'mongodb'
+import { eraseAgreementsOf } from '../../accounts/helpers/helper-agreement.ts'
 import { networkRole } from '../../ehrs/rights/access.ts'
 import { removeRoles } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
@@ -17,6 +18,7 @@ interface ProfileDocument {
  */
 export async function erasePerson(database: Database, mvUid: string, session: ClientSession): Promise<void> {
   const { db } = database
+  await eraseAgreementsOf(database, session, mvUid)
   await eraseConnectionsOfOthers(database, mvUid, session)
   for (const name of Object.values(PROFILE_COLLECTIONS)) {
     await db.collection<ProfileDocument>(name).deleteMany({ _id: ownedIdRange(mvUid) }, { session })

@@ -1,4 +1,5 @@
 import type { Collection, Db, Filter } from 'mongodb'
+import { HELPER_AGREEMENTS } from '../../accounts/helpers/helper-agreement.ts'
 import { userPointer } from '../../accounts/login/sessions.ts'
 import { ReadBudget } from '../../limits/read-limits.ts'
 import { TimeSlice } from '../../limits/time-slice.ts'
@@ -28,6 +29,9 @@ const exportSourcesOf = (mvUid: string): ExportSource[] => [
   { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
   { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
   { kind: 'session', collection: '_Session', where: { _p_user: userPointer(mvUid) } },
+  { kind: 'helper', collection: HELPER_AGREEMENTS, where: { mvUid } },
+  { kind: 'helping', collection: HELPER_AGREEMENTS, where: { helperId: mvUid } },
+  historySource(HELPER_AGREEMENTS, mvUid),
   ...Object.entries(PROFILE_COLLECTIONS).flatMap(([kind, collection]) => [
     { kind, collection, where: { _id: ownedIdRange(mvUid) } },
     historySource(collection, mvUid),

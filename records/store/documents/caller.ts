@@ -1,4 +1,12 @@
+import type { HelperAct } from '../../../schemas/enums.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
 import type { Admission } from '../../limits/admission/admission-control.ts'
+
+/** A helper who acts for the user of a request. @see docs/decisions/helpers.md */
+export interface Acting {
+  helperId: string
+  acts: readonly HelperAct[]
+}
 
 /** The user who sends a request, with the application and roles: all that access rules and audit need. */
 export interface Caller {
@@ -8,6 +16,8 @@ export interface Caller {
   /** The application that sent the request, as shown in the audit. */
   application: string
   requestId: string
+  /** Set when a helper acts for the user: the rights are the user's, the helper is the author. */
+  acting?: Acting | undefined
   /** The admission of the request, by which long work pauses for others; undefined: the service's own work. */
   admission?: Pick<Admission, 'pause'>
   /** Called with the id of each EHR whose data the caller reached, and of each connected user. */
@@ -23,6 +33,33 @@ export const serviceCaller: Caller = {
   application: 'service',
   requestId: '',
   unrestricted: true,
+}
+
+/** The user who carries out a request, and the user for whom a helper does so. */
+export interface Author {
+  userId: string
+  onBehalfOf?: string
+}
+
+export const authorOf = ({ userId, acting }: Pick<Caller, 'userId' | 'acting'>): Author =>
+  acting ? { userId: acting.helperId, onBehalfOf: userId } : { userId }
+
+/** Helpers read everything except messages, which need a grant of their own. */
+export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: HelperAct | undefined): boolean =>
+  !acting || act !== 'MESSAGES' || acting.acts.includes(act)
+
+/**
+ * @param act what a helper needs for writing such records; undefined: no helper may write them
+ * @throws Forbidden for a helper without this grant
+ */
+export function requireWritableByHelper(
+  { acting }: Pick<Caller, 'acting'>,
+  act: HelperAct | undefined,
+): void {
+  if (acting && (act === undefined || !acting.acts.includes(act)))
+    throw new ServiceError('Forbidden', {
+      detail: 'You act for another person, who has not granted you this.',
+    })
 }
 
 export const isAdmin = ({ roles }: Pick<Caller, 'roles'>): boolean => roles.includes('admin')

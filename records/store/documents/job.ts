@@ -11,7 +11,7 @@ export interface Job {
   id: string
   ehrId: string
   /** Who requested it: history and audit name them, whichever instance runs it. */
-  by: Pick<Caller, 'userId' | 'application' | 'requestId'>
+  by: Pick<Caller, 'userId' | 'application' | 'requestId' | 'acting'>
   /** Further parameters of the job. */
   details?: unknown
   /** Readers and collections whose reads wait for the job. Absent: the documents are hidden from everybody. */

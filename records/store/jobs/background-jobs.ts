@@ -207,8 +207,8 @@ export async function enqueueJob(
   caller: Caller,
   work: Omit<Job, '_id' | 'leaseUntil' | 'by'>,
 ): Promise<void> {
-  const { userId, application, requestId } = caller
-  const by = { userId, application, requestId }
+  const { userId, application, requestId, acting } = caller
+  const by = { userId, application, requestId, ...(acting && { acting }) }
   const _id = jobId(work)
   const content = { ...work, by, leaseUntil: newLeaseEnd() }
   await jobCollection(records).replaceOne({ _id }, content, { session: tx.session, upsert: true })

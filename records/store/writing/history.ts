@@ -3,7 +3,7 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
 import { LogicalClock } from '../clocks/logical-clock.ts'
-import type { Caller } from '../documents/caller.ts'
+import { authorOf, type Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
@@ -18,6 +18,8 @@ export interface HistoryEntry {
   /** Orders all changes, independently of any wall clock; earlier releases did not store it. */
   logicalTime?: number
   userId: string
+  /** The person for whom the user acted as a helper. */
+  onBehalfOf?: string
   application: string
   action: 'create' | 'update' | 'delete'
   /** The names of the changed stored fields; empty unless an update. */
@@ -69,9 +71,9 @@ export function createHistoryEntry(
   by: { caller: Caller; at: Date },
   write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed'>,
 ): HistoryEntry {
-  const { userId, application } = by.caller
+  const { caller, at } = by
   const _id = `${entryIdStart(record, write.version)}/${newId()}`
-  return { _id, at: by.at, userId, application, ...write }
+  return { _id, at, ...authorOf(caller), application: caller.application, ...write }
 }
 
 /** Saves history entries. Only a transaction of a store does so, last. */

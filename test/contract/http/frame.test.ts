@@ -103,7 +103,7 @@ describe('the frame of the path family', () => {
         const isLetIn = async () => rule.permits(stranger, { mvUid: 'other' }, services)
         if (await isLetIn().catch(() => false)) open.push(name)
       }
-      assert.deepEqual(open, ['user'])
+      assert.deepEqual(open, ['user', 'account'])
     })
     it('hides records of others, and shows them to an administrator', async () => {
       await refused(await call('GET', '/sample/bob/note', ANNA_HEADERS), 404, 'not-found')

@@ -70,7 +70,7 @@ const VERDICTS: Partial<Record<Access, Partial<Record<CallerName, 'done' | 403>>
 /** The access table for both families. For callers without an entry, the record does not exist. */
 export function verdictOf(caller: CallerName, access: Access): Verdict {
   if (caller === 'anonymous') return 401
-  if (access === 'user') return DONE
+  if (access === 'user' || access === 'account') return DONE
   if (access === 'admin') return caller === 'admin' ? DONE : 403
   return VERDICTS[access]?.[caller] ?? 404
 }

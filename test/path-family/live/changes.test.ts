@@ -52,14 +52,15 @@ describe('the changes of an EHR', () => {
     const href = `/ehr/${patient.ehrId}/procedure/bodyweight/${id}`
     const { at: when, ...change } = await dataOf(source)
     const about = { id, type: 'BodyWeight', carePlanId: planId }
-    assert.deepEqual(change, { ...about, operation: 'create', version: 1, href })
+    const by = { userId: patient.mvUid, onBehalfOf: null }
+    assert.deepEqual(change, { ...about, ...by, operation: 'create', version: 1, href })
     assert.ok(Math.abs(Date.parse(when) - Date.now()) < 60_000)
     assert.equal((await createClassClient(patient).put('BodyWeight', id, { weight: 71 })).status, 200)
     const { at: _, ...changed } = await dataOf(source)
-    assert.deepEqual(changed, { ...about, operation: 'update', version: 2, href })
+    assert.deepEqual(changed, { ...about, ...by, operation: 'update', version: 2, href })
     assertStatus(await patient.call('DELETE', href), 204)
     const { at: __, ...gone } = await dataOf(source)
-    assert.deepEqual(gone, { ...about, operation: 'delete', version: 3, href: null })
+    assert.deepEqual(gone, { ...about, ...by, operation: 'delete', version: 3, href: null })
   })
 
   it('are sent to participants of their own plan only, and to no stranger', async () => {

@@ -4,7 +4,9 @@ import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { type Operation, pathParameterNames } from '../../../path-api/operation/operation.ts'
 import { operationTable } from '../../../path-api/operation-table.ts'
-import { type ClassName, isClassName } from '../../../records/kinds.ts'
+import { agreementIdOf, helperAgreementsOf } from '../../../records/accounts/helpers/helper-agreement.ts'
+import { type ClassName, classKindOf, isClassName } from '../../../records/kinds.ts'
+import type { HelperAct } from '../../../schemas/enums.ts'
 import { restBodyOf, restIdsOf } from '../../conformance/openehr-rest/rest-requests.ts'
 import { byClass } from '../../family-kinds.ts'
 import {
@@ -29,9 +31,12 @@ import {
   withOtherKey,
 } from '../../harness/care/samples/examples.ts'
 import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
-import { call } from '../../harness/clients/path-client.ts'
+import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
-import type { Person } from '../../harness/people/people.ts'
+import { actFor, createHelper } from '../../harness/people/helpers.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
 
 /** Templates, archetypes and stored queries belong to no EHR. */
 const ofEhrs = operationTable.filter(({ path }) =>
@@ -102,7 +107,7 @@ const headersOf = async (
 const REFUSED_OUTCOMES: Readonly<Record<string | number, string>> = { 404: 'denied', 403: 'refused' }
 
 /** The role decides, whatever the EHR: nothing of the EHR is told, and its audit has no entry. */
-const isOperators = ({ access }: Operation): boolean => access === 'admin'
+const isDecidedByRole = ({ access }: Operation): boolean => access === 'admin' || access === 'account'
 
 /** Calls operations as every caller of a fixture. */
 function matrix<Name>(
@@ -177,7 +182,7 @@ function matrix<Name>(
     if (wanted === 'done') assert.ok([200, 201, 204].includes(status), message)
     else assert.equal(status, wanted, message)
     const entry = REFUSED_OUTCOMES[wanted]
-    if (entry && !isOperators(operation))
+    if (entry && !isDecidedByRole(operation))
       assert.deepEqual(await outcomesOf(requestId), [`${entry} ${all.ehrId}`], message)
   }
 }
@@ -216,6 +221,63 @@ export const pendingRoleMatrix = (group: Group): void => {
   describe(`access to ${group} of an EHR that somebody else created about its subject`, function () {
     this.timeout(60_000)
     matrix(chosen, createPendingAccessFixture, PENDING_CALLERS, expectedPending)
+  })
+}
+
+/** Helpers of the subject: of each act, and some whose help has ended. */
+const HELPERS = {
+  reads: ['READ'],
+  records: ['READ', 'RECORD'],
+  writes: ['READ', 'MESSAGES'],
+  plans: ['READ', 'PLAN'],
+  ended: ['READ', 'RECORD', 'MESSAGES', 'PLAN'],
+  expired: ['READ', 'RECORD', 'MESSAGES', 'PLAN'],
+} as const satisfies Record<string, HelperAct[]>
+type HelperName = keyof typeof HELPERS
+const HELPER_NAMES = Object.keys(HELPERS) as HelperName[]
+
+async function createHelperFixture(): Promise<AccessFixture<HelperName>> {
+  const fixture = await createAccessFixture()
+  const { patient } = fixture
+  const people: Partial<Record<HelperName, Person>> = {}
+  for (const name of HELPER_NAMES) {
+    const helper = await createPerson()
+    await createHelper(patient, helper, HELPERS[name])
+    people[name] = await actFor(patient, helper)
+    if (name === 'ended')
+      assertStatus(await patient.call('DELETE', `/profile/${patient.mvUid}/helper/${helper.mvUid}`), 204)
+  }
+  const { mvUid = '' } = people.expired ?? {}
+  await helperAgreementsOf(service.db).updateOne(
+    { _id: agreementIdOf({ mvUid: patient.mvUid, helperId: mvUid }) },
+    { $set: { until: new Date(0) } },
+  )
+  await waitUntil(async () => (await people.expired?.call('GET', '/ehr'))?.status === 401)
+  return { ...fixture, getPerson: (name) => people[name] }
+}
+
+/** What a helper needs for an operation; undefined: no helper may carry it out. */
+function actOf({ method, access, kind, id, path }: Operation): HelperAct | undefined {
+  if (access === 'user') return 'READ'
+  if (!['ehr:read', 'ehr:write', 'plan:read', 'plan:write'].includes(access)) return undefined
+  if (method === 'get') return 'READ'
+  if (isClassName(kind)) return classKindOf(kind).helperAct
+  if (path.includes('/procedure')) return 'RECORD'
+  return /Goal|Task|Alert$|Event/.test(id) ? 'PLAN' : undefined
+}
+
+function expectedOfHelper(name: HelperName, operation: Operation): Verdict {
+  if (name === 'ended' || name === 'expired') return 401
+  const act = actOf(operation)
+  return act !== undefined && (HELPERS[name] as readonly HelperAct[]).includes(act) ? 'done' : 403
+}
+
+/** Calls the operations of a group as helpers who act for the subject. */
+export const helperRoleMatrix = (group: Group): void => {
+  const chosen = operations.filter((operation) => groupOf(operation) === group)
+  describe(`access of helpers to ${group} of an EHR`, function () {
+    this.timeout(60_000)
+    matrix(chosen, createHelperFixture, HELPER_NAMES, expectedOfHelper)
   })
 }
 

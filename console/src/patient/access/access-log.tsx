@@ -52,10 +52,13 @@ function AccessTable({ items }: { items: readonly AccessEntry[] }) {
           </tr>
         </thead>
         <tbody>
-          {items.map(({ at, userName, action, type, outcome, requestId, ids }) => (
+          {items.map(({ at, userName, onBehalfOf, action, type, outcome, requestId, ids }) => (
             <tr key={`${requestId} ${type} ${action} ${ids[0]}`}>
               <td>{formatMoment(at)}</td>
-              <th scope="row">{personName(userName)}</th>
+              <th scope="row">
+                {personName(userName)}
+                {onBehalfOf !== null && `, ${t('access.forYou')}`}
+              </th>
               <td>
                 {t(`action.${action}`)}: {translateName(`kind.${type.toLowerCase()}`, type)}
                 {outcome !== 'done' && ` (${t('access.refused')})`}

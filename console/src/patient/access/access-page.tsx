@@ -5,10 +5,11 @@ import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AccessLog } from './access-log.tsx'
+import { Helpers } from './helpers.tsx'
 import { ParticipantRow } from './participant-row.tsx'
 
 /** Who may see the record, and who looked at it. */
-export default function AccessPage({ me: { ehrId } }: PageProps) {
+export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
   const t = useText()
   const plans = useQuery(plansQuery(ehrId))
   return (
@@ -17,6 +18,10 @@ export default function AccessPage({ me: { ehrId } }: PageProps) {
       <section aria-labelledby="people">
         <h2 id="people">{t('access.people')}</h2>
         <Loaded query={plans}>{(items) => <Participants ehrId={ehrId} plans={items} />}</Loaded>
+      </section>
+      <section aria-labelledby="helpers">
+        <h2 id="helpers">{t('helpers.title')}</h2>
+        <Helpers mvUid={mvUid} />
       </section>
       <section aria-labelledby="log">
         <h2 id="log">{t('access.log')}</h2>

@@ -40,6 +40,9 @@ export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
       <p>
         {name}, {email}
       </p>
+      <p>
+        {t('account.code')} <strong>{mvUid}</strong>
+      </p>
       <SelectField
         label={t('account.language')}
         value={language}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { graphQuery, tasksQuery, topicsQuery, visitorsQuery } from '../../model/health-record.ts'
+import { mayAct } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
@@ -11,20 +12,24 @@ import { TaskList } from './task-list.tsx'
 import { Visitors } from './visitors.tsx'
 
 /** What is to do, how it goes, what is new and who looked: everything on one page. */
-export default function HomePage({ me: { ehrId, name, mvUid } }: PageProps) {
+export default function HomePage({ me }: PageProps) {
+  const { ehrId, name, mvUid, acts } = me
   const t = useText()
+  const mayRead = mayAct(me, 'MESSAGES')
   const graph = useQuery(graphQuery(ehrId))
   const tasks = useQuery(tasksQuery(ehrId))
-  const topics = useQuery(topicsQuery(ehrId))
-  const visitors = useQuery(visitorsQuery(ehrId))
+  const topics = useQuery({ ...topicsQuery(ehrId), enabled: mayRead })
+  const visitors = useQuery({ ...visitorsQuery(ehrId), enabled: !acts })
   return (
     <>
-      <Heading title={t('home.hello', { name })} />
-      <div className="actions">
-        <Link to="/measure" className="button primary">
-          {t('measure.start')}
-        </Link>
-      </div>
+      <Heading title={acts ? t('home.of', { name }) : t('home.hello', { name })} />
+      {mayAct(me, 'RECORD') && (
+        <div className="actions">
+          <Link to="/measure" className="button primary">
+            {t('measure.start')}
+          </Link>
+        </div>
+      )}
       <section aria-labelledby="tasks">
         <h2 id="tasks">{t('home.tasks')}</h2>
         <Loaded query={tasks}>{(items) => <TaskList ehrId={ehrId} mvUid={mvUid} tasks={items} />}</Loaded>
@@ -33,16 +38,20 @@ export default function HomePage({ me: { ehrId, name, mvUid } }: PageProps) {
         <h2 id="newest">{t('home.newest')}</h2>
         <Loaded query={graph}>{({ series }) => <NewestList values={newestValues(series)} />}</Loaded>
       </section>
-      <section aria-labelledby="unread">
-        <h2 id="unread">{t('messages.title')}</h2>
-        <Loaded query={topics}>
-          {(items) => <UnreadNote count={items.reduce((sum, one) => sum + one.unread, 0)} />}
-        </Loaded>
-      </section>
-      <section aria-labelledby="visitors">
-        <h2 id="visitors">{t('home.visitors')}</h2>
-        <Loaded query={visitors}>{(items) => <Visitors entries={items} />}</Loaded>
-      </section>
+      {mayRead && (
+        <section aria-labelledby="unread">
+          <h2 id="unread">{t('messages.title')}</h2>
+          <Loaded query={topics}>
+            {(items) => <UnreadNote count={items.reduce((sum, one) => sum + one.unread, 0)} />}
+          </Loaded>
+        </section>
+      )}
+      {!acts && (
+        <section aria-labelledby="visitors">
+          <h2 id="visitors">{t('home.visitors')}</h2>
+          <Loaded query={visitors}>{(items) => <Visitors entries={items} />}</Loaded>
+        </section>
+      )}
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { Task } from '../../model/health-record.ts'
+import { useMayAct } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate, today } from '../../texts/format.ts'
@@ -33,6 +34,7 @@ export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
   const t = useText()
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
+  const mayPlan = useMayAct('PLAN')
   const isLate = dueDate !== null && dueDate < today()
   const done = useSubmit(async () => {
     const params = { path: { ehrId, careplanId, goalId, taskId }, header: {} }
@@ -55,9 +57,11 @@ export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
         {description && <p className="help">{description}</p>}
         {done.problem && <FailureNote error={done.problem} />}
       </div>
-      <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
-        {t('task.done')} <span className="unseen">{name}</span>
-      </button>
+      {mayPlan && (
+        <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
+          {t('task.done')} <span className="unseen">{name}</span>
+        </button>
+      )}
     </li>
   )
 }

@@ -16,9 +16,10 @@ export function Visitors({ entries }: { entries: readonly AccessEntry[] }) {
       </p>
       {people.length > 0 && (
         <ul>
-          {people.map(({ userId, userName, at }) => (
+          {people.map(({ userId, userName, onBehalfOf, at }) => (
             <li key={userId}>
-              {personName(userName)}, {formatMoment(at)}
+              {personName(userName)}
+              {onBehalfOf !== null && `, ${t('access.forYou')}`}, {formatMoment(at)}
             </li>
           ))}
         </ul>

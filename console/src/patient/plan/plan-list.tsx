@@ -1,7 +1,7 @@
 import { useQueries } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
 import { type CarePlan, planQuery } from '../../model/health-record.ts'
-import { type Me, recordPath } from '../../model/me.ts'
+import { type Me, mayAct, recordPath } from '../../model/me.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
@@ -50,9 +50,11 @@ function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
       </ul>
       <p className="help">
         {t('plan.done', { count: doneCount })}{' '}
-        <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
-          {t('edit')} <span className="unseen">{goal.name}</span>
-        </Link>
+        {mayAct(me, 'PLAN') && (
+          <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
+            {t('edit')} <span className="unseen">{goal.name}</span>
+          </Link>
+        )}
       </p>
     </>
   )

@@ -44,7 +44,7 @@ const startOperation = {
   },
   description:
     'The header `Prefer: respond-async` is required. Content-Location has the address of the export. With `_since`, the export has a file of deletions, too.',
-  access: 'user',
+  access: 'account',
   reply: [202],
 } as const
 
@@ -67,7 +67,7 @@ const oneExport = {
   ...fhirOperation,
   path: `${FHIR_PATH}/export/{exportId}`,
   params: { exportId: exportIdField },
-  access: 'user',
+  access: 'account',
 } as const
 
 const manifestOf = (base: string, { startedAt, request, output, deleted }: ExportStatus) => {
@@ -141,7 +141,7 @@ export const fhirExportOperations = [
       }),
     },
     summary: 'Read a file of an export',
-    access: 'user',
+    access: 'account',
     reply: [200, rawBody('application/fhir+ndjson')],
     handle: ({ params: { exportId, file } }, { caller, fhirExports }) =>
       fhirExports.read(caller, exportId, file),

@@ -4,6 +4,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 export interface AuditedAccess {
   requestId: string
   userId: string
+  /** The person for whom the user acted as a helper. */
+  onBehalfOf?: string
   application: string
   action: 'create' | 'read' | 'query' | 'update' | 'delete'
   /** The EHR, or a scope of many (scopes.ts); null when the request named none. */

@@ -1,0 +1,81 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
+import { useState } from 'react'
+import { helpersQuery } from '../../model/me.ts'
+import { api } from '../../session/user-session.ts'
+import { formatDate, personName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { QuestionDialog } from '../../ui/question-dialog.tsx'
+import { InvitationForm } from './invitation-form.tsx'
+
+/** Who may act for the person, and the form for another one. */
+export function Helpers({ mvUid }: { mvUid: string }) {
+  const t = useText()
+  const helpers = useQuery(helpersQuery(mvUid))
+  return (
+    <>
+      <p>{t('helpers.help')}</p>
+      <Loaded query={helpers}>
+        {(items) =>
+          items.length === 0 ? (
+            <p>{t('helpers.none')}</p>
+          ) : (
+            <ul className="rows">
+              {items.map((helper) => (
+                <HelperRow key={helper.mvUid} mvUid={mvUid} helper={helper} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      <InvitationForm mvUid={mvUid} />
+    </>
+  )
+}
+
+interface HelperRowProps {
+  mvUid: string
+  helper: components['schemas']['Helper']
+}
+
+function HelperRow({ mvUid, helper }: HelperRowProps) {
+  const t = useText()
+  const queries = useQueryClient()
+  const [isAsking, setAsking] = useState(false)
+  const who = helper.name === null ? helper.mvUid : personName(helper.name)
+  const ending = useSubmit(async () => {
+    const params = { path: { mvUid, helperId: helper.mvUid } }
+    await api.DELETE('/profile/{mvUid}/helper/{helperId}', { params })
+    await queries.invalidateQueries({ queryKey: ['helpers', mvUid] })
+  })
+  return (
+    <li>
+      <div className="grow">
+        <strong>{who}</strong>, {t(`relation.${helper.relation}`)}
+        <p className="help">
+          {helper.acts.map((act) => t(`act.${act}`)).join(', ')}.{' '}
+          {t('access.until', { date: formatDate(helper.until) })}.{' '}
+          {helper.state === 'INVITED' && t('helpers.invited')}
+        </p>
+        {ending.problem && <FailureNote error={ending.problem} />}
+      </div>
+      <button type="button" onClick={() => setAsking(true)}>
+        {t('helpers.end')} <span className="unseen">{who}</span>
+      </button>
+      <QuestionDialog
+        title={t('helpers.end')}
+        text={t('helpers.endHelp', { who })}
+        yes={t('access.endYes')}
+        no={t('back')}
+        isOpen={isAsking}
+        onAnswer={(isYes) => {
+          setAsking(false)
+          if (isYes) ending.submit()
+        }}
+      />
+    </li>
+  )
+}

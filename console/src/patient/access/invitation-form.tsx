@@ -1,0 +1,96 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useDraft } from '../../browser/drafts.ts'
+import { api, type HelperAct } from '../../session/user-session.ts'
+import { today } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { CheckField, SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+
+const RELATIONS = ['PARENT', 'CHILD', 'PARTNER', 'GUARDIAN', 'OTHER'] as const
+type Relation = (typeof RELATIONS)[number]
+/** Reading is always included. */
+const CHOICES = ['RECORD', 'MESSAGES', 'PLAN'] as const
+
+interface Draft {
+  helperId: string
+  relation: Relation
+  acts: readonly HelperAct[]
+  until: string
+}
+
+/** A year from now, which people can change. */
+const nextYear = (): string =>
+  `${Number(today().slice(0, 4)) + 1}${today().slice(4).replace('02-29', '02-28')}`
+
+/** Invites somebody by the code that their account page shows. */
+export function InvitationForm({ mvUid }: { mvUid: string }) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { draft, change, clear } = useDraft<Draft>(`${mvUid} helper`, () => ({
+    ...{ helperId: '', relation: 'CHILD' as const, acts: [], until: nextYear() },
+  }))
+  const { helperId, relation, acts, until } = draft
+  const form = useSubmit(async () => {
+    const body = {
+      ...{
+        mvUid: helperId.trim(),
+        relation,
+        acts: ['READ' as const, ...acts.filter((act) => act !== 'READ')],
+      },
+      until: new Date(`${until}T23:59:59`).toISOString(),
+    }
+    await api.POST('/profile/{mvUid}/helper', { params: { path: { mvUid }, header: {} }, body })
+    clear()
+    await queries.invalidateQueries({ queryKey: ['helpers', mvUid] })
+  })
+  return (
+    <Form form={form} submit={t('helpers.invite')}>
+      <h3>{t('helpers.new')}</h3>
+      <TextField
+        {...form.field('mvUid')}
+        label={t('helpers.code')}
+        help={t('helpers.codeHelp')}
+        value={helperId}
+        onChange={(next) => change({ helperId: next })}
+      />
+      <SelectField
+        {...form.field('relation')}
+        label={t('helpers.relation')}
+        value={relation}
+        options={RELATIONS.map((value) => ({ value, label: t(`relation.${value}`) }))}
+        onChange={(next) => change({ relation: next as Relation })}
+      />
+      <ActChoice acts={acts} onChange={(next) => change({ acts: next })} />
+      <TextField
+        {...form.field('until')}
+        type="date"
+        label={t('helpers.until')}
+        value={until}
+        onChange={(next) => change({ until: next })}
+      />
+    </Form>
+  )
+}
+
+interface ActChoiceProps {
+  acts: readonly HelperAct[]
+  onChange: (acts: readonly HelperAct[]) => void
+}
+
+function ActChoice({ acts, onChange }: ActChoiceProps) {
+  const t = useText()
+  return (
+    <fieldset>
+      <legend>{t('helpers.acts')}</legend>
+      <p className="help">{t('helpers.read')}</p>
+      {CHOICES.map((act) => (
+        <CheckField
+          key={act}
+          label={t(`act.${act}`)}
+          isChecked={acts.includes(act)}
+          onChange={(isChosen) => onChange(isChosen ? [...acts, act] : acts.filter((one) => one !== act))}
+        />
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,185 @@
+import type { IndexDescription } from 'mongodb'
+import type { Helper, HelperTerms } from '../../../schemas/accounts/helper.ts'
+import { HELPER_ACTS } from '../../../schemas/enums.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Violation } from '../../../schemas/validation/violations.ts'
+import { requireNoViolations } from '../../ehr-records/refusals/refusals.ts'
+import { emitRolesChangedAtEnd } from '../../ehrs/rights/roles.ts'
+import type { Caller } from '../../store/documents/caller.ts'
+import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../../store/reading/pages.ts'
+import { Store } from '../../store/store.ts'
+import type { ExpectedVersions } from '../../store/write-decider.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../../store/writing/transaction.ts'
+import { ACCOUNT_STATE_FILTERS, usersOf } from '../user/user.ts'
+import {
+  agreementIdOf,
+  HELPER_AGREEMENTS,
+  type HelperAgreementFields,
+  HelperAgreementRecord,
+  isInForce,
+  type Parties,
+} from './helper-agreement.ts'
+
+export type Agreement = SavedRecord<HelperAgreementFields>
+
+/** An agreement as one of both sees it. */
+export interface AgreementView {
+  helper: Helper
+  version: number
+}
+
+/** The side of an agreement on which the caller is. */
+type Side = 'person' | 'helper'
+
+/** Finds the names of users. */
+interface Names {
+  namesOf(mvUids: readonly string[]): Promise<ReadonlyMap<string, string>>
+}
+
+/** Agreements that one user acts for another. @see docs/decisions/helpers.md */
+export class Helpers {
+  readonly #records: StoreContext
+  readonly #names: Names
+  readonly #store
+
+  constructor(records: StoreContext, names: Names) {
+    this.#records = records
+    this.#names = names
+    this.#store = new Store(records, {
+      collection: HELPER_AGREEMENTS,
+      schema: HelperAgreementRecord,
+      lists: {
+        person: { by: ['mvUid'], sort: 'createdAt', order: 'asc' },
+        helper: { by: ['helperId'], sort: 'createdAt', order: 'asc' },
+      },
+    })
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /** Lists the caller's agreements, oldest first. */
+  async list(caller: Caller, side: Side, page: PageRequest): Promise<Page<AgreementView>> {
+    const where = side === 'person' ? { mvUid: caller.userId } : { helperId: caller.userId }
+    const found = await this.#store.list(caller, side, { where, ...page })
+    return { ...found, items: await this.#toViews(side, found.items) }
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, side: Side, other: string): Promise<AgreementView> {
+    return this.#toView(side, await this.#store.get(caller, keyOf(caller, side, other)))
+  }
+
+  /**
+   * Invites a user to act for the caller. An agreement that has not ended gets these terms at once.
+   * @throws RuleViolated
+   */
+  invite(caller: Caller, helperId: string, terms: HelperTerms): Promise<AgreementView> {
+    const { userId: mvUid } = caller
+    const now = this.#records.clock()
+    const { relation, from = now.toISOString(), until } = terms
+    const acts = HELPER_ACTS.filter((act) => act === 'READ' || terms.acts.includes(act))
+    const agreed = { mvUid, helperId, relation, acts, from, until }
+    const { id } = keyOf(caller, 'person', helperId)
+    return this.#change('person', async (tx) => {
+      const helper = { _id: helperId, ...ACCOUNT_STATE_FILTERS.ACTIVE }
+      const user = await usersOf(this.#records.db).findOne(helper, { session: tx.session })
+      requireNoViolations(invitationViolations(agreed, user !== null, now))
+      const known = await this.#store.find(caller, { id }, { tx })
+      const state = known && this.#stateOf(known) !== 'ENDED' ? known.state : 'INVITED'
+      const permissions = { read: [mvUid, helperId], write: [mvUid, helperId] }
+      return known
+        ? this.#store.update(caller, { id }, () => ({ ...agreed, state }), { tx })
+        : this.#store.create(caller, { ...agreed, state }, permissions, { tx, id })
+    })
+  }
+
+  /** Accepts an invitation; a repeated call changes nothing. @throws NotFound; Conflict once it has ended */
+  accept(caller: Caller, personId: string): Promise<AgreementView> {
+    const accepted = (now: Agreement) => {
+      if (this.#stateOf(now) === 'ENDED')
+        throw new ServiceError('Conflict', { detail: 'The invitation has ended.' })
+      return { ...now, state: 'ACTIVE' as const }
+    }
+    const key = keyOf(caller, 'helper', personId)
+    return this.#change('helper', (tx) =>
+      this.#store.update(caller, key, accepted, { tx, skipUnchanged: true }),
+    )
+  }
+
+  /** Ends an agreement, or an invitation. @throws NotFound; PreconditionFailed */
+  async end(caller: Caller, side: Side, other: string, expected: ExpectedVersions): Promise<void> {
+    const ended = (now: Agreement) => ({ ...now, state: 'ENDED' as const })
+    const key = keyOf(caller, side, other)
+    await this.#change(side, (tx) =>
+      this.#store.update(caller, key, ended, { tx, expected, skipUnchanged: true }),
+    )
+  }
+
+  /** Finds the agreement under which the caller may act for a person now. @throws NotFound */
+  async requireInForce(caller: Caller, personId: string): Promise<Agreement> {
+    const agreement = await this.#store.get(caller, keyOf(caller, 'helper', personId))
+    if (!isInForce(agreement, this.#records.clock())) throw new ServiceError('NotFound')
+    return agreement
+  }
+
+  /** Sessions look their agreement up again when the rights of users have changed. */
+  async #change(side: Side, work: (tx: Transaction) => Promise<Agreement>): Promise<AgreementView> {
+    const changed = await runStoreTransaction(this.#records, (tx) => {
+      emitRolesChangedAtEnd(this.#records, tx.session)
+      return work(tx)
+    })
+    return this.#toView(side, changed)
+  }
+
+  #stateOf({ state, until }: Agreement): Agreement['state'] {
+    return new Date(until) <= this.#records.clock() ? 'ENDED' : state
+  }
+
+  async #toView(side: Side, agreement: Agreement): Promise<AgreementView> {
+    return (await this.#toViews(side, [agreement]))[0] as AgreementView
+  }
+
+  /** The person's name shows until the agreement ends. A helper's name shows once they have accepted. */
+  async #toViews(side: Side, agreements: readonly Agreement[]): Promise<AgreementView[]> {
+    const others = agreements.map((one) => (side === 'person' ? one.helperId : one.mvUid))
+    const states = agreements.map((one) => this.#stateOf(one))
+    const named = others.filter(
+      (_, i) => states[i] === 'ACTIVE' || (side === 'helper' && states[i] === 'INVITED'),
+    )
+    const names = await this.#names.namesOf(named)
+    return agreements.map(({ relation, acts, from, until, createdAt, updatedAt, version }, i) => {
+      const [mvUid = '', state = 'ENDED'] = [others[i], states[i]]
+      const terms = { relation, acts, from, until }
+      return {
+        helper: { mvUid, name: names.get(mvUid) ?? null, ...terms, state, createdAt, updatedAt },
+        version,
+      }
+    })
+  }
+}
+
+const keyOf = ({ userId }: Caller, side: Side, other: string) => ({
+  id: agreementIdOf(
+    side === 'person' ? { mvUid: userId, helperId: other } : { mvUid: other, helperId: userId },
+  ),
+})
+
+function invitationViolations(
+  { mvUid, helperId, from, until }: Parties & { from: string; until: string },
+  isUser: boolean,
+  now: Date,
+): Violation[] {
+  const end = new Date(until)
+  const isInOrder = end > now && end > new Date(from)
+  return [
+    ...(isUser && helperId !== mvUid
+      ? []
+      : [{ path: 'mvUid', code: 'user', message: 'must be another user of this service' }]),
+    ...(isInOrder
+      ? []
+      : [{ path: 'until', code: 'range', message: 'must be in the future, and later than from' }]),
+  ]
+}

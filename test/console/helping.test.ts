@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { createGoal, createPatient, createPlan, createTask, type Patient } from '../harness/care/patients.ts'
+import { findAccessibilityViolations } from '../harness/clients/axe.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { createHelper } from '../harness/people/helpers.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
+import {
+  assertNoFaults,
+  button,
+  type ConsoleBrowser,
+  logInOn,
+  menu,
+  startConsoleBrowser,
+} from './open-console.ts'
+
+async function rename(person: Person, displayName: string): Promise<void> {
+  const { mvUid } = person
+  assertStatus(await person.call('PUT', `/profile/${mvUid}`, { name: { displayName } }))
+  assertStatus(await person.call('PUT', `/auth/account/${mvUid}`, { name: displayName }))
+}
+
+const banner = (page: Page) => page.locator('.helping')
+
+describe('a helper in the console', () => {
+  let opened: ConsoleBrowser
+  let anna: Patient
+  let piet: Person
+  before(async function () {
+    const started = await startConsoleBrowser()
+    if (!started) return this.skip()
+    opened = started
+  })
+  after(() => opened?.close())
+  beforeEach(async () => {
+    ;[anna, piet] = await Promise.all([createPatient(), createPerson()])
+    await Promise.all([rename(anna, 'Anna de Vries'), rename(piet, 'Piet de Vries')])
+    const planId = await createPlan(anna)
+    await createTask(anna, planId, await createGoal(anna, planId))
+  })
+
+  it('is invited, accepts, acts with a banner on each page, and stops when the person ends it', async () => {
+    const annas = await opened.open()
+    await logInOn(annas, anna)
+    await menu(annas, 'Access').click()
+    await annas.getByLabel('Code of the helper').fill('nobody')
+    await button(annas, 'Invite').click()
+    await annas.getByText('There is no other user with this code. Check it.').first().waitFor()
+    await annas.getByLabel('Code of the helper').fill(piet.mvUid)
+    await annas.getByLabel('This person is your').selectOption('CHILD')
+    await annas.getByLabel('enter measurements and answers').check()
+    await button(annas, 'Invite').click()
+    await annas.getByText('Has not accepted yet.').waitFor()
+
+    const piets = await opened.open()
+    await logInOn(piets, piet)
+    await menu(piets, 'Account').click()
+    await piets.getByText(piet.mvUid).waitFor()
+    await piets.getByText('Anna de Vries asks you to help.').waitFor()
+    await button(piets, 'Yes, I will help').click()
+    await button(piets, 'Act for Anna de Vries').click()
+    await piets.getByRole('heading', { name: 'Record of Anna de Vries' }).waitFor()
+    assert.match((await banner(piets).textContent()) ?? '', /You act for Anna de Vries/)
+    const items = await piets.locator('nav li').allTextContents()
+    assert.deepEqual(items, ['Home', 'Measure', 'Overview', 'My plan', 'My record'])
+    assert.equal(await button(piets, 'Done Buy shoes').count(), 0)
+
+    await piets.reload()
+    await banner(piets).waitFor()
+    await menu(piets, 'Measure').click()
+    await piets.getByRole('link', { name: 'Blood pressure' }).click()
+    await piets.getByLabel('Upper pressure', { exact: true }).fill('128')
+    await piets.getByLabel('Lower pressure', { exact: true }).fill('82')
+    await button(piets, 'Save').click()
+    await piets.getByText('Upper pressure 128 mmHg, Lower pressure 82 mmHg').waitFor()
+
+    await annas.reload()
+    await annas.getByRole('rowheader', { name: 'Piet de Vries, for you' }).first().waitFor()
+    await menu(annas, 'Home').click()
+    await annas.getByRole('listitem').getByText('Piet de Vries, for you').waitFor()
+    await menu(annas, 'Access').click()
+    await button(annas, 'End the help Piet de Vries').click()
+    await button(annas, 'Yes, end it').click()
+    await annas.getByText('Nobody may act for you.').waitFor()
+
+    await menu(piets, 'Home').click()
+    await piets.getByText('You can no longer act for Anna de Vries.').waitFor()
+    await piets.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
+    for (const page of [annas, piets]) assertNoFaults(page)
+  })
+
+  it('returns to the own record with one button, by keyboard, and after a log-out', async () => {
+    await createHelper(anna, piet, ['READ', 'MESSAGES', 'PLAN'])
+    const page = await opened.open()
+    await logInOn(page, piet)
+    await button(page, 'Act for Anna de Vries').focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Record of Anna de Vries' }).waitFor()
+    await menu(page, 'Messages').waitFor()
+    await button(page, 'Done Buy shoes').waitFor()
+    await button(page, 'Stop').focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
+    await button(page, 'Act for Anna de Vries').click()
+    await button(page, 'Log out').click()
+    await page.getByRole('heading', { name: 'Log in' }).waitFor()
+    await logInOn(page, piet)
+    await page.getByRole('heading', { name: 'Hello Piet de Vries' }).waitFor()
+    assertNoFaults(page)
+  })
+
+  for (const language of ['en', 'nl'] as const)
+    it(`passes axe-core in the language ${language}, light and dark`, async () => {
+      await createHelper(anna, piet, ['READ', 'RECORD', 'MESSAGES', 'PLAN'])
+      const page = await opened.open({ language })
+      await logInOn(page, piet)
+      await page.locator('header button').first().click()
+      await banner(page).waitFor()
+      await page.locator('main:not(:has(.skeleton)) h1').waitFor()
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme })
+        assert.deepEqual(await findAccessibilityViolations(page), [], colorScheme)
+      }
+      assertNoFaults(page)
+    })
+})

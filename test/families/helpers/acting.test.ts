@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { accessRules } from '../../../path-api/operation/access.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
+import { bloodPressureOf, callFhir, idsIn, readFhir } from '../../fhir/fhir-client.ts'
+import {
+  addParticipant,
+  createGoal,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { assertError, callFunction, createClassClient, loadSdk } from '../../harness/clients/class-client.ts'
+import { openEventSource } from '../../harness/clients/event-source.ts'
+import { subscribeBySdk } from '../../harness/clients/live-client.ts'
+import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
+import { actFor, createHelper } from '../../harness/people/helpers.ts'
+import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
+import { request } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
+
+const HELPER_NAME = 'Piet de Vries'
+const PRESSURE = {
+  ...{ systolic: 128, systolicUnit: 'mm[Hg]', diastolic: 82, diastolicUnit: 'mm[Hg]' },
+  timestamp: '2026-03-01T08:30:00Z',
+}
+
+async function createNamedHelper(): Promise<Person> {
+  const helper = await createPerson()
+  const named = { name: { displayName: HELPER_NAME } }
+  assertStatus(await helper.call('PUT', `/profile/${helper.mvUid}`, named))
+  return helper
+}
+
+describe('what a helper does for a person', () => {
+  let patient: Patient
+  let helper: Person
+  let acting: Person
+  let planId: string
+  before(async () => {
+    ;[patient, helper] = await Promise.all([createPatient(), createNamedHelper()])
+    planId = await createPlan(patient)
+    await createHelper(patient, helper, ['READ', 'RECORD', 'MESSAGES', 'PLAN'])
+    acting = await actFor(patient, helper)
+  })
+
+  const author = () => [helper.mvUid, patient.mvUid]
+
+  it('has the helper as its author, and the person as the one for whom, in both families', async () => {
+    const path = `/ehr/${patient.ehrId}/procedure/bloodpressure`
+    const { id } = assertStatus(await acting.call('POST', path, { carePlanId: planId, ...PRESSURE }), 201)
+    const change = { systolic: 130 }
+    await createClassClient(acting).put('BloodPressure', id, change).expect(200)
+    const { items } = assertStatus(await patient.call('GET', `${path}/${id}/history`))
+    assert.deepEqual(
+      items.map((one: Record<string, unknown>) => [one.userId, one.onBehalfOf]),
+      [author(), author()],
+    )
+    assertStatus(await patient.call('PUT', `${path}/${id}`, { carePlanId: planId, ...PRESSURE }))
+    const [own] = assertStatus(await patient.call('GET', `${path}/${id}/history`)).items
+    assert.deepEqual([own.userId, own.onBehalfOf], [patient.mvUid, null])
+  })
+
+  it('is in the person’s list of accesses with the helper’s name', async () => {
+    const from = new Date().toISOString()
+    const ids = [await createWeight(patient, planId)]
+    assertStatus(await acting.call('GET', `/ehr/${patient.ehrId}/procedure/bodyweight/${ids[0]}`))
+    await createClassClient(acting)
+      .get('BodyWeight', ids[0] ?? '')
+      .expect(200)
+    await createClassClient(acting).list('BodyWeight', { ehrId: patient.ehrId }).expect(200)
+    const list = await patient.call('GET', `/ehr/${patient.ehrId}/audit?others=true&from=${from}`)
+    const seen = assertStatus(list).items.map((one: Record<string, unknown>) => [
+      ...[one.userId, one.onBehalfOf, one.userName, one.action],
+    ])
+    const by = [...author(), HELPER_NAME]
+    assert.deepEqual(
+      seen.map(String).sort(),
+      [
+        [...by, 'query'],
+        [...by, 'read'],
+        [...by, 'read'],
+      ].map(String),
+    )
+    const events = await readFhir(patient, `AuditEvent?patient=${patient.ehrId}&agent=${helper.mvUid}`)
+    const agents = JSON.stringify(events)
+    assert.ok(author().every((id) => agents.includes(id)))
+    const page = assertStatus(await patient.call('GET', '/ehr/audit'))
+    assert.match(String(page), new RegExp(`${HELPER_NAME}, for you`))
+  })
+
+  it('arrives as an event that says so', async () => {
+    const source = await openEventSource(patient, `/ehr/${patient.ehrId}/changes`)
+    try {
+      await createClassClient(acting)
+        .post('Goal', { ehrId: patient.ehrId, carePlanId: planId, name: 'Swim' })
+        .expect(201)
+      const { data } = await source.next()
+      assert.deepEqual([data.type, data.userId, data.onBehalfOf], ['Goal', ...author()])
+    } finally {
+      source.close()
+    }
+  })
+
+  it('can be a message, in which both are named', async () => {
+    const chat = `/chat/careplan/${planId}`
+    const topic = assertStatus(await acting.call('POST', chat, { title: 'Tablets', text: 'Which?' }), 201)
+    assert.deepEqual([topic.createdBy.mvUid, topic.onBehalfOf.mvUid], author())
+    const path = `${chat}/${topic.id}`
+    const { id } = assertStatus(await acting.call('POST', path, { text: 'The white ones?' }), 201)
+    const { items } = assertStatus(await patient.call('GET', path))
+    assert.equal(items.length, 2)
+    for (const { author: by, onBehalfOf } of items) {
+      assert.deepEqual([by.mvUid, onBehalfOf.mvUid], author())
+      assert.equal(by.name, HELPER_NAME)
+    }
+    const changed = { text: 'The blue ones?' }
+    assert.equal((await patient.call('PUT', `${path}/message/${id}`, changed)).status, 403)
+    assertStatus(await acting.call('PUT', `${path}/message/${id}`, changed))
+    assertStatus(await acting.call('POST', `${path}/read`, {}), 204)
+    assert.equal(assertStatus(await patient.call('GET', path)).unread, 2, 'the person has not read them')
+  })
+
+  it('works with the Parse SDK', async () => {
+    const Parse = loadSdk()
+    const options = { sessionToken: acting.sessionToken }
+    const weight = new Parse.Object('BodyWeight', {
+      ...{ ehrId: patient.ehrId, carePlanId: planId, weight: 71, weightUnit: 'kg' },
+      timestamp: new Date(),
+    })
+    await weight.save(null, options)
+    const found = await new Parse.Query('BodyWeight').equalTo('objectId', weight.id).find(options)
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [weight.id],
+    )
+    const path = `/ehr/${patient.ehrId}/procedure/bodyweight/${weight.id}/history`
+    const [{ userId, onBehalfOf }] = assertStatus(await patient.call('GET', path)).items
+    assert.deepEqual([userId, onBehalfOf], author())
+  })
+
+  it('obeys the same rule in FHIR', async () => {
+    const { body, status } = await callFhir(acting, 'POST', 'Observation', bloodPressureOf(patient.ehrId))
+    assert.equal(status, 201, JSON.stringify(body))
+    const diagnosis = {
+      ...{ resourceType: 'Condition', code: { text: 'Asthma' } },
+      subject: { reference: `Patient/${patient.ehrId}` },
+    }
+    assert.equal((await callFhir(acting, 'POST', 'Condition', diagnosis)).status, 403)
+    const audit = await callFhir(acting, 'GET', `AuditEvent?patient=${patient.ehrId}`)
+    assert.ok(audit.status === 403 || idsIn(audit.body).length === 0, JSON.stringify(audit.body))
+  })
+})
+
+describe('a helper', () => {
+  let patient: Patient
+  let helper: Person
+  let reading: Person
+  let planId: string
+  let topicId: string
+  before(async () => {
+    ;[patient, helper] = await Promise.all([createPatient(), createPerson()])
+    planId = await createPlan(patient)
+    const topic = { title: 'The new tablets', text: 'SECRET-OF-THE-CHAT' }
+    topicId = assertStatus(await patient.call('POST', `/chat/careplan/${planId}`, topic), 201).id
+    await createHelper(patient, helper, ['READ'])
+    reading = await actFor(patient, helper)
+  })
+
+  it('has no access to the account of the person in the path family', async () => {
+    const isOffered = ({ access }: { access: string }): boolean => {
+      const rule = accessRules[access as keyof typeof accessRules]
+      return rule && ('place' in rule || 'helpers' in rule)
+    }
+    const others = operationTable.filter((one) => one.access !== 'public' && !isOffered(one))
+    assert.ok(others.length > 60)
+    for (const { method, path, id } of others) {
+      const own = path.replace('{mvUid}', patient.mvUid).replace(/\{\w+\}/g, 'x1')
+      const { status, body } = await reading.call(method.toUpperCase(), own)
+      assert.equal(status, 403, `${id}: ${status} ${JSON.stringify(body)}`)
+    }
+  })
+
+  it('is offered no operation on accounts but the log-out', () => {
+    const offered = operationTable.filter(({ access, path }) => access === 'user' && /^\/auth/.test(path))
+    assert.deepEqual(
+      offered.map(({ id }) => id),
+      ['logOut'],
+    )
+  })
+
+  it('has no access to the account of the person in the class family', async () => {
+    const { headers } = reading
+    const refused = [
+      request().get('/1/users/me'),
+      request().get('/1/users'),
+      request().get(`/1/users/${patient.mvUid}`),
+      request().put(`/1/users/${patient.mvUid}`).send({ name: 'x' }),
+      request().delete(`/1/users/${patient.mvUid}`),
+      request().get('/1/sessions/me'),
+      request().get('/1/classes/_User'),
+      request().post('/1/functions/worklist').send({}),
+      request().post('/1/functions/listHelpers').send({}),
+      request().post('/1/functions/inviteHelper').send({}),
+      request().post('/1/functions/actForPerson').send({ mvUid: patient.mvUid }),
+      request()
+        .post('/1/batch')
+        .send({ requests: [{ method: 'GET', path: '/1/users/me' }] }),
+    ]
+    for (const one of refused) assertError(await one.set(headers), 119)
+  })
+
+  it('sees no messages without that grant', async () => {
+    const chat = `/chat/careplan/${planId}`
+    for (const path of [chat, `${chat}/${topicId}`, `${chat}/${topicId}/changes`])
+      assert.equal((await reading.call('GET', path)).status, 404, path)
+    assert.equal((await reading.call('POST', chat, { title: 'x', text: 'y' })).status, 403)
+    const client = createClassClient(reading)
+    for (const name of ['ChatTopic', 'ChatMessage']) {
+      assertError(await client.list(name), 101)
+      assertError(await client.get(name, topicId), 101)
+      const inQuery = { $inQuery: { className: name, where: {} } }
+      assertError(await client.list('BodyWeight', { carePlanId: inQuery }), 102)
+    }
+    const found = await callFhir(reading, 'GET', `Communication?patient=${patient.ehrId}`)
+    assert.ok(!JSON.stringify(found.body).includes('SECRET-OF-THE-CHAT'))
+    for (const path of ['summary/timeline', 'summary/medgraph']) {
+      const { body } = await reading.call('GET', `/ehr/${patient.ehrId}/${path}`)
+      assert.ok(!JSON.stringify(body).includes('SECRET-OF-THE-CHAT'), path)
+    }
+  })
+
+  it('gets no events about messages without that grant', async () => {
+    const source = await openEventSource(reading, `/ehr/${patient.ehrId}/changes`)
+    const live = await subscribeBySdk(reading, 'BodyWeight')
+    try {
+      await assert.rejects(subscribeBySdk(reading, 'ChatMessage'))
+      const message = { text: 'Do they go with the old ones?' }
+      assertStatus(await patient.call('POST', `/chat/careplan/${planId}/${topicId}`, message), 201)
+      const id = await createWeight(patient, planId)
+      assert.equal((await source.next()).data.id, id)
+      await waitUntil(() => live.received.length > 0)
+      assert.deepEqual(
+        live.received.map(([op, { id }]) => [op, id]),
+        [['create', id]],
+      )
+    } finally {
+      source.close()
+      await live.close()
+    }
+  })
+
+  it('acts in the person’s own record only, with none of their roles', async () => {
+    const [nurse, other] = await Promise.all([createRoleHolder('admin'), createPatient()])
+    const plan = await createPlan(other)
+    await addParticipant(plan, nurse, 'write')
+    await createHelper(nurse, helper, ['READ', 'PLAN'])
+    const acting = await actFor(nurse, helper)
+    assert.equal((await nurse.call('GET', `/ehr/${other.ehrId}/careplan/${plan}`)).status, 200)
+    assertProblem(await acting.call('GET', `/ehr/${other.ehrId}/careplan/${plan}`), 404, 'not-found')
+    assertError(await createClassClient(acting).get('CarePlan', plan), 101)
+    assert.equal((await createClassClient(nurse).list('CarePlan').expect(200)).body.results.length, 1)
+    assert.deepEqual((await createClassClient(acting).list('CarePlan').expect(200)).body.results, [])
+    const { items } = assertStatus(await acting.call('GET', '/ehr'))
+    assert.deepEqual(
+      items.map(({ subjectId }: { subjectId: string }) => subjectId),
+      [nurse.mvUid],
+    )
+    assert.equal((await acting.call('GET', '/auth/account')).status, 403)
+  })
+
+  it('does not share idempotency keys with the person', async () => {
+    const [person, other] = [await createPatient(), await createPerson()]
+    await createHelper(person, other, ['READ', 'RECORD'])
+    const acting = await actFor(person, other)
+    const path = `/ehr/${person.ehrId}/procedure/bodyweight`
+    const body = {
+      carePlanId: await createPlan(person),
+      weight: 70,
+      weightUnit: 'kg',
+      timestamp: '2026-03-01T08:30:00Z',
+    }
+    const headers = { 'idempotency-key': 'the-same-key' }
+    const ids = [
+      assertStatus(await person.call('POST', path, body, headers), 201).id,
+      assertStatus(await acting.call('POST', path, body, headers), 201).id,
+    ]
+    assert.equal(new Set(ids).size, 2)
+  })
+
+  it('may write only what was granted, in the class family', async () => {
+    const client = createClassClient(reading)
+    const goalId = await createGoal(patient, planId)
+    const id = await createWeight(patient, planId)
+    const place = { ehrId: patient.ehrId, carePlanId: planId }
+    assertError(await client.post('Goal', { ...place, name: 'Swim' }), 119)
+    assertError(await client.put('Goal', goalId, { name: 'Swim' }), 119)
+    assertError(await client.delete('BodyWeight', id), 119)
+    assertError(await client.post('Ehr', { subjectId: patient.mvUid }), 119)
+    assertError(await client.delete('Ehr', patient.ehrId), 119)
+    assertError(await callFunction(reading, 'handleAlert', { eventId: 'x1', action: 'SEE' }), 101)
+  })
+})
