@@ -6,6 +6,7 @@ import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
 import { recordPathOf } from '../path-api/record-paths.ts'
 import { healthOperations } from '../path-api/resources/health.ts'
+import { fhirBaseOf } from '../path-api/resources/smart-addresses.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { AdmissionControl } from '../records/limits/admission/admission-control.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
@@ -103,7 +104,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
   const { ehrs, profiles } = services
-  const base = `${publicUrl.replace(/\/+$/, '')}/fhir/R4`
+  const base = fhirBaseOf(publicUrl)
   const fhir = new FhirResources(base, resourceTypes, { context: records, recordsOf, ehrs, profiles })
   return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }

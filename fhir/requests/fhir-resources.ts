@@ -4,6 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { historyBundle, searchBundle, selectElements } from '../bundles/result-bundles.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
 import { parsePage, parseSearch, type SearchParameters } from '../search/parse-search.ts'
+import { limitToApp } from '../sources/app-limits.ts'
 import type {
   FhirServices,
   Interaction,
@@ -32,7 +33,9 @@ export class FhirResources {
     )
   }
 
-  /** The source of a type that offers an interaction. @throws MethodNotAllowed; NotFound for an unknown type */
+  /**
+   * The method of a type that offers an interaction, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound for an unknown type
+   */
   #of<M extends keyof ResourceSource>(type: string, interaction: Interaction, method: M) {
     const found = this.#sources.get(type)
     if (!found) throw new ServiceError('NotFound', { detail: `There are no resources of the type ${type}.` })
@@ -40,7 +43,7 @@ export class FhirResources {
     const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
     if (!perform || !description.interactions.includes(interaction))
       throw new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
-    return { description, perform }
+    return { description, perform: limitToApp(description, interaction, method, source, perform) }
   }
 
   /** @throws NotFound; Gone */
@@ -140,7 +143,7 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     this.#of(type, 'patch', 'update')
-    const now = await this.read(caller, type, id)
+    const now = await this.#of(type, 'patch', 'read').perform(caller, id)
     const { versionId } = now.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
     return this.update(caller, id, applyPatch(now, patch), { ...options, expected })

@@ -38,6 +38,7 @@ const ERROR_TYPES = {
   problem: 'application/problem+json',
   openehr: 'application/json',
   fhir: 'application/fhir+json',
+  oauth: 'application/json',
 }
 
 interface Documented {
