@@ -100,7 +100,8 @@ export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has
     description: 'Scopes of the app',
     examples: [['patient/Observation.rs']],
   }),
-  ehrId: Type.Union([Type.String(), Type.Null()], {
+  ehrId: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
     description: 'The EHR to which the app is limited; null if it is not limited to one',
     examples: ['e5RtGb81Xz'],
   }),

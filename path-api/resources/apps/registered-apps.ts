@@ -59,7 +59,7 @@ export const registeredAppOperations = [
     params,
     summary: 'Replace what is registered about an app',
     description:
-      'Its secret stays. Fewer scopes take effect within five seconds, more of them when a person admits the app again.',
+      'Keeps the secret. Fewer scopes take effect within five seconds, further ones when a person admits the app again.',
     body: AppCreate,
     reply: [200, RegisteredApp, 'versioned'],
     errors: ['Conflict', 'RuleViolated'],

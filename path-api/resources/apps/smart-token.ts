@@ -33,7 +33,7 @@ const TokenRequest = Type.Object(
   {
     grant_type: Type.String({
       maxLength: 100,
-      description: 'authorization_code or refresh_token',
+      description: 'Grant: authorization_code or refresh_token',
       examples: ['authorization_code'],
     }),
     code: textField('Code that the app received', 200),
@@ -114,6 +114,8 @@ const common = {
   api: 'oauth',
   method: 'post',
   access: 'public',
+  // OAuth 2.0 demands that unknown parameters are ignored.
+  openQuery: true,
   guardedAccount: () => undefined,
 } as const
 
