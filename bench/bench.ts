@@ -51,6 +51,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     run: async ({ items, parts, data }) =>
       (await import('./measurements/benchmark-measurements.ts')).benchmarkMeasurements(items, parts, data),
   },
+  console: {
+    about: 'the console in Chromium on a slow processor: pages, inputs, graphs, a long timeline',
+    run: async () => (await import('./console/benchmark-console.ts')).benchmarkConsole(),
+  },
   overload: {
     about: 'more requests than the service can answer, and ordinary users beside a heavy one',
     run: async ({ parts }) => (await import('./overload/benchmark-overload.ts')).benchmarkOverload(parts),

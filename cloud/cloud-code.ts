@@ -2,20 +2,32 @@ import type Parse from 'parse/node'
 import { batchedEhrFinder } from '../records/ehr-records/parents.ts'
 import { Event } from '../records/events/event.ts'
 import type { Events } from '../records/events/events.ts'
+import type { Handovers } from '../records/handovers/handovers.ts'
 import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
+import type { PlanAlertRulesStore } from '../records/measurements/alerts/alert-rules.ts'
 import {
   classifyBloodPressure,
   conditionViolations,
 } from '../records/measurements/calculations/blood-pressure-condition.ts'
 import { bmiViolations, calculateBmi } from '../records/measurements/calculations/bmi.ts'
 import { acqViolations, scoreAcq } from '../records/measurements/calculations/scores/acq-score.ts'
+import { newId } from '../records/store/documents/ids.ts'
 import type { StoreContext } from '../records/store/writing/transaction.ts'
+import type { PatientCards } from '../records/worklist/patient-cards.ts'
 import type { Worklists } from '../records/worklist/worklist.ts'
 import { HandleAlertParams } from '../schemas/events/alert-handling.ts'
+import { AlertRulesParams, SaveAlertRulesParams } from '../schemas/events/alert-rules.ts'
 import { toClassForm } from '../schemas/forms/class-form.ts'
 import { AcqParams } from '../schemas/measurements/acq.ts'
 import { BloodPressureConditionParams } from '../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/measurements/bmi.ts'
+import {
+  EndHandoverParams,
+  HandoverBody,
+  HandoverListParams,
+  NoParams,
+} from '../schemas/worklist/handover.ts'
+import { PatientParams } from '../schemas/worklist/patient-card.ts'
 import { WorklistParams } from '../schemas/worklist/worklist-entry.ts'
 import { defineFunction } from './functions/define-function.ts'
 import { translateOutage } from './request/parse-errors.ts'
@@ -61,15 +73,26 @@ export function registerCloudFunctions({ Cloud }: typeof Parse): void {
   })
 }
 
+/** The services that functions call. */
+interface FunctionServices {
+  events: Events
+  alertRules: PlanAlertRulesStore
+  worklists: Worklists
+  patients: PatientCards
+  handovers: Handovers
+}
+
 /** Registers the functions that change records. The open test environment has none. */
-export function registerRecordFunctions(
-  { Cloud }: typeof Parse,
-  { events, worklists }: { events: Events; worklists: Worklists },
-): void {
+export function registerRecordFunctions({ Cloud }: typeof Parse, services: FunctionServices): void {
+  const { events, worklists, patients } = services
   defineFunction(Cloud, 'worklist', {
     params: WorklistParams,
-    run: async ({ limit = 100, cursor }, getCaller) =>
-      worklists.list(await getCaller(), { limit, cursor, count: false }),
+    run: async ({ limit = 100, cursor, ...filter }, getCaller) =>
+      worklists.list(await getCaller(), filter, { limit, cursor, count: false }),
+  })
+  defineFunction(Cloud, 'patient', {
+    params: PatientParams,
+    run: async ({ ehrId }, getCaller) => patients.get(await getCaller(), ehrId),
   })
   defineFunction(Cloud, 'handleAlert', {
     params: HandleAlertParams,
@@ -80,5 +103,54 @@ export function registerRecordFunctions(
       const fields = { ...Event.place, ...Event.fields }
       return { objectId: id, createdAt, updatedAt, version: alert.version, ...toClassForm(fields, alert) }
     },
+  })
+  registerAlertRuleFunctions(Cloud, services)
+  registerHandoverFunctions(Cloud, services)
+}
+
+function registerAlertRuleFunctions(
+  Cloud: (typeof Parse)['Cloud'],
+  { alertRules }: Pick<FunctionServices, 'alertRules'>,
+): void {
+  defineFunction(Cloud, 'alertRules', {
+    params: AlertRulesParams,
+    async run({ carePlanId }, getCaller) {
+      const { value, version } = await alertRules.get(await getCaller(), await alertRules.placeOf(carePlanId))
+      return { carePlanId, ...value, version }
+    },
+  })
+  defineFunction(Cloud, 'saveAlertRules', {
+    params: SaveAlertRulesParams,
+    async run({ carePlanId, version: expected, ...rules }, getCaller) {
+      const place = await alertRules.placeOf(carePlanId)
+      const { value, version } = await alertRules.save(await getCaller(), place, rules, {
+        expected: expected === undefined ? undefined : [expected],
+      })
+      return { carePlanId, ...value, version }
+    },
+  })
+}
+
+function registerHandoverFunctions(
+  Cloud: (typeof Parse)['Cloud'],
+  { handovers }: Pick<FunctionServices, 'handovers'>,
+): void {
+  defineFunction(Cloud, 'handOverWorklist', {
+    params: HandoverBody,
+    run: async (body, getCaller) => handovers.create(await getCaller(), body, newId()),
+  })
+  defineFunction(Cloud, 'endHandover', {
+    params: EndHandoverParams,
+    run: async ({ handoverId, version }, getCaller) =>
+      handovers.end(await getCaller(), handoverId, version === undefined ? undefined : [version]),
+  })
+  defineFunction(Cloud, 'handovers', {
+    params: HandoverListParams,
+    run: async ({ limit = 100, cursor }, getCaller) =>
+      handovers.list(await getCaller(), { limit, cursor, count: false }),
+  })
+  defineFunction(Cloud, 'colleagues', {
+    params: NoParams,
+    run: async (_, getCaller) => ({ items: await handovers.listColleagues(await getCaller()) }),
   })
 }

@@ -10,6 +10,7 @@ interface Measured {
 interface MeasurementKind {
   path: string
   quantities: Record<string, { unit: string; hard: number[]; warn?: number[] }>
+  thresholdTarget: { names: string[]; unit: string; presets: object }
 }
 
 /** Compiles the texts (`*.en.json`, `*.nl.json`), so that no parser of ICU messages is in the pages. */
@@ -37,17 +38,24 @@ const measurementKinds: Plugin = {
     )
     const inUnit = (from: string, to: string, bounds?: number[]) =>
       bounds?.map((one) => convertUnit(one, from, to))
-    const measured = kinds.filter(isMeasurementKind).map(({ path, quantities }: MeasurementKind) => ({
-      path,
-      quantities: Object.entries(quantities).map(([name, { unit, hard, warn }]) => ({
-        name,
-        units: convertibleUnitNames(unit).map((code: string) => ({
-          code,
-          hard: inUnit(unit, code, hard),
-          warn: inUnit(unit, code, warn),
+    const measured = kinds
+      .filter(isMeasurementKind)
+      .map(({ path, quantities, thresholdTarget }: MeasurementKind) => ({
+        path,
+        thresholds: {
+          names: thresholdTarget.names,
+          unit: thresholdTarget.unit,
+          presets: Object.keys(thresholdTarget.presets),
+        },
+        quantities: Object.entries(quantities).map(([name, { unit, hard, warn }]) => ({
+          name,
+          units: convertibleUnitNames(unit).map((code: string) => ({
+            code,
+            hard: inUnit(unit, code, hard),
+            warn: inUnit(unit, code, warn),
+          })),
         })),
-      })),
-    }))
+      }))
     return `export default ${JSON.stringify(measured.filter(({ quantities }: Measured) => quantities.length > 0))}`
   },
 }

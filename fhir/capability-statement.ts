@@ -1,8 +1,13 @@
 import type { FhirResource } from '../records/fhir/mapping.ts'
+import { type Include, includeName, knownIncludes } from './search/includes.ts'
 import type { Interaction, ResourceDescription } from './sources/resource-source.ts'
 
-const describeType = (description: ResourceDescription) => {
+const namesOf = (element: string, includes: readonly Include[]) =>
+  includes.length > 0 ? { [element]: ['*', ...new Set(includes.map(includeName))] } : {}
+
+const describeType = (description: ResourceDescription, types: readonly ResourceDescription[]) => {
   const { type, profiles, interactions, parameters, operations = {} } = description
+  const { forward, reverse } = knownIncludes(description, types)
   const has = (interaction: Interaction) => interactions.includes(interaction)
   return {
     type,
@@ -15,6 +20,8 @@ const describeType = (description: ResourceDescription) => {
     conditionalRead: 'full-support',
     conditionalUpdate: has('update'),
     conditionalDelete: has('delete') ? 'single' : 'not-supported',
+    ...namesOf('searchInclude', forward),
+    ...namesOf('searchRevInclude', reverse),
     searchParam: Object.entries(parameters).map(([name, { type: valueType, description }]) => ({
       name,
       type: valueType,
@@ -51,6 +58,8 @@ const securityOf = ({ authorize, token, introspect, revoke }: OAuthEndpoints) =>
   ],
 })
 
+const SYSTEM_INTERACTIONS = ['batch', 'transaction', 'history-system']
+
 /** What the FHIR API offers, from the table of resource types. */
 export const capabilityStatement = (
   types: readonly ResourceDescription[],
@@ -70,7 +79,8 @@ export const capabilityStatement = (
     {
       mode: 'server',
       security: securityOf(oauth),
-      resource: types.map(describeType),
+      resource: types.map((one) => describeType(one, types)),
+      interaction: SYSTEM_INTERACTIONS.map((code) => ({ code })),
     },
   ],
 })

@@ -6,7 +6,7 @@ import type { MappedKind } from './resources/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
 import { auditEventType } from './resources/read-only/audit-events.ts'
 import { questionnaireType } from './resources/read-only/questionnaires.ts'
-import type { ResourceType } from './sources/resource-source.ts'
+import type { ResourceDescription, ResourceType } from './sources/resource-source.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
 
@@ -31,3 +31,12 @@ export const resourceTypes: readonly ResourceType[] = [
   questionnaireType,
   auditEventType,
 ]
+
+/** Groups can only be exported: that of all patients, and that of a care plan. */
+const groupDescription: ResourceDescription = {
+  ...{ type: 'Group', plural: 'groups', profiles: [], interactions: [], parameters: {}, sortedBy: undefined },
+  operations: { export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export' },
+}
+
+/** What the CapabilityStatement describes. */
+export const describedTypes: readonly ResourceDescription[] = [...resourceTypes, groupDescription]

@@ -33,7 +33,9 @@ import { alertOperations } from './resources/events/alerts.ts'
 import { eventOperations } from './resources/events/events.ts'
 import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
-import { fhirPatientOperations } from './resources/fhir/patient-operations.ts'
+import { fhirExportOperations } from './resources/fhir/operations/export-operations.ts'
+import { fhirPatientOperations } from './resources/fhir/operations/patient-operations.ts'
+import { fhirTypeOperations } from './resources/fhir/operations/type-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
 import { changeStreamOperations } from './resources/live/change-streams.ts'
@@ -63,6 +65,7 @@ import { relationOperations } from './resources/profiles/relation.ts'
 import { questionnaireOperations } from './resources/questionnaires/questionnaires.ts'
 import { typeOperations } from './resources/types/types.ts'
 import { userDataOperations } from './resources/user-data/user-data-operations.ts'
+import { handoverOperations } from './resources/worklist/handovers.ts'
 import { worklistOperations } from './resources/worklist/worklist.ts'
 
 /** All operations of the path family: source of the router, the OpenAPI document and the contract tests. */
@@ -128,9 +131,12 @@ export const operationTable: readonly Operation[] = [
   ...fhirBundleOperations,
   ...fhirResourceOperations,
   ...fhirPatientOperations,
+  ...fhirTypeOperations,
+  ...fhirExportOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,
   ...worklistOperations,
+  ...handoverOperations,
   ...changeStreamOperations,
 ]

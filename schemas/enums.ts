@@ -34,6 +34,11 @@ export const AlertStateEnum = stringEnum(
   'State: nobody has seen the alert; somebody has; somebody deals with it; it is resolved',
 )
 
+export const WorklistReasonEnum = stringEnum(
+  ['ALERT', 'MISSED', 'TASK', 'MESSAGE'],
+  'Reason: an alert, a missing measurement, an overdue task, an unread message',
+)
+
 export const InvitationEnum = stringEnum(
   ['INVITED', 'ACCEPTED', 'TENTATIVE', 'DECLINED'],
   'Response of the participant',

@@ -1,3 +1,4 @@
+import type { ClientSession } from 'mongodb'
 import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
 import { FhirResources } from '../fhir/requests/fhir-resources.ts'
 import { resourceTypes } from '../fhir/resource-types.ts'
@@ -69,16 +70,10 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     const operations = [...startPage, ...healthOperations]
     return { options: { ...createPathApiOptions(parts, services), operations, open: true }, ...NO_ACCOUNTS }
   }
-  const { profiles, carePlans, ehrs, chats } = parts.services
   const accounts = await openAccounts({
     ...parts,
     sendMail: toSendMail(parts.mails),
-    belongings: [
-      (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
-      (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
-      (session, mvUid) => ehrs.forgetCreator(session, mvUid),
-      (session, mvUid) => chats.marks.forget(session, mvUid),
-    ],
+    belongings: belongingsOf(parts.services),
   })
   const { records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
@@ -100,6 +95,21 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     close: () => accounts.close(),
   }
 }
+
+/** What is removed with an account. */
+const belongingsOf = ({
+  profiles,
+  carePlans,
+  ehrs,
+  chats,
+  fhirExports,
+}: PathFamilyDependencies['services']): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
+  (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
+  (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
+  (session, mvUid) => ehrs.forgetCreator(session, mvUid),
+  (session, mvUid) => chats.marks.forget(session, mvUid),
+  (session, mvUid) => fhirExports.forgetUser(session, mvUid),
+]
 
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {

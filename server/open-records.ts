@@ -1,6 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
+import { BulkExports } from '../fhir/export/bulk-exports.ts'
+import { resourceTypes } from '../fhir/resource-types.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
 import { Compositions } from '../openehr/compositions/compositions.ts'
@@ -31,6 +33,7 @@ import { ehrVisibilityJobs } from '../records/ehrs/deletion/deleted-ehrs.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { accessesOfList } from '../records/ehrs/rights/query-accesses.ts'
 import { Events } from '../records/events/events.ts'
+import { Handovers } from '../records/handovers/handovers.ts'
 import {
   attachableCollectionOf,
   CLASS_NAMES,
@@ -60,7 +63,9 @@ import { findThresholdTarget } from '../records/user-data/graph-sources.ts'
 import { Occurrence } from '../records/user-data/occurrence.ts'
 import { Measurement } from '../records/user-data/typed-measurement.ts'
 import { UserData } from '../records/user-data/user-data.ts'
+import { PatientCards } from '../records/worklist/patient-cards.ts'
 import { Worklists } from '../records/worklist/worklist.ts'
+import { WorklistViewsStore } from '../records/worklist/worklist-views-store.ts'
 import type { Config } from './config/config.ts'
 import type { DatabaseConnection } from './database/database-connection.ts'
 import { readJsonFiles } from './json-files.ts'
@@ -91,36 +96,42 @@ export async function openRecords(
   const planTemplates = new CarePlanTemplates(readJsonFiles(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(readJsonFiles(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, sendMail, planTemplates)
-  const events = new Events(records)
-  const reactions = new NaturallyKeyedRecords(records, AdverseReaction)
-  const devices = new NaturallyKeyedRecords(records, Device)
-  const openehr = openOpenEhr(records, ehrs)
-  const types = openTypes(records)
-  const given = { events, reactions, devices }
+  const [openehr, types] = [openOpenEhr(records, ehrs), openTypes(records)]
+  const given = openOwnStores(records)
   const charts = openCharts(records)
-  const ofPlans = [charts.thresholds.indexes(), charts.alertRules.indexes()]
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const registered = openRecordsOfKinds(records, Object.values({ ...given, ...carePlans.stores }))
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as EhrRecords<TObject, string>
   const batches = new MeasurementBatches(records, recordsOf)
-  const chats = openChats(records, own.profiles)
-  const ofUsers = openUserData(records, batches, recordsOf, chats)
+  const ofUsers = openUserData(records, batches, recordsOf)
+  const ofWorklists = openWorklists(records, own, sendMail)
+  const fhirExports = new BulkExports(resourceTypes, { context: records, recordsOf, ...own })
   const services = {
-    ...{ ...own, queries: openQueries(records, backfill), batches, types, chats, ...ofUsers },
-    recordsOf: recordsOf as Services['recordsOf'],
+    ...{ ...own, queries: openQueries(records, backfill), batches, types, fhirExports },
+    ...{ ...ofUsers, ...ofWorklists, recordsOf: recordsOf as Services['recordsOf'] },
   }
-  const others = [own.profiles, ehrs, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
-  const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
+  const { chats, worklistViews, handovers } = ofWorklists
+  const stores = [...Object.values({ ...openehr, ...types }), ...registered.values()]
+  const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
+  const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
+  const needed = others.flatMap((one) => one.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
-  const running = await startBackgroundWork(records, jobs, { ...own, chats, sendMail }, log)
+  const running = await startBackgroundWork(records, jobs, { ...own, chats, fhirExports, sendMail }, log)
   const close = async () => {
     for (const loop of [filling, running, oldEntries]) await loop?.stop()
     await audit.close()
   }
   return { records, services, recordsOf, close }
 }
+
+/** Opens the stores of kinds that have more operations than the others. */
+const openOwnStores = (records: StoreContext) => ({
+  events: new Events(records),
+  reactions: new NaturallyKeyedRecords(records, AdverseReaction),
+  devices: new NaturallyKeyedRecords(records, Device),
+})
 
 /** Adds missing built-in data. The backfill has started, so it does not take them for older data. */
 async function addBuiltIns(
@@ -160,14 +171,22 @@ async function startBackfill(
   return backfill.start(tell, (err) => log.error({ err }, 'Updating stored data failed'))
 }
 
+interface BackgroundServices {
+  carePlans: CarePlans
+  chats: Chats
+  fhirExports: BulkExports
+  sendMail: SendMail
+}
+
 /** Starts background work: jobs, start and end of participations, mails. */
 async function startBackgroundWork(
   records: StoreContext,
   jobs: DatabaseConnection['jobs'],
-  { carePlans, chats, sendMail }: { carePlans: CarePlans; chats: Chats; sendMail: SendMail },
+  { carePlans, chats, fhirExports, sendMail }: BackgroundServices,
   log: Log,
 ): Promise<{ stop(): Promise<void> }> {
-  const handlers = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records), ...carePlans.jobs }
+  const visibility = { ...ehrVisibilityJobs(records), ...contentsVisibilityJobs(records) }
+  const handlers = { ...visibility, ...carePlans.jobs, ...fhirExports.jobs }
   const works = await jobs.startPolling(records, handlers, (err) =>
     log.error({ err }, 'A background job failed and will be retried'),
   )
@@ -197,21 +216,33 @@ async function startBackgroundWork(
   return { stop }
 }
 
+/** Opens the worklists of users, and the chat. */
+function openWorklists(
+  records: StoreContext,
+  { ehrs, profiles }: { ehrs: Ehrs; profiles: Profiles },
+  sendMail: SendMail,
+) {
+  const chats = openChats(records, profiles)
+  const patients = new PatientCards(records, ehrs, profiles)
+  const worklistViews = new WorklistViewsStore(records)
+  const handovers = new Handovers(records, profiles.persons, sendMail)
+  return { chats, patients, handovers, worklistViews, worklists: new Worklists(records, chats, patients) }
+}
+
 /** Opens the chat. */
 const openChats = (records: StoreContext, { connections, persons }: Profiles) =>
   new Chats(records, { connections, persons, collectionOf: attachableCollectionOf })
 
-/** Opens the stores of user data, and the worklists of users. */
+/** Opens the stores of user data. */
 function openUserData(
   records: StoreContext,
   batches: MeasurementBatches,
   recordsOf: (kind: { name: string }) => EhrRecords<TObject, string>,
-  chats: Chats,
 ) {
   const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
   const userData = new UserData(records, batches, kinds)
   const aggregates = new Aggregates(records, userData)
-  return { userData, aggregates, worklists: new Worklists(records, chats) }
+  return { userData, aggregates }
 }
 
 const MEASUREMENT_KIND_PATHS = MEASUREMENT_KINDS.map(({ path }) => path)

@@ -18,15 +18,21 @@ const urlWith = (path: string, parameters: readonly (readonly [string, string])[
 const urlOf = (base: string, { resourceType, id }: Pick<FhirResource, 'resourceType' | 'id'>): string =>
   `${base}/${resourceType}/${id}`
 
-/** The result of a search. @param base the address of the FHIR API */
+/** What a page has beside its matches. */
+interface BesideMatches {
+  included?: readonly FhirResource[]
+  /** What the client must know of the result. */
+  issues?: readonly OutcomeIssue[]
+}
+
+/** The result of a search. @param path the address of the search without its parameters */
 export function searchBundle(
   base: string,
-  type: string,
-  search: ParsedSearch,
+  path: string,
+  search: Pick<ParsedSearch, 'used' | 'summary' | 'elements'>,
   found: FoundResources,
-  included: readonly FhirResource[] = [],
+  { included = [], issues = [] }: BesideMatches = {},
 ): FhirResource {
-  const path = `${base}/${type}`
   const link: BundleLink[] = [
     { relation: 'self', url: urlWith(path, search.used) },
     { relation: 'first', url: urlWith(path, search.used) },
@@ -37,7 +43,7 @@ export function searchBundle(
   const entry = [
     ...found.resources.map((resource) => entryOf(base, narrow(resource), 'match')),
     ...included.map((resource) => entryOf(base, resource, 'include')),
-    ...ignoredParameters(search.ignored),
+    ...(issues.length > 0 ? [{ resource: operationOutcome(issues), search: { mode: 'outcome' } }] : []),
   ]
   return {
     resourceType: 'Bundle',
@@ -54,19 +60,21 @@ const entryOf = (base: string, resource: FhirResource, mode: 'match' | 'include'
   search: { mode },
 })
 
-/** Tells which parameters a search did not respect. */
-function ignoredParameters(names: readonly string[]) {
-  if (names.length === 0) return []
-  const issues = names.map(
-    (name): OutcomeIssue => ({
-      severity: 'warning',
-      code: 'not-supported',
-      diagnostics: `${name} is not a search parameter of this type and was ignored`,
-      location: [`http.${name}`],
-    }),
-  )
-  return [{ resource: operationOutcome(issues), search: { mode: 'outcome' } }]
-}
+/** Tells which parameter a search did not respect. */
+export const ignoredParameterIssue = (name: string): OutcomeIssue => ({
+  severity: 'warning',
+  code: 'not-supported',
+  diagnostics: `${name} is not a search parameter of this type and was ignored`,
+  location: [`http.${name}`],
+})
+
+/** Tells that a page lacks resources that a search asked to include. */
+export const cutIncludeIssue = ({ name, value }: { name: string; value: string }): OutcomeIssue => ({
+  severity: 'warning',
+  code: 'too-costly',
+  diagnostics: `${value} includes more resources than a page can have. Search for them by themselves`,
+  location: [`http.${name}`],
+})
 
 const SUBSETTED = {
   system: 'http://terminology.hl7.org/CodeSystem/v3-ObservationValue',
@@ -110,30 +118,29 @@ export function selectElements(
 
 const METHODS = { create: 'POST', update: 'PUT', delete: 'DELETE' } as const
 
-/** The versions of resources, newest first. */
+/**
+ * The versions of resources, newest first.
+ * @param path the address of the history without its parameters
+ */
 export function historyBundle(
   base: string,
-  type: string,
   path: string,
+  used: ParsedSearch['used'],
   versions: readonly ResourceVersion[],
   { next, total }: { next: string | null; total?: number | undefined },
 ): FhirResource {
-  const link: BundleLink[] = [{ relation: 'self', url: `${base}/${path}` }]
-  if (next !== null) link.push({ relation: 'next', url: urlWith(`${base}/${path}`, [['_cursor', next]]) })
+  const link: BundleLink[] = [{ relation: 'self', url: urlWith(path, used) }]
+  if (next !== null) link.push({ relation: 'next', url: urlWith(path, [...used, ['_cursor', next]]) })
   return {
     resourceType: 'Bundle',
     type: 'history',
     ...(total !== undefined && { total }),
     link,
-    ...(versions.length > 0 && { entry: versions.map((one) => versionEntry(base, type, one)) }),
+    ...(versions.length > 0 && { entry: versions.map((one) => versionEntry(base, one)) }),
   }
 }
 
-const versionEntry = (
-  base: string,
-  type: string,
-  { id, version, at, action, resource }: ResourceVersion,
-) => ({
+const versionEntry = (base: string, { type, id, version, at, action, resource }: ResourceVersion) => ({
   fullUrl: `${base}/${type}/${id}`,
   ...(resource && { resource }),
   request: { method: METHODS[action], url: action === 'create' ? type : `${type}/${id}` },

@@ -91,16 +91,21 @@ export const operationOutcome = (issue: readonly OutcomeIssue[]) => ({
   issue,
 })
 
-/** Warnings about elements that a write did not keep. */
+/** A warning about an element that a write does not keep. */
+export const unkeptIssue = (path: string): OutcomeIssue => ({
+  severity: 'warning',
+  code: 'not-supported',
+  diagnostics: 'This element is not kept by the service',
+  expression: [path],
+})
+
+const STORED: OutcomeIssue = {
+  ...{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' },
+}
+
+/** What a write tells: the elements that it did not keep, or its success. */
 export const unkeptIssues = (paths: readonly string[]): OutcomeIssue[] =>
-  paths.length > 0
-    ? paths.map((path) => ({
-        severity: 'warning',
-        code: 'not-supported',
-        diagnostics: 'This element is not kept by the service',
-        expression: [path],
-      }))
-    : [{ severity: 'information', code: 'informational', diagnostics: 'The resource is stored' }]
+  paths.length > 0 ? paths.map(unkeptIssue) : [STORED]
 
 /** @throws InvalidInput for a modifier that the search parameter does not have */
 export function requireKnownModifier(

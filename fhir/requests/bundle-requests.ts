@@ -53,8 +53,10 @@ export class BundleRequests {
     nextId: () => string,
   ): Promise<EntryResponse[]> {
     const responses: EntryResponse[] = []
-    for (const entry of entries)
-      responses.push(await this.#executeEntry(caller, entry, nextId()).catch(toErrorResponse))
+    for (const entry of entries) {
+      const respond = async () => this.#execute(caller, await this.#prepare(caller, entry, nextId()))
+      responses.push(await respond().catch(toErrorResponse))
+    }
     return responses
   }
 
@@ -71,7 +73,7 @@ export class BundleRequests {
         if (methods.includes(one.entry.method))
           responses.set(
             one.entry.position,
-            await locateFaults(one.entry, () => this.#executePrepared(caller, one, tx)),
+            await locateFaults(one.entry, () => this.#execute(caller, one, tx)),
           )
     }
     const isWriting = prepared.some(({ entry }) => entry.method !== 'GET')
@@ -96,14 +98,10 @@ export class BundleRequests {
     const references = new Map<string, string>()
     const prepared: PreparedEntry[] = []
     for (const entry of entries) {
-      const newId = nextId()
-      const condition =
-        entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
-      const found =
-        condition && (await locateFaults(entry, () => this.#resources.findOne(caller, entry.type, condition)))
-      const id = entry.id ?? (found ? String(found.id) : newId)
-      if (entry.fullUrl !== undefined && entry.resource) references.set(entry.fullUrl, `${entry.type}/${id}`)
-      prepared.push({ entry, id, found })
+      const one = await locateFaults(entry, () => this.#prepare(caller, entry, nextId()))
+      if (entry.fullUrl !== undefined && entry.resource)
+        references.set(entry.fullUrl, `${entry.type}/${one.id}`)
+      prepared.push(one)
     }
     for (const { entry } of prepared)
       for (const reference of conditionalReferences(entry.resource))
@@ -126,14 +124,22 @@ export class BundleRequests {
     return `${type}/${found.id}`
   }
 
-  async #executePrepared(
+  /** Finds the resource of a condition. @param newId the id of the resource if it is new */
+  async #prepare(caller: Caller, entry: BundleEntry, newId: string): Promise<PreparedEntry> {
+    const condition =
+      entry.method === 'POST' ? entry.ifNoneExist : isConditional(entry) ? entry.query : undefined
+    const found = condition && (await this.#resources.findOne(caller, entry.type, condition))
+    return { entry, id: entry.id ?? (found ? String(found.id) : newId), found }
+  }
+
+  async #execute(
     caller: Caller,
     { entry, id, found }: PreparedEntry,
-    tx: Transaction | undefined,
+    tx?: Transaction,
   ): Promise<EntryResponse> {
     const { method, type, resource, patch, expected } = entry
     const options = { expected, tx }
-    if (method === 'GET') return this.#executeEntry(caller, entry, id)
+    if (method === 'GET') return this.#read(caller, entry)
     if (method === 'DELETE') {
       if (entry.id !== undefined || found) await this.#resources.remove(caller, type, id, options)
       return { response: { status: '204' } }
@@ -150,38 +156,14 @@ export class BundleRequests {
     )
   }
 
-  /** A request of a batch, or one that only reads. */
-  async #executeEntry(caller: Caller, entry: BundleEntry, newId: string): Promise<EntryResponse> {
-    const { method, type, id, versionId, query, resource, patch, expected, ifNoneExist } = entry
-    const options = { expected }
+  async #read(caller: Caller, { type, id, versionId, query }: BundleEntry): Promise<EntryResponse> {
     const resources = this.#resources
-    if (method === 'GET') {
-      if (id === undefined)
-        return { resource: await resources.search(caller, type, query), response: { status: '200' } }
-      const read = versionId
-        ? await resources.readVersion(caller, type, id, versionId)
-        : await resources.read(caller, type, id, query)
-      return this.#written({ resource: read, created: false })
-    }
-    if (method === 'DELETE') {
-      await (id === undefined
-        ? resources.removeFound(caller, type, query, options)
-        : resources.remove(caller, type, id, options))
-      return { response: { status: '204' } }
-    }
-    if (method === 'PATCH')
-      return this.#written(
-        await (id === undefined
-          ? resources.patchFound(caller, type, query, patch ?? [], options)
-          : resources.patch(caller, { type, id }, patch ?? [], options)),
-      )
-    const sent = resource as FhirResource
-    if (method === 'POST') return this.#written(await resources.create(caller, sent, newId, { ifNoneExist }))
-    return this.#written(
-      await (id === undefined
-        ? resources.updateFound(caller, sent, query, newId, options)
-        : resources.update(caller, id, sent, options)),
-    )
+    if (id === undefined)
+      return { resource: await resources.search(caller, type, query), response: { status: '200' } }
+    const resource = versionId
+      ? await resources.readVersion(caller, type, id, versionId)
+      : await resources.read(caller, type, id, query)
+    return this.#written({ resource, created: false })
   }
 
   #written({ resource, created }: WrittenResource): EntryResponse {

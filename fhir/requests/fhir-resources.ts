@@ -1,17 +1,33 @@
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { historyBundle, searchBundle, selectElements } from '../bundles/result-bundles.ts'
+import {
+  cutIncludeIssue,
+  historyBundle,
+  ignoredParameterIssue,
+  searchBundle,
+  selectElements,
+} from '../bundles/result-bundles.ts'
+import { findLastOfEachCode } from '../operations/last-observations.ts'
+import { listVersions } from '../operations/list-versions.ts'
+import { patientEverything } from '../operations/patient-everything.ts'
 import { patientSummary } from '../operations/patient-summary.ts'
-import { parsePage, parseSearch, type SearchParameters } from '../search/parse-search.ts'
-import { limitToApp } from '../sources/app-limits.ts'
+import { tryWrite } from '../operations/trial-write.ts'
+import { operationOutcome, parameterError } from '../outcome/issue.ts'
+import { parseIncludes } from '../search/includes.ts'
+import { parsePage, parseSearch, type SearchParameters, usedParameters } from '../search/parse-search.ts'
+import { limitCaller, limitToApp, type SourceMethod } from '../sources/app-limits.ts'
+import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FhirServices,
+  FoundResources,
   Interaction,
   ResourceSource,
   ResourceType,
   ResourceWrite,
 } from '../sources/resource-source.ts'
+import { findIncluded } from './included-resources.ts'
 import { applyPatch, type PatchOperation } from './json-patch.ts'
 
 /** A resource after a write. */
@@ -20,29 +36,60 @@ export interface WrittenResource {
   created: boolean
 }
 
+/** A write to be tried. */
+interface TrialRequest {
+  mode: 'create' | 'update' | 'delete'
+  id: string | undefined
+  /** The id of a new resource. */
+  newId: string
+  /** undefined for a deletion. */
+  resource: FhirResource | undefined
+  /** Elements that would not be kept are warnings. */
+  isLenient: boolean
+}
+
+/** @throws InvalidInput */
+function requireResource(resource: FhirResource | undefined): FhirResource {
+  if (resource) return resource
+  throw parameterError('resource', 'required', 'is required in this mode')
+}
+
+const unsupportedError = (type: string, interaction: Interaction) =>
+  new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
+
+/** The first page of a search, in the usual order. */
+const PLAIN_SEARCH = { order: undefined, after: undefined, total: false } as const
+
 /** The resources of FHIR R4: the records of the stores, in their terms. */
 export class FhirResources {
   /** The address of the API, without a slash at its end. */
   readonly base: string
+  readonly #types: readonly ResourceType[]
+  readonly #context: StoreContext
   readonly #sources: ReadonlyMap<string, { description: ResourceType; source: ResourceSource }>
 
   constructor(base: string, types: readonly ResourceType[], services: FhirServices) {
     this.base = base
+    this.#types = types
+    this.#context = services.context
     this.#sources = new Map(
       types.map((description) => [description.type, { description, source: description.open(services) }]),
     )
   }
 
-  /**
-   * The method of a type that offers an interaction, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound for an unknown type
-   */
-  #of<M extends keyof ResourceSource>(type: string, interaction: Interaction, method: M) {
+  /** A type that offers an interaction, and its source. @throws MethodNotAllowed; NotFound for an unknown type */
+  #sourceOf(type: string, interaction: Interaction) {
     const found = this.#sources.get(type)
     if (!found) throw new ServiceError('NotFound', { detail: `There are no resources of the type ${type}.` })
-    const { description, source } = found
+    if (!found.description.interactions.includes(interaction)) throw unsupportedError(type, interaction)
+    return found
+  }
+
+  /** A method of a source, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound */
+  #of<M extends SourceMethod>(type: string, interaction: Interaction, method: M) {
+    const { description, source } = this.#sourceOf(type, interaction)
     const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
-    if (!perform || !description.interactions.includes(interaction))
-      throw new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
+    if (!perform) throw unsupportedError(type, interaction)
     return { description, perform: limitToApp(description, interaction, method, source, perform) }
   }
 
@@ -73,7 +120,28 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { perform } = this.#of(type, 'history-instance', 'history')
     const { versions, ...rest } = await perform(caller, id, parsePage(parameters))
-    return historyBundle(this.base, type, `${type}/${id}/_history`, versions, rest)
+    const path = `${this.base}/${type}/${id}/_history`
+    return historyBundle(this.base, path, usedParameters(parameters), versions, rest)
+  }
+
+  /** The changes of all resources of a type, or of all types, as a Bundle. @throws InvalidInput */
+  async changes(
+    caller: Caller,
+    type: string | undefined,
+    parameters: SearchParameters,
+  ): Promise<FhirResource> {
+    const withHistory = this.#types.filter(({ interactions }) => interactions.includes('history-type'))
+    const types = type === undefined ? withHistory.map((one) => one.type) : [type]
+    const found = types.map((one) => this.#sourceOf(one, 'history-type'))
+    const by = limitCaller(
+      caller,
+      found.map(({ description }) => description),
+      'history-type',
+    )
+    const sources = found.map(({ source }) => source)
+    const { versions, next } = await listVersions(this.#context, by, sources, parameters)
+    const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
+    return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
 
   /** Searches, and returns a Bundle. @throws InvalidInput */
@@ -85,7 +153,14 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { description, perform } = this.#of(type, 'search-type', 'search')
     const search = parseSearch(description, parameters, handling === 'strict')
-    return searchBundle(this.base, type, search, await perform(caller, search))
+    const includes = parseIncludes(description, this.#types, parameters)
+    const found = await perform(caller, search)
+    const { resources: included, cut } = await findIncluded(found.resources, includes, {
+      descriptionOf: (one) => this.#of(one, 'search-type', 'search').description,
+      search: (one, criteria, count) => this.#find(caller, one, { ...PLAIN_SEARCH, criteria, count }),
+    })
+    const issues = [...search.ignored.map(ignoredParameterIssue), ...cut.map(cutIncludeIssue)]
+    return searchBundle(this.base, `${this.base}/${type}`, search, found, { included, issues })
   }
 
   /**
@@ -181,14 +256,59 @@ export class FhirResources {
     if (found) await this.remove(caller, type, String(found.id), options)
   }
 
+  /** Searches without a Bundle. @throws as search */
+  #find = (caller: Caller, type: string, search: ResourceSearch): Promise<FoundResources> =>
+    this.#of(type, 'search-type', 'search').perform(caller, search)
+
   /** The International Patient Summary, with what the caller may read. @throws NotFound */
   summarise(caller: Caller, id: string): Promise<FhirResource> {
     const search = async (type: string, query: SearchParameters) => {
-      const { description, perform } = this.#of(type, 'search-type', 'search')
-      return (await perform(caller, parseSearch(description, query, true))).resources
+      const { description } = this.#of(type, 'search-type', 'search')
+      return (await this.#find(caller, type, parseSearch(description, query, true))).resources
     }
     const sources = { base: this.base, readPatient: () => this.read(caller, 'Patient', id), search }
     return patientSummary(id, sources, new Date().toISOString())
+  }
+
+  /** A page of all resources of a patient. @throws NotFound; InvalidInput */
+  async everything(caller: Caller, id: string, parameters: SearchParameters): Promise<FhirResource> {
+    const found = await patientEverything(id, this.#types, parameters, {
+      readPatient: () => this.read(caller, 'Patient', id),
+      search: (type, search) => this.#find(caller, type, search),
+    })
+    return this.#resultBundle(`Patient/${id}/$everything`, parameters, found)
+  }
+
+  /** The newest resources of each code, as a Bundle. @throws InvalidInput */
+  async lastOfEachCode(caller: Caller, type: string, parameters: SearchParameters): Promise<FhirResource> {
+    const { description } = this.#of(type, 'search-type', 'search')
+    const resources = await findLastOfEachCode(description, parameters, (search) =>
+      this.#find(caller, type, search),
+    )
+    return this.#resultBundle(`${type}/$lastn`, parameters, { resources })
+  }
+
+  #resultBundle(path: string, parameters: SearchParameters, found: FoundResources): FhirResource {
+    const used = usedParameters(parameters)
+    return searchBundle(this.base, `${this.base}/${path}`, { used, summary: 'false', elements: [] }, found)
+  }
+
+  /** Tells the issues that a write would have, and stores nothing. @throws NotFound; Gone */
+  async validate(
+    caller: Caller,
+    type: string,
+    { mode, id, newId, resource, isLenient }: TrialRequest,
+  ): Promise<FhirResource> {
+    if (id !== undefined) await this.read(caller, type, id)
+    const write = (options: ResourceWrite) => {
+      if (mode === 'create') return this.create(caller, requireResource(resource), newId, options)
+      const written = id ?? resource?.id
+      if (written === undefined) throw parameterError('id', 'required', 'is required in this mode')
+      return mode === 'delete'
+        ? this.remove(caller, type, written, options)
+        : this.update(caller, written, requireResource(resource), options)
+    }
+    return operationOutcome(await tryWrite(this.#context, write, isLenient))
   }
 
   /** The only resource that a search finds. @throws PreconditionFailed when it has no criteria, or finds several */

@@ -4,13 +4,18 @@ import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
 import { elementPathOf, type FhirMapping, type FhirResource } from '../../records/fhir/mapping.ts'
+import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
+import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
-import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
+import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
+  ExportSource,
   FoundResources,
   Interaction,
   RecordsOf,
@@ -22,10 +27,13 @@ import type {
 import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
 import type { RecordWithMetadata } from './render.ts'
-import { searchStreams } from './search-streams.ts'
+import { emptyIfUnknown, searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
 
-const patient = { type: 'reference', description: 'Patient: the id of an EHR' } as const
+const patient = {
+  ...{ type: 'reference', description: 'Patient: the id of an EHR' },
+  ...{ field: 'ehrId', modifiers: ['Patient'] },
+} as const
 
 /** Some types call the patient also their subject. */
 const patientParameters = ({ elements }: FhirMapping) =>
@@ -33,7 +41,21 @@ const patientParameters = ({ elements }: FhirMapping) =>
     ? { patient, subject: patient }
     : { patient }
 
-const READ_INTERACTIONS: readonly Interaction[] = ['read', 'vread', 'history-instance', 'search-type']
+/** Describes a parameter. A reference is found where the mapping shows the field of the parameter. */
+function describeParameter(
+  { elements }: FhirMapping,
+  { type, description, field = '', modifiers }: Omit<FhirSearchParameter, 'where'>,
+) {
+  const path = elements.find(({ paths }) => Object.hasOwn(paths, field))?.paths[field]
+  const isReference = type === 'reference' && path !== undefined
+  return { type, description, ...(isReference && { references: { types: modifiers, path } }) }
+}
+
+const OPERATIONS = 'http://hl7.org/fhir/OperationDefinition'
+
+const READ_INTERACTIONS: readonly Interaction[] = [
+  ...(['read', 'vread', 'history-instance', 'history-type', 'search-type'] as const),
+]
 
 const ALL_INTERACTIONS: readonly Interaction[] = [
   ...READ_INTERACTIONS,
@@ -47,14 +69,26 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...(kind.fhir.profile === undefined ? [] : [kind.fhir.profile]),
     ...Object.values(kind.fhir.parts ?? {}).flatMap(({ profile }) => profile ?? []),
   ])
-  const parameters = kinds.flatMap(streamsOf).map((stream) => stream.parameters)
+  const streams = kinds.flatMap(streamsOf)
+  const parameters: Record<string, FhirSearchParameter> = Object.assign(
+    patientParameters(fhir),
+    ...streams.map((stream) => stream.parameters),
+  )
+  const codes = streams.flatMap(({ code }) => (code ? [`${code.system}|${code.code}`] : []))
   return {
     type: fhir.type,
     plural: kinds.length === 1 ? words.en : 'measurements',
     profiles: [...new Set(profiles)],
     interactions: readOnly ? READ_INTERACTIONS : ALL_INTERACTIONS,
-    parameters: Object.assign(patientParameters(fhir), ...parameters),
+    parameters: Object.fromEntries(
+      Object.entries(parameters).map(([name, one]) => [name, describeParameter(fhir, one)]),
+    ),
     sortedBy: fhir.sortedBy,
+    ...(codes.length > 0 && { codes: [...new Set(codes)] }),
+    operations: {
+      ...(!readOnly && { validate: `${OPERATIONS}/Resource-validate` }),
+      ...(codes.length > 0 && { lastn: `${OPERATIONS}/${fhir.type}-lastn` }),
+    },
     open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),
   }
 }
@@ -65,26 +99,32 @@ class KindResources implements ResourceSource {
   readonly #context: StoreContext
   readonly #recordsOf: RecordsOf
   readonly #streams: readonly ResourceStream[]
+  readonly collections: readonly string[]
 
   constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
     this.#context = context
     this.#recordsOf = recordsOf
     this.#streams = kinds.flatMap(streamsOf)
     this.#type = kinds[0].fhir.type
+    this.collections = kinds.map(({ collection }) => collection)
   }
 
   async read(caller: Caller, resourceId: string): Promise<FhirResource> {
     const { stream, record } = await this.#find(caller, resourceId)
-    const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
-    return this.#render(stream, await this.#recordsOf(stream.kind).get(caller, { id, ehrId }))
+    await this.#recordsOf(stream.kind).store.reportRead(caller, record)
+    return this.#render(stream, record)
   }
 
   async readVersion(caller: Caller, resourceId: string, version: number): Promise<FhirResource> {
     const { stream, record, isDeleted } = await this.#findEver(caller, resourceId)
-    if (!isDeleted && record.version === version) return this.read(caller, resourceId)
+    const { store } = this.#recordsOf(stream.kind)
+    if (!isDeleted && record.version === version) {
+      await store.reportRead(caller, record)
+      return this.#render(stream, record)
+    }
     if (isDeleted && record.version + 1 === version) throw new ServiceError('Gone')
     if (isDeleted && record.version === version) return this.#render(stream, record)
-    const former = await this.#recordsOf(stream.kind).store.findFormerVersion(caller, record, version)
+    const former = await store.findFormerVersion(caller, record, version)
     if (!former) throw new ServiceError('NotFound')
     return this.#render(stream, former)
   }
@@ -99,7 +139,8 @@ class KindResources implements ResourceSource {
       const newer = items[i - 1]?.before
       const shown =
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
-      return { id: resourceId, version, at, action, resource: shown && this.#render(stream, shown) }
+      const resource = shown && this.#render(stream, shown)
+      return { type: this.#type, id: resourceId, version, at, action, resource }
     })
     if (first && versions[0]?.resource === undefined && first.action !== 'delete')
       versions[0] = {
@@ -109,12 +150,49 @@ class KindResources implements ResourceSource {
     return { versions, ...rest }
   }
 
+  versionsOf({ collection, id, version, at, action, before, after }: RecordChange): ResourceVersion[] {
+    const document = after ?? before
+    return this.#streams.flatMap((stream) => {
+      if (stream.kind.collection !== collection || !document) return []
+      const record = this.#recordsOf(stream.kind).store.toRecord(document) as unknown as RecordWithMetadata
+      if (!isShown(stream, record)) return []
+      return {
+        type: this.#type,
+        id: stream.suffix === '' ? id : `${id}.${stream.suffix}`,
+        ...{ version, at: at.toISOString(), action },
+        resource: action === 'delete' ? undefined : this.#render(stream, record),
+      }
+    })
+  }
+
+  /** Reads the kinds one after the other, since a search would read all of them for each page. */
+  async exportPage(
+    caller: Caller,
+    { ehrId, since, after, limit }: Parameters<ExportSource['exportPage']>[1],
+    reads: AuditedReads,
+  ): Promise<FoundResources> {
+    const [index = 0, cursor] = (after === null ? [] : decodeSearchCursor(after)) as [number?, string?]
+    const own = this.#streams.filter(({ kind }) => kind.collection === this.collections[index])
+    const [{ kind }] = own as [ResourceStream]
+    const where = since ? { updatedAt: { from: since.toISOString() } } : {}
+    const { items, next } = await this.#recordsOf(kind)
+      .search(caller, { ehrIds: [ehrId], where, list: kind.fhir.list }, { limit, cursor }, reads)
+      .catch(emptyIfUnknown)
+    const show = (record: object) =>
+      own
+        .filter((stream) => isShown(stream, record as RecordWithMetadata))
+        .map((stream) => this.#render(stream, record))
+    const resources = await mapInSlices<object, FhirResource[]>(items, show, new TimeSlice())
+    const isLast = index + 1 === this.collections.length
+    const following = next === null ? (isLast ? undefined : [index + 1]) : [index, next]
+    return { resources: resources.flat(), ...(following && { next: encodeSearchCursor(following) }) }
+  }
+
   async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
     return searchStreams(this.#context, caller, {
       streams: this.#streams,
       recordsOf: this.#recordsOf,
       search,
-      ehrIds: () => readableEhrIds(this.#context, caller),
     })
   }
 
@@ -174,12 +252,13 @@ class KindResources implements ResourceSource {
     return this.#render(stream, await this.#locateFaults(kind, write))
   }
 
-  async remove(caller: Caller, resourceId: string, { expected, tx }: ResourceWrite): Promise<void> {
+  async remove(caller: Caller, resourceId: string, { expected, tx, isTrial }: ResourceWrite): Promise<void> {
     const { stream, record } = await this.#find(caller, resourceId)
     if (stream.suffix !== '') throw readOnlyPartError()
     const { id, ehrId } = record as RecordWithMetadata & { ehrId: string }
     const records = this.#recordsOf(stream.kind)
-    if (tx && isContainerClass(stream.kind.collection)) throw deletionInTransactionError(this.#type)
+    if (tx && !isTrial && isContainerClass(stream.kind.collection))
+      throw deletionInTransactionError(this.#type)
     if (tx) await records.store.remove(caller, { id } as never, { expected, tx })
     else await records.remove(caller, { id, ehrId }, { expected })
   }

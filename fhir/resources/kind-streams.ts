@@ -1,4 +1,5 @@
 import type { ClassKind } from '../../records/ehr-records/kind.ts'
+import type { FhirCoding } from '../../records/fhir/elements.ts'
 import type { FhirMapping, FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { dateParameter } from '../../records/fhir/search-parameters.ts'
@@ -11,6 +12,7 @@ export interface ResourceStream {
   kind: MappedKind
   /** The suffix of the ids; empty for the resource of the record itself. */
   suffix: string
+  code: FhirCoding | undefined
   parameters: Readonly<Record<string, FhirSearchParameter>>
   where: Readonly<Record<string, unknown>>
   render(record: RecordWithMetadata): FhirResource
@@ -41,6 +43,7 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
   {
     kind,
     suffix: '',
+    code: kind.fhir.code,
     parameters: { ...kind.fhir.search, ...generalParameters('') },
     where: {},
     render: (record) => renderRecord(kind.fhir, record),
@@ -48,6 +51,7 @@ export const streamsOf = (kind: MappedKind): ResourceStream[] => [
   ...Object.entries(kind.fhir.parts ?? {}).map(([suffix, part]) => ({
     kind,
     suffix,
+    code: part.code,
     parameters: { ...part.search, ...generalParameters(suffix) },
     where: part.where,
     render: (record: RecordWithMetadata) => renderPart(kind.fhir, part, record, suffix),

@@ -1,7 +1,10 @@
 import type { Filter } from 'mongodb'
+import { referencedId } from '../../records/fhir/elements.ts'
 import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
 import { type Database, documentCollection } from '../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
+import type { SearchCriterion } from '../sources/resource-search.ts'
 
 /** A search that names no patient covers at most this many. */
 export const MAX_SEARCHED_PATIENTS = 20
@@ -15,6 +18,31 @@ export async function readableEhrIds(database: Pick<Database, 'db'>, caller: Cal
     .limit(MAX_SEARCHED_PATIENTS + 1)
     .toArray()
   return ehrs.map(({ _id }) => _id)
+}
+
+export const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
+
+/**
+ * The EHRs of the criteria `patient` and `subject`, of which all must fit; without them, those of the caller.
+ * @throws InvalidInput for too many
+ */
+export async function searchedEhrIds(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  criteria: readonly SearchCriterion[],
+): Promise<string[]> {
+  const named = criteria.filter(isPatientCriterion).map(({ name, modifier, values }) => {
+    requireKnownModifier({ name, modifier }, ['Patient'])
+    return values.flatMap(
+      (text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : []),
+    )
+  })
+  const [first, ...others] = named
+  const ids = first
+    ? [...new Set(first.filter((id) => others.every((all) => all.includes(id))))]
+    : await readableEhrIds(database, caller)
+  if (ids.length <= MAX_SEARCHED_PATIENTS) return ids
+  throw parameterError('patient', 'too-costly', `must name at most ${MAX_SEARCHED_PATIENTS} patients`)
 }
 
 /** The care plan in which a new record belongs if it names none: the patient's only open one. */

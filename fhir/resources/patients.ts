@@ -11,7 +11,12 @@ import { ifNotFound } from '../../schemas/errors.ts'
 import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import { fitsPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
-import type { FoundResources, ResourceSource, ResourceType } from '../sources/resource-source.ts'
+import type {
+  ExportSource,
+  FoundResources,
+  ResourceSource,
+  ResourceType,
+} from '../sources/resource-source.ts'
 
 type Person = Awaited<ReturnType<Profiles['persons']['get']>>
 
@@ -64,7 +69,11 @@ export const patientType: ResourceType = {
   plural: 'patients',
   profiles: [],
   interactions: ['read', 'search-type'],
-  operations: { summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary' },
+  operations: {
+    summary: 'http://hl7.org/fhir/uv/ips/OperationDefinition/summary',
+    everything: 'http://hl7.org/fhir/OperationDefinition/Patient-everything',
+    export: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/patient-export',
+  },
   sortedBy: undefined,
   parameters: {
     _id: { type: 'token', description: 'Id of the EHR' },
@@ -98,6 +107,15 @@ class Patients implements ResourceSource {
       findAnonymizedEhrs(this.#context, caller),
     ])
     return this.#show(caller, hideSubject(ehr, unnamed))
+  }
+
+  async exportPage(
+    caller: Caller,
+    { ehrId, since }: Parameters<ExportSource['exportPage']>[1],
+  ): Promise<FoundResources> {
+    const patient = await this.read(caller, ehrId).catch(ifNotFound(undefined))
+    const { lastUpdated = '' } = (patient?.meta ?? {}) as { lastUpdated?: string }
+    return { resources: patient && (!since || new Date(lastUpdated) >= since) ? [patient] : [] }
   }
 
   async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {

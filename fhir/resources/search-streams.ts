@@ -1,4 +1,3 @@
-import { referencedId } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { CursorPosition } from '../../records/store/reading/cursor.ts'
@@ -8,24 +7,28 @@ import {
   type StoreContext,
 } from '../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
-import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
 import { recordConditionsOf } from '../search/search-conditions.ts'
-import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import {
+  decodeSearchCursor,
+  encodeSearchCursor,
+  invalidSearchCursor,
+  isTime,
+} from '../search/search-cursor.ts'
+import type { ResourceSearch } from '../sources/resource-search.ts'
 import type { FoundResources, RecordsOf } from '../sources/resource-source.ts'
 import type { ResourceStream } from './kind-streams.ts'
-import { MAX_SEARCHED_PATIENTS } from './patients-of-caller.ts'
+import { isPatientCriterion, searchedEhrIds } from './patients-of-caller.ts'
 import type { RecordWithMetadata } from './render.ts'
 
 interface StreamSearch {
   streams: readonly ResourceStream[]
   recordsOf: RecordsOf
   search: ResourceSearch
-  /** The EHRs to search if the search names no patient. */
-  ehrIds(): Promise<string[]>
 }
 
 /** A found resource and its place in the order. */
 interface Found {
+  /** The value of the sort field in milliseconds; a missing one comes before all others. */
   at: number
   id: string
   suffix: string
@@ -40,15 +43,13 @@ interface Position {
   within: Key | undefined
 }
 
-const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
-
 /** Searches all streams and merges what they find. */
 export async function searchStreams(
   context: StoreContext,
   caller: Caller,
-  { streams, recordsOf, search, ehrIds: findEhrIds }: StreamSearch,
+  { streams, recordsOf, search }: StreamSearch,
 ): Promise<FoundResources> {
-  const [ehrId, ...others] = await searchedEhrIds(search.criteria, findEhrIds)
+  const [ehrId, ...others] = await searchedEhrIds(context, caller, search.criteria)
   if (ehrId === undefined) return { resources: [], ...(search.total && { total: 0 }) }
   const criteria = search.criteria.filter((one) => !isPatientCriterion(one))
   const position = search.after === undefined ? START : decodePosition(search.after)
@@ -101,13 +102,13 @@ async function readStream(
     limit: search.count + LOOK_AHEAD,
     count: search.total,
     ...(search.order && { order: search.order }),
-    ...(after && { after: { value: new Date(after.at), id: after.id } satisfies CursorPosition }),
+    ...(after && { after: positionOf(after) }),
   }
   const read = await recordsOf(kind)
     .search(caller, { ...sought, list }, page, tx)
     .catch(emptyIfUnknown)
   const items = (read.items as unknown as RecordWithMetadata[]).map((record) => ({
-    at: Date.parse(String(record[sort])),
+    at: record[sort] === undefined ? MISSING : Date.parse(String(record[sort])),
     id: record.id,
     suffix,
     resource: () => render(record),
@@ -115,8 +116,14 @@ async function readStream(
   return { items, end: read.next === null ? undefined : items.at(-1), total: read.total }
 }
 
+const MISSING = Number.NEGATIVE_INFINITY
+
+const positionOf = ({ at, id }: Omit<Key, 'suffix'>): CursorPosition => ({
+  ...{ value: at === MISSING ? null : new Date(at), id },
+})
+
 /** A patient whom the caller may not read has no resources. The refusal is in the audit. */
-const emptyIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
+export const emptyIfUnknown = ifNotFound({ items: [], next: null, total: 0 })
 
 function orderOf(stream: ResourceStream | undefined, { order }: ResourceSearch): 'asc' | 'desc' {
   const list = stream?.kind.lists[stream.kind.fhir.list ?? 'ofEhr'] as { order: 'asc' | 'desc' } | undefined
@@ -127,31 +134,6 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 :
 
 const compareKeys = (a: Omit<Key, 'suffix'>, b: Omit<Key, 'suffix'>): number =>
   a.at - b.at || compareTexts(a.id, b.id)
-
-/** The EHRs of the criteria `patient` and `subject`, of which all must fit. */
-async function searchedEhrIds(
-  criteria: readonly SearchCriterion[],
-  findEhrIds: () => Promise<string[]>,
-): Promise<string[]> {
-  const named = criteria.filter(isPatientCriterion).map(({ name, modifier, values }) => {
-    requireKnownModifier({ name, modifier }, ['Patient'])
-    return values.flatMap(
-      (text) => referencedId(text, 'Patient') ?? (/^[\w.-]{1,64}$/.test(text) ? [text] : []),
-    )
-  })
-  const [first, ...others] = named
-  if (first) {
-    const ids = [...new Set(first.filter((id) => others.every((all) => all.includes(id))))]
-    if (ids.length > MAX_SEARCHED_PATIENTS) throw tooManyPatientsError()
-    return ids
-  }
-  const ids = await findEhrIds()
-  if (ids.length > MAX_SEARCHED_PATIENTS) throw tooManyPatientsError()
-  return ids
-}
-
-const tooManyPatientsError = () =>
-  parameterError('patient', 'too-costly', `must name at most ${MAX_SEARCHED_PATIENTS} patients`)
 
 const START: Position = { after: undefined, within: undefined }
 
@@ -169,32 +151,22 @@ function nextPosition(
 }
 
 function encodePosition({ after, within }: Position): string {
-  const parts = [after?.at ?? null, after?.id ?? '', ...(within ? [within.at, within.id, within.suffix] : [])]
-  return Buffer.from(JSON.stringify(parts)).toString('base64url')
+  const inner = within ? [within.at, within.id, within.suffix] : []
+  return encodeSearchCursor([after?.at ?? null, after?.id ?? '', ...inner])
 }
 
 /** @throws InvalidInput */
 function decodePosition(text: string): Position {
-  const parts = parseParts(text)
-  const [at, id, ...inner] = parts
-  const isKey = (time: unknown, name: unknown) =>
-    typeof time === 'number' && Math.abs(time) <= 8.64e15 && typeof name === 'string'
-  const isStart = at === null && id === ''
-  const isWithin = inner.length === 3 && isKey(inner[0], inner[1]) && typeof inner[2] === 'string'
-  if (!(isStart || isKey(at, id)) || (inner.length > 0 && !isWithin) || (isStart && !isWithin))
-    throw parameterError('_cursor', 'cursor', 'is not valid. Use the link next of the previous page')
-  const [withinAt, withinId, suffix] = inner as [number, string, string]
-  return {
-    after: isStart ? undefined : { at: at as number, id: id as string },
-    within: inner.length > 0 ? { at: withinAt, id: withinId, suffix } : undefined,
-  }
+  const [at, id, ...inner] = decodeSearchCursor(text)
+  const [innerAt, innerId, suffix] = inner
+  const after = at === null && id === '' ? undefined : decodeKey(at, id)
+  if (inner.length === 0 && after) return { after, within: undefined }
+  if (inner.length !== 3 || typeof suffix !== 'string') throw invalidSearchCursor()
+  return { after, within: { ...decodeKey(innerAt, innerId), suffix } }
 }
 
-function parseParts(text: string): unknown[] {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    return Array.isArray(parts) ? parts : []
-  } catch {
-    return []
-  }
+/** JSON has no infinite numbers, so that a missing value is null there. @throws InvalidInput */
+function decodeKey(at: unknown, id: unknown): Omit<Key, 'suffix'> {
+  if (!(at === null || isTime(at)) || typeof id !== 'string' || id === '') throw invalidSearchCursor()
+  return { at: at ?? MISSING, id }
 }

@@ -1,4 +1,4 @@
-import { splitEscaped } from '../../records/fhir/search-values.ts'
+import { parsePeriod, splitEscaped } from '../../records/fhir/search-values.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import { parameterError } from '../outcome/issue.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
@@ -33,6 +33,7 @@ const TOTAL_MODES: readonly string[] = ['none', 'estimate', 'accurate']
 /** Parameters of results and of the protocol, which are not criteria. */
 const RESULT_PARAMETERS: readonly string[] = [
   ...['_count', '_sort', '_elements', '_summary', '_total', '_cursor', '_format', '_pretty'],
+  ...['_include', '_revinclude'],
 ]
 
 function parseCount(parameters: SearchParameters): number {
@@ -73,8 +74,37 @@ export function parsePage(parameters: SearchParameters): PageRequest {
   }
 }
 
+/** The start of `_since`. @throws InvalidInput for a text that is no date */
+export function parseSince(parameters: SearchParameters): Date | undefined {
+  const text = single(parameters, '_since')
+  if (text === undefined) return undefined
+  const period = parsePeriod(text)
+  if (period?.prefix !== 'eq') throw parameterError('_since', 'date', 'must be a date or a time')
+  return period.from
+}
+
+/** The types that `_type` names; without it, all. @throws InvalidInput for others */
+export function parseTypes(parameters: SearchParameters, known: readonly string[]): readonly string[] {
+  if (parameters._type === undefined) return known
+  const types = textsOf(parameters._type).flatMap((text) => text.split(','))
+  if (types.every((type) => known.includes(type))) return types
+  throw parameterError('_type', 'not-supported', `must name some of ${known.join(', ')}`)
+}
+
+/** The criterion `patient` of an operation that is not a search. */
+export function parsePatients(parameters: SearchParameters): SearchCriterion[] {
+  const texts = textsOf(parameters.patient ?? [])
+  return texts.map((text) => ({ name: 'patient', modifier: undefined, values: splitEscaped(text, ',') }))
+}
+
+/** The parameters that a request respects, for the link `self`. */
+export const usedParameters = (parameters: SearchParameters): ParsedSearch['used'] =>
+  Object.entries(parameters).flatMap(([name, value]) =>
+    name === '_cursor' ? [] : textsOf(value).map((text): [string, string] => [name, text]),
+  )
+
 /** To leave them out in silence would make a result look complete. */
-const UNSUPPORTED_PARAMETERS: readonly string[] = ['_include', '_revinclude', '_has', '_filter', '_contained']
+const UNSUPPORTED_PARAMETERS: readonly string[] = ['_has', '_filter', '_contained']
 
 /** Splits `code:not` into name and modifier. */
 const splitName = (key: string): { name: string; modifier: string | undefined } => {

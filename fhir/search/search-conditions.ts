@@ -16,7 +16,7 @@ export function recordConditionsOf(
     if (alternatives.includes(true)) continue
     const possible = alternatives.filter((one): one is Where => typeof one === 'object')
     if (possible.length === 0) return undefined
-    groups.push(possible)
+    groups.push(mergeValues(possible))
   }
   return combineGroups(groups)
 }
@@ -54,6 +54,18 @@ function missingCondition(
   const isSought = text === 'true'
   if (!parameter) return isSought
   return parameter.field === undefined ? !isSought : { [parameter.field]: { exists: !isSought } }
+}
+
+/** Values of one field become one list, which an index serves. */
+function mergeValues(alternatives: readonly Where[]): Where[] {
+  const pairs = alternatives.flatMap(Object.entries)
+  const [field = ''] = pairs[0] ?? []
+  const isMergeable =
+    pairs.length === alternatives.length &&
+    pairs.every(([name, value]) => name === field && typeof value === 'string')
+  return isMergeable && pairs.length > 1
+    ? [{ [field]: { in: pairs.map(([, value]) => value) } }]
+    : [...alternatives]
 }
 
 const isRange = (condition: unknown): condition is { from?: string; to?: string } =>

@@ -11,12 +11,16 @@ const LETTERS: Readonly<Record<Interaction, string>> = {
   read: 'r',
   vread: 'r',
   'history-instance': 'r',
+  'history-type': 's',
   'search-type': 's',
   create: 'c',
   update: 'u',
   patch: 'u',
   delete: 'd',
 }
+
+/** The methods of a source that act for a caller. */
+export type SourceMethod = Exclude<keyof ResourceSource, 'collections' | 'versionsOf' | 'exportPage'>
 
 /** How far an app reaches with one interaction on one type. */
 interface AppReach {
@@ -93,7 +97,7 @@ const shown: LimitedMethod = async (perform, categories, rest) =>
   hideOthers((await perform(...rest)) as FhirResource, categories)
 
 /** A method that is not named here is refused to an app with limited categories. */
-const BY_CATEGORY: Partial<Record<keyof ResourceSource, LimitedMethod>> = {
+const BY_CATEGORY: Partial<Record<SourceMethod, LimitedMethod>> = {
   read: shown,
   readVersion: shown,
   history: async (perform, categories, rest) => {
@@ -121,12 +125,37 @@ const BY_CATEGORY: Partial<Record<keyof ResourceSource, LimitedMethod>> = {
   },
 }
 
+const withinReach = (caller: Caller, app: AppPermit, isInCompartment: boolean): Caller => ({
+  ...caller,
+  compartment: isInCompartment && app.patient !== undefined ? compartmentOf(app.patient) : undefined,
+})
+
+/** The caller of an access to several types at once, restricted to what the app may do with all of them. @throws Forbidden */
+export function limitCaller(
+  caller: Caller,
+  types: readonly ResourceDescription[],
+  interaction: Interaction,
+): Caller {
+  const { app } = caller
+  if (!app) return caller
+  const reaches = types.map((one) => reachOf(app, one, interaction))
+  if (reaches.some(({ categories }) => categories !== undefined)) throw limitedToCategoriesError()
+  return withinReach(
+    caller,
+    app,
+    reaches.some(({ isInCompartment }) => isInCompartment),
+  )
+}
+
+const limitedToCategoriesError = () =>
+  new ServiceError('Forbidden', { detail: 'The scopes of the app are limited to categories.' })
+
 /**
  * Restricts a method of a source to what the app of a caller may do. Every access to resources goes through here; other
  * callers are not restricted. The compartment of a patient holds in the stores: every query asks for the permission
  * entry that all records of the EHR have.
  */
-export function limitToApp<M extends keyof ResourceSource>(
+export function limitToApp<M extends SourceMethod>(
   description: ResourceDescription,
   interaction: Interaction,
   method: M,
@@ -138,13 +167,11 @@ export function limitToApp<M extends keyof ResourceSource>(
     const work = perform as Method
     if (!app) return work(caller, ...rest)
     const { isInCompartment, categories } = reachOf(app, description, interaction)
-    const within = isInCompartment && app.patient !== undefined ? compartmentOf(app.patient) : undefined
-    const by = { ...caller, compartment: within }
+    const by = withinReach(caller, app, isInCompartment)
     const performAs = (...given: Rest) => work(by, ...(given as never[]))
     if (categories === undefined) return performAs(...rest)
     const byCategory = BY_CATEGORY[method]
-    if (!byCategory)
-      throw new ServiceError('Forbidden', { detail: 'The scopes of the app are limited to categories.' })
+    if (!byCategory) throw limitedToCategoriesError()
     return byCategory(performAs, categories, rest, (id) => source.read(by, String(id)))
   }
   return limited as unknown as NonNullable<ResourceSource[M]>

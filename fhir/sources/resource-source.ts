@@ -3,11 +3,12 @@ import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import type { RecordChange } from '../../records/live/changes.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { ExpectedVersions } from '../../records/store/write-decider.ts'
-import type { StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
+import type { AuditedReads, StoreContext, Transaction } from '../../records/store/writing/transaction.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
 import type { ResourceSearch } from './resource-search.ts'
 
@@ -21,6 +22,7 @@ export interface FoundResources {
 
 /** A version of a resource in a history; a deletion has no resource. */
 export interface ResourceVersion {
+  type: string
   id: string
   version: number
   at: string
@@ -31,18 +33,24 @@ export interface ResourceVersion {
 export interface ResourceWrite {
   expected?: ExpectedVersions
   tx?: Transaction | undefined
+  /** The transaction is rolled back. */
+  isTrial?: true
   /** Accept elements that the service does not keep. Called with their paths. */
   onUnkept?: ((paths: readonly string[]) => void) | undefined
 }
 
 /** What a search parameter of a resource type is called and does. */
-type SearchParameterDescription = Pick<FhirSearchParameter, 'type' | 'description'>
+interface SearchParameterDescription extends Pick<FhirSearchParameter, 'type' | 'description'> {
+  /** The types to which it refers, and the path of the reference; absent if no resource can be included by it. */
+  references?: { types: readonly string[]; path: string } | undefined
+}
 
 /** Interactions of FHIR with a resource type. */
 export type Interaction =
   | 'read'
   | 'vread'
   | 'history-instance'
+  | 'history-type'
   | 'search-type'
   | 'create'
   | 'update'
@@ -58,6 +66,8 @@ export interface ResourceDescription {
   interactions: readonly Interaction[]
   /** Operations beside the interactions: the URIs of their definitions by name. */
   operations?: Readonly<Record<string, string>>
+  /** The codes of the resources as tokens, if all have one of some codes. */
+  codes?: readonly string[]
   /** Errors of a search beyond those of every search. */
   searchErrors?: readonly ErrorName[]
   /** Who may read single resources, if they are not data of a patient. */
@@ -83,8 +93,25 @@ export interface FhirServices {
 /** Finds the store of a kind. */
 export type RecordsOf = (kind: { name: string }) => EhrRecords<TObject, string>
 
+/** A page of an export. */
+interface ExportPageRequest {
+  ehrId: string
+  /** Only resources that have changed since. */
+  since: Date | null
+  /** The end of the previous page. */
+  after: string | null
+  /** The number of records, which may have several resources. */
+  limit: number
+}
+
+/** A part of an export: the resources of one type, or what was deleted. */
+export interface ExportSource {
+  /** The resources of a patient that the caller may read, in any order. @param reads collects the entries of the audit */
+  exportPage(caller: Caller, page: ExportPageRequest, reads: AuditedReads): Promise<FoundResources>
+}
+
 /** Where the resources of one type come from. */
-export interface ResourceSource {
+export interface ResourceSource extends Partial<ExportSource> {
   /** The current version. @throws NotFound; Gone when it is deleted */
   read(caller: Caller, id: string): Promise<FhirResource>
   /** @throws InvalidInput for a value that a parameter does not understand */
@@ -97,6 +124,10 @@ export interface ResourceSource {
     id: string,
     page: PageRequest,
   ): Promise<{ versions: ResourceVersion[]; next: string | null; total?: number | undefined }>
+  /** The collections of the records that it shows. */
+  collections?: readonly string[]
+  /** The versions of resources that a change of a record created. */
+  versionsOf?(change: RecordChange): ResourceVersion[]
   create?(caller: Caller, resource: FhirResource, id: string, options: ResourceWrite): Promise<FhirResource>
   /** @throws NotFound; PreconditionFailed; RuleViolated */
   update?(caller: Caller, id: string, resource: FhirResource, options: ResourceWrite): Promise<FhirResource>

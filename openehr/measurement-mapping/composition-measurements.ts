@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { PlanThresholds } from '../../records/measurements/alerts/plan-thresholds.ts'
+import { ALERT_RULES_COLLECTIONS } from '../../records/measurements/alerts/alerts.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { createParseFormat, type ParseDocument } from '../../records/store/documents/parse-format.ts'
@@ -33,7 +33,7 @@ export function compositionMeasurements(all: readonly MeasurementKind[]): Record
     return fromComposition(kinds, JSON.parse(json) as RmObject, { ehrId, carePlanId, compositionId })
   }
   return {
-    rulesCollection: PlanThresholds.collection,
+    rulesCollections: ALERT_RULES_COLLECTIONS,
     deriveWrites(caller, { before, after, permissions }) {
       const [now, next] = [before, after].map((one) => heldBy(one as WrittenComposition | null))
       const keptIds = new Set(next?.map(({ id }) => id))

@@ -322,7 +322,7 @@ function describeSuccessResponses(operation: Operation, schemas: SchemaCollector
 }
 
 function describeSuccessResponse(
-  { method, gone, redirect, reply: [status, body, versioned] }: Operation,
+  { method, pending, gone, redirect, reply: [status, body, versioned] }: Operation,
   schemas: SchemaCollector,
 ): Json {
   const head = {
@@ -335,6 +335,7 @@ function describeSuccessResponse(
       ...(Object.keys(head).length > 0 ? { headers: head } : {}),
       ...(body === undefined ? {} : { content: createBodyContent(body, schemas) }),
     },
+    ...(pending ? { 202: { description: pending } } : {}),
     ...(gone ? { 204: { description: gone } } : {}),
     ...(redirect ? { 303: { description: redirect } } : {}),
     ...(versioned && method === 'get' ? { 304: { description: 'The client already has this version' } } : {}),

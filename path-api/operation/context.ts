@@ -32,6 +32,8 @@ export interface FhirPreferences {
   handling: 'strict' | 'lenient' | undefined
   /** What the response to a write contains. */
   return: 'minimal' | 'representation' | 'OperationOutcome' | undefined
+  /** The client will fetch the result later. */
+  respondAsync: boolean
   /** `If-None-Exist`: create only if this search finds nothing. */
   ifNoneExist: string | undefined
 }

@@ -67,6 +67,8 @@ export interface OperationDescription<A extends Access> {
   probe?: true
   /** A stream that resumes after the event of `Last-Event-ID`. */
   resumes?: true
+  /** Description of the 202 that a GET returns while the resource is being prepared. */
+  pending?: string
   /** Description of the 204 that a GET returns for a deleted resource. */
   gone?: string
   /** Description of the 303 that the operation may return in place of a page. */

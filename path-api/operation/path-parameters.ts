@@ -23,6 +23,7 @@ export const pathParameters: Readonly<Record<string, TSchema>> = {
   taskId: createRecordIdSchema('Task id', 't9VcXs40Re'),
   participationId: createRecordIdSchema('Participation id', 'r6PoIu29Mn'),
   alertId: createRecordIdSchema('Id of the alert, which is that of its measurement', 'v4QwEr67Cv'),
+  handoverId: createRecordIdSchema('Handover id', 'n4Fq2LxT0a-a2c9TfGh01'),
   diagnosisId: createRecordIdSchema('Diagnosis id', 'd1AsDf83Zx'),
   guidelineId: createRecordIdSchema('Care-plan template id', 'hypertension'),
 }

@@ -1,3 +1,4 @@
+import type { BulkExports } from '../../fhir/export/bulk-exports.ts'
 import type { BundleRequests } from '../../fhir/requests/bundle-requests.ts'
 import type { FhirResources } from '../../fhir/requests/fhir-resources.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
@@ -33,6 +34,7 @@ import type { NaturallyKeyedRecords } from '../../records/conditions/naturally-k
 import type { EhrRecordKey, RecordFilter, WriteOptions } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
+import type { Handovers } from '../../records/handovers/handovers.ts'
 import type { Subscriptions } from '../../records/live/subscriptions.ts'
 import type { PlanAlertRulesStore } from '../../records/measurements/alerts/alert-rules.ts'
 import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-threshold-store.ts'
@@ -45,7 +47,9 @@ import type { RecordHistoryEntry } from '../../records/store/store.ts'
 import type { TypeDefinitions } from '../../records/types/type-definitions.ts'
 import type { TypeFamily } from '../../records/types/type-registry.ts'
 import type { UserData } from '../../records/user-data/user-data.ts'
+import type { PatientCards } from '../../records/worklist/patient-cards.ts'
 import type { Worklists } from '../../records/worklist/worklist.ts'
+import type { WorklistViewsStore } from '../../records/worklist/worklist-views-store.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
 
 export interface RepresentedRecord {
@@ -132,6 +136,8 @@ export interface Services {
   fhir: FhirResources
   /** Batches and transactions of FHIR. */
   fhirBundles: BundleRequests
+  /** Exports of many patients for FHIR. */
+  fhirExports: BulkExports
   /** Folders of each EHR. */
   directories: Directories
   /** Commits of several versions at once. */
@@ -161,6 +167,12 @@ export interface Services {
   changes: Subscriptions
   /** The patients who need action from a user. */
   worklists: Worklists
+  /** The people whom EHRs are about, for those who care for them. */
+  patients: PatientCards
+  /** Worklists that their owners have handed over. */
+  handovers: Handovers
+  /** The saved views of worklists. */
+  worklistViews: WorklistViewsStore
   timelines: Timelines
   graphs: Graphs
   /** Path of a record of a class; undefined if it has none. */

@@ -12,6 +12,8 @@ interface ReplyHead {
   created?: boolean
   /** True for a reply without the body that its specification has. */
   empty?: boolean
+  /** True if the work goes on: 202 without a body. */
+  accepted?: boolean
   /** True if the resource was deleted: 204 without a body. */
   gone?: boolean
   /** True to send a browser to `location` instead: 303 without a body. */

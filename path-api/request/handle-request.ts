@@ -283,8 +283,16 @@ function toIdempotentRequest(
 }
 
 function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {
-  const { etag, vary } = rendered.headers
-  if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
+  const { etag, vary, 'last-modified': lastModified } = rendered.headers
+  const known = request.headers['if-none-match']
+  const since = request.headers['if-modified-since']
+  // If-None-Match is more exact: the other one has no smaller unit than a second.
+  const isKnown =
+    known === undefined
+      ? rendered.status === 200 && Date.parse(lastModified ?? '') <= Date.parse(since ?? '')
+      : etag !== undefined && isUnchanged(known, etag)
+  if (!isKnown) return rendered
   if (rendered.body instanceof Readable) rendered.body.destroy()
-  return { status: 304, headers: { etag, ...(vary && { vary }) }, body: undefined }
+  const headers = { ...(etag && { etag }), ...(lastModified && { 'last-modified': lastModified }) }
+  return { status: 304, headers: { ...headers, ...(vary && { vary }) }, body: undefined }
 }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
 import { Store } from '../store/store.ts'
 import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
 import type { WriteOptions } from './ehr-records.ts'
@@ -58,6 +59,13 @@ export class PlanDocuments<T extends object> {
 
   indexes(): [collection: string, IndexDescription[]] {
     return this.#store.indexes()
+  }
+
+  /** The place of a care plan's document, for callers who know the plan alone; access is checked there. */
+  async placeOf(carePlanId: string): Promise<PlanParentIds> {
+    const ehr = { projection: { ehrId: 1 } }
+    const plan = await documentCollection(this.#records, 'CarePlan').findOne({ _id: carePlanId }, ehr)
+    return { ehrId: String(plan?.ehrId ?? ''), carePlanId }
   }
 
   /** Returns an empty object when none was saved. @throws NotFound */

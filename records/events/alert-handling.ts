@@ -14,6 +14,8 @@ import { severityRank } from '../ehr-records/timeline-definition.ts'
 interface Actor {
   userId: string
   at: Date
+  /** Users whose worklists this one has taken over. */
+  standsInFor?: readonly string[]
 }
 
 const HANDLING_NAMES = Object.keys(alertHandlingFields)
@@ -93,10 +95,11 @@ function noteViolations({ action, note }: AlertStep): Violation[] {
     : [{ path: 'note', code: 'unexpected', message: 'is only possible with the action RESOLVE' }]
 }
 
-function stateViolations(now: AlertHandling, { action }: AlertStep, { userId }: Actor): Violation[] {
+function stateViolations(now: AlertHandling, { action }: AlertStep, actor: Actor): Violation[] {
   if (now.alertState === 'RESOLVED')
     return [{ path: 'action', code: 'resolved', message: 'is not possible because the alert is resolved' }]
-  const isOthers = now.alertState === 'TAKEN' && now.takenBy !== userId
+  const own = [actor.userId, ...(actor.standsInFor ?? [])]
+  const isOthers = now.alertState === 'TAKEN' && !own.includes(now.takenBy ?? '')
   return isOthers && action !== 'RELEASE' ? [takenViolation] : []
 }
 

@@ -17,6 +17,13 @@ const OPEN_ALERTS_INDEX = {
   partialFilterExpression: { urgency: OPEN_ALERTS_FILTER.urgency },
 } as const
 
+/** The open alerts of a user's list, which change hands together. */
+const ofList = (field: 'assignedTo' | 'assignedFor') => ({
+  name: field,
+  key: { [field]: 1 },
+  partialFilterExpression: { urgency: OPEN_ALERTS_FILTER.urgency },
+})
+
 export const Event = defineKind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   fhir: appointmentMapping,
@@ -29,7 +36,12 @@ export const Event = defineKind(forms, {
     ofPlan: { by: ['carePlanId', 'long'], ...byStart },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byStart },
   },
-  indexes: [OPEN_ALERTS_INDEX, { key: { attentionAt: 1 }, sparse: true }],
+  indexes: [
+    OPEN_ALERTS_INDEX,
+    ofList('assignedTo'),
+    ofList('assignedFor'),
+    { key: { attentionAt: 1 }, sparse: true },
+  ],
   timeline: {
     ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
     overlapFilters: (from) => overlapAlternatives(from).map((one) => ({ ...one, last: { from } })),

@@ -2,6 +2,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { AlertStep } from '../../schemas/events/alert-handling.ts'
 import type { EventRecord } from '../../schemas/events/event.ts'
 import { type EhrRecordKey, EhrRecords, type WriteOptions } from '../ehr-records/ehr-records.ts'
+import { findOwnersStoodInFor } from '../handovers/stand-ins.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { SavedRecord } from '../store/documents/parse-format.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
@@ -24,11 +25,11 @@ export interface EventFilter {
 
 /** The events of the EHRs: the documents of the class Event. */
 export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.lists> {
-  readonly #clock: () => Date
+  readonly #context: StoreContext
 
   constructor(records: StoreContext) {
     super(records, Event)
-    this.#clock = records.clock
+    this.#context = records
   }
 
   /**
@@ -61,11 +62,13 @@ export class Events extends EhrRecords<typeof Event.schema, keyof typeof Event.l
     step: AlertStep,
     { expected }: WriteOptions,
   ): Promise<StoredEvent> {
+    const { userId } = caller
+    const at = this.#context.clock()
+    const standsInFor = await findOwnersStoodInFor(this.#context, userId, at)
     const change = (now: StoredEvent) => {
       if (now.type !== ALERT_TYPE) throw new ServiceError('NotFound')
-      const at = this.#clock()
       const before = handlingOf(now)
-      const handling = handlingAfter(before, step, { userId: caller.userId, at })
+      const handling = handlingAfter(before, step, { userId, at, standsInFor })
       return handling === before ? now : withHandling(now, handling, at)
     }
     const write = () => this.store.replace(caller, key, change, { expected, skipUnchanged: true })

@@ -1,4 +1,5 @@
 import { type FhirJson, joinElements } from './element-paths.ts'
+import type { FhirCoding } from './elements.ts'
 import type { FhirElement, FieldValues } from './fhir-element.ts'
 import type { FhirSearchParameter } from './search-parameters.ts'
 
@@ -12,6 +13,8 @@ export interface FhirResource {
 /** A resource that shows a part of a record, beside the resource of the record itself. It is read-only. */
 export interface FhirPart {
   profile?: string
+  /** The code of all of these resources. */
+  code?: FhirCoding
   elements: readonly FhirElement[]
   search: Readonly<Record<string, FhirSearchParameter>>
   /** The conditions of records that have this part. */
@@ -25,6 +28,8 @@ export interface FhirMapping {
   type: string
   /** The profile that the resources claim. */
   profile?: string
+  /** The code of all resources, if it is the same. */
+  code?: FhirCoding
   elements: readonly FhirElement[]
   /** Paths of elements that a client must send. */
   required: readonly string[]

@@ -178,7 +178,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>>> {
     const record = await this.find(caller, key, { tx, without })
     if (!record) return this.#refuse(caller, 'read', key, new ServiceError('NotFound'))
-    await this.#reportRead(caller, record, tx)
+    await this.reportRead(caller, record, tx)
     return record
   }
 
@@ -302,7 +302,7 @@ export class Store<S extends TObject, L extends string> {
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
     const deleted = this.#format.fromStored(before)
-    await this.#reportRead(caller, deleted)
+    await this.reportRead(caller, deleted)
     return deleted
   }
 
@@ -359,7 +359,7 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<SavedRecord<Static<S>> | undefined> {
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former) return undefined
-    await this.#reportRead(caller, now)
+    await this.reportRead(caller, now)
     return this.#format.fromStored(former)
   }
 
@@ -407,7 +407,13 @@ export class Store<S extends TObject, L extends string> {
     throw error
   }
 
-  #reportRead(caller: Caller, record: object, tx?: AuditedReads): Promise<void> {
+  /** The record of a stored document that the caller may read. */
+  toRecord(document: ParseDocument): SavedRecord<Static<S>> {
+    return this.#format.fromStored(document)
+  }
+
+  /** Audits the read of a record that {@link find} has returned. */
+  reportRead(caller: Caller, record: object, tx?: AuditedReads): Promise<void> {
     return this.#reportAccesses(tx, accessesByEhr(this.#resource, caller, { action: 'read' }, [record]))
   }
 

@@ -1,4 +1,6 @@
-import type { WorklistEntry } from '../../schemas/worklist/worklist-entry.ts'
+import { SeverityEnum } from '../../schemas/enums.ts'
+import type { WorklistAlert, WorklistEntry, WorklistFilter } from '../../schemas/worklist/worklist-entry.ts'
+import { severityRank } from '../ehr-records/timeline-definition.ts'
 import { urgencyOf } from '../events/alert-handling.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 
@@ -28,8 +30,10 @@ export class WorklistCounts {
   }
 
   /** Call it with the most urgent alert first. */
-  addAlert({ ehrId, alertState, assignedTo, severity, start, data }: ParseDocument): void {
+  addAlert(alert: ParseDocument): void {
+    const { ehrId, alertState, assignedTo, severity, start, data } = alert
     const entry = this.of(ehrId)
+    if (entry.openAlerts.length < MAX_OPEN_ALERTS) entry.openAlerts.push(toWorklistAlert(alert))
     if (alertState === 'TAKEN') {
       entry.taken += 1
       return
@@ -42,14 +46,50 @@ export class WorklistCounts {
   }
 
   /** The EHRs of others in which something needs action. */
-  entries(): WorklistEntry[] {
+  entries(filter: WorklistFilter): WorklistEntry[] {
     return [...this.#entries.values()].filter(
-      ({ ehrId, ...counts }) => !this.#own.includes(ehrId) && Object.values(counts).some(Boolean),
+      (entry) => !this.#own.includes(entry.ehrId) && needsAction(entry) && fitsFilter(entry, filter),
     )
   }
 }
 
+/** Maximum number of alerts of an entry; its patient's page shows the others. */
+const MAX_OPEN_ALERTS = 10
+
+const REASONS = {
+  ALERT: ({ alerts, taken }: WorklistEntry) => alerts + taken > 0,
+  MISSED: ({ missed }: WorklistEntry) => missed > 0,
+  TASK: ({ overdueTasks }: WorklistEntry) => overdueTasks > 0,
+  MESSAGE: ({ unreadMessages }: WorklistEntry) => unreadMessages > 0,
+}
+
+const needsAction = (entry: WorklistEntry): boolean =>
+  Object.values(REASONS).some((applies) => applies(entry))
+
+function fitsFilter(entry: WorklistEntry, { ehrId, reason, severity, mine }: WorklistFilter): boolean {
+  const rank = (one: unknown) => severityRank(SeverityEnum.enum, one) ?? 0
+  return (
+    (ehrId === undefined || entry.ehrId === ehrId) &&
+    (reason === undefined || REASONS[reason](entry)) &&
+    (severity === undefined || rank(entry.severity) >= rank(severity)) &&
+    (!mine || entry.assigned + entry.taken > 0)
+  )
+}
+
+const toWorklistAlert = ({ _id, start, takenBy = null, ...alert }: ParseDocument): WorklistAlert => ({
+  ...{ id: _id, start: (start as Date).toISOString(), takenBy: takenBy as string | null },
+  ...({
+    carePlanId: alert.carePlanId,
+    title: alert.title,
+    ...(alert.data !== undefined && { data: alert.data }),
+    severity: alert.severity,
+    alertState: alert.alertState,
+    version: alert.version,
+  } as Omit<WorklistAlert, 'id' | 'start' | 'takenBy'>),
+})
+
 const emptyEntry = (ehrId: string): WorklistEntry => ({
+  ...{ name: null, birthDate: null, openAlerts: [] },
   ...{ ehrId, severity: null, since: null, alerts: 0, assigned: 0, taken: 0, missed: 0 },
   ...{ overdueTasks: 0, unreadMessages: 0 },
 })

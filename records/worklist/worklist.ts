@@ -1,16 +1,18 @@
 import type { Filter } from 'mongodb'
-import type { WorklistEntry } from '../../schemas/worklist/worklist-entry.ts'
+import type { WorklistEntry, WorklistFilter } from '../../schemas/worklist/worklist-entry.ts'
 import { Task } from '../care-plans/contents/plan-kinds.ts'
 import { ChatTopic } from '../chat/chat-kinds.ts'
 import type { ReadMarks } from '../chat/read-marks.ts'
 import { findSearchedEhrs, queryAccesses } from '../ehrs/rights/query-accesses.ts'
 import { Event, OPEN_ALERTS_FILTER } from '../events/event.ts'
+import { findOwnersStoodInFor } from '../handovers/stand-ins.ts'
 import { type Caller, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { decodeCursor, encodeCursor, invalidCursorError } from '../store/reading/cursor.ts'
 import type { Page, PageRequest } from '../store/reading/pages.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
+import type { PatientCards } from './patient-cards.ts'
 import { compareRanks, type Ranked, rankOf, WorklistCounts } from './worklist-counts.ts'
 
 /** Maximum number of alerts and of tasks that a worklist counts, the most urgent ones. */
@@ -24,32 +26,43 @@ const CURSOR_LIST = 'worklist'
 export class Worklists {
   readonly #records: StoreContext
   readonly #marks: ReadMarks
+  readonly #patients: PatientCards
 
-  constructor(records: StoreContext, { marks }: { marks: ReadMarks }) {
+  constructor(records: StoreContext, { marks }: { marks: ReadMarks }, patients: PatientCards) {
     this.#records = records
     this.#marks = marks
+    this.#patients = patients
   }
 
   /**
    * Lists the EHRs of others that need action from the caller, the most urgent first.
    * @throws MalformedRequest for a cursor of another list
    */
-  async list(caller: Caller, { limit, cursor, count }: PageRequest): Promise<Page<WorklistEntry>> {
+  async list(
+    caller: Caller,
+    filter: WorklistFilter,
+    { limit, cursor, count }: PageRequest,
+  ): Promise<Page<WorklistEntry>> {
     const from = cursor === undefined ? undefined : decodeRank(cursor)
     const own = await this.#findOwnEhrs(caller)
     const { searched } = await findSearchedEhrs(this.#records, caller, {})
-    const ranked = await this.#rank(caller, own)
+    const ranked = await this.#rank(caller, own, filter)
     const rest = from ? ranked.filter((one) => compareRanks(one.rank, from) > 0) : ranked
     const page = rest.slice(0, limit)
     const query = { type: Event.collection, asked: 'worklist' }
-    const entries = await queryAccesses(this.#records.audit, caller, query, {
-      searched: searched.filter((ehrId) => !own.includes(ehrId)),
-      denied: [],
-    })
+    const ehrs = { searched: searched.filter((ehrId) => !own.includes(ehrId)), denied: [] }
+    const shown = new Map(
+      page.map(({ entry: { ehrId, openAlerts } }) => [ehrId, openAlerts.map(({ id }) => id)]),
+    )
+    const entries = await queryAccesses(this.#records.audit, caller, query, ehrs, shown)
     await this.#records.audit.record(...entries)
+    const cards = await this.#patients.find(caller, [...shown.keys()])
     const last = rest.length > limit ? page.at(-1) : undefined
     return {
-      items: page.map(({ entry }) => entry),
+      items: page.map(({ entry }) => {
+        const { name = null, birthDate = null } = cards.get(entry.ehrId) ?? {}
+        return { ...entry, name, birthDate }
+      }),
       next: last
         ? encodeCursor(CURSOR_LIST, { value: JSON.stringify(last.rank), id: last.entry.ehrId })
         : null,
@@ -57,7 +70,7 @@ export class Worklists {
     }
   }
 
-  async #rank(caller: Caller, own: readonly string[]): Promise<Ranked[]> {
+  async #rank(caller: Caller, own: readonly string[], filter: WorklistFilter): Promise<Ranked[]> {
     const [alerts, tasks, unread] = await Promise.all([
       this.#findAlerts(caller),
       this.#findOverdueTasks(caller),
@@ -68,18 +81,22 @@ export class Worklists {
     for (const { ehrId } of tasks) counts.of(ehrId).overdueTasks += 1
     for (const [ehrId, messages] of unread) counts.of(ehrId).unreadMessages += messages
     return counts
-      .entries()
+      .entries(filter)
       .map((entry) => ({ entry, rank: rankOf(entry) }))
       .sort((a, b) => compareRanks(a.rank, b.rank))
   }
 
-  /** The alerts that nobody has taken, without muted ones, and those that the caller has taken. */
-  #findAlerts(caller: Caller): Promise<ParseDocument[]> {
+  /**
+   * The alerts that nobody has taken, without muted ones, and those that the caller has taken, or somebody whose list the
+   * caller has taken over.
+   */
+  async #findAlerts(caller: Caller): Promise<ParseDocument[]> {
     const isAwaited = {
       alertState: { $in: ['NEW', 'SEEN'] },
       $or: [{ mutedUntil: null }, { mutedUntil: { $lte: this.#records.clock() } }],
     }
-    const isTaken = { alertState: 'TAKEN', takenBy: caller.userId }
+    const owners = await findOwnersStoodInFor(this.#records, caller.userId, this.#records.clock())
+    const isTaken = { alertState: 'TAKEN', takenBy: { $in: [caller.userId, ...owners] } }
     return this.#find(
       caller,
       Event.collection,
@@ -137,7 +154,7 @@ export class Worklists {
 
 const PROJECTION = {
   ...{ ehrId: 1, alertState: 1, assignedTo: 1, severity: 1, start: 1 },
-  ...{ 'data.missed': 1, lastMessageAt: 1 },
+  ...{ carePlanId: 1, title: 1, takenBy: 1, data: 1, version: 1, lastMessageAt: 1 },
 }
 
 /** @throws MalformedRequest */

@@ -16,6 +16,9 @@ const resolutionField = longTextField(
 export const alertHandlingFields = {
   alertState: derivedField(Type.Optional(AlertStateEnum)),
   assignedTo: derivedUserField('User who is to take the alert, by the rules of the plan'),
+  assignedFor: derivedUserField(
+    'User who has handed over the worklist that the alert is on; absent otherwise',
+  ),
   assignedAt: derivedTimeField('Time at which the alert went to that user'),
   mutedUntil: derivedTimeField('End of the mute of the plan, until which the alert goes to nobody'),
   seenBy: derivedUserField('User who saw the alert first'),

@@ -83,3 +83,32 @@ export const CarePlanAlertRules = {
   ],
 }
 export type AlertRules = Static<typeof CarePlanAlertRules>
+
+const planOfRules = { carePlanId: idField('the care plan', 'p0LmNb72Qw') }
+
+export const AlertRulesParams = closedObject(
+  'AlertRulesParams',
+  'Load the alert rules of a care plan',
+  planOfRules,
+)
+
+export const SaveAlertRulesParams = closedObject(
+  'SaveAlertRulesParams',
+  'Save the alert rules of a care plan as a whole',
+  {
+    ...planOfRules,
+    ...CarePlanAlertRules.properties,
+    version: Type.Optional(
+      Type.Integer({
+        ...{ minimum: 0, examples: [1] },
+        description: 'Version that you have read; the error is 412 if the rules have changed since',
+      }),
+    ),
+  },
+)
+
+export const SavedAlertRules = closedObject('SavedAlertRules', 'The alert rules of a care plan', {
+  ...planOfRules,
+  ...CarePlanAlertRules.properties,
+  version: Type.Integer({ minimum: 0, description: 'Version of the rules; 0 if none were saved' }),
+})

@@ -28,6 +28,12 @@ export const RecordChangeEvent = closedObject('RecordChange', 'A change of a rec
   ),
 })
 
+/** Event about a change that concerns a worklist. */
+export const WorklistChangeEvent = closedObject('WorklistChange', 'A change that concerns your worklist', {
+  ...changeEventFields,
+  ehrId: nullable({ ...idField('the EHR'), examples: ['e5RtGb81Xz'] }),
+})
+
 /** Event about a change in a chat topic. */
 export const TopicChangeEvent = closedObject('TopicChange', 'A change of a topic, or of a message in it', {
   ...changeEventFields,

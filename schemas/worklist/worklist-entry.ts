@@ -1,14 +1,33 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closedObject, idField } from '../common.ts'
-import { SeverityEnum } from '../enums.ts'
+import { AlertStateEnum, SeverityEnum, WorklistReasonEnum } from '../enums.ts'
+import { EventForms } from '../events/event.ts'
 import { dateTimeField } from '../forms/fields.ts'
 import { nullable } from '../forms/nullable.ts'
+import { personCardFields } from './patient-card.ts'
 
 const countField = (description: string) => Type.Integer({ minimum: 0, description, examples: [1] })
+
+const { title, start, data } = EventForms.record.properties
+
+const WorklistAlert = Type.Object(
+  {
+    id: idField('the alert', 'v4QwEr67Cv'),
+    carePlanId: idField('the care plan', 'p0LmNb72Qw'),
+    ...{ title, start, data },
+    severity: SeverityEnum,
+    alertState: AlertStateEnum,
+    takenBy: nullable({ ...idField('the user who deals with the alert', 'bW81kPzQ7e') }),
+    version: Type.Integer({ minimum: 1, description: 'Version, for If-Match of a step', examples: [1] }),
+  },
+  { additionalProperties: false, description: 'An alert that waits for you' },
+)
+export type WorklistAlert = Static<typeof WorklistAlert>
 
 /** What a patient needs from a professional. */
 export const WorklistEntry = closedObject('WorklistEntry', 'A patient who needs action, and why', {
   ehrId: idField('the EHR', 'e5RtGb81Xz'),
+  ...personCardFields,
   severity: nullable({
     ...SeverityEnum,
     description: 'Highest severity of the alerts; null without an alert',
@@ -20,10 +39,43 @@ export const WorklistEntry = closedObject('WorklistEntry', 'A patient who needs 
   missed: countField('Number of expected measurements that are missing'),
   overdueTasks: countField('Number of open tasks that were due before today'),
   unreadMessages: countField('Number of messages that you have not read'),
+  openAlerts: Type.Array(WorklistAlert, {
+    maxItems: 10,
+    description: 'The most urgent alerts that nobody has taken, and those that you have taken',
+  }),
 })
 export type WorklistEntry = Static<typeof WorklistEntry>
 
+/** What a view of a worklist is limited to. */
+export const worklistViewFields = {
+  reason: Type.Optional({
+    ...WorklistReasonEnum,
+    description: 'Only patients who need action for this reason',
+  }),
+  severity: Type.Optional({
+    ...SeverityEnum,
+    description: 'Only patients with an alert of this severity, or of a higher one',
+  }),
+  mine: Type.Optional(
+    Type.Boolean({
+      ...{
+        description: 'True for patients with alerts that you are to take, or have taken',
+        examples: [true],
+      },
+    }),
+  ),
+}
+
+/** Filters of a worklist. */
+export const worklistFilterFields = {
+  ...worklistViewFields,
+  ehrId: Type.Optional(idField('the EHR of one patient', 'e5RtGb81Xz')),
+}
+const WorklistFilter = Type.Object(worklistFilterFields)
+export type WorklistFilter = Static<typeof WorklistFilter>
+
 export const WorklistParams = closedObject('WorklistParams', 'List the patients who need action', {
+  ...worklistFilterFields,
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 1000, description: 'Maximum number of patients', examples: [100] }),
   ),

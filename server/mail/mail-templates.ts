@@ -3,6 +3,7 @@ import addressChanged from './templates/address-changed.json' with { type: 'json
 import alert from './templates/alert.json' with { type: 'json' }
 import chat from './templates/chat.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
+import handover from './templates/handover.json' with { type: 'json' }
 import identityLinked from './templates/identity-linked.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
 import participation from './templates/participation.json' with { type: 'json' }
@@ -32,6 +33,7 @@ export const mailTemplates = {
   'account-exists': accountExists,
   'address-changed': addressChanged,
   alert,
+  handover,
   chat,
   'confirm-address': confirmAddress,
   'identity-linked': identityLinked,

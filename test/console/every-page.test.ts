@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import {
   addParticipant,
+  createAlert,
   createGoal,
   createPatient,
   createPlan,
@@ -11,45 +12,85 @@ import {
 } from '../harness/care/patients.ts'
 import { findAccessibilityViolations } from '../harness/clients/axe.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
-import { createPerson } from '../harness/people/people.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
-import { assertNoFaults, type ConsoleBrowser, logInOn, startConsoleBrowser } from './open-console.ts'
+import { assertTrees, readTree } from './accessibility-trees.ts'
+import { assertNoFaults, type ConsoleBrowser, logInOn, menu, startConsoleBrowser } from './open-console.ts'
 
 const DAYS = 40
 const DAY_MS = 86_400_000
 /** 320 px are a screen of 1280 px at a zoom of 400 %. */
 const WIDTHS = [360, 320, 1440]
 
-/** A patient with something on each page, at whom a nurse has looked. */
-async function createBusyPatient(): Promise<{ patient: Patient; paths: string[] }> {
+/** A person with the pages that they have. */
+interface Visitor {
+  who: Person
+  /** The address of each page, by a name that stays the same. */
+  pages: [name: string, path: string][]
+}
+
+const named = async (who: Person, displayName: string, more: object = {}) =>
+  assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName }, ...more }))
+
+/** A patient with something on each page, and a nurse who looks at them. */
+async function createVisitors(): Promise<Record<'patient' | 'nurse', Visitor>> {
   const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
   const planId = await createPlan(patient, { description: 'Below 140/90 by the summer' })
   const goalId = await createGoal(patient, planId)
   await createTask(patient, planId, goalId, { dueDate: '2026-01-05' })
-  await addParticipant(planId, nurse, 'read')
+  await addParticipant(planId, nurse, 'write')
+  await named(patient, 'Anna de Vries', { birthDate: '1961-04-30', gender: 'FEMALE' })
   assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Anna de Vries' }))
-  const named = { name: { displayName: 'Nurse Bo' } }
-  assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
-  const items = Array.from({ length: DAYS }, (_, day) => ({
-    kind: 'bodyweight',
-    ...{ carePlanId: planId, weight: 80 + Math.sin(day) + day / 20, weightUnit: 'kg' },
-    timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
-  }))
-  assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+  await named(nurse, 'Nurse Bo')
+  assertStatus(await nurse.call('PUT', `/auth/account/${nurse.mvUid}`, { name: 'Nurse Bo' }))
+  const weightId = await createWeights(patient, planId)
+  await createAlert(patient, planId)
   const topic = { title: 'The new tablets', text: 'Do they go with the old ones?' }
   const { id } = assertStatus(await patient.call('POST', `/chat/ehr/${patient.ehrId}`, topic), 201)
   assertStatus(
     await patient.call('POST', 'diagnosis', { name: 'High blood pressure', status: 'active' }),
     201,
   )
+  const reaction = { substance: 'Penicillin', criticality: 'high' }
+  assertStatus(await patient.call('PUT', 'adversereaction/Penicillin', reaction), 201)
   assertStatus(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${planId}`))
-  const own = [`plan/${planId}/goal/${goalId}`, `messages/${id}`]
-  return { patient, paths: [...PAGES, ...own] }
+  const own: Visitor['pages'] = [
+    ['goal', `plan/${planId}/goal/${goalId}`],
+    ['topic', `messages/${id}`],
+  ]
+  const at = `patients/${patient.ehrId}`
+  const ofNurse: Visitor['pages'] = [
+    ['worklist', 'worklist'],
+    ['worklist, filtered', 'worklist?reason=MISSED'],
+    ['patient', at],
+    ['patient, one kind', `${at}?kind=bodyweight&period=all`],
+    ['patient, goal', `${at}/plan/${planId}/goal/${goalId}`],
+    ['patient, thresholds', `${at}/plan/${planId}/thresholds`],
+    ['patient, history', `${at}/history/bodyweight/${weightId}`],
+  ]
+  return {
+    patient: { who: patient, pages: [...PAGES.map((path): [string, string] => [path, path]), ...own] },
+    nurse: { who: nurse, pages: ofNurse },
+  }
+}
+
+/** @returns the id of the latest one, which was corrected once */
+async function createWeights(patient: Patient, carePlanId: string): Promise<string> {
+  const items = Array.from({ length: DAYS }, (_, day) => ({
+    kind: 'bodyweight',
+    ...{ carePlanId, weight: 80 + Math.sin(day) + day / 20, weightUnit: 'kg' },
+    timestamp: new Date(Date.now() - day * DAY_MS).toISOString(),
+  }))
+  assertStatus(await patient.call('POST', 'procedure/batch', { items }))
+  const [latest] = assertStatus(await patient.call('GET', 'procedure/bodyweight?limit=1')).items
+  const { kind: _, ...first } = items[0] ?? { kind: '' }
+  assertStatus(await patient.call('PUT', `procedure/bodyweight/${latest.id}`, { ...first, weight: 81 }))
+  return latest.id
 }
 
 const PAGES = [
   ...['', 'measure', 'measure?kind=bloodpressure', 'measure?kind=bmi', 'overview', 'overview?period=all'],
-  ...['plan', 'messages', 'messages/new', 'record', 'access', 'account', 'nowhere'],
+  ...['plan', 'messages', 'messages/new', 'record', 'record/timeline', 'access', 'account', 'nowhere'],
 ]
 
 /** Goes to a page without loading the console again. */
@@ -60,66 +101,87 @@ async function show(page: Page, path: string): Promise<void> {
   await page.locator('main:not(:has(.skeleton)) h1').waitFor()
 }
 
+/** The chosen ones among buttons and links must differ by more than their background, which forced colours remove. */
+const findChosenWithoutBorder = `[...document.querySelectorAll('[aria-pressed="true"], nav [aria-current]')]
+  .filter((one) => parseFloat(getComputedStyle(one).borderBottomWidth) < 3)
+  .map((one) => one.textContent)`
+
 const widthOf = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth')
 
-describe('every page of a patient', () => {
+describe('every page', () => {
   let opened: ConsoleBrowser
-  let patient: Patient
-  let paths: string[]
+  let visitors: Record<'patient' | 'nurse', Visitor>
   before(async function () {
     const started = await startConsoleBrowser()
     if (!started) return this.skip()
     opened = started
-    ;({ patient, paths } = await createBusyPatient())
+    visitors = await createVisitors()
   })
   after(() => opened?.close())
 
   for (const language of ['en', 'nl'] as const)
-    it(`passes axe-core in the language ${language}, light and dark`, async () => {
-      const page = await opened.open({ language })
-      assert.deepEqual(await findAccessibilityViolations(page), [], 'login')
-      await logInOn(page, patient)
-      for (const path of paths) {
-        await show(page, path)
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
-          assert.deepEqual(await findAccessibilityViolations(page), [], `${path} ${colorScheme}`)
+    it(`passes axe-core and has its accessibility tree in the language ${language}, light and dark`, async () => {
+      const trees = new Map<string, string[]>()
+      for (const { who, pages } of Object.values(visitors)) {
+        const page = await opened.open({ language })
+        assert.deepEqual(await findAccessibilityViolations(page), [], 'login')
+        trees.set('login', await readTree(page))
+        await logInOn(page, who)
+        for (const [name, path] of pages) {
+          await show(page, path)
+          trees.set(name, await readTree(page))
+          for (const colorScheme of ['light', 'dark'] as const) {
+            await page.emulateMedia({ colorScheme })
+            assert.deepEqual(await findAccessibilityViolations(page), [], `${path} ${colorScheme}`)
+          }
         }
+        assert.equal(await page.getAttribute('html', 'lang'), language)
+        assertNoFaults(page)
+        await page.context().close()
       }
-      assert.equal(await page.getAttribute('html', 'lang'), language)
-      assertNoFaults(page)
+      assertTrees(language, trees)
     })
 
-  it('fits screens from 320 to 1440 px without scrolling sideways', async () => {
-    const page = await opened.open()
-    await logInOn(page, patient)
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 })
-      for (const path of paths) {
+  for (const role of ['patient', 'nurse'] as const) {
+    it(`fits screens from 320 to 1440 px for a ${role}, and says in forced colours what is chosen`, async () => {
+      const { who, pages } = visitors[role]
+      const page = await opened.open()
+      await logInOn(page, who)
+      for (const [, path] of pages) {
         await show(page, path)
-        assert.ok((await widthOf(page)) <= width, `${path} is ${await widthOf(page)} px wide on ${width} px`)
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 800 })
+          assert.ok(
+            (await widthOf(page)) <= width,
+            `${path} is ${await widthOf(page)} px wide on ${width} px`,
+          )
+        }
+        await page.emulateMedia({ forcedColors: 'active' })
+        assert.deepEqual(await page.evaluate(findChosenWithoutBorder), [], path)
+        await page.emulateMedia({ forcedColors: 'none' })
       }
-    }
-  })
+    })
 
-  it('has a heading of its own, which gets the focus and names the tab', async () => {
-    const page = await opened.open()
-    await logInOn(page, patient)
-    for (const path of paths) {
-      await show(page, path)
-      const [heading = '', ...more] = await page.locator('h1').allTextContents()
-      assert.deepEqual(more, [], path)
-      assert.equal(await page.title(), `${heading} – Health record`)
-    }
-    await page.getByRole('link', { name: 'My record' }).click()
-    await page.getByRole('heading', { name: 'My record' }).waitFor()
-    assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
-  })
+    it(`has for a ${role} a heading of its own, which gets the focus and names the tab`, async () => {
+      const { who, pages } = visitors[role]
+      const page = await opened.open()
+      await logInOn(page, who)
+      for (const [, path] of pages) {
+        await show(page, path)
+        const [heading = '', ...more] = await page.locator('h1').allTextContents()
+        assert.deepEqual(more, [], path)
+        assert.equal(await page.title(), `${heading} – Health record`)
+      }
+      await menu(page, 'My record').click()
+      await page.getByRole('heading', { name: 'My record' }).waitFor()
+      assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
+    })
+  }
 
   it('is shown in the README', async () => {
     const page = await opened.open()
     await page.setViewportSize({ width: 1000, height: 900 })
-    await logInOn(page, patient)
+    await logInOn(page, visitors.patient.who)
     await page.getByText('kilograms').waitFor()
     assert.match((await page.locator('main').textContent()) ?? '', /was due on 5 January 2026/)
     assert.match((await page.locator('main').textContent()) ?? '', /1 person looked at your record this week/)

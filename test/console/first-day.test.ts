@@ -1,38 +1,18 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
 import { createPatient } from '../harness/care/patients.ts'
-import { waitForMail } from '../harness/people/mail.ts'
 import { createAddress, password } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 import {
+  activate,
   assertNoFaults,
   button,
   type ConsoleBrowser,
   logInOn,
   menu,
+  register,
   startConsoleBrowser,
   tabTo,
 } from './open-console.ts'
-
-async function register(page: Page, email: string): Promise<void> {
-  await page.getByRole('link', { name: 'Make a new account' }).click()
-  await page.getByLabel('Your name').fill('Anna de Vries')
-  await page.getByLabel('E-mail address').fill(email)
-  await page.getByLabel('Password').fill(password)
-  await page.getByLabel('I agree to the terms of service').check()
-  await button(page, 'Make the account').click()
-  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
-}
-
-/** Follows the mailed link; the page of the service leads back to the console. */
-async function activate(page: Page, email: string): Promise<void> {
-  await page.goto((await waitForMail(email)).link)
-  const terms = page.locator('input[type=checkbox]')
-  if (await terms.count()) await terms.check()
-  await page.locator('button').first().click()
-  await page.waitForLoadState()
-  await page.goto(`${service.url}/console`)
-}
 
 describe('the first day of a patient', () => {
   let opened: ConsoleBrowser

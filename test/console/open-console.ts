@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import { waitForMail } from '../harness/people/mail.ts'
+import { password } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -49,6 +51,26 @@ export async function startConsoleBrowser(): Promise<ConsoleBrowser | undefined>
     },
     close: () => browser.close(),
   }
+}
+
+export async function register(page: Page, email: string, name = 'Anna de Vries'): Promise<void> {
+  await page.getByRole('link', { name: 'Make a new account' }).click()
+  await page.getByLabel('Your name').fill(name)
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByLabel('I agree to the terms of service').check()
+  await button(page, 'Make the account').click()
+  await page.getByRole('heading', { name: 'Look in your mail' }).waitFor()
+}
+
+/** Follows the mailed link; the page of the service leads back to the console. */
+export async function activate(page: Page, email: string): Promise<void> {
+  await page.goto((await waitForMail(email)).link)
+  const terms = page.locator('input[type=checkbox]')
+  if (await terms.count()) await terms.check()
+  await page.locator('button').first().click()
+  await page.waitForLoadState()
+  await page.goto(`${service.url}/console`)
 }
 
 /** Logs in, and waits for the home page. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import {
   addParticipant,
   createAlert,
+  createEhrAbout,
   createGoal,
   createPatient,
   createPlan,
@@ -22,7 +23,7 @@ interface Page {
   next: string | null
 }
 
-type ReadPage = (who: Person, query?: { limit?: number; cursor?: string }) => Promise<Page>
+type ReadPage = (who: Person, query?: Values) => Promise<Page>
 
 const READ: Record<'path' | 'class', ReadPage> = {
   async path(who, query = {}) {
@@ -38,16 +39,41 @@ const READ: Record<'path' | 'class', ReadPage> = {
   },
 }
 
+/** The person whom an EHR is about, or the status of the refusal. */
+const READ_CARD: Record<'path' | 'class', (who: Person, ehrId: string) => Promise<unknown>> = {
+  async path(who, ehrId) {
+    const { status, body } = await who.call('GET', `/ehr/${ehrId}/patient`)
+    return status === 200 ? body : status
+  },
+  async class(who, ehrId) {
+    const { body } = await callFunction(who, 'patient', { ehrId })
+    return body.result ?? (body.code === 101 ? 404 : body.code)
+  },
+}
+
+const name = async (patient: Patient) =>
+  assertStatus(
+    await patient.call('PUT', `/profile/${patient.mvUid}`, {
+      ...{ name: { displayName: 'Anna de Vries' }, birthDate: '1961-04-30', gender: 'FEMALE' },
+    }),
+  )
+
 const YESTERDAY = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 const NONE = {
   ...{ severity: null, since: null, alerts: 0, assigned: 0, taken: 0, missed: 0 },
   ...{ overdueTasks: 0, unreadMessages: 0 },
 }
 
+/** An entry without its patient's name and alerts. */
+const numbersIn = ({ name: _, birthDate: __, openAlerts: ___, ...entry }: Values): Values => entry
+
 /** A patient with a plan in which a nurse takes part. */
-async function createPatientOf(nurse: Person): Promise<{ patient: Patient; planId: string; ehrId: string }> {
+async function createPatientOf(
+  nurse: Person,
+  plan: object = {},
+): Promise<{ patient: Patient; planId: string; ehrId: string }> {
   const patient = await createPatient()
-  const planId = await createPlan(patient)
+  const planId = await createPlan(patient, plan)
   await addParticipant(planId, nurse, 'write')
   return { patient, planId, ehrId: patient.ehrId }
 }
@@ -78,7 +104,7 @@ for (const family of ['path', 'class'] as const)
       // The nurse's own EHR is not a patient's.
       await createAlert(nurse, await createPlan(nurse))
       const since = '2026-03-01T08:30:00.000Z'
-      assert.deepEqual((await read(nurse)).items, [
+      assert.deepEqual((await read(nurse)).items.map(numbersIn), [
         { ...NONE, ehrId: alarming.ehrId, severity: 'CRITICAL', since, alerts: 2 },
         { ...NONE, ehrId: late.ehrId, overdueTasks: 1 },
         { ...NONE, ehrId: calling.ehrId, unreadMessages: 2 },
@@ -102,6 +128,89 @@ for (const family of ['path', 'class'] as const)
       assert.deepEqual([await numbers(nurse), await numbers(colleague)], [[[0, 0, 1]], []])
       await handle({ action: 'RESOLVE', note: 'Called' })
       assert.deepEqual([await numbers(nurse), await numbers(colleague)], [[], []])
+    })
+
+    it('names the patients and their alerts, which can be handled by their versions', async () => {
+      const nurse = await createPerson()
+      const { patient, planId, ehrId } = await createPatientOf(nurse)
+      await name(patient)
+      const id = await createAlert(patient, planId)
+      const [entry = {}] = (await read(nurse)).items
+      assert.deepEqual([entry.name, entry.birthDate], ['Anna de Vries', '1961-04-30'])
+      const [{ data, ...alert }, ...others] = entry.openAlerts as [Values, ...Values[]]
+      assert.deepEqual(others, [])
+      assert.deepEqual(alert, {
+        ...{ id, carePlanId: planId, title: 'Blood pressure 185/112 mmHg: Hypertension grade 3' },
+        ...{ start: '2026-03-01T08:30:00.000Z', severity: 'CRITICAL', alertState: 'NEW' },
+        ...{ takenBy: null, version: 1 },
+      })
+      assert.equal((data as Values).kind, 'bloodpressure')
+      const headers = { 'if-match': `"${alert.version}"` }
+      assertStatus(await nurse.call('POST', `/ehr/${ehrId}/alert/${id}/handle`, { action: 'TAKE' }, headers))
+      const [taken] = ((await read(nurse)).items[0]?.openAlerts ?? []) as Values[]
+      assert.deepEqual([taken?.alertState, taken?.takenBy, taken?.version], ['TAKEN', nurse.mvUid, 2])
+    })
+
+    it('shows at most ten alerts of a patient, and counts all', async () => {
+      const nurse = await createPerson()
+      const { patient, planId } = await createPatientOf(nurse)
+      for (let i = 0; i < 12; i++) await createAlert(patient, planId)
+      const [entry] = (await read(nurse)).items
+      const { alerts, openAlerts } = entry as { alerts: number; openAlerts: unknown[] }
+      assert.deepEqual([alerts, openAlerts.length], [12, 10])
+    })
+
+    it('names nobody to those who only take part in anonymous plans', async () => {
+      const nurse = await createPerson()
+      const { patient, planId, ehrId } = await createPatientOf(nurse, { anonymous: true })
+      await name(patient)
+      await createAlert(patient, planId)
+      const [entry] = (await read(nurse)).items
+      assert.deepEqual([entry?.ehrId, entry?.name, entry?.birthDate], [ehrId, null, null])
+      const unnamed = { ehrId, name: null, birthDate: null, gender: null }
+      assert.deepEqual(await READ_CARD[family](nurse, ehrId), unnamed)
+      await addParticipant(await createPlan(patient), nurse, 'read')
+      assert.equal(((await READ_CARD[family](nurse, ehrId)) as Values).name, 'Anna de Vries')
+    })
+
+    it('is limited to a reason, a severity, one’s own alerts and a patient', async () => {
+      const nurse = await createPerson()
+      const [alarming, late, calling] = [
+        await createPatientOf(nurse),
+        await createPatientOf(nurse),
+        await createPatientOf(nurse),
+      ]
+      const id = await createAlert(alarming.patient, alarming.planId)
+      await addOverdueTask(late.patient, late.planId)
+      await say(calling.patient, calling.planId, 'Hello?')
+      const found = async (query: Values) => (await read(nurse, query)).items.map(({ ehrId }) => ehrId)
+      assert.deepEqual(await found({ reason: 'ALERT' }), [alarming.ehrId])
+      assert.deepEqual(await found({ reason: 'MISSED' }), [])
+      assert.deepEqual(await found({ reason: 'TASK' }), [late.ehrId])
+      assert.deepEqual(await found({ reason: 'MESSAGE' }), [calling.ehrId])
+      assert.deepEqual(await found({ severity: 'CRITICAL' }), [alarming.ehrId])
+      assert.deepEqual(await found({ severity: 'LOW', reason: 'TASK' }), [])
+      assert.deepEqual(await found({ ehrId: late.ehrId }), [late.ehrId])
+      assert.deepEqual(await found({ mine: true }), [])
+      await nurse.call('POST', `/ehr/${alarming.ehrId}/alert/${id}/handle`, { action: 'TAKE' })
+      assert.deepEqual(await found({ mine: true }), [alarming.ehrId])
+    })
+
+    it('shows whom an EHR is about, to its readers only', async () => {
+      const [nurse, stranger] = [await createPerson(), await createPerson()]
+      const { patient, ehrId } = await createPatientOf(nurse)
+      await name(patient)
+      const card = { ehrId, name: 'Anna de Vries', birthDate: '1961-04-30', gender: 'FEMALE' }
+      assert.deepEqual(await READ_CARD[family](nurse, ehrId), card)
+      assert.equal(await READ_CARD[family](stranger, ehrId), 404)
+    })
+
+    it('names no user who has not accepted the EHR', async () => {
+      const [maker, user] = [await createPerson(), await createPatient()]
+      await name(user)
+      const { ehrId } = await createEhrAbout(user, maker)
+      const unnamed = { ehrId, name: null, birthDate: null, gender: null }
+      assert.deepEqual(await READ_CARD[family](maker, ehrId), unnamed)
     })
 
     it('leaves out muted alerts', async () => {
@@ -170,5 +279,21 @@ describe('a worklist', () => {
       assertProblem(await nurse.call('GET', `/worklist?cursor=${cursor}`), 400, 'malformed-request')
       assert.equal((await callFunction(nurse, 'worklist', { cursor })).status, 400)
     }
+  })
+
+  it('has saved views of the user, with versions', async () => {
+    const nurse = await createPerson()
+    const none = await nurse.call('GET', '/worklist/views')
+    assert.deepEqual([assertStatus(none), none.etag], [{ views: [] }, '"0"'])
+    const views = [{ name: 'Urgent', reason: 'ALERT', severity: 'HIGH', mine: true }]
+    const saved = await nurse.call('PUT', '/worklist/views', { views }, { 'if-match': '"0"' })
+    assert.deepEqual([assertStatus(saved), saved.etag], [{ views }, '"1"'])
+    const stale = await nurse.call('PUT', '/worklist/views', { views: [] }, { 'if-match': '"0"' })
+    assertProblem(stale, 412, 'precondition-failed')
+    const changed = await nurse.call('PUT', '/worklist/views', { views: [] }, { 'if-match': '"1"' })
+    assert.deepEqual([assertStatus(changed), changed.etag], [{ views: [] }, '"2"'])
+    assert.deepEqual(assertStatus(await (await createPerson()).call('GET', '/worklist/views')), { views: [] })
+    const many = Array.from({ length: 21 }, (_, i) => ({ name: `View ${i}` }))
+    assertProblem(await nurse.call('PUT', '/worklist/views', { views: many }), 400, 'invalid-input')
   })
 })

@@ -46,6 +46,7 @@ const TRIES: Readonly<Record<Interaction, (other: Json) => [method: string, path
   read: ({ resourceType, id }) => ['GET', `${resourceType}/${id}`],
   vread: ({ resourceType, id, meta }) => ['GET', `${resourceType}/${id}/_history/${meta.versionId}`],
   'history-instance': ({ resourceType, id }) => ['GET', `${resourceType}/${id}/_history`],
+  'history-type': ({ resourceType }) => ['GET', `${resourceType}/_history?_count=200`],
   'search-type': ({ resourceType, id }) => ['GET', `${resourceType}?_id=${id}`],
   create: (other) => ['POST', other.resourceType, withoutId(other)],
   update: (other) => ['PUT', `${other.resourceType}/${other.id}`, other],
@@ -58,7 +59,7 @@ const TRIES: Readonly<Record<Interaction, (other: Json) => [method: string, path
 }
 
 const LETTERS: Readonly<Record<Interaction, string>> = {
-  ...{ read: 'r', vread: 'r', 'history-instance': 'r', 'search-type': 's' },
+  ...{ read: 'r', vread: 'r', 'history-instance': 'r', 'history-type': 's', 'search-type': 's' },
   ...{ create: 'c', update: 'u', patch: 'u', delete: 'd' },
 }
 
@@ -137,6 +138,8 @@ describe('an app', () => {
           const attempt = TRIES[interaction](resource)
           const before = await findOf(patient, one, other.ehrId)
           const requireRefused = (status: string, body: Json) => {
+            if (interaction === 'history-type')
+              return assert.ok(body.entry.length > 0 && !JSON.stringify(body).includes(other.ehrId))
             if (interaction === 'search-type' && status === '200')
               return assert.deepEqual(resourcesIn(body), [])
             assert.match(status, one.type === 'AuditEvent' ? /^40[04]$/ : /^404$/, JSON.stringify(body))
@@ -155,6 +158,27 @@ describe('an app', () => {
         })
     }
 
+    it('cannot export, because an export has the rights of the person', async () => {
+      const answer = await app.call('GET', '/fhir/R4/Patient/$export', undefined, {
+        accept: 'application/fhir+json',
+        prefer: 'respond-async',
+      })
+      assertStatus(answer, 403)
+    })
+
+    it('finds changes, includes and everything of that patient only', async () => {
+      for (const path of [
+        '_history?_count=200',
+        'Observation?_include=Observation:patient&_count=100',
+        `Patient?_revinclude=Observation:patient`,
+        `Patient/${patient.ehrId}/$everything`,
+      ]) {
+        const bundle = assertStatus(await fhir(app, 'GET', path))
+        assert.ok(bundle.entry.length > 0 && !JSON.stringify(bundle).includes(other.ehrId), path)
+      }
+      assertStatus(await fhir(app, 'GET', `Patient/${other.ehrId}/$everything`), 404)
+    })
+
     it('cannot move a resource of its patient to another one, nor refer to one', async () => {
       const { id } = assertStatus(
         await fhir(app, 'POST', 'Observation', bloodPressureOf(patient.ehrId, inPlan())),
@@ -172,7 +196,7 @@ describe('an app', () => {
   describe('with one letter', () => {
     for (const [letters, allowed] of [
       ['r', ['read', 'vread', 'history-instance']],
-      ['s', ['search-type']],
+      ['s', ['search-type', 'history-type']],
       ['c', ['create']],
       ['u', ['update', 'patch']],
       ['d', ['delete']],

@@ -1,5 +1,5 @@
-import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { RESERVED_KEYS, walkJson } from '../../../schemas/json/walk-json.ts'
+import { type IsoTime, parseIsoTime } from '../../../schemas/time/iso-time.ts'
 import { parseErrorCode, Refusal } from './parse-request.ts'
 
 /** Limits for a whole request or batch, because a trigger may spend time on each value. */

@@ -21,9 +21,21 @@ const entry = (
   more: Pick<PageEntry, 'menu' | 'isFor'> = {},
 ): PageEntry => ({ path, page: lazy(load), ...more })
 
+/** A page for those who take part in the care of others. */
+const nurseEntry = (path: string, load: () => Promise<PageModule>, menu?: TextId): PageEntry =>
+  entry(path, load, { ...(menu && { menu }), isFor: ({ hasPatients }) => hasPatients })
+
 /** All pages in the order of the menu. The first one is the home page. */
 export const pages: readonly PageEntry[] = [
   entry('/', () => import('../patient/home/home-page.tsx'), { menu: 'home.title' }),
+  nurseEntry('/worklist', () => import('../nurse/worklist/worklist-page.tsx'), 'worklist.title'),
+  nurseEntry('/patients/:ehrId', () => import('../nurse/patient/patient-page.tsx')),
+  nurseEntry('/patients/:ehrId/plan/:planId/goal/:goalId', () => import('../patient/plan/goal-page.tsx')),
+  nurseEntry(
+    '/patients/:ehrId/plan/:planId/thresholds',
+    () => import('../nurse/thresholds/thresholds-page.tsx'),
+  ),
+  nurseEntry('/patients/:ehrId/history/:kind/:recordId', () => import('../nurse/history/history-page.tsx')),
   entry('/measure', () => import('../patient/measure/measure-page.tsx'), { menu: 'measure.title' }),
   entry('/overview', () => import('../patient/overview/overview-page.tsx'), { menu: 'overview.title' }),
   entry('/plan', () => import('../patient/plan/plan-page.tsx'), { menu: 'plan.title' }),
@@ -32,6 +44,7 @@ export const pages: readonly PageEntry[] = [
   entry('/messages/new', () => import('../patient/messages/new-topic-page.tsx')),
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx')),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
+  entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
   entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title' }),
   entry('/account', () => import('../patient/account/account-page.tsx'), { menu: 'account.title' }),
 ]

@@ -1,33 +1,48 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { api } from '../session/user-session.ts'
-import { ehrKey } from './queries.ts'
+import { ehrKey, WORKLIST_KEY } from './queries.ts'
 
 /** Changes that follow each other closely refresh a page once. */
 const REFRESH_DELAY_MS = 150
 
-async function followEhr(queries: QueryClient, ehrId: string, signal: AbortSignal): Promise<void> {
+type Follow = (more: { signal: AbortSignal; onInterruption: () => void }) => AsyncIterable<unknown>
+
+async function refreshOnChange(
+  queries: QueryClient,
+  queryKey: readonly unknown[],
+  follow: Follow,
+  signal: AbortSignal,
+): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const refresh = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => queries.invalidateQueries({ queryKey: ehrKey(ehrId) }), REFRESH_DELAY_MS)
+    timer = setTimeout(() => queries.invalidateQueries({ queryKey }), REFRESH_DELAY_MS)
   }
   // A stream that cannot be resumed is none; the pages then show what they read.
-  const events = api.follow('/ehr/{ehrId}/changes', {
-    params: { path: { ehrId } },
-    signal,
-    onInterruption: refresh,
-  })
-  for await (const _ of events) refresh()
+  for await (const _ of follow({ signal, onInterruption: refresh })) refresh()
+}
+
+function useRefresh(queryKey: readonly unknown[], follow: Follow | undefined): void {
+  const queries = useQueryClient()
+  const name = follow && JSON.stringify(queryKey)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key names what is followed
+  useEffect(() => {
+    if (!follow) return
+    const stop = new AbortController()
+    refreshOnChange(queries, queryKey, follow, stop.signal).catch(() => {})
+    return () => stop.abort()
+  }, [queries, name])
 }
 
 /** Keeps what is on the screen up to date. Forms have a state of their own, so nothing that is typed changes. */
 export function useLiveEhr(ehrId: string): void {
-  const queries = useQueryClient()
-  useEffect(() => {
-    if (ehrId === '') return
-    const stop = new AbortController()
-    followEhr(queries, ehrId, stop.signal).catch(() => {})
-    return () => stop.abort()
-  }, [queries, ehrId])
+  const follow: Follow = (more) =>
+    api.follow('/ehr/{ehrId}/changes', { params: { path: { ehrId } }, ...more })
+  useRefresh(ehrKey(ehrId), ehrId === '' ? undefined : follow)
+}
+
+/** Keeps the worklist up to date, in the same way. */
+export function useLiveWorklist(): void {
+  useRefresh(WORKLIST_KEY, (more) => api.follow('/worklist/changes', more))
 }

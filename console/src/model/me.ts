@@ -9,8 +9,10 @@ export interface Me {
   name: string
   email: string
   roles: readonly Role[]
-  /** Their own EHR. */
+  /** Their own EHR, or that of the patient whose page is shown. */
   ehrId: string
+  /** False on the page of a patient. */
+  isPatient: boolean
   /** Whether they take part in the care of others. */
   hasPatients: boolean
 }
@@ -31,8 +33,16 @@ export const meQuery = (mvUid: string) =>
         email: account.email,
         roles: account.roles,
         ehrId: own?.id ?? '',
+        isPatient: true,
         hasPatients: ehrs.items.some(({ subjectId }) => subjectId !== mvUid),
       }
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
+
+/** The person at work on the record of the patient whom the address names, if it names one. */
+export const atPatient = (me: Me, { ehrId }: Readonly<Record<string, string>>): Me =>
+  ehrId === undefined ? me : { ...me, ehrId, isPatient: false }
+
+/** Path of the pages of the record that is shown: empty for one's own. */
+export const recordPath = ({ ehrId, isPatient }: Me): string => (isPatient ? '' : `/patients/${ehrId}`)

@@ -16,6 +16,8 @@ declare module 'virtual:measurement-kinds' {
     /** Its name in addresses: `bloodpressure`. */
     path: string
     quantities: MeasuredQuantity[]
+    /** The values for which a care plan can have thresholds, and the presets by name. */
+    thresholds: { names: string[]; unit: string; presets: string[] }
   }
   const kinds: readonly MeasurementKind[]
   export default kinds

@@ -17,3 +17,6 @@ export const createQueryClient = (): QueryClient =>
 
 /** Everything below an EHR has this key first, so that its live changes refresh it. */
 export const ehrKey = (ehrId: string, ...rest: readonly unknown[]) => ['ehr', ehrId, ...rest] as const
+
+/** Everything in the worklist has this key first. */
+export const WORKLIST_KEY = ['worklist'] as const

@@ -62,3 +62,11 @@ export const spokenUnit = (unit: string): string => translateName(`spoken.${unit
 export const bandName = (code: string, fallback: string): string => translateName(`band.${code}`, fallback)
 
 export const personName = (name: string | null | undefined): string => name ?? translate('unnamed')
+
+/** Whole years since a date of birth. */
+export function ageInYears(birthDate: string, now = today()): number {
+  const [year = 0, month = 0, day = 0] = birthDate.split('-').map(Number)
+  const [thisYear = 0, thisMonth = 0, thisDay = 0] = now.split('-').map(Number)
+  const isBefore = thisMonth < month || (thisMonth === month && thisDay < day)
+  return thisYear - year - (isBefore ? 1 : 0)
+}

@@ -2,12 +2,27 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { CLASS_NAMES, classKindOf, classKinds } from '../../../records/kinds.ts'
 import { closedObject, withArticle } from '../../../schemas/common.ts'
 import { HandleAlertParams } from '../../../schemas/events/alert-handling.ts'
+import {
+  AlertRulesParams,
+  SaveAlertRulesParams,
+  SavedAlertRules,
+} from '../../../schemas/events/alert-rules.ts'
 import { AcqParams, AcqResult } from '../../../schemas/measurements/acq.ts'
 import {
   BloodPressureConditionParams,
   BloodPressureConditionResult,
 } from '../../../schemas/measurements/blood-pressure-condition.ts'
 import { BmiParams, BmiResult } from '../../../schemas/measurements/bmi.ts'
+import {
+  Colleagues,
+  EndHandoverParams,
+  HandoverBody,
+  HandoverList,
+  HandoverListParams,
+  HandoverResource,
+  NoParams,
+} from '../../../schemas/worklist/handover.ts'
+import { PatientCard, PatientParams } from '../../../schemas/worklist/patient-card.ts'
 import { Worklist, WorklistParams } from '../../../schemas/worklist/worklist-entry.ts'
 import type { Json, SchemaCollector } from '../schema-collector.ts'
 import { describeAccountPaths } from './class-accounts.ts'
@@ -132,6 +147,48 @@ const RECORD_FUNCTIONS: Readonly<Record<string, DescribedFunction>> = {
     takes: WorklistParams,
     result: Worklist,
     description: 'Returns the same as `GET /worklist`.',
+    extra: true,
+  },
+  patient: {
+    takes: PatientParams,
+    result: PatientCard,
+    description: 'Returns the same as `GET /ehr/{ehrId}/patient`.',
+    extra: true,
+  },
+  alertRules: {
+    takes: AlertRulesParams,
+    result: SavedAlertRules,
+    description: 'Returns the same as `GET /ehr/{ehrId}/careplan/{careplanId}/alert-rules`.',
+    extra: true,
+  },
+  saveAlertRules: {
+    takes: SaveAlertRulesParams,
+    result: SavedAlertRules,
+    description: 'Does the same as `PUT /ehr/{ehrId}/careplan/{careplanId}/alert-rules`.',
+    extra: true,
+  },
+  handOverWorklist: {
+    takes: HandoverBody,
+    result: HandoverResource,
+    description: 'Does the same as `POST /worklist/handover`.',
+    extra: true,
+  },
+  endHandover: {
+    takes: EndHandoverParams,
+    result: HandoverResource,
+    description: 'Both sides can end a handover. Repeating the call changes nothing.',
+    extra: true,
+  },
+  handovers: {
+    takes: HandoverListParams,
+    result: HandoverList,
+    description: 'Returns the same as `GET /worklist/handover`.',
+    extra: true,
+  },
+  colleagues: {
+    takes: NoParams,
+    result: Colleagues,
+    description: 'Returns the same as `GET /worklist/colleague`.',
     extra: true,
   },
   handleAlert: {

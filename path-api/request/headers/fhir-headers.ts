@@ -14,6 +14,7 @@ export function parseFhirPreferences({ headers }: Request): FhirPreferences {
     handling: handling === 'strict' || handling === 'lenient' ? handling : undefined,
     return:
       shown === 'minimal' || shown === 'representation' || shown === 'OperationOutcome' ? shown : undefined,
+    respondAsync: /(?:^|[;,])\s*respond-async\s*(?:[;,]|$)/.test(prefer),
     ifNoneExist: typeof ifNoneExist === 'string' ? ifNoneExist : undefined,
   }
 }

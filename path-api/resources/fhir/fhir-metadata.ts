@@ -1,5 +1,5 @@
 import { capabilityStatement } from '../../../fhir/capability-statement.ts'
-import { resourceTypes } from '../../../fhir/resource-types.ts'
+import { describedTypes } from '../../../fhir/resource-types.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
@@ -25,7 +25,7 @@ export const fhirMetadataOperations = [
         since: STARTED_AT,
         oauth: smartAddresses(publicUrl),
       }
-      const text = JSON.stringify(capabilityStatement(resourceTypes, about))
+      const text = JSON.stringify(capabilityStatement(describedTypes, about))
       return replyWithCacheableText(text, 'application/fhir+json; charset=utf-8', {
         'cache-control': 'public, max-age=3600',
         'access-control-allow-origin': '*',

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { type Include, includeName, knownIncludes } from '../../../fhir/search/includes.ts'
 import type { ResourceType } from '../../../fhir/sources/resource-source.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
@@ -43,8 +44,13 @@ const searchField = (description: string, example: string) =>
     examples: [example],
   })
 
+/** Patients of an operation that is not a search. */
+export const patientField = searchField('Patient: the id of an EHR', 'Patient/e5RtGb81Xz')
+
 /** The parameters by which clients choose the form of results. */
 export const resultParameters = {
+  _since: Type.Optional(searchField('Only versions from this time on', '2026-03-01T08:30:00Z')),
+  _type: Type.Optional(searchField('Only resources of these types', 'Observation,Condition')),
   _count: Type.Optional(searchField('Maximum number of resources in a page, at most 1,000', '20')),
   _sort: Type.Optional(searchField('Order; a minus before the parameter reverses it', '-date')),
   _total: Type.Optional(searchField('Count all matches: accurate, or none', 'accurate')),
@@ -97,6 +103,8 @@ export const operationPartsOf = ({ type }: ResourceType) => ({
   one: withArticle(type),
 })
 
+const { _since, _type, ...searchResultParameters } = resultParameters
+
 export const searchParametersOf = ({ parameters }: ResourceType) => ({
   ...Object.fromEntries(
     Object.entries(parameters).map(([name, { description }]) => [
@@ -104,8 +112,23 @@ export const searchParametersOf = ({ parameters }: ResourceType) => ({
       Type.Optional(searchField(description, EXAMPLE_VALUES[name] ?? 'final')),
     ]),
   ),
-  ...resultParameters,
+  ...searchResultParameters,
 })
+
+/** The parameters by which a search includes other resources, with their values. */
+export function includeParametersOf(of: ResourceType, types: readonly ResourceType[]) {
+  const field = (description: string, includes: readonly Include[]) => {
+    const names = [...new Set(includes.map(includeName))]
+    return Type.Optional(searchField(`${description}: *, ${names.join(', ')}`, names[0] ?? '*'))
+  }
+  const { forward, reverse } = knownIncludes(of, types)
+  return {
+    ...(forward.length > 0 && { _include: field('Resources to include that the matches refer to', forward) }),
+    ...(reverse.length > 0 && {
+      _revinclude: field('Resources to include that refer to the matches', reverse),
+    }),
+  }
+}
 
 const EXAMPLE_VALUES: Readonly<Record<string, string>> = {
   patient: 'Patient/e5RtGb81Xz',

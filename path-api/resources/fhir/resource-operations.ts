@@ -4,8 +4,11 @@ import type { Interaction, ResourceType } from '../../../fhir/sources/resource-s
 import { defineOperation, type Operation } from '../../operation/operation.ts'
 import { formBody } from '../../reply/body-media.ts'
 import {
+  FHIR_PATH,
   fhirOperation,
+  includeParametersOf,
   operationPartsOf,
+  patientField,
   replyWithBundle,
   replyWithResource,
   resourceBody,
@@ -15,8 +18,18 @@ import {
 } from './fhir-operation.ts'
 import { WRITE_OPERATIONS } from './write-operations.ts'
 
-const { _count, _cursor, _format, _summary, _elements } = resultParameters
+const { _count, _cursor, _format, _summary, _elements, _since } = resultParameters
 const pageParameters = { _count, _cursor, _format }
+
+/** What the histories of a type and of all types share. */
+const historyOperation = {
+  method: 'get',
+  query: { ...pageParameters, _since, patient: Type.Optional(patientField) },
+  description:
+    'Returns the versions that you may read, newest first, at most 100 in a page. Without a patient it covers your patients, at most 20.',
+  access: 'user',
+  reply: [200, resourceBody('Bundle')],
+} as const
 
 /** The operations that read resources of a type. */
 const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operation[]>> = {
@@ -75,9 +88,23 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
       }),
     ]
   },
+  'history-type': (of) => {
+    const { typePath } = operationPartsOf(of)
+    return [
+      defineOperation({
+        ...fhirOperation,
+        ...historyOperation,
+        id: `listFhir${of.type}Changes`,
+        path: `${typePath}/_history`,
+        summary: `List the versions of ${of.plural}`,
+        handle: async ({ query }, { caller, fhir }) =>
+          replyWithBundle(await fhir.changes(caller, of.type, query)),
+      }),
+    ]
+  },
   'search-type': (of) => {
     const { typePath } = operationPartsOf(of)
-    const query = searchParametersOf(of)
+    const query = { ...searchParametersOf(of), ...includeParametersOf(of, resourceTypes) }
     const common = {
       ...fhirOperation,
       summary: `Search for ${of.plural}`,
@@ -114,9 +141,20 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
   },
 }
 
-export const fhirResourceOperations: readonly Operation[] = resourceTypes.flatMap((of) =>
-  of.interactions.flatMap(
-    (interaction) =>
-      READ_OPERATIONS[interaction]?.(of) ?? WRITE_OPERATIONS[interaction]?.(of, operationPartsOf(of)) ?? [],
+export const fhirResourceOperations: readonly Operation[] = [
+  defineOperation({
+    ...fhirOperation,
+    ...historyOperation,
+    id: 'listFhirChanges',
+    path: `${FHIR_PATH}/_history`,
+    summary: 'List the versions of all resources',
+    handle: async ({ query }, { caller, fhir }) =>
+      replyWithBundle(await fhir.changes(caller, undefined, query)),
+  }),
+  ...resourceTypes.flatMap((of) =>
+    of.interactions.flatMap(
+      (interaction) =>
+        READ_OPERATIONS[interaction]?.(of) ?? WRITE_OPERATIONS[interaction]?.(of, operationPartsOf(of)) ?? [],
+    ),
   ),
-)
+]

@@ -12,7 +12,7 @@ import { subjectFromParams, toChatMessage, topicParams } from '../chat/chat.ts'
 
 const changesSource = 'Operations of our own: changes as they happen'
 
-const describeStream = (what: string) =>
+export const describeStream = (what: string) =>
   `Sends Server-Sent Events: a \`change\` for each ${what}, in the same order for all clients. To resume within an hour, send the id of the last event as \`Last-Event-ID\`. If the service cannot resume there, the first event is \`reset\`: read the lists again. The stream ends with the token, the session or the access of the caller. A client that reads too slowly is disconnected and can resume. Comments serve as a heartbeat.`
 
 /** Paths in events begin at the root of the host, as those in replies do (response/rooted-paths.ts). */
@@ -24,7 +24,7 @@ const createRootedAddress =
   }
 
 /** Subscribes to changes and sends an event for each. */
-async function streamChanges(
+export async function streamChanges(
   { caller, principal, lastEventId, changes }: Context<'user'>,
   followed: SubscriptionTopic,
   dataOf: (happening: RecordChange, caller: Caller) => object | Promise<object>,
@@ -42,7 +42,7 @@ async function streamChanges(
   return replyWith(events, { headers: { 'x-accel-buffering': 'no' } })
 }
 
-const toChangeEvent = ({ collection, id, action, version, at }: RecordChange) => ({
+export const toChangeEvent = ({ collection, id, action, version, at }: RecordChange) => ({
   ...{ id, type: collection, operation: action, version },
   at: at.toISOString(),
 })

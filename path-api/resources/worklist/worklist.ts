@@ -1,8 +1,20 @@
-import { WorklistEntry } from '../../../schemas/worklist/worklist-entry.ts'
+import type { RecordChange } from '../../../records/live/changes.ts'
+import { concernsWorklist, isWorklistChange } from '../../../records/worklist/worklist-changes.ts'
+import { WorklistChangeEvent } from '../../../schemas/live/change-events.ts'
+import { PatientCard } from '../../../schemas/worklist/patient-card.ts'
+import { WorklistEntry, worklistFilterFields } from '../../../schemas/worklist/worklist-entry.ts'
+import { WorklistViews } from '../../../schemas/worklist/worklist-views.ts'
 import { defineListOperation } from '../../operation/list-operation.ts'
+import { defineOperation } from '../../operation/operation.ts'
+import { EventStreamBody } from '../../reply/event-stream.ts'
+import { replyWith } from '../../reply/reply.ts'
+import { describeStream, streamChanges, toChangeEvent } from '../live/change-streams.ts'
+
+const common = { source: 'Events: a value that was too high or too low', extra: true } as const
 
 export const worklistOperations = [
   defineListOperation({
+    ...common,
     id: 'listWorklist',
     path: '/worklist',
     summary: 'List the patients who need action from you',
@@ -10,10 +22,73 @@ export const worklistOperations = [
       'Returns the EHRs of others in which an alert, a task or a message waits, the worst and oldest alert first. ' +
       'Muted alerts, and alerts that somebody else has taken, do not count. It considers at most 1,000 alerts and 1,000 ' +
       'tasks, the most urgent ones, and the latest 200 chat topics.',
-    source: 'Events: a value that was too high or too low',
-    extra: true,
     access: 'user',
+    query: worklistFilterFields,
     item: WorklistEntry,
-    handle: ({ page }, { caller, worklists }) => worklists.list(caller, page),
+    handle: ({ query, page }, { caller, worklists }) => worklists.list(caller, query, page),
+  }),
+  defineOperation({
+    ...common,
+    id: 'followWorklist',
+    method: 'get',
+    path: '/worklist/changes',
+    summary: 'Follow the changes that concern your worklist',
+    description: describeStream(
+      'change of an alert, a task or a message that you may read, and of your handovers',
+    ),
+    access: 'user',
+    resumes: true,
+    reply: [200, new EventStreamBody(WorklistChangeEvent)],
+    errors: ['TooManyRequests'],
+    handle: (_, context) =>
+      streamChanges(
+        context,
+        { concerns: concernsWorklist, includes: isWorklistChange, isReachable: async () => true },
+        (change: RecordChange) => ({ ...toChangeEvent(change), ehrId: change.ehrId }),
+      ),
+  }),
+  defineOperation({
+    ...common,
+    id: 'getWorklistViews',
+    method: 'get',
+    path: '/worklist/views',
+    summary: 'Load your saved views of the worklist',
+    description: 'Returns version 0 if you have not saved any.',
+    access: 'user',
+    reply: [200, WorklistViews, 'versioned'],
+    handle: async (_, { caller, worklistViews }) => {
+      const { views, version } = await worklistViews.get(caller)
+      return replyWith({ views }, { version })
+    },
+  }),
+  defineOperation({
+    ...common,
+    id: 'saveWorklistViews',
+    method: 'put',
+    path: '/worklist/views',
+    summary: 'Save your views of the worklist as a whole',
+    description: 'A view is a filter under a name. Each user has views of their own, at most 20.',
+    access: 'user',
+    body: WorklistViews,
+    limits: { bytes: 64 * 1024 },
+    reply: [200, WorklistViews, 'versioned'],
+    errors: ['PreconditionFailed'],
+    handle: async ({ body }, { caller, worklistViews, ifMatch }) => {
+      const { views, version } = await worklistViews.save(caller, body, ifMatch)
+      return replyWith({ views }, { version })
+    },
+  }),
+  defineOperation({
+    ...common,
+    id: 'getPatientCard',
+    method: 'get',
+    path: '/ehr/{ehrId}/patient',
+    summary: 'Show the person whom an EHR is about',
+    description:
+      'Participants of a care plan see the name and the date of birth, unless all their plans in the EHR are anonymous. ' +
+      'Nobody sees those of a user who has not accepted the EHR.',
+    access: 'ehr:read',
+    reply: [200, PatientCard],
+    handle: ({ params: { ehrId } }, { caller, patients }) => patients.get(caller, ehrId),
   }),
 ]

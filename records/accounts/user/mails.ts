@@ -10,6 +10,7 @@ interface MailData {
   participation: Record<never, never>
   chat: Record<never, never>
   alert: Record<never, never>
+  handover: Record<never, never>
   'pending-ehr': Record<never, never>
 }
 

@@ -182,10 +182,24 @@ export async function findDirectRoles(
   const rows = await membershipCollection(database, 'users')
     .find({ relatedId: { $in: [...userIds] }, owningId: { $in: [...names] } })
     .toArray()
-  const rolesByUser = new Map<string, string[]>()
+  return rolesByUser(rows)
+}
+
+/** Finds the users who hold any of the given roles directly, with those roles: `{ <userId>: [<role>, …] }`. */
+export async function findHolders(
+  database: Database,
+  names: readonly string[],
+  limit: number,
+): Promise<Map<string, string[]>> {
+  const rows = membershipCollection(database, 'users').find({ owningId: { $in: [...names] } })
+  return rolesByUser(await rows.limit(limit).toArray())
+}
+
+function rolesByUser(rows: readonly Membership[]): Map<string, string[]> {
+  const byUser = new Map<string, string[]>()
   for (const { relatedId, owningId } of rows)
-    rolesByUser.set(relatedId, [...(rolesByUser.get(relatedId) ?? []), owningId])
-  return rolesByUser
+    byUser.set(relatedId, [...(byUser.get(relatedId) ?? []), owningId])
+  return byUser
 }
 
 /** Finds the ids of the users who hold a service-wide role directly. */

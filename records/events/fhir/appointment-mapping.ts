@@ -44,7 +44,7 @@ const actorOf = ({ actor }: FhirJson, type: string): string | undefined =>
 
 /** The patient, the invited users, and the location, which is a participant in FHIR. */
 const participantsElement: FhirElement = {
-  paths: { ehrId: 'participant', participants: 'participant', location: 'participant' },
+  paths: { ehrId: 'participant[0].actor', participants: 'participant', location: 'participant' },
   show: ({ ehrId, participants = [], location }) => ({
     participant: [
       { actor: { reference: `Patient/${ehrId}` }, status: 'accepted' },

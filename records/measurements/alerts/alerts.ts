@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { AlertHandling } from '../../../schemas/events/alert-handling.ts'
+import type { ExpectedMeasurement } from '../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../schemas/events/event.ts'
 import type { Band } from '../../../schemas/measurements/thresholds.ts'
 import type { Values } from '../../ehr-records/kind.ts'
@@ -8,6 +9,7 @@ import { handlingOf, withHandling } from '../../events/alert-handling.ts'
 import { Event } from '../../events/event.ts'
 import { ALERT_TYPE, eventRules } from '../../events/event-rules.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
+import { createSeededIdGenerators } from '../../store/documents/ids.ts'
 import {
   createParseFormat,
   type ParseDocument,
@@ -19,7 +21,7 @@ import {
   type RecordDerivation,
   type RecordTransition,
 } from '../../store/writing/derived-records.ts'
-import type { DerivedState } from '../../store/writing/write-decision.ts'
+import type { DerivedState, DerivedWrite } from '../../store/writing/write-decision.ts'
 import {
   type AlertBands,
   type ExactValues,
@@ -28,6 +30,8 @@ import {
   type ThresholdTarget,
   toAlertBands,
 } from '../calculations/thresholds.ts'
+import { alertRulesIn, PlanAlertRules } from './alert-rules.ts'
+import { missedPeriods } from './attention/period.ts'
 import { PlanThresholds } from './plan-thresholds.ts'
 
 /** The facts about a kind of measurement that its alerts need. */
@@ -46,6 +50,9 @@ export type AlertFields = Pick<EventRecord, 'type' | 'title' | 'start' | 'severi
 
 const eventFormat = createParseFormat(Event.schema)
 
+/** What the alerts of a measurement depend on, besides the measurement itself. */
+export const ALERT_RULES_COLLECTIONS = [PlanThresholds.collection, PlanAlertRules.collection]
+
 /**
  * Derives the alerts of measurements: each measurement outside its plan's thresholds gets an Event with the
  * same id. The Event is corrected and deleted together with the measurement, see docs/decisions/alerts.md.
@@ -54,7 +61,7 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
   const alertInputs = (record: MeasurementRecord | null) =>
     record && [record.timestamp, Object.values(kindOf(record).exactValues(record))]
   return {
-    rulesCollection: PlanThresholds.collection,
+    rulesCollections: ALERT_RULES_COLLECTIONS,
     deriveWrites(caller, transition) {
       const { before, after, permissions } = transition as RecordTransition<MeasurementRecord>
       const record = after ?? before
@@ -68,14 +75,52 @@ export function deriveAlerts(kindOf: (record: Values) => AlertSource): RecordDer
           parentId: record.carePlanId,
           isNew: isCreation(transition as RecordTransition<SavedRecord<object>>),
           decide(state) {
-            const alert = after && buildAlert(kindOf(after), after, state.rules)
+            const rules = state.rules[PlanThresholds.collection]
+            const alert = after && buildAlert(kindOf(after), after, rules)
             return reconcileAlert(caller, permissions, record, { ...state, alert, removed: after === null })
           },
         },
+        ...(after ? [endMissedAlerts(caller, kindOf(after).path, after)] : []),
       ]
     },
   }
 }
+
+/** A measurement that arrives late ends the alerts about its absence, unless somebody has resolved them. */
+const endMissedAlerts = (
+  caller: Caller,
+  kind: string,
+  { ehrId, carePlanId, timestamp }: MeasurementRecord,
+): DerivedWrite => ({
+  collection: Event.collection,
+  id: (rules, now) =>
+    missedPeriods(alertRulesIn(rules[PlanAlertRules.collection] ?? null), kind, timestamp, now).map(
+      ({ expected, due }) => missedAlertId(carePlanId, expected, due),
+    ),
+  parentId: carePlanId,
+  isNew: false,
+  decide({ found, at }) {
+    if (!found || found.alertState === 'RESOLVED') return undefined
+    const change = (now: SavedRecord<EventRecord>) =>
+      withServiceFields({ ...now, data: { ...now.data, state: 'CORRECTED' } }, at, now)
+    return new WriteDecider(Event, eventFormat, () => at).decideUpdate(
+      caller,
+      { id: found._id, ehrId },
+      found,
+      change,
+    )
+  },
+})
+
+/** The id of the alert about a measurement that is missing, by which a late one finds it. */
+export const missedAlertId = (
+  carePlanId: string,
+  { kind, from, everyDays }: ExpectedMeasurement,
+  due: Date,
+): string =>
+  createSeededIdGenerators(
+    Buffer.from(JSON.stringify([carePlanId, kind, from, everyDays, due.toISOString()])),
+  ).newId()
 
 interface AlertState extends DerivedState {
   /** The alert that follows from the measurement now. */
@@ -125,7 +170,7 @@ const toCorrectedAlert = ({ data }: EventRecord, start: string) => ({
 function buildAlert(
   { path, thresholdTarget, describe, exactValues }: AlertSource,
   record: MeasurementRecord,
-  rules: ParseDocument | null,
+  rules: ParseDocument | null | undefined,
 ): AlertFields | null {
   const set = rules && findAlertBands(thresholdTarget, path, rules)
   if (!set) return null

@@ -105,6 +105,7 @@ const observation = (
   search: Readonly<Record<string, FhirSearchParameter>>,
 ): FhirMapping => ({
   type: 'Observation',
+  ...(code[0] && { code: code[0] }),
   ...(profile !== undefined && { profile: `${STRUCTURES}/${profile}` }),
   elements: [...observationElements(category, code, text), ...values, ...elements],
   required: ['status', 'code', 'subject', 'effectiveDateTime'],
@@ -202,6 +203,7 @@ export function observationPart(
   const value = quantityParameter('Measured value', isNumber ? name : quantity.inUnit, quantity.unit)
   return {
     profile: `${STRUCTURES}/${profile}`,
+    ...(whole.code && { code: whole.code }),
     elements: whole.elements,
     search: { ...search, 'value-quantity': value, 'combo-value-quantity': value },
     where: { [name]: { exists: true } },

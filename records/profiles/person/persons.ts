@@ -1,9 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { ServiceError } from '../../../schemas/errors.ts'
+import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
 import { type PersonUpdate, profileFields } from '../../../schemas/profiles/person.ts'
 import { usersOf } from '../../accounts/user/user.ts'
 import { type Caller, serviceCaller } from '../../store/documents/caller.ts'
-import type { SavedRecord } from '../../store/documents/parse-format.ts'
+import { documentCollection } from '../../store/documents/database.ts'
+import { createParseFormat, type SavedRecord } from '../../store/documents/parse-format.ts'
 import { Store } from '../../store/store.ts'
 import type { ExpectedVersions } from '../../store/write-decider.ts'
 import { createOrFindExisting } from '../../store/writing/create-or-find-existing.ts'
@@ -23,6 +24,10 @@ const StoredPerson = Type.Object({
   picture: Type.Boolean(),
 })
 export type StoredPerson = SavedRecord<Static<typeof StoredPerson>>
+
+const personFormat = createParseFormat(StoredPerson)
+
+type PersonCard = Pick<StoredPerson, 'name' | 'birthDate' | 'gender'>
 
 type PersonInput = Omit<PersonUpdate, 'id' | 'picture'>
 
@@ -92,6 +97,20 @@ export class Persons {
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
       .toArray()
     return new Map(found.map(({ _id, name }) => [_id, name.displayName]))
+  }
+
+  /** What those who care for users may know about them, by id. Users who do not exist have none. */
+  async cardsOf(mvUids: readonly string[]): Promise<Map<string, PersonCard>> {
+    const persons = documentCollection(this.#records, PROFILE_COLLECTIONS.person)
+    const found = await persons.find({ _id: { $in: [...new Set(mvUids)] } }).toArray()
+    const cards = new Map<string, PersonCard>(found.map((one) => [one._id, personFormat.fromStored(one)]))
+    for (const mvUid of mvUids) {
+      const unsaved = cards.has(mvUid)
+        ? undefined
+        : await this.get(serviceCaller, mvUid).catch(ifNotFound(undefined))
+      if (unsaved) cards.set(mvUid, unsaved)
+    }
+    return cards
   }
 
   /** The time zone in which the days of a user begin. */

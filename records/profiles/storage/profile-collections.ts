@@ -6,4 +6,6 @@ export const PROFILE_COLLECTIONS = {
   address: 'profile.addresses',
   relation: 'profile.relations',
   connection: 'profile.connections',
+  handover: 'profile.handovers',
+  worklistViews: 'profile.worklist-views',
 } as const

@@ -7,7 +7,7 @@ export interface Job {
   /** The name of the job's handler. */
   job: string
   /** The job covers all documents with this id in this field. */
-  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId'
+  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId' | 'exportId'
   id: string
   ehrId: string
   /** Who requested it: history and audit name them, whichever instance runs it. */

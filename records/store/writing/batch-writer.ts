@@ -139,9 +139,12 @@ export class BatchWriter {
       accesses.push(...decision.accesses)
     }
     const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
-    if (this.#derivation && derivedWrites.length > 0) {
-      const known = new Map([...parentDocuments].map(([id, document]) => [id, joinedRulesOf(document)]))
-      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollection, derivedWrites, known)
+    const derivation = this.#derivation
+    if (derivation && derivedWrites.length > 0) {
+      const known = new Map(
+        [...parentDocuments].map(([id, document]) => [id, joinedRulesOf(derivation, document)]),
+      )
+      await writeDerivedRecords(this.#context, tx, derivation.rulesCollections, derivedWrites, known)
     }
     return outcomes
   }

@@ -4,7 +4,7 @@ import { documentCollection } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { findDeletedVersion, versionAfterDeletion } from './history.ts'
 import type { StoreContext, Transaction } from './transaction.ts'
-import { type DerivedWrite, DocumentWrites } from './write-decision.ts'
+import { type DerivedWrite, DocumentWrites, type ParentRules } from './write-decision.ts'
 
 /** A change of a record, in the form of the API. `before` is null for a new record, `after` for a removed one. */
 export interface RecordTransition<T> {
@@ -22,42 +22,63 @@ export const isCreation = ({ before, after }: RecordTransition<{ version: number
  * from a composition. Both are written in one transaction.
  */
 export interface RecordDerivation {
-  /** The collection of the rules: at most one document for each parent, under the parent's id. */
-  rulesCollection: string
+  /** The collections of the rules, with at most one document for each parent, under the parent's id. */
+  rulesCollections: readonly string[]
   /** Returns an empty list when the write can affect no derived record. */
   deriveWrites(caller: Caller, transition: RecordTransition<object>): DerivedWrite[]
 }
 
-/** The rules of parents; `null` for a parent without any. */
-type RulesByParentId = ReadonlyMap<string, ParseDocument | null>
+type RulesByParentId = ReadonlyMap<string, ParentRules>
 
 /** Joins the rules to a parent. Most parents have none, so a query of its own would be wasted. */
-const rulesLookupStage = ({ rulesCollection }: RecordDerivation) => ({
-  $lookup: { from: rulesCollection, localField: '_id', foreignField: '_id', as: RULES_FIELD },
-})
+const rulesLookupStages = ({ rulesCollections }: RecordDerivation) =>
+  rulesCollections.map((from, i) => ({
+    $lookup: { from, localField: '_id', foreignField: '_id', as: RULES_FIELD + i },
+  }))
 
 const RULES_FIELD = 'rules'
 
-export const joinedRulesOf = (parentDocument: ParseDocument): ParseDocument | null =>
-  (parentDocument[RULES_FIELD] as ParseDocument[] | undefined)?.[0] ?? null
+export const joinedRulesOf = (
+  { rulesCollections }: RecordDerivation,
+  parentDocument: ParseDocument,
+): ParentRules =>
+  Object.fromEntries(
+    rulesCollections.map((name, i) => [
+      name,
+      (parentDocument[RULES_FIELD + i] as ParseDocument[] | undefined)?.[0] ?? null,
+    ]),
+  )
 
 /** Writes derived records with their history and audit entries, then the records derived from these. */
 export async function writeDerivedRecords(
   records: StoreContext,
   tx: Transaction,
-  rules: string,
+  rules: readonly string[],
   writes: readonly DerivedWrite[],
   known: RulesByParentId = new Map(),
 ): Promise<void> {
   if (writes.length === 0) return
   const unknown = writes.flatMap(({ parentId }) => (known.has(parentId) ? [] : [parentId]))
-  const others = await findDocumentsById(documentCollection(records, rules), unknown, tx.session)
-  const all = new Map([...unknown.map((id) => [id, others.get(id) ?? null] as const), ...known])
+  const others = await findRules(records, tx, rules, unknown)
+  const all = new Map([...others, ...known])
   for (const name of new Set(writes.map(({ collection }) => collection))) {
     const ofOne = writes.filter(({ collection }) => collection === name)
     const following = await writeToCollection(records, tx, name, ofOne, all)
     await writeDerivedRecords(records, tx, rules, following, all)
   }
+}
+
+async function findRules(
+  records: StoreContext,
+  { session }: Transaction,
+  collections: readonly string[],
+  parentIds: readonly string[],
+): Promise<RulesByParentId> {
+  const found = await Promise.all(
+    collections.map((name) => findDocumentsById(documentCollection(records, name), parentIds, session)),
+  )
+  const rulesOf = (id: string) => collections.map((name, i) => [name, found[i]?.get(id) ?? null])
+  return new Map(parentIds.map((id) => [id, Object.fromEntries(rulesOf(id))]))
 }
 
 /** @returns the writes derived from these */
@@ -69,11 +90,16 @@ async function writeToCollection(
   rules: RulesByParentId,
 ): Promise<DerivedWrite[]> {
   const documents = documentCollection({ db }, collection)
-  const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
+  const identified = writes.flatMap((write) => {
+    const { id, parentId } = write
+    const ids = typeof id === 'string' ? [id] : id(rules.get(parentId) ?? {}, clock())
+    return ids.map((one) => ({ ...write, id: one }))
+  })
+  const there = identified.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
   const written = new DocumentWrites(await findDocumentsById(documents, there, tx.session))
   const following: DerivedWrite[] = []
-  for (const { id, parentId, isNew, decide } of writes) {
-    const state = { found: written.find(id), rules: rules.get(parentId) ?? null, at: clock() }
+  for (const { id, parentId, isNew, decide } of identified) {
+    const state = { found: written.find(id), rules: rules.get(parentId) ?? {}, at: clock() }
     let decision = decide({ ...state, first: { version: 1 } })
     const [write] = decision?.writes ?? []
     if (write && !write.filter && !isNew) {
@@ -100,7 +126,7 @@ export async function findDocumentsById(
   const those = { _id: { $in: [...new Set(ids)] } }
   const found = recordDerivation
     ? await documents
-        .aggregate<ParseDocument>([{ $match: those }, rulesLookupStage(recordDerivation)], { session })
+        .aggregate<ParseDocument>([{ $match: those }, ...rulesLookupStages(recordDerivation)], { session })
         .toArray()
     : await documents.find(those, { session }).toArray()
   return new Map(found.map((document) => [document._id, document as ParseDocument]))

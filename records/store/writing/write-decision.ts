@@ -15,10 +15,14 @@ export interface WriteDecision<R> {
   result: R[]
 }
 
+/** The documents of rules of a parent, by collection. */
+export type ParentRules = Readonly<Record<string, ParseDocument | null | undefined>>
+
 /** A write of a derived record, decided once the rules and the record itself are loaded. */
 export interface DerivedWrite {
   collection: string
-  id: string
+  /** The id, or those that follow from the rules. */
+  id: string | ((rules: ParentRules, at: Date) => string[])
   /** Id of the parent, which is also the id of the rules. */
   parentId: string
   /** The record has no derived record yet, because it is new. */
@@ -39,7 +43,7 @@ export interface FirstVersion {
 /** What the write of a derived record depends on. */
 export interface DerivedState {
   found: ParseDocument | null
-  rules: ParseDocument | null
+  rules: ParentRules
   at: Date
   first: FirstVersion
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { byClass } from '../../family-kinds.ts'
 import {
   addParticipant,
   createAlert,
@@ -8,6 +9,7 @@ import {
   type Patient,
   readAudit,
 } from '../../harness/care/patients.ts'
+import { callFunction } from '../../harness/clients/class-client.ts'
 import { assertProblem, assertProblemPlaces, assertStatus } from '../../harness/clients/path-client.ts'
 import { mailsTo } from '../../harness/people/mail.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
@@ -244,5 +246,104 @@ describe('alert rules of a care plan', () => {
     await makeDue(new Date(`${dayText(0)}T00:00:00.000Z`))
     await waitForCheck()
     assert.equal(await collectionOf('Event').countDocuments({ carePlanId: planId } as never), 0)
+  })
+
+  it('are read and saved by functions of the class family, too, with the same refusals', async () => {
+    const [nurse, reader, stranger] = [nurses[0] as Person, await createPerson(), await createPerson()]
+    await addParticipant(planId, reader, 'read')
+    const rules = { expected: [{ kind: 'bmi', from: '2026-03-01', everyDays: 7, by: '20:00' }] }
+    const save = async (who: Person, more: object = {}) =>
+      (await callFunction(who, 'saveAlertRules', { carePlanId: planId, ...rules, ...more })).body
+    const load = async (who: Person) => (await callFunction(who, 'alertRules', { carePlanId: planId })).body
+    assert.deepEqual((await load(nurse)).result, { carePlanId: planId, version: 0 })
+    const saved = { carePlanId: planId, ...rules, version: 1 }
+    assert.deepEqual((await save(nurse, { version: 0 })).result, saved)
+    assert.deepEqual((await load(reader)).result, saved)
+    assert.deepEqual(assertStatus(await patient.call('GET', path())), rules)
+    const unknown = { expected: [{ ...rules.expected[0], kind: 'shoesize' }], mutes: [] }
+    const { code, error } = await save(nurse, unknown)
+    assert.deepEqual([code, /expected\.0\.kind/.test(error)], [142, true])
+    const codes = [
+      await save(nurse, { version: 0 }),
+      await save(reader),
+      await save(stranger),
+      await load(stranger),
+      (await callFunction(nurse, 'alertRules', { carePlanId: 'nowhere' })).body,
+    ]
+    assert.deepEqual(
+      codes.map((body) => body.code),
+      [412, 119, 101, 101, 101],
+    )
+  })
+
+  describe('about a measurement that arrives late', () => {
+    const midnight = () => new Date(`${dayText(0)}T00:00:00.000Z`)
+    const timeIn = (hoursBefore: number) =>
+      new Date(midnight().getTime() - hoursBefore * 60 * MINUTE_MS).toISOString()
+    /** Lets a day pass without a blood pressure. @returns the alert */
+    const miss = async (): Promise<Values> => {
+      await save({ expected: [{ kind: 'bloodpressure', from: dayText(3), everyDays: 1, by: '00:00' }] })
+      await makeDue(midnight())
+      await waitForCheck()
+      return (await missedIn())[0] as Values
+    }
+    const PRESSURE = { systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    const stateOf = async ({ id }: Values) => {
+      const { data, alertState, version } = await readAlert(String(id))
+      return [(data as Values).state, alertState, version]
+    }
+    const isListed = async () => {
+      const { items } = assertStatus(
+        await (nurses[0] as Person).call('GET', `/worklist?ehrId=${patient.ehrId}`),
+      )
+      const open = items.flatMap(({ openAlerts }: Values) => openAlerts as Values[])
+      return open.some(({ carePlanId }: Values) => carePlanId === planId)
+    }
+
+    it('end the alert, in the path family', async () => {
+      const missed = await miss()
+      assert.equal(await isListed(), true)
+      const body = { carePlanId: planId, ...PRESSURE }
+      for (const hours of [25, -1])
+        assertStatus(
+          await patient.call('POST', 'procedure/bloodpressure', { ...body, timestamp: timeIn(hours) }),
+          201,
+        )
+      assert.deepEqual(await stateOf(missed), ['OPEN', 'NEW', 1])
+      assertStatus(
+        await patient.call('POST', 'procedure/bloodpressure', { ...body, timestamp: timeIn(0) }),
+        201,
+      )
+      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+      assert.equal(await isListed(), false)
+      const history = `/med/${patient.ehrId}/event/${missed.id}/history`
+      assert.equal(assertStatus(await patient.call('GET', history)).items[0].userId, patient.mvUid)
+    })
+
+    it('end the alert, in the class family', async () => {
+      const missed = await miss()
+      const timestamp = { __type: 'Date', iso: timeIn(3) }
+      const sent = { ehrId: patient.ehrId, carePlanId: planId, ...PRESSURE, timestamp }
+      await byClass(patient).post('BloodPressure', sent).expect(201)
+      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+    })
+
+    it('end the alert when its time is corrected, but not one that somebody has resolved', async () => {
+      const missed = await miss()
+      const body = { carePlanId: planId, ...PRESSURE }
+      const early = { ...body, timestamp: timeIn(60) }
+      const { id } = assertStatus(await patient.call('POST', 'procedure/bloodpressure', early), 201)
+      const right = { ...body, timestamp: timeIn(2) }
+      assertStatus(await patient.call('PUT', `procedure/bloodpressure/${id}`, right))
+      assert.deepEqual(await stateOf(missed), ['CORRECTED', 'NEW', 2])
+      planId = await createPlan(patient)
+      await addParticipant(planId, nurses[0] as Person, 'write')
+      const resolved = await miss()
+      const step = { action: 'RESOLVE', note: 'Called' }
+      assertStatus(await patient.call('POST', `/ehr/${patient.ehrId}/alert/${resolved.id}/handle`, step))
+      const late = { ...right, carePlanId: planId }
+      assertStatus(await patient.call('POST', 'procedure/bloodpressure', late), 201)
+      assert.deepEqual(await stateOf(resolved), ['OPEN', 'RESOLVED', 2])
+    })
   })
 })

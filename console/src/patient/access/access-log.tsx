@@ -1,10 +1,10 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { useState } from 'react'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { type TextId, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { PageButtons, useTurnedPages } from '../../ui/page-buttons.tsx'
 
 type AccessEntry = components['schemas']['AccessEntry']
 
@@ -21,25 +21,14 @@ const accessesQuery = (ehrId: string, cursor: string | undefined) =>
 /** The accesses of others, newest first, page by page. */
 export function AccessLog({ ehrId }: { ehrId: string }) {
   const t = useText()
-  const [cursors, setCursors] = useState<string[]>([])
-  const accesses = useQuery(accessesQuery(ehrId, cursors.at(-1)))
+  const pages = useTurnedPages<string>()
+  const accesses = useQuery(accessesQuery(ehrId, pages.position))
   return (
     <Loaded query={accesses}>
       {({ items, page }) => (
         <>
           {items.length === 0 ? <p>{t('access.noLog')}</p> : <AccessTable items={items} />}
-          <div className="actions">
-            {cursors.length > 0 && (
-              <button type="button" onClick={() => setCursors(cursors.slice(0, -1))}>
-                {t('newer')}
-              </button>
-            )}
-            {page.next !== null && (
-              <button type="button" onClick={() => setCursors([...cursors, page.next ?? ''])}>
-                {t('older')}
-              </button>
-            )}
-          </div>
+          <PageButtons pages={pages} next={page.next} />
         </>
       )}
     </Loaded>

@@ -29,7 +29,13 @@ function ValueText({ values, unit }: Pick<NewestValue, 'values' | 'unit'>) {
   )
 }
 
-export function NewestList({ values }: { values: readonly NewestValue[] }) {
+interface NewestListProps {
+  values: readonly NewestValue[]
+  /** The page that shows all values of a kind. */
+  overview?: string
+}
+
+export function NewestList({ values, overview = '/overview' }: NewestListProps) {
   const t = useText()
   if (values.length === 0) return <p>{t('home.nothingMeasured')}</p>
   return (
@@ -37,7 +43,7 @@ export function NewestList({ values }: { values: readonly NewestValue[] }) {
       {values.map(({ measure, at, unit, values, band, line }) => (
         <li key={measure}>
           <h3>
-            <Link to={`/overview?kind=${measure}`}>
+            <Link to={`${overview}?kind=${measure}`}>
               {values.length > 1
                 ? kindName(measure)
                 : quantityName(values[0]?.name ?? '', values[0]?.label ?? '')}

@@ -20,21 +20,21 @@ function useIdempotencyKey(): (body: object) => string {
   }
 }
 
-/** Stores a reading in the first care plan of the person, who gets one if there is none. */
-export function useSaveReading(me: Me, kind: MeasurementKind) {
+/** Stores a reading in a care plan, by default the first one of the person, who gets one if there is none. */
+export function useSaveReading(me: Me, kind: MeasurementKind, planId?: string) {
   const queries = useQueryClient()
   const keyOf = useIdempotencyKey()
   const now = useRef('')
   const { ehrId } = me
   return async (reading: Reading): Promise<SavedReading> => {
     const numbers = readNumbers(kind, reading)
-    const plans = await queries.fetchQuery(plansQuery(ehrId))
-    const carePlanId = plans[0]?.id ?? (await createPlan(ehrId))
+    const carePlanId =
+      planId ?? (await queries.fetchQuery(plansQuery(ehrId)))[0]?.id ?? (await createPlan(ehrId))
     // A retry sends the time of the first attempt.
     now.current ||= toOffsetTime(new Date())
     const timestamp = reading.time === '' ? now.current : toOffsetTime(new Date(reading.time))
     const comment = reading.comment.trim() || null
-    const body = { ...numbers, carePlanId, timestamp, comment, source: 'self-reported' as const }
+    const body = { ...numbers, carePlanId, timestamp, comment, ...sourceOf(me) }
     const { data } = await api.POST(
       `/ehr/{ehrId}/procedure/${kind.path}` as '/ehr/{ehrId}/procedure/bodyweight',
       {
@@ -49,6 +49,9 @@ export function useSaveReading(me: Me, kind: MeasurementKind) {
     return data as unknown as SavedReading
   }
 }
+
+/** Of a value that a professional measured, nobody knows whether a device sensed it. */
+const sourceOf = ({ isPatient }: Me) => (isPatient ? { source: 'self-reported' as const } : {})
 
 async function createPlan(ehrId: string): Promise<string> {
   const body = { name: translate('plan.own') }

@@ -3,7 +3,7 @@ import { isProblem } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import type { CarePlan } from '../../model/health-record.ts'
-import type { Me } from '../../model/me.ts'
+import { type Me, recordPath } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
@@ -28,6 +28,9 @@ const textsOf = ({ name, description, notes, dueDate }: Goal): GoalTexts => ({
   notes: notes ?? '',
   dueDate: dueDate ?? '',
 })
+
+/** The page that shows the plan. */
+const planPath = (me: Me): string => recordPath(me) || '/plan'
 
 /** Changes a goal. What somebody else changes meanwhile is shown, and never overwritten unseen. */
 export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
@@ -57,7 +60,7 @@ export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
           onMerge={merge}
         />
       )}
-      <Form form={form} submit={t('save')} more={<Link to="/plan">{t('back')}</Link>}>
+      <Form form={form} submit={t('save')} more={<Link to={planPath(me)}>{t('back')}</Link>}>
         <TextField {...field('name')} />
         <TextField {...field('description')} lines={3} required={false} />
         <TextField {...field('notes')} lines={3} required={false} />
@@ -67,7 +70,8 @@ export function GoalForm({ me, goal }: { me: Me; goal: Goal }) {
   )
 }
 
-function useGoalDraft({ mvUid, ehrId }: Me, goal: Goal) {
+function useGoalDraft(me: Me, goal: Goal) {
+  const { mvUid, ehrId } = me
   const queries = useQueryClient()
   const { draft, change, clear } = useDraft<GoalDraft>(`${mvUid}:goal:${goal.id}`, () => ({
     base: textsOf(goal),
@@ -95,7 +99,7 @@ function useGoalDraft({ mvUid, ehrId }: Me, goal: Goal) {
     if (isSaved) clear()
     // After a conflict, what the other one wrote appears above the form.
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
-    if (isSaved) navigate('/plan')
+    if (isSaved) navigate(planPath(me))
   })
   return {
     ...{ draft, form },

@@ -1,9 +1,10 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import { Link } from '../../browser/router.tsx'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate } from '../../texts/format.ts'
-import { translateName, useText } from '../../texts/translate.ts'
+import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 
@@ -18,58 +19,96 @@ const present = (facts: readonly (string | null | undefined)[]): string[] =>
 const word = (code: string | null) => code && translateName(`word.${code}`, code)
 const day = (date: string | null) => date && formatDate(date)
 
+interface RecordParams {
+  path: { ehrId: string }
+  query: { limit: number }
+}
+
+interface Section {
+  title: TextId
+  read(params: RecordParams): Promise<RecordLine[]>
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    title: 'record.diagnoses',
+    read: async (params) =>
+      (await api.GET('/ehr/{ehrId}/diagnosis', { params })).data.items.map(
+        ({ id, name, onset, status, severity, comment }) => ({
+          ...{ id, name },
+          facts: present([word(status), word(severity), day(onset), comment]),
+        }),
+      ),
+  },
+  {
+    title: 'record.reactions',
+    read: async (params) =>
+      (await api.GET('/ehr/{ehrId}/adversereaction', { params })).data.items.map(
+        ({ id, substance, criticality, reactions, comment }) => ({
+          ...{ id, name: substance },
+          facts: present([
+            word(criticality),
+            ...(reactions ?? []).map(({ manifestation }) => manifestation),
+            comment,
+          ]),
+        }),
+      ),
+  },
+  {
+    title: 'record.medications',
+    read: async (params) =>
+      (await api.GET('/ehr/{ehrId}/medication', { params })).data.items.map(
+        ({ id, name, dosage, status, start, comment }) => ({
+          ...{ id, name },
+          facts: present([dosage, status && translate(`medication.${status}`), day(start), comment]),
+        }),
+      ),
+  },
+  {
+    title: 'record.immunisations',
+    read: async (params) =>
+      (await api.GET('/ehr/{ehrId}/immunisation', { params })).data.items.map(
+        ({ id, vaccine, date, status, targetDisease, comment }) => ({
+          ...{ id, name: vaccine },
+          facts: present([day(date), targetDisease, status && translate(`immunisation.${status}`), comment]),
+        }),
+      ),
+  },
+  {
+    title: 'record.devices',
+    read: async (params) =>
+      (await api.GET('/ehr/{ehrId}/device', { params })).data.items.map(
+        ({ id, name, manufacturer, model, serial }) => ({
+          ...{ id, name },
+          facts: present([manufacturer, model, serial]),
+        }),
+      ),
+  },
+]
+
 const recordQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ehrKey(ehrId, 'record'),
-    queryFn: async () => {
+    queryFn: () => {
       const params = { path: { ehrId }, query: { limit: 200 } }
-      const [diagnoses, reactions, devices] = await Promise.all([
-        api.GET('/ehr/{ehrId}/diagnosis', { params }),
-        api.GET('/ehr/{ehrId}/adversereaction', { params }),
-        api.GET('/ehr/{ehrId}/device', { params }),
-      ])
-      return {
-        diagnoses: diagnoses.data.items.map(
-          ({ id, name, onset, status, severity, comment }): RecordLine => ({
-            ...{ id, name },
-            facts: present([word(status), word(severity), day(onset), comment]),
-          }),
-        ),
-        reactions: reactions.data.items.map(
-          ({ id, substance, criticality, reactions: seen, comment }): RecordLine => ({
-            ...{ id, name: substance },
-            facts: present([
-              word(criticality),
-              ...(seen ?? []).map(({ manifestation }) => manifestation),
-              comment,
-            ]),
-          }),
-        ),
-        devices: devices.data.items.map(
-          ({ id, name, manufacturer, model, serial }): RecordLine => ({
-            ...{ id, name },
-            facts: present([manufacturer, model, serial]),
-          }),
-        ),
-      }
+      return Promise.all(SECTIONS.map(async ({ title, read }) => ({ title, lines: await read(params) })))
     },
   })
 
-/** What is known for a long time: diagnoses, allergies and other reactions, devices. */
+/** What is known for a long time: diagnoses, reactions, medications, immunisations and devices. */
 export default function RecordPage({ me: { ehrId } }: PageProps) {
   const t = useText()
   const record = useQuery(recordQuery(ehrId))
   return (
     <>
       <Heading title={t('record.title')} />
+      <p>
+        <Link to="/record/timeline">{t('timeline.title')}</Link>
+      </p>
       <Loaded query={record}>
-        {({ diagnoses, reactions, devices }) => (
-          <>
-            <Lines title={t('record.diagnoses')} lines={diagnoses} />
-            <Lines title={t('record.reactions')} lines={reactions} />
-            <Lines title={t('record.devices')} lines={devices} />
-          </>
-        )}
+        {(sections) =>
+          sections.map(({ title, lines }) => <Lines key={title} title={t(title)} lines={lines} />)
+        }
       </Loaded>
     </>
   )

@@ -1,5 +1,7 @@
+import { useMemo } from 'react'
 import { formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
+import { PageButtons, useTurnedPages } from '../page-buttons.tsx'
 import type { PlotSeries } from './plot.ts'
 
 interface ValueTableProps {
@@ -10,6 +12,9 @@ interface ValueTableProps {
 
 /** A time with the value of each line. */
 type Row = [at: number, ...values: (number | undefined)[]]
+
+/** More at once would hold the page for a moment. */
+const ROWS_PER_PAGE = 100
 
 /** Newest first. */
 function rowsOf(series: readonly PlotSeries[]): Row[] {
@@ -32,7 +37,10 @@ const csvOf = (heads: readonly string[], rows: readonly Row[]): string =>
 /** The values of a graph as a table, which can be saved and printed. */
 export function ValueTable({ title, unit, series }: ValueTableProps) {
   const t = useText()
-  const rows = rowsOf(series)
+  const rows = useMemo(() => rowsOf(series), [series])
+  const pages = useTurnedPages<number>()
+  const { position: from = 0 } = pages
+  const end = from + ROWS_PER_PAGE
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
   const address = `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(heads, rows))}`
   return (
@@ -49,7 +57,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(([at, ...values]) => (
+          {rows.slice(from, end).map(([at, ...values]) => (
             <tr key={at}>
               <th scope="row">{formatMoment(at)}</th>
               {values.map((value, i) => (
@@ -59,6 +67,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
           ))}
         </tbody>
       </table>
+      <PageButtons pages={pages} next={end < rows.length ? end : null} />
       <a href={address} download={`${title}.csv`}>
         {t('chart.csv')}
       </a>

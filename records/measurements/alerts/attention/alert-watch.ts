@@ -1,12 +1,13 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
+import type { AlertRules, ExpectedMeasurement } from '../../../../schemas/events/alert-rules.ts'
 import type { EventRecord } from '../../../../schemas/events/event.ts'
 import type { SendMail } from '../../../accounts/user/mails.ts'
-import { Event } from '../../../events/event.ts'
+import { Event, OPEN_ALERTS_FILTER } from '../../../events/event.ts'
 import { ALERT_TYPE } from '../../../events/event-rules.ts'
+import { findStandIns } from '../../../handovers/stand-ins.ts'
+import { PROFILE_COLLECTIONS } from '../../../profiles/storage/profile-collections.ts'
 import { type Caller, serviceCaller } from '../../../store/documents/caller.ts'
 import { documentCollection } from '../../../store/documents/database.ts'
-import { newId } from '../../../store/documents/ids.ts'
 import {
   createParseFormat,
   fromStoredPermissions,
@@ -20,8 +21,8 @@ import {
 } from '../../../store/writing/transaction.ts'
 import type { MeasurementKind } from '../../measurement.ts'
 import { alertRulesIn, PlanAlertRules } from '../alert-rules.ts'
-import { type AlertFields, withServiceFields } from '../alerts.ts'
-import { type Attention, attentionOf } from './attention.ts'
+import { type AlertFields, missedAlertId, withServiceFields } from '../alerts.ts'
+import { type Attention, attentionOf, type Candidate } from './attention.ts'
 import { lastEndedPeriod, nextDueTime, type Period } from './period.ts'
 import { findPlanWriters } from './plan-writers.ts'
 
@@ -56,6 +57,9 @@ export class AlertWatch {
     const faults = [
       ...(await this.#runDue(PlanAlertRules.collection, 'dueAt', now, (tx, id) =>
         this.#checkExpected(tx, id, now),
+      )),
+      ...(await this.#runDue(PROFILE_COLLECTIONS.handover, 'changesAt', now, (tx, id) =>
+        this.#changeHands(tx, id, now),
       )),
       ...(await this.#runDue(Event.collection, 'attentionAt', now, (tx, id) => this.#attend(tx, id, now))),
     ]
@@ -97,16 +101,47 @@ export class AlertWatch {
     // A deleted plan may return.
     if (!plan) return setTime(alerts, session, id, 'attentionAt', new Date(now.getTime() + HOUR_MS))
     const rules = alertRulesIn(await this.#rules.findOne({ _id: plan._id }, { session }))
-    const { participants = [] } = rules.escalation ?? {}
-    const candidates = await findPlanWriters(this.#records, session, plan._id, participants)
-    const { assignedTo, mutedUntil, ...alert } = eventFormat.fromStored(found)
-    const next = attentionOf({ ...alert, ...(assignedTo && { assignedTo }) }, rules, candidates, now)
-    if (next.assignedTo === assignedTo && next.mutedUntil === mutedUntil)
+    const candidates = await this.#findCandidates(session, plan._id, rules, now)
+    const alert = eventFormat.fromStored(found)
+    const next = attentionOf(alert, rules, candidates, now)
+    if (COMPARED.every((name) => next[name] === alert[name]))
       return setTime(alerts, session, id, 'attentionAt', next.attentionAt && new Date(next.attentionAt))
     await this.#alerts.update(watchCaller, { id }, (before) => withAttention(before, next), { tx })
     if (next.assignedTo === undefined) return
     const to = { mvUid: next.assignedTo }
     await this.#sendMail({ to, template: 'alert', language: undefined, data: {} }, session)
+  }
+
+  /** The users of the escalation who may write the plan, with those of their colleagues who stand in and may, too. */
+  async #findCandidates(
+    session: ClientSession,
+    carePlanId: string,
+    { escalation }: AlertRules,
+    now: Date,
+  ): Promise<Candidate[]> {
+    const { participants = [] } = escalation ?? {}
+    const standIns = await findStandIns(this.#records, session, participants, now)
+    const all = [...new Set([...participants, ...standIns.values()])]
+    const writers = await findPlanWriters(this.#records, session, carePlanId, all)
+    return participants
+      .filter((userId) => writers.includes(userId))
+      .map((userId) => {
+        const standIn = standIns.get(userId)
+        return { userId, ...(standIn !== undefined && writers.includes(standIn) && { standIn }) }
+      })
+  }
+
+  /** Lets the alerts of a worklist change hands when a handover begins or ends. */
+  async #changeHands({ session }: Transaction, id: string, now: Date): Promise<void> {
+    const handovers = documentCollection(this.#records, PROFILE_COLLECTIONS.handover)
+    const found = await handovers.findOne({ _id: id, changesAt: { $lte: now } }, { session })
+    if (!found) return
+    const alerts = documentCollection(this.#records, Event.collection)
+    const waiting = { ...OPEN_ALERTS_FILTER, alertState: { $in: ['NEW', 'SEEN'] } }
+    for (const owner of [{ assignedTo: found.by }, { assignedFor: found.by }])
+      await alerts.updateMany({ ...owner, ...waiting }, { $set: { attentionAt: now } }, { session })
+    const next = [found.from, found.until].find((time) => (time as Date) > now) as Date | undefined
+    await setTime(handovers, session, id, 'changesAt', next)
   }
 
   /** Raises an alert for each expected measurement of a plan that is missing in the period that has just ended. */
@@ -126,7 +161,10 @@ export class AlertWatch {
       if (!kind || !period || (await this.#hasMeasurement(session, kind, carePlanId, period))) continue
       const alert = missedMeasurementAlert(kind, expected, period)
       const event = withServiceFields({ ehrId: String(plan.ehrId), carePlanId, ...alert }, now)
-      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), { tx, id: newId() })
+      await this.#alerts.create(watchCaller, event, fromStoredPermissions(plan), {
+        tx,
+        id: missedAlertId(carePlanId, expected, period.due),
+      })
     }
   }
 
@@ -161,16 +199,19 @@ async function setTime(
   documents: Collection<ParseDocument>,
   session: ClientSession,
   _id: string,
-  name: 'attentionAt' | 'dueAt',
+  name: 'attentionAt' | 'dueAt' | 'changesAt',
   time: Date | undefined | '',
 ): Promise<void> {
   const change = time ? { $set: { [name]: time } } : { $unset: { [name]: '' as const } }
   await documents.updateOne({ _id }, change, { session })
 }
 
+const COMPARED = ['assignedTo', 'assignedFor', 'mutedUntil'] as const
+const ATTENTION_NAMES: readonly string[] = [...COMPARED, 'assignedAt', 'attentionAt']
+
 function withAttention(alert: EventRecord, next: Attention): EventRecord {
-  const { assignedTo: _, assignedAt: __, mutedUntil: ___, attentionAt: ____, ...others } = alert
-  return { ...others, ...next }
+  const others = Object.entries(alert).filter(([name]) => !ATTENTION_NAMES.includes(name))
+  return { ...(Object.fromEntries(others) as EventRecord), ...next }
 }
 
 function missedMeasurementAlert(

@@ -4,39 +4,50 @@ import type { EventRecord } from '../../../../schemas/events/event.ts'
 const MINUTE_MS = 60_000
 
 /** Whom an alert waits for, and until when. */
-export type Attention = Pick<EventRecord, 'assignedTo' | 'assignedAt' | 'mutedUntil' | 'attentionAt'>
+export type Attention = Pick<
+  EventRecord,
+  'assignedTo' | 'assignedFor' | 'assignedAt' | 'mutedUntil' | 'attentionAt'
+>
+
+/** A user of the escalation. */
+export interface Candidate {
+  userId: string
+  /** The colleague to whom that user has handed over the worklist. */
+  standIn?: string
+}
 
 /**
  * Applies the rules of a plan to an alert that nobody has taken. Calling it again at any time gives the same.
  * @param candidates the users of the escalation who may write the plan now
  */
 export function attentionOf(
-  { assignedTo, assignedAt, data }: EventRecord,
+  alert: EventRecord,
   rules: AlertRules,
-  candidates: readonly string[],
+  candidates: readonly Candidate[],
   now: Date,
 ): Attention {
+  const { assignedTo, assignedFor, assignedAt, data } = alert
   const mutedUntil = endOfMute(rules, data?.kind, now)
   if (mutedUntil !== undefined) return { mutedUntil, attentionAt: mutedUntil }
-  const place = assignedTo === undefined ? -1 : candidates.indexOf(assignedTo)
   const { afterMinutes = 0 } = rules.escalation ?? {}
   const later = (time: string | undefined) =>
     new Date(Date.parse(time ?? '') + afterMinutes * MINUTE_MS).toISOString()
-  const isLast = place === candidates.length - 1
-  if (assignedTo !== undefined && place >= 0) {
-    const stays = { assignedTo, ...(assignedAt && { assignedAt }) }
-    if (isLast) return stays
-    const due = later(assignedAt)
-    if (Date.parse(due) > now.getTime()) return { ...stays, attentionAt: due }
+  const assign = (place: number, at: string): Attention => {
+    const candidate = candidates[place]
+    if (candidate === undefined) return {}
+    const { userId, standIn } = candidate
+    const isLast = place === candidates.length - 1
+    return {
+      ...(standIn ? { assignedTo: standIn, assignedFor: userId } : { assignedTo: userId }),
+      ...{ assignedAt: at, ...(!isLast && { attentionAt: later(at) }) },
+    }
   }
-  const next = candidates[place + 1]
-  if (next === undefined) return {}
-  const at = now.toISOString()
-  return {
-    assignedTo: next,
-    assignedAt: at,
-    ...(place + 2 < candidates.length && { attentionAt: later(at) }),
-  }
+  const place = candidates.findIndex(({ userId }) => userId === (assignedFor ?? assignedTo))
+  // The place stays the same when a list changes hands, and its new holder has the full time.
+  const current = assign(place, assignedAt ?? now.toISOString())
+  if (place >= 0 && current.assignedTo !== assignedTo) return assign(place, now.toISOString())
+  const isOver = current.attentionAt !== undefined && Date.parse(current.attentionAt) <= now.getTime()
+  return place >= 0 && !isOver ? current : assign(place + 1, now.toISOString())
 }
 
 /** The end of the mutes that apply to a kind of measurement now; undefined if none does. */

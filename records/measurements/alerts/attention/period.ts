@@ -47,3 +47,23 @@ function firstPeriodAfter(expected: Schedule, clock: LocalClock, time: number): 
   while (dueTime(expected, clock, period) <= time) period += 1
   return period
 }
+
+/** The ended periods that a measurement belongs to, of those in which one of its kind is expected. */
+export function missedPeriods(
+  { expected = [], timeZone = 'UTC' }: AlertRules,
+  kind: string,
+  timestamp: string,
+  now: Date,
+): { expected: ExpectedMeasurement; due: Date }[] {
+  const time = Date.parse(timestamp)
+  const ofKind = expected.filter((one) => one.kind === kind)
+  if (ofKind.length === 0) return []
+  const clock = createLocalClock(timeZone)
+  return ofKind.flatMap((one) => {
+    const period = firstPeriodAfter(one, clock, time - 1)
+    const due = dueTime(one, clock, period)
+    return due <= now.getTime() && time > dueTime(one, clock, period - 1)
+      ? [{ expected: one, due: new Date(due) }]
+      : []
+  })
+}

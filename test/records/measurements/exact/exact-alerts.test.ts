@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { MEASUREMENT_KINDS } from '../../../../records/kinds.ts'
+import { PlanThresholds } from '../../../../records/measurements/alerts/plan-thresholds.ts'
 import type { AlertBands } from '../../../../records/measurements/calculations/thresholds.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
@@ -205,10 +206,11 @@ function derivedAlert(kind: MeasurementKind, sent: Values, thresholds: unknown):
   const permissions = { read: ['nobody'], write: ['nobody'] }
   const [write] =
     kind.recordDerivation?.deriveWrites(caller, { before: null, after, permissions } as never) ?? []
-  const rules = { json: JSON.stringify({ [kind.path]: thresholds }) } as unknown as ParseDocument
+  const document = { json: JSON.stringify({ [kind.path]: thresholds }) } as unknown as ParseDocument
+  const rules = { [PlanThresholds.collection]: document }
   const state = { found: null, rules, at: new Date(), first: { version: 1 } }
-  const document = write?.decide(state)?.writes[0]?.document
-  return (document as { data?: { band?: { code: string } } } | undefined)?.data?.band?.code
+  const alert = write?.decide(state)?.writes[0]?.document
+  return (alert as { data?: { band?: { code: string } } } | undefined)?.data?.band?.code
 }
 
 describe('alerts', function suite() {

@@ -1,0 +1,63 @@
+import { useRef } from 'react'
+import { useDraft } from '../../browser/drafts.ts'
+import { useText } from '../../texts/translate.ts'
+import { TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { type AlertStep, useAlertSteps } from './alert-steps.ts'
+import type { Selection } from './selection.ts'
+
+interface AlertFormProps {
+  mvUid: string
+  selection: Selection
+}
+
+/** Takes a step with all ticked alerts: resolves them with one note, takes or releases them. */
+export function AlertForm({ mvUid, selection }: AlertFormProps) {
+  const t = useText()
+  const { draft, change, clear } = useDraft(`${mvUid}:resolution`, () => ({ note: '' }))
+  const run = useAlertSteps()
+  const action = useRef<AlertStep['action']>('RESOLVE')
+  const form = useSubmit(async () => {
+    const isResolving = action.current === 'RESOLVE'
+    await run(selection.alerts, { action: action.current, ...(isResolving && { note: draft.note }) })
+    selection.clear()
+    if (isResolving) clear()
+  })
+  const count = selection.alerts.length
+  const start = (step: AlertStep['action']) => {
+    action.current = step
+    form.submit()
+  }
+  return (
+    <section className="panel" aria-labelledby="selected">
+      <h2 id="selected" aria-live="polite">
+        {t('alert.selected', { count })}
+      </h2>
+      {count > 0 && (
+        <Form
+          form={{ ...form, submit: () => start('RESOLVE') }}
+          submit={t('alert.resolve')}
+          more={
+            <>
+              <button type="button" onClick={() => start('TAKE')}>
+                {t('alert.takeAll')}
+              </button>
+              <button type="button" onClick={() => start('RELEASE')}>
+                {t('alert.release')}
+              </button>
+            </>
+          }
+        >
+          <TextField
+            {...form.field('note')}
+            label={t('alert.note')}
+            help={t('alert.noteHelp')}
+            lines={2}
+            value={draft.note}
+            onChange={(note) => change({ note })}
+          />
+        </Form>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,55 @@
+import kinds from 'virtual:measurement-kinds'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '../../browser/router.tsx'
+import { type Me, recordPath } from '../../model/me.ts'
+import { formatMoment, formatNumber, quantityName, unitName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { Loaded } from '../../ui/loaded.tsx'
+import { type Measurement, measurementsQuery } from './patient-query.ts'
+
+/** The latest measurements of a kind, each with its history. */
+export function MeasurementList({ me, path }: { me: Me; path: string }) {
+  const t = useText()
+  const measurements = useQuery(measurementsQuery(me.ehrId, path))
+  const names = kinds.find((kind) => kind.path === path)?.quantities.map(({ name }) => name) ?? []
+  return (
+    <Loaded query={measurements}>
+      {(items) => (
+        <div className="scroll">
+          <table>
+            <caption>{t('patient.latest')}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{t('chart.time')}</th>
+                {names.map((name) => (
+                  <th key={name} scope="col">
+                    {quantityName(name, name)}
+                  </th>
+                ))}
+                <th scope="col">{t('history.title')}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.map((item) => (
+                <tr key={item.id}>
+                  <th scope="row">{formatMoment(item.timestamp)}</th>
+                  {names.map((name) => (
+                    <td key={name}>{quantityText(item, name)}</td>
+                  ))}
+                  <td>
+                    <Link to={`${recordPath(me)}/history/${path}/${item.id}`}>
+                      {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
+                    </Link>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+const quantityText = (item: Measurement, name: string): string =>
+  typeof item[name] === 'number' ? `${formatNumber(item[name])} ${unitName(String(item[`${name}Unit`]))}` : ''

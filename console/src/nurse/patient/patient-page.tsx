@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useAddress } from '../../browser/router.tsx'
+import { graphQuery, plansQuery } from '../../model/health-record.ts'
+import { useLiveEhr, useLiveWorklist } from '../../model/live.ts'
+import { atPatient, type Me, recordPath } from '../../model/me.ts'
+import { newestValues } from '../../model/newest-values.ts'
+import type { PageProps } from '../../model/page-props.ts'
+import { NewestList } from '../../patient/home/newest-list.tsx'
+import { Charts, PeriodChoice } from '../../patient/overview/period-charts.tsx'
+import { Plans } from '../../patient/plan/plan-list.tsx'
+import { useText } from '../../texts/translate.ts'
+import { Loaded } from '../../ui/loaded.tsx'
+import { MeasurementList } from './measurement-list.tsx'
+import { PatientAlerts } from './patient-alerts.tsx'
+import { PatientBanner } from './patient-banner.tsx'
+import { SideForm } from './side-form.tsx'
+
+/** All about one patient: what waits, how they are, and the plan or a form beside the charts. */
+export default function PatientPage({ me: self, params }: PageProps) {
+  const t = useText()
+  const me = atPatient(self, params)
+  useLiveEhr(me.ehrId)
+  useLiveWorklist()
+  const graph = useQuery(graphQuery(me.ehrId))
+  const kind = useAddress().query.get('kind')
+  return (
+    <>
+      <PatientBanner ehrId={me.ehrId} />
+      <PatientAlerts me={me} />
+      <section aria-labelledby="vitals">
+        <h2 id="vitals">{t('patient.vitals')}</h2>
+        <Loaded query={graph}>
+          {({ series }) => <NewestList values={newestValues(series)} overview={recordPath(me)} />}
+        </Loaded>
+      </section>
+      <div className="beside">
+        <div>
+          <SideForm me={me} />
+          <PlanColumn me={me} />
+        </div>
+        <section aria-labelledby="charts">
+          <h2 id="charts">{t('overview.title')}</h2>
+          <PeriodChoice />
+          {kind && (
+            <p>
+              <Link to={recordPath(me)}>{t('overview.all')}</Link>
+            </p>
+          )}
+          <Loaded query={graph} lines={8}>
+            {({ series }) => <Charts series={series} kind={kind} />}
+          </Loaded>
+          {kind && <MeasurementList me={me} path={kind} />}
+        </section>
+      </div>
+    </>
+  )
+}
+
+function PlanColumn({ me }: { me: Me }) {
+  const t = useText()
+  const plans = useQuery(plansQuery(me.ehrId))
+  return (
+    <section aria-labelledby="plan">
+      <h2 id="plan">{t('patient.plans')}</h2>
+      <Loaded query={plans}>
+        {(items) => (
+          <>
+            <Plans me={me} ids={items.map(({ id }) => id)} />
+            <ul>
+              {items.map(({ id, name }) => (
+                <li key={id}>
+                  <Link to={`${recordPath(me)}/plan/${id}/thresholds`}>
+                    {t('thresholds.of', { plan: name })}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Loaded>
+    </section>
+  )
+}

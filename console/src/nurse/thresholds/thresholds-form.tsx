@@ -1,0 +1,150 @@
+import type { MeasurementKind } from 'virtual:measurement-kinds'
+import { useQueryClient } from '@tanstack/react-query'
+import { isProblem, Problem } from 'health-record-client'
+import { useDraft } from '../../browser/drafts.ts'
+import type { Me } from '../../model/me.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+import { formatNumber, kindName, parseDecimal, quantityName, unitName } from '../../texts/format.ts'
+import { translate, translateName, useText } from '../../texts/translate.ts'
+import { ConflictView } from '../../ui/form/conflict-view.tsx'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+
+type Limits = Readonly<Record<string, number | string>>
+/** By kind: the name of a preset, limits, or bands, which only programs write. */
+export type Thresholds = Readonly<Record<string, string | Limits | { bands: unknown } | undefined>>
+
+interface LoadedThresholds {
+  thresholds: Thresholds
+  etag: string
+}
+
+interface ThresholdsFormProps {
+  me: Me
+  planId: string
+  kind: MeasurementKind
+  loaded: LoadedThresholds
+}
+
+const [NONE, LIMITS, BANDS] = ['none', 'limits', 'bands']
+
+/** The fields as texts: the choice, and the limits by their names. */
+type Texts = Record<string, string>
+
+const limitNames = ({ thresholds: { names } }: MeasurementKind): string[] =>
+  names.flatMap((name) => [`${name}Low`, `${name}High`])
+
+function textsOf(kind: MeasurementKind, { thresholds }: LoadedThresholds): Texts {
+  const saved = thresholds[kind.path]
+  const limits = typeof saved === 'object' && !('bands' in saved) ? saved : {}
+  const choice =
+    typeof saved === 'string' ? saved : saved === undefined ? NONE : 'bands' in saved ? BANDS : LIMITS
+  return {
+    choice: choice ?? '',
+    ...Object.fromEntries(
+      limitNames(kind).map((name) => [
+        name,
+        typeof limits[name] === 'number' ? formatNumber(limits[name], 3) : '',
+      ]),
+    ),
+  }
+}
+
+/** The thresholds that are typed. @throws Problem that lists limits that are no numbers */
+function thresholdsFrom(kind: MeasurementKind, texts: Texts, before: Thresholds[string]): Thresholds[string] {
+  if (texts.choice === NONE) return undefined
+  if (texts.choice === BANDS) return before
+  if (texts.choice !== LIMITS) return texts.choice
+  const typed = limitNames(kind).filter((name) => texts[name]?.trim())
+  const errors = typed
+    .filter((name) => parseDecimal(texts[name] ?? '') === undefined)
+    .map((name) => ({
+      path: `body.${name}`,
+      code: 'here',
+      message: translate('violation.number', { name: limitLabel(kind, name) }),
+    }))
+  if (errors.length > 0) throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+  const numbers = typed.map((name) => [name, parseDecimal(texts[name] ?? '') ?? 0])
+  return { unit: kind.thresholds.unit, ...Object.fromEntries(numbers) }
+}
+
+function limitLabel({ thresholds: { names, unit } }: MeasurementKind, limit: string): string {
+  const name = names.find((one) => limit === `${one}Low` || limit === `${one}High`) ?? ''
+  const which = limit.endsWith('Low') ? 'thresholds.low' : 'thresholds.high'
+  return `${translate(which, { name: quantityName(name, name) })} (${unitName(unit)})`
+}
+
+/** Chooses the thresholds of a kind. What somebody else saves meanwhile is shown, and never overwritten unseen. */
+export function ThresholdsForm(props: ThresholdsFormProps) {
+  const t = useText()
+  const { kind, loaded } = props
+  const { draft, form, edit, merge } = useThresholdsDraft(props)
+  const { presets } = kind.thresholds
+  const choices = [NONE, ...presets, LIMITS, ...(draft.base.choice === BANDS ? [BANDS] : [])]
+  const labels: Texts = { choice: kindName(kind.path) }
+  for (const name of limitNames(kind)) labels[name] = limitLabel(kind, name)
+  return (
+    <section className="panel" aria-label={kindName(kind.path)}>
+      {loaded.etag !== draft.etag && (
+        <ConflictView
+          {...{ labels, base: draft.base, mine: draft.mine, theirs: textsOf(kind, loaded) }}
+          onMerge={merge}
+        />
+      )}
+      <Form form={form} submit={t('save')}>
+        <SelectField
+          label={kindName(kind.path)}
+          {...form.field(kind.path)}
+          value={draft.mine.choice ?? ''}
+          options={choices.map((value = '') => ({
+            value,
+            label: translateName(`thresholds.${value}`, value),
+          }))}
+          onChange={(choice) => edit({ choice })}
+        />
+        {draft.mine.choice === LIMITS &&
+          limitNames(kind).map((name) => (
+            <TextField
+              key={name}
+              {...form.field(name)}
+              label={labels[name] ?? name}
+              required={false}
+              value={draft.mine[name] ?? ''}
+              onChange={(text) => edit({ [name]: text })}
+            />
+          ))}
+      </Form>
+    </section>
+  )
+}
+
+function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, loaded }: ThresholdsFormProps) {
+  const queries = useQueryClient()
+  const fresh = () => ({ base: textsOf(kind, loaded), mine: textsOf(kind, loaded), etag: loaded.etag })
+  const { draft, isKept, change, clear } = useDraft(`${mvUid}:thresholds:${planId}:${kind.path}`, fresh)
+  // A form that nobody has touched shows what is stored now.
+  const shown = isKept ? draft : fresh()
+  const form = useSubmit(async () => {
+    const next = {
+      ...loaded.thresholds,
+      [kind.path]: thresholdsFrom(kind, shown.mine, loaded.thresholds[kind.path]),
+    }
+    const params = { path: { ehrId, careplanId: planId } }
+    const request = { params, body: next as never, headers: { 'if-match': shown.etag } }
+    const isSaved = await api.PUT('/ehr/{ehrId}/careplan/{careplanId}/thresholds', request).then(
+      () => true,
+      (error) => {
+        if (isProblem(error, 'precondition-failed')) return false
+        throw error
+      },
+    )
+    if (isSaved) clear()
+    await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
+  })
+  return {
+    ...{ draft: shown, form },
+    edit: (part: Texts) => change({ ...shown, mine: { ...shown.mine, ...part } }),
+    merge: (mine: Texts) => change({ base: textsOf(kind, loaded), etag: loaded.etag, mine }),
+  }
+}

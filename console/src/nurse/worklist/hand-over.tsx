@@ -1,0 +1,132 @@
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
+import { useDraft } from '../../browser/drafts.ts'
+import { WORKLIST_KEY } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+import { formatMoment, personName, toOffsetTime } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+
+type Handover = components['schemas']['HandoverResource']
+type Colleague = components['schemas']['Colleague']
+
+const MAX_LISTED = 20
+
+const handoversQuery = queryOptions({
+  queryKey: [...WORKLIST_KEY, 'handovers'],
+  queryFn: async () =>
+    (await api.GET('/worklist/handover', { params: { query: { limit: MAX_LISTED } } })).data.items,
+})
+
+const colleaguesQuery = queryOptions({
+  queryKey: [...WORKLIST_KEY, 'colleagues'],
+  queryFn: async () => (await api.GET('/worklist/colleague')).data.items,
+})
+
+const isOver = ({ until }: Handover): boolean => Date.parse(until) <= Date.now()
+
+/** Hands the list over to a colleague for a period, and shows what is handed over now or later. */
+export function HandOver({ mvUid }: { mvUid: string }) {
+  const t = useText()
+  const handovers = useQuery(handoversQuery)
+  const colleagues = useQuery(colleaguesQuery)
+  return (
+    <section className="panel" aria-labelledby="handover">
+      <h2 id="handover">{t('handover.title')}</h2>
+      <Loaded query={handovers} lines={1}>
+        {(items) => (
+          <ul className="rows">
+            {items
+              .filter((one) => !isOver(one))
+              .map((one) => (
+                <HandoverRow key={one.id} mvUid={mvUid} handover={one} />
+              ))}
+          </ul>
+        )}
+      </Loaded>
+      <details>
+        <summary>{t('handover.new')}</summary>
+        <Loaded query={colleagues} lines={1}>
+          {(items) =>
+            items.length === 0 ? (
+              <p>{t('handover.nobody')}</p>
+            ) : (
+              <HandOverForm mvUid={mvUid} colleagues={items} />
+            )
+          }
+        </Loaded>
+      </details>
+    </section>
+  )
+}
+
+function HandoverRow({ mvUid, handover }: { mvUid: string; handover: Handover }) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { id, by, byName, toName, from, until, reason, version } = handover
+  const isOwn = by === mvUid
+  const who = personName(isOwn ? toName : byName)
+  const ending = useSubmit(async () => {
+    const headers = { 'if-match': `"${version}"` }
+    await api.POST('/worklist/handover/{handoverId}/end', { params: { path: { handoverId: id } }, headers })
+    await queries.invalidateQueries({ queryKey: WORKLIST_KEY })
+  })
+  return (
+    <li>
+      <div className="grow">
+        <strong>{t(isOwn ? 'handover.given' : 'handover.received', { who })}</strong>
+        <p className="help">
+          {t('handover.period', { from: formatMoment(from), until: formatMoment(until) })}
+          {reason && `. ${reason}`}
+        </p>
+        {ending.problem && <FailureNote error={ending.problem} />}
+      </div>
+      <button type="button" aria-disabled={ending.isBusy} onClick={ending.submit}>
+        {t('handover.end')} <span className="unseen">{who}</span>
+      </button>
+    </li>
+  )
+}
+
+function HandOverForm({ mvUid, colleagues }: { mvUid: string; colleagues: readonly Colleague[] }) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { draft, change, clear } = useDraft(`${mvUid}:handover`, () => ({
+    ...{ to: colleagues[0]?.mvUid ?? '', from: '', until: '', reason: '' },
+  }))
+  const form = useSubmit(async () => {
+    const timeOf = (text: string) => toOffsetTime(new Date(text))
+    const body = {
+      ...{ to: draft.to, until: draft.until && timeOf(draft.until) },
+      ...(draft.from && { from: timeOf(draft.from) }),
+      ...(draft.reason.trim() && { reason: draft.reason.trim() }),
+    }
+    await api.POST('/worklist/handover', { body })
+    clear()
+    await queries.invalidateQueries({ queryKey: WORKLIST_KEY })
+  })
+  const chosen = colleagues.find(({ mvUid }) => mvUid === draft.to)
+  const field = (name: 'from' | 'until' | 'reason') => ({
+    ...form.field(name),
+    value: draft[name],
+    onChange: (value: string) => change({ [name]: value }),
+  })
+  return (
+    <Form form={form} submit={t('handover.submit')}>
+      <SelectField
+        {...form.field('to')}
+        label={t('handover.to')}
+        help={chosen && t('handover.covers', { count: chosen.carePlans, all: chosen.ofCarePlans })}
+        value={draft.to}
+        options={colleagues.map(({ mvUid: value, name }) => ({ value, label: personName(name) }))}
+        onChange={(to) => change({ to })}
+      />
+      <TextField {...field('from')} label={t('handover.from')} type="datetime-local" required={false} />
+      <TextField {...field('until')} label={t('handover.until')} type="datetime-local" />
+      <TextField {...field('reason')} label={t('handover.reason')} required={false} />
+    </Form>
+  )
+}

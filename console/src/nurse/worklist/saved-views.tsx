@@ -1,0 +1,72 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from '../../browser/router.tsx'
+import { api } from '../../session/user-session.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { addressOf, viewsQuery, type WorklistFilter, type WorklistView } from '../alerts/worklist-query.ts'
+
+/** Reads, changes and writes the views, which may have changed in another tab. */
+function useChangeViews() {
+  const queries = useQueryClient()
+  return async (change: (views: WorklistView[]) => WorklistView[]) => {
+    await api.update('/worklist/views', {}, ({ views }) => ({ views: change(views) }))
+    await queries.invalidateQueries(viewsQuery)
+  }
+}
+
+/** Filters that the user has saved under names, and a form for saving the present one. */
+export function SavedViews({ filter }: { filter: WorklistFilter }) {
+  const t = useText()
+  const views = useQuery(viewsQuery)
+  return (
+    <details className="panel">
+      <summary>{t('views.title')}</summary>
+      <Loaded query={views} lines={1}>
+        {(items) => (
+          <ul className="rows">
+            {items.map((view) => (
+              <SavedView key={view.name} view={view} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      <SaveView filter={filter} />
+    </details>
+  )
+}
+
+function SavedView({ view }: { view: WorklistView }) {
+  const t = useText()
+  const change = useChangeViews()
+  const removing = useSubmit(() => change((views) => views.filter(({ name }) => name !== view.name)))
+  return (
+    <li>
+      <Link className="grow" to={addressOf(view)}>
+        {view.name}
+      </Link>
+      <button type="button" onClick={removing.submit}>
+        {t('views.remove')} <span className="unseen">{view.name}</span>
+      </button>
+      {removing.problem && <FailureNote error={removing.problem} />}
+    </li>
+  )
+}
+
+function SaveView({ filter }: { filter: WorklistFilter }) {
+  const t = useText()
+  const change = useChangeViews()
+  const [name, setName] = useState('')
+  const form = useSubmit(async () => {
+    await change((views) => [...views.filter((view) => view.name !== name), { name, ...filter }])
+    setName('')
+  })
+  return (
+    <Form form={form} submit={t('views.save')}>
+      <TextField {...form.field('views')} label={t('views.name')} value={name} onChange={setName} />
+    </Form>
+  )
+}

@@ -1,0 +1,37 @@
+import { navigate } from '../../browser/router.tsx'
+import { useText } from '../../texts/translate.ts'
+import { CheckField, SelectField } from '../../ui/form/field.tsx'
+import { addressOf, filterOf, REASONS, SEVERITIES, type WorklistFilter } from '../alerts/worklist-query.ts'
+
+/** Chooses which patients are shown. The address holds the choice. */
+export function WorklistFilters({ filter }: { filter: WorklistFilter }) {
+  const t = useText()
+  const choose = (part: Record<string, string>) => {
+    const before = new URL(addressOf(filter), 'http://x').searchParams
+    navigate(addressOf(filterOf(new URLSearchParams({ ...Object.fromEntries(before), ...part }))), {
+      replace: true,
+    })
+  }
+  const all = { value: '', label: t('worklist.all') }
+  return (
+    <section className="filters" aria-label={t('worklist.filter')}>
+      <SelectField
+        label={t('worklist.reason')}
+        value={filter.reason ?? ''}
+        options={[all, ...REASONS.map((value) => ({ value, label: t(`reason.${value}`) }))]}
+        onChange={(reason) => choose({ reason })}
+      />
+      <SelectField
+        label={t('worklist.severity')}
+        value={filter.severity ?? ''}
+        options={[all, ...SEVERITIES.map((value) => ({ value, label: t(`severity.${value}`) }))]}
+        onChange={(severity) => choose({ severity })}
+      />
+      <CheckField
+        label={t('worklist.mine')}
+        isChecked={filter.mine === true}
+        onChange={(isMine) => choose({ mine: String(isMine) })}
+      />
+    </section>
+  )
+}

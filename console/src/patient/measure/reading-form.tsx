@@ -1,0 +1,118 @@
+import type { MeasurementKind } from 'virtual:measurement-kinds'
+import { type ReactNode, useRef, useState } from 'react'
+import { useDraft } from '../../browser/drafts.ts'
+import type { Me } from '../../model/me.ts'
+import { toLocalTime } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { NumberField } from '../../ui/form/number-field.tsx'
+import { QuestionDialog } from '../../ui/question-dialog.tsx'
+import { emptyReading, type Reading, unusualValues } from './reading.ts'
+import { useSaveReading } from './save-reading.ts'
+import type { SavedReading } from './saved-note.tsx'
+
+interface ReadingFormProps {
+  me: Me
+  kind: MeasurementKind
+  /** The care plan; by default the first one. */
+  planId?: string | undefined
+  /** Further buttons. */
+  more: ReactNode
+  onSaved: (saved: SavedReading) => void
+}
+
+/** Large fields for the numbers; the time is now unless the person says otherwise. */
+export function ReadingForm({ me, kind, planId, more, onSaved }: ReadingFormProps) {
+  const t = useText()
+  const { draft, change, submit, question, answer } = useReadingForm({ me, kind, planId, onSaved })
+  return (
+    <>
+      <Form form={submit} submit={t('save')} more={more}>
+        {kind.quantities.map((quantity) => (
+          <NumberField
+            key={quantity.name}
+            quantity={quantity}
+            error={submit.field(quantity.name).error}
+            value={draft.values[quantity.name] ?? { text: '', unit: '' }}
+            onChange={(value) => change({ values: { ...draft.values, [quantity.name]: value } })}
+          />
+        ))}
+        <TimeField {...{ draft, change }} error={submit.field('timestamp').error} />
+        <TextField
+          {...submit.field('comment')}
+          label={t('measure.comment')}
+          required={false}
+          lines={2}
+          value={draft.comment}
+          onChange={(comment) => change({ comment })}
+        />
+      </Form>
+      <QuestionDialog
+        title={t('measure.unusual')}
+        text={t('measure.unusualHelp', { values: question.join(', ') })}
+        yes={t('measure.unusualYes')}
+        no={t('measure.unusualNo')}
+        isOpen={question.length > 0}
+        onAnswer={answer}
+      />
+    </>
+  )
+}
+
+/** What is typed, asked and saved. An unusual value is asked about once. */
+function useReadingForm({ me, kind, planId, onSaved }: Omit<ReadingFormProps, 'more'>) {
+  const { draft, change, clear } = useDraft<Reading>(`${me.mvUid}:measure:${me.ehrId}:${kind.path}`, () =>
+    emptyReading(kind),
+  )
+  const [question, setQuestion] = useState<string[]>([])
+  const isConfirmed = useRef(false)
+  const save = useSaveReading(me, kind, planId)
+  const submit = useSubmit(async () => {
+    const unusual = isConfirmed.current ? [] : unusualValues(kind, draft)
+    if (unusual.length > 0) return setQuestion(unusual)
+    const record = await save(draft)
+    clear()
+    onSaved(record)
+  })
+  return {
+    ...{ draft, question, submit },
+    change(part: Partial<Reading>) {
+      isConfirmed.current = false
+      change(part)
+    },
+    answer(isRight: boolean) {
+      isConfirmed.current = isRight
+      setQuestion([])
+      if (isRight) submit.submit()
+    },
+  }
+}
+
+interface TimeFieldProps {
+  draft: Reading
+  change: (part: Partial<Reading>) => void
+  error: string | undefined
+}
+
+function TimeField({ draft, change, error }: TimeFieldProps) {
+  const t = useText()
+  if (draft.time === '')
+    return (
+      <p>
+        {t('measure.now')}{' '}
+        <button type="button" onClick={() => change({ time: toLocalTime(new Date()) })}>
+          {t('measure.otherTime')}
+        </button>
+      </p>
+    )
+  return (
+    <TextField
+      label={t('measure.time')}
+      type="datetime-local"
+      error={error}
+      value={draft.time}
+      onChange={(time) => change({ time })}
+    />
+  )
+}

@@ -1,0 +1,80 @@
+import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
+import type { PageProps } from '../../model/page-props.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+import { formatMoment, formatNumber, kindName, unitName } from '../../texts/format.ts'
+import { type TextId, useText } from '../../texts/translate.ts'
+import { Heading } from '../../ui/heading.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { PageButtons, useTurnedPages } from '../../ui/page-buttons.tsx'
+
+type TimelineEvent = components['schemas']['TimelineEvent']
+
+const ENTRIES_PER_PAGE = 50
+
+const timelineQuery = (ehrId: string, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'timeline', cursor ?? ''),
+    queryFn: async () => {
+      const query = { limit: ENTRIES_PER_PAGE, ...(cursor && { cursor }) }
+      return (await api.GET('/ehr/{ehrId}/summary/timeline', { params: { path: { ehrId }, query } })).data
+    },
+    placeholderData: keepPreviousData,
+  })
+
+/** Everything in the record, the newest first, page by page. */
+export default function TimelinePage({ me: { ehrId } }: PageProps) {
+  const t = useText()
+  const pages = useTurnedPages<string>()
+  const timeline = useQuery(timelineQuery(ehrId, pages.position))
+  return (
+    <>
+      <Heading title={t('timeline.title')} />
+      <Loaded query={timeline} lines={8}>
+        {({ events, page }) => (
+          <>
+            {events.length === 0 ? <p>{t('record.none')}</p> : <EventTable events={events} />}
+            <PageButtons pages={pages} next={page.next} />
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.what']
+
+function EventTable({ events }: { events: readonly TimelineEvent[] }) {
+  const t = useText()
+  return (
+    <div className="scroll">
+      <table>
+        <thead>
+          <tr>
+            {HEADS.map((head) => (
+              <th key={head} scope="col">
+                {t(head)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {events.map((event) => (
+            <tr key={event.id}>
+              <td>{formatMoment(event.start)}</td>
+              <th scope="row">{kindName(event.kind)}</th>
+              <td>{textOf(event)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** Measured values in the reader's language; of other records their own words. */
+const textOf = ({ values, content }: TimelineEvent): string =>
+  values.length === 0
+    ? content
+    : values.map(({ value, unit }) => `${formatNumber(value, 2)} ${unitName(unit)}`).join(', ')

@@ -1,0 +1,45 @@
+import { useState } from 'react'
+import { useText } from '../texts/translate.ts'
+
+/** The pages of a list that somebody has turned: the position of the present one, and of those before it. */
+export interface TurnedPages<P> {
+  /** undefined on the first page. */
+  position: P | undefined
+  turn(next: P): void
+  turnBack?: (() => void) | undefined
+}
+
+export function useTurnedPages<P>(): TurnedPages<P> {
+  const [positions, setPositions] = useState<P[]>([])
+  return {
+    position: positions.at(-1),
+    turn: (next) => setPositions([...positions, next]),
+    turnBack: positions.length > 0 ? () => setPositions(positions.slice(0, -1)) : undefined,
+  }
+}
+
+interface PageButtonsProps<P> {
+  pages: TurnedPages<P>
+  /** The position of the next page; null on the last one. */
+  next: P | null
+}
+
+/** The buttons to newer and older entries. */
+export function PageButtons<P>({ pages: { turn, turnBack }, next }: PageButtonsProps<P>) {
+  const t = useText()
+  if (!turnBack && next === null) return null
+  return (
+    <div className="actions">
+      {turnBack && (
+        <button type="button" onClick={turnBack}>
+          {t('newer')}
+        </button>
+      )}
+      {next !== null && (
+        <button type="button" onClick={() => turn(next)}>
+          {t('older')}
+        </button>
+      )}
+    </div>
+  )
+}

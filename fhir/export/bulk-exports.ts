@@ -1,0 +1,236 @@
+import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import type { ClientSession, Filter, IndexDescription } from 'mongodb'
+import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
+import { documentCollection } from '../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { enqueueJob, type JobHandlers } from '../../records/store/jobs/background-jobs.ts'
+import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
+import type { ExportSource, FhirServices, ResourceType } from '../sources/resource-source.ts'
+import { deletedResources } from './deleted-resources.ts'
+import { exportInSteps } from './export-steps.ts'
+import {
+  chunkCollection,
+  chunkIdRange,
+  exportCollection,
+  exportIndexes,
+  type StoredExport,
+} from './stored-exports.ts'
+
+const DAY_MS = 86_400_000
+/** Files are kept for this time after the request. */
+const EXPORT_RETENTION_MS = DAY_MS
+const MAX_PATIENTS = 10_000
+/** Exports of one user: those that are not complete, and all that are kept. */
+const MAX_RUNNING_EXPORTS = 2
+const MAX_EXPORTS = 10
+
+export const POLL_INTERVAL_S = 2
+/** A client that asks again within this time has not waited. */
+const MIN_POLL_INTERVAL_MS = 1000
+
+const DELETED = 'deleted'
+
+const EXPORT_FORMATS = ['application/fhir+ndjson', 'application/ndjson', 'ndjson']
+
+/** A request for an export. */
+interface ExportOrder {
+  /** The group whose patients it covers; undefined: all of the caller. */
+  groupId: string | undefined
+  parameters: SearchParameters
+  /** The address of the request. */
+  request: string
+}
+
+interface ExportFile {
+  /** The resource type of its lines. */
+  type: string
+  /** Its name, without the address of the export. */
+  name: string
+  count: number
+}
+
+/** What a client learns of its export. */
+export interface ExportStatus {
+  /** For people; undefined when it is complete. */
+  progress: string | undefined
+  startedAt: string
+  expiresAt: Date
+  request: string
+  output: ExportFile[]
+  deleted: ExportFile[]
+}
+
+/** Exports of all resources of many patients, which the service prepares in the background. */
+export class BulkExports {
+  readonly #context: StoreContext
+  readonly #recordsOf: FhirServices['recordsOf']
+  readonly #sections: ReadonlyMap<string, ExportSource>
+  readonly #polled = new LRUCache<string, true>({ max: 10_000, ttl: MIN_POLL_INTERVAL_MS })
+
+  constructor(types: readonly ResourceType[], services: FhirServices) {
+    this.#context = services.context
+    this.#recordsOf = services.recordsOf
+    const sources = types.map(({ type, open }) => ({ type, source: open(services) }))
+    this.#sections = new Map<string, ExportSource>([
+      ...sources.flatMap(({ type, source }): [string, ExportSource][] => {
+        const { exportPage } = source
+        return exportPage ? [[type, { exportPage: exportPage.bind(source) }]] : []
+      }),
+      [
+        DELETED,
+        deletedResources(
+          services.context,
+          sources.map(({ source }) => source),
+        ),
+      ],
+    ])
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return exportIndexes(this.#context.db)
+  }
+
+  get jobs(): JobHandlers {
+    return { exportFhir: exportInSteps(this.#context, this.#sections) }
+  }
+
+  /**
+   * Starts an export of what the caller may read.
+   * @returns its id
+   * @throws InvalidInput; NotFound for an unknown group; TooManyRequests
+   */
+  async start(caller: Caller, { groupId, parameters, request }: ExportOrder, _id: string): Promise<string> {
+    refuseApp(caller)
+    const { _outputFormat: format = EXPORT_FORMATS[0] } = parameters
+    if (!EXPORT_FORMATS.includes(String(format)))
+      throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
+    const types = parseTypes(
+      parameters,
+      [...this.#sections.keys()].filter((name) => name !== DELETED),
+    )
+    const since = parseSince(parameters) ?? null
+    await this.#requireFewExports(caller)
+    const ehrIds = await this.#findEhrIds(caller, groupId)
+    const startedAt = this.#context.clock()
+    const stored: StoredExport = {
+      ...{ _id, userId: caller.userId, request, ehrIds, since, startedAt, steps: 0, counts: {} },
+      sections: since ? [...types, DELETED] : [...types],
+      expiresAt: new Date(startedAt.getTime() + EXPORT_RETENTION_MS),
+      position: ehrIds.length > 0 ? { patient: 0, section: 0, after: null } : null,
+    }
+    await runStoreTransaction(this.#context, async (tx) => {
+      await exportCollection(this.#context.db).insertOne(stored, { session: tx.session })
+      // It hides nothing, and nobody waits for it.
+      const work = { job: 'exportFhir', field: 'exportId', id: _id, ehrId: '' } as const
+      if (stored.position)
+        await enqueueJob(this.#context, tx, caller, { ...work, waiting: { readers: [], collections: [] } })
+    })
+    return _id
+  }
+
+  async #requireFewExports({ userId }: Caller): Promise<void> {
+    const kept = await exportCollection(this.#context.db)
+      .find({ userId, expiresAt: { $gt: this.#context.clock() } }, { projection: { position: 1 } })
+      .toArray()
+    const running = kept.filter(({ position }) => position !== null)
+    if (kept.length >= MAX_EXPORTS || running.length >= MAX_RUNNING_EXPORTS)
+      throw new ServiceError('TooManyRequests', {
+        retryAfter: 60,
+        detail: 'You have too many exports. Wait for one, or delete one.',
+      })
+  }
+
+  /** The EHRs of a group: `patients`, or the id of a care plan, whose patient is meant. */
+  async #findEhrIds(caller: Caller, groupId = 'patients'): Promise<string[]> {
+    if (groupId !== 'patients') {
+      const plan = await this.#recordsOf({ name: 'CarePlan' }).store.get(caller, { id: groupId } as never)
+      return [(plan as unknown as { ehrId: string }).ehrId]
+    }
+    const readable = permissionFilter('_rperm', caller) as Filter<ParseDocument>
+    const found = documentCollection(this.#context, 'Ehr').find(readable, { projection: { _id: 1 } })
+    const ehrs = await found.limit(MAX_PATIENTS + 1).toArray()
+    if (ehrs.length > MAX_PATIENTS)
+      throw parameterError(
+        'Group',
+        'too-costly',
+        `must be a care plan: you have over ${MAX_PATIENTS} patients`,
+      )
+    return ehrs.map(({ _id }) => _id)
+  }
+
+  /** @throws NotFound; TooManyRequests for a client that asks too often */
+  async status(caller: Caller, id: string): Promise<ExportStatus> {
+    const stored = await this.#find(caller, id)
+    const { position, ehrIds, counts } = stored
+    if (position) {
+      if (this.#polled.has(id)) throw new ServiceError('TooManyRequests', { retryAfter: POLL_INTERVAL_S })
+      this.#polled.set(id, true)
+    }
+    const files = Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([section, count]) => ({
+        ...{ type: section === DELETED ? 'Bundle' : section, name: `${section}.ndjson`, count },
+      }))
+    const isDeletion = ({ name }: ExportFile) => name === `${DELETED}.ndjson`
+    return {
+      progress: position ? `${position.patient} of ${ehrIds.length} patients` : undefined,
+      ...{ startedAt: stored.startedAt.toISOString(), expiresAt: stored.expiresAt, request: stored.request },
+      output: files.filter((file) => !isDeletion(file)),
+      deleted: files.filter(isDeletion),
+    }
+  }
+
+  /** Streams a file of a complete export. @throws NotFound */
+  async read(caller: Caller, id: string, name: string): Promise<Readable> {
+    const { position, counts } = await this.#find(caller, id)
+    const section = name.replace(/\.ndjson$/, '')
+    if (position || !Object.hasOwn(counts, section)) throw new ServiceError('NotFound')
+    return Readable.from(this.#readChunks(id, section))
+  }
+
+  async *#readChunks(id: string, section: string): AsyncGenerator<Buffer> {
+    const chunks = chunkCollection(this.#context.db).find(
+      { _id: chunkIdRange(id, section) },
+      // The client decides how fast it reads.
+      { batchSize: 4, maxTimeMS: 600_000 },
+    )
+    for await (const { content } of chunks.sort({ _id: 1 })) yield await promisify(gunzip)(content.value())
+  }
+
+  /** Cancels an export, or deletes its files. @throws NotFound */
+  async cancel(caller: Caller, id: string): Promise<void> {
+    await this.#find(caller, id)
+    const { db } = this.#context
+    await runStoreTransaction(this.#context, async ({ session }) => {
+      // A step that runs now conflicts with this, and then finds no export.
+      await exportCollection(db).deleteOne({ _id: id }, { session })
+    })
+    await chunkCollection(db).deleteMany({ _id: chunkIdRange(id) })
+  }
+
+  /** Deletes the exports of an account that ends. */
+  async forgetUser(session: ClientSession, userId: string): Promise<void> {
+    await exportCollection(this.#context.db).deleteMany({ userId }, { session })
+    await chunkCollection(this.#context.db).deleteMany({ userId }, { session })
+  }
+
+  /** @throws NotFound for an export of somebody else */
+  async #find(caller: Caller, id: string): Promise<StoredExport> {
+    refuseApp(caller)
+    const { userId } = caller
+    const found = await exportCollection(this.#context.db).findOne({ _id: id, userId })
+    if (!found || found.expiresAt <= this.#context.clock()) throw new ServiceError('NotFound')
+    return found
+  }
+}
+
+/** A job has the rights of a user, which the scopes of an app would not narrow. @throws Forbidden */
+function refuseApp({ app }: Caller): void {
+  if (app) throw new ServiceError('Forbidden', { detail: 'Apps cannot export.' })
+}

@@ -1,0 +1,134 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { Binary } from 'mongodb'
+import { findRolesOfUser } from '../../records/ehrs/rights/roles.ts'
+import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
+import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Job } from '../../records/store/documents/job.ts'
+import type { JobHandler } from '../../records/store/jobs/background-jobs.ts'
+import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
+import type { ExportSource } from '../sources/resource-source.ts'
+import {
+  chunkCollection,
+  chunkId,
+  type ExportPosition,
+  exportCollection,
+  type StoredExport,
+} from './stored-exports.ts'
+
+/** Records of one query, after which a step may end. */
+const PAGE_SIZE = 500
+/** A step ends with the page that reaches one of these: long before the lease of the job does. */
+const STEP_RESOURCES = 1000
+const STEP_BYTES = 4 * 1024 * 1024
+const EXPORT_STEP_MS = 1000
+/** Bytes of text in one document of the database, which could have 16 MB. */
+const CHUNK_BYTES = 4 * 1024 * 1024
+
+/** The lines that a step adds to the files of an export, and where the next one goes on. */
+interface ExportStep {
+  lines: Map<string, string[]>
+  position: ExportPosition | null
+  accesses: AuditedAccess[]
+}
+
+/**
+ * Exports resources step by step. A step reads some pages and stores their lines, their entries in the audit and its
+ * position in one transaction: another instance that resumes the job repeats nothing and misses nothing.
+ */
+export const exportInSteps =
+  (context: StoreContext, sections: ReadonlyMap<string, ExportSource>): JobHandler =>
+  async (job, steps) => {
+    const exports = exportCollection(context.db)
+    for (;;) {
+      const stored = await exports.findOne({ _id: job.id })
+      // It has been cancelled, has expired, or is complete.
+      if (!stored?.position || stored.expiresAt <= context.clock()) break
+      const step = await readStep(await callerOf(context, job), stored, stored.position, sections)
+      const chunks = await createChunks(stored, step)
+      const counts = { ...stored.counts }
+      for (const [section, lines] of step.lines) counts[section] = (counts[section] ?? 0) + lines.length
+      await steps.runStep(async ({ session, accesses }) => {
+        accesses.push(...step.accesses)
+        const unchanged = { _id: stored._id, steps: stored.steps }
+        const progress = { $set: { position: step.position, counts }, $inc: { steps: 1 } }
+        const { matchedCount } = await exports.updateOne(unchanged, progress, { session })
+        if (matchedCount > 0 && chunks.length > 0)
+          await chunkCollection(context.db).insertMany(chunks, { session })
+      })
+    }
+    await steps.runLastStep()
+  }
+
+/** Who asked for the export, with the rights of this moment. */
+const callerOf = async (context: StoreContext, { by }: Job): Promise<Caller> => ({
+  ...by,
+  roles: await findRolesOfUser(context, by.userId),
+})
+
+async function readStep(
+  caller: Caller,
+  stored: StoredExport,
+  start: ExportPosition,
+  sections: ReadonlyMap<string, ExportSource>,
+): Promise<ExportStep> {
+  const reads: AuditedReads = { accesses: [] }
+  const lines = new Map<string, string[]>()
+  const slice = new TimeSlice()
+  const end = performance.now() + EXPORT_STEP_MS
+  let position: ExportPosition | null = start
+  let [count, bytes] = [0, 0]
+  while (position && count < STEP_RESOURCES && bytes < STEP_BYTES && performance.now() < end) {
+    const section = stored.sections[position.section] as string
+    const ehrId = stored.ehrIds[position.patient] as string
+    const { since } = stored
+    const page = { ehrId, since, after: position.after, limit: PAGE_SIZE }
+    const source = sections.get(section) as ExportSource
+    const { resources, next } = await source.exportPage(caller, page, reads)
+    const added = await mapInSlices(resources, (one) => `${JSON.stringify(one)}\n`, slice)
+    lines.set(section, [...(lines.get(section) ?? []), ...added])
+    count += added.length
+    for (const line of added) bytes += line.length
+    position = positionAfter(position, next, stored)
+  }
+  return { lines, position, accesses: reads.accesses }
+}
+
+function positionAfter(
+  { patient, section }: ExportPosition,
+  next: string | undefined,
+  { sections, ehrIds }: StoredExport,
+): ExportPosition | null {
+  if (next !== undefined) return { patient, section, after: next }
+  if (section + 1 < sections.length) return { patient, section: section + 1, after: null }
+  return patient + 1 < ehrIds.length ? { patient: patient + 1, section: 0, after: null } : null
+}
+
+/** Compresses the lines of a step, in parts that the database can store. */
+async function createChunks({ _id, userId, expiresAt, steps }: StoredExport, { lines }: ExportStep) {
+  const parts = [...lines].flatMap(([section, all]) =>
+    joinLines(all).map((text, part) => ({ id: chunkId(_id, section, steps, part), text })),
+  )
+  return Promise.all(
+    parts.map(async ({ id, text }) => ({
+      ...{ _id: id, userId, expiresAt },
+      content: new Binary(await promisify(gzip)(text, { level: 1 })),
+    })),
+  )
+}
+
+function joinLines(lines: readonly string[]): string[] {
+  const texts: string[] = []
+  let begun: string[] = []
+  let bytes = 0
+  for (const line of lines) {
+    begun.push(line)
+    bytes += line.length
+    if (bytes < CHUNK_BYTES) continue
+    texts.push(begun.join(''))
+    begun = []
+    bytes = 0
+  }
+  return begun.length > 0 ? [...texts, begun.join('')] : texts
+}

@@ -1,0 +1,62 @@
+import type { Binary, Collection, Db, IndexDescription } from 'mongodb'
+
+/** Where an export goes on: at a patient, in one of the sections of an export, at a position there. */
+export interface ExportPosition {
+  patient: number
+  section: number
+  after: string | null
+}
+
+/** An export, from its request until its files expire. */
+export interface StoredExport {
+  _id: string
+  userId: string
+  /** The address of the request. */
+  request: string
+  ehrIds: string[]
+  /** Resource types, and `deleted`; each has a file. */
+  sections: string[]
+  since: Date | null
+  startedAt: Date
+  expiresAt: Date
+  /** null when it is complete. */
+  position: ExportPosition | null
+  /** The number of its steps that are stored. */
+  steps: number
+  /** The number of lines by section. */
+  counts: Record<string, number>
+}
+
+/** A part of a file: lines of JSON, compressed. The ids sort by file and place. */
+interface ExportChunk {
+  _id: string
+  userId: string
+  expiresAt: Date
+  content: Binary
+}
+
+/** No Parse class can have a name with a dot, so the class family never reaches the collections. */
+export const exportCollection = (db: Db): Collection<StoredExport> =>
+  db.collection<StoredExport>('fhir.exports')
+
+export const chunkCollection = (db: Db): Collection<ExportChunk> =>
+  db.collection<ExportChunk>('fhir.export_chunks')
+
+const INDEXES: IndexDescription[] = [
+  { name: 'expiry', key: { expiresAt: 1 }, expireAfterSeconds: 0 },
+  { name: 'user', key: { userId: 1 } },
+]
+
+export const exportIndexes = (db: Db): [collection: string, IndexDescription[]][] =>
+  [exportCollection(db), chunkCollection(db)].map(({ collectionName }) => [collectionName, INDEXES])
+
+const DIGITS = 8
+
+export const chunkId = (exportId: string, section: string, step: number, part: number): string =>
+  `${exportId}/${section}/${[step, part].map((one) => String(one).padStart(DIGITS, '0')).join('/')}`
+
+/** The ids of the chunks of an export, or of one of its files. '0' is the character after '/'. */
+export const chunkIdRange = (exportId: string, section?: string): { $gte: string; $lt: string } => {
+  const prefix = section === undefined ? exportId : `${exportId}/${section}`
+  return { $gte: `${prefix}/`, $lt: `${prefix}0` }
+}

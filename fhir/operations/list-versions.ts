@@ -1,0 +1,92 @@
+import { findSearchedEhrs, queryAccesses } from '../../records/ehrs/rights/query-accesses.ts'
+import { type ChangePlace, type ListedChange, listChanges } from '../../records/live/listed-changes.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { accessesByEhr } from '../../records/store/resource.ts'
+import type { StoreContext } from '../../records/store/writing/transaction.ts'
+import { searchedEhrIds } from '../resources/patients-of-caller.ts'
+import { parsePage, parsePatients, parseSince, type SearchParameters } from '../search/parse-search.ts'
+import {
+  decodeSearchCursor,
+  encodeSearchCursor,
+  invalidSearchCursor,
+  isTime,
+} from '../search/search-cursor.ts'
+import type { ResourceSource, ResourceVersion } from '../sources/resource-source.ts'
+
+/** A page of the history of types has at most so many versions: each needs a query of its own. */
+const MAX_VERSIONS = 100
+
+/** Where a page begins: at a change, of whose versions some have been shown. */
+interface Position extends ChangePlace {
+  shown: number
+}
+
+/**
+ * Lists the versions of resources of these sources, newest first, and audits the query.
+ * @throws InvalidInput for too many patients
+ */
+export async function listVersions(
+  context: StoreContext,
+  caller: Caller,
+  sources: readonly ResourceSource[],
+  parameters: SearchParameters,
+): Promise<{ versions: ResourceVersion[]; next: string | null }> {
+  const { limit, cursor } = parsePage(parameters)
+  const count = Math.min(limit, MAX_VERSIONS)
+  const from = cursor === undefined ? undefined : decodePosition(cursor)
+  const since = parseSince(parameters)
+  const named = await searchedEhrIds(context, caller, parsePatients(parameters))
+  const ehrs = await findSearchedEhrs(context, caller, { ehrIds: named })
+  const changes = await listChanges(context.db, caller, {
+    ehrIds: ehrs.searched,
+    collections: sources.flatMap(({ collections = [] }) => collections),
+    ...{ since, from, limit: count + 1 },
+  })
+  const all = changes.flatMap((change) =>
+    sources
+      .flatMap((source) => source.versionsOf?.(change) ?? [])
+      .map((version, shown) => ({ version, change, shown })),
+  )
+  const start = from && changes[0]?.changeId === from.changeId ? from.shown : 0
+  const page = all.slice(start, start + count)
+  const following = all[start + count]
+  await auditChanges(context, caller, ehrs, new Set(page.map(({ change }) => change)))
+  return {
+    versions: page.map(({ version }) => version),
+    next: following ? encodePosition({ ...following.change, shown: following.shown }) : null,
+  }
+}
+
+/** Each EHR has an entry for each kind of its changed records, or one that tells that there were none. */
+async function auditChanges(
+  { audit }: StoreContext,
+  caller: Caller,
+  { searched, denied }: Awaited<ReturnType<typeof findSearchedEhrs>>,
+  changes: ReadonlySet<ListedChange>,
+): Promise<void> {
+  const collections = new Set([...changes].map(({ collection }) => collection))
+  const shown = [...collections].flatMap((collection) =>
+    accessesByEhr(
+      { collection, ehr: 'ehrId' },
+      caller,
+      { action: 'query', asked: 'history' },
+      [...changes].filter((one) => one.collection === collection),
+    ),
+  )
+  const without = searched.filter((ehrId) => !shown.some((one) => one.ehrId === ehrId))
+  const others =
+    without.length + denied.length > 0 || shown.length === 0
+      ? await queryAccesses(audit, caller, { type: 'Ehr', asked: 'history' }, { searched: without, denied })
+      : []
+  await audit.record(...shown, ...others)
+}
+
+const encodePosition = ({ at, changeId, shown }: Position): string =>
+  encodeSearchCursor([at.getTime(), changeId, shown])
+
+/** @throws InvalidInput */
+function decodePosition(cursor: string): Position {
+  const [at, changeId, shown] = decodeSearchCursor(cursor)
+  if (!isTime(at) || typeof changeId !== 'string' || typeof shown !== 'number') throw invalidSearchCursor()
+  return { at: new Date(at), changeId, shown }
+}

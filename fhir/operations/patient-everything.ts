@@ -1,0 +1,90 @@
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { parsePeriod } from '../../records/fhir/search-values.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { parsePage, parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
+import { decodeSearchCursor, encodeSearchCursor, invalidSearchCursor } from '../search/search-cursor.ts'
+import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
+
+/** Where the resources of a patient come from. */
+interface PatientSources {
+  /** @throws NotFound */
+  readPatient(): Promise<FhirResource>
+  search(type: string, search: ResourceSearch): Promise<FoundResources>
+}
+
+/** Types whose resources belong to one patient, as their parameter `patient` says. */
+const isInCompartment = ({ parameters }: ResourceDescription): boolean =>
+  parameters.patient?.references !== undefined
+
+const criterion = (name: string, value: string): SearchCriterion => ({
+  ...{ name, modifier: undefined, values: [value] },
+})
+
+/** `start` and `end` of the care. @throws InvalidInput */
+function careDates(parameters: SearchParameters): string[] {
+  return Object.entries({ start: 'ge', end: 'le' }).flatMap(([name, prefix]) => {
+    const text = parameters[name]
+    if (text === undefined) return []
+    if (parsePeriod(String(text))?.prefix !== 'eq') throw parameterError(name, 'date', 'must be a date')
+    return [`${prefix}${text}`]
+  })
+}
+
+/**
+ * A page of all resources of a patient that the caller may read, with the Patient first, then type by type.
+ * @param types all types, of which those in the compartment of a patient count
+ * @throws NotFound; InvalidInput
+ */
+export async function patientEverything(
+  id: string,
+  types: readonly ResourceDescription[],
+  parameters: SearchParameters,
+  { readPatient, search }: PatientSources,
+): Promise<FoundResources> {
+  const { limit, cursor } = parsePage(parameters)
+  const inCompartment = types.filter(isInCompartment)
+  const wanted = parseTypes(parameters, ['Patient', ...inCompartment.map(({ type }) => type)])
+  const sought = inCompartment.filter(({ type }) => wanted.includes(type))
+  const dates = careDates(parameters)
+  const since = parseSince(parameters)
+  const searchType = (index: number, count: number, after?: string) => {
+    const { type, sortedBy } = sought[index] as ResourceDescription
+    const criteria = [
+      criterion('patient', id),
+      ...(sortedBy === undefined ? [] : dates.map((text) => criterion(sortedBy, text))),
+      ...(since ? [criterion('_lastUpdated', `ge${since.toISOString()}`)] : []),
+    ]
+    return search(type, { criteria, order: undefined, count, after, total: false })
+  }
+  let { index, after } = cursor === undefined ? START : decodePosition(cursor)
+  // Every page reads the patient, who may have become unreadable.
+  const patient = await readPatient()
+  const resources = cursor === undefined && wanted.includes('Patient') ? [patient] : []
+  for (; index < sought.length && resources.length < limit; index += after === undefined ? 1 : 0) {
+    const found = await searchType(index, limit - resources.length, after)
+    resources.push(...found.resources)
+    after = found.next
+  }
+  // No page may follow without a resource.
+  while (after === undefined && index < sought.length && (await searchType(index, 1)).resources.length === 0)
+    index += 1
+  return { resources, ...(index < sought.length && { next: encodeSearchCursor([index, after ?? null]) }) }
+}
+
+interface Position {
+  /** The type, by its place. */
+  index: number
+  /** The position within the resources of the type. */
+  after: string | undefined
+}
+
+const START: Position = { index: 0, after: undefined }
+
+/** @throws InvalidInput */
+function decodePosition(cursor: string): Position {
+  const [index, after] = decodeSearchCursor(cursor)
+  if (!Number.isInteger(index) || Number(index) < 0 || !(after === null || typeof after === 'string'))
+    throw invalidSearchCursor()
+  return { index: Number(index), after: after ?? undefined }
+}

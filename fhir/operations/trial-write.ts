@@ -1,0 +1,45 @@
+import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
+import {
+  runStoreTransaction,
+  type StoreContext,
+  type Transaction,
+} from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { issuesOf, type OutcomeIssue, unkeptIssue } from '../outcome/issue.ts'
+import type { ResourceWrite } from '../sources/resource-source.ts'
+
+/** Ends a transaction whose writes are not to be kept. */
+class RolledBack extends Error {}
+
+const VALID: OutcomeIssue = {
+  ...{ severity: 'information', code: 'informational', diagnostics: 'The service would accept this' },
+}
+
+/**
+ * Tries a write and rolls it back.
+ * @param isLenient elements that would not be kept are warnings
+ * @returns the issues that the write would have; the audit tells that somebody asked
+ */
+export async function tryWrite(
+  context: StoreContext,
+  write: (options: ResourceWrite) => Promise<unknown>,
+  isLenient: boolean,
+): Promise<OutcomeIssue[]> {
+  const unkept = new Set<string>()
+  const onUnkept = (paths: readonly string[]) => paths.forEach((path) => void unkept.add(path))
+  let accesses: AuditedAccess[] = []
+  const work = async (tx: Transaction) => {
+    await write({ tx, isTrial: true, onUnkept: isLenient ? onUnkept : undefined })
+    accesses = tx.accesses
+    throw new RolledBack()
+  }
+  try {
+    await runStoreTransaction(context, work)
+  } catch (error) {
+    if (error instanceof ServiceError && error.status < 429) return issuesOf(error)
+    if (!(error instanceof RolledBack)) throw error
+  }
+  const asked = { action: 'query', asked: 'validate' } as const
+  await context.audit.record(...accesses.map((access) => ({ ...access, ...asked, ids: [] })))
+  return unkept.size > 0 ? [...unkept].map(unkeptIssue) : [VALID]
+}

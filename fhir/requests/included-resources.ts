@@ -1,0 +1,95 @@
+import { elementAt } from '../../records/fhir/element-paths.ts'
+import { referencedId } from '../../records/fhir/elements.ts'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { MAX_SEARCHED_PATIENTS } from '../resources/patients-of-caller.ts'
+import { type Include, type Includes, includeName } from '../search/includes.ts'
+import type { SearchCriterion } from '../sources/resource-search.ts'
+import type { FoundResources, ResourceDescription } from '../sources/resource-source.ts'
+
+/** A page includes at most so many resources. */
+const MAX_INCLUDED = 1000
+
+/** Searches that include resources, with the rights and the audit of all searches. */
+interface IncludedSources {
+  descriptionOf(type: string): ResourceDescription
+  search(type: string, criteria: readonly SearchCriterion[], count: number): Promise<FoundResources>
+}
+
+interface IncludedResources {
+  resources: FhirResource[]
+  /** The parameters of which not all resources are included. */
+  cut: { name: string; value: string }[]
+}
+
+const keyOf = ({ resourceType, id }: FhirResource): string => `${resourceType}/${id}`
+
+const criterion = (name: string, values: Iterable<string>): SearchCriterion => ({
+  ...{ name, modifier: undefined, values: [...new Set(values)] },
+})
+
+const referencedIn = (resource: FhirResource, { path, target }: Pick<Include, 'path' | 'target'>) =>
+  referencedId(elementAt(resource, `${path}.reference`), target) ?? []
+
+/** The patients of resources, or who they are. */
+const patientsOf = (
+  resources: readonly FhirResource[],
+  descriptionOf: IncludedSources['descriptionOf'],
+): ReadonlySet<string> =>
+  new Set(
+    resources.flatMap((one) => {
+      if (one.resourceType === 'Patient') return [String(one.id)]
+      const { path = '' } = descriptionOf(one.resourceType).parameters.patient?.references ?? {}
+      return referencedIn(one, { target: 'Patient', path })
+    }),
+  )
+
+/**
+ * Finds the resources that the matches of a search refer to, or that refer to them. Each occurs once.
+ * @throws InvalidInput for too many patients
+ */
+export async function findIncluded(
+  matches: readonly FhirResource[],
+  { forward, reverse }: Includes,
+  { descriptionOf, search }: IncludedSources,
+): Promise<IncludedResources> {
+  const shown = new Set(matches.map(keyOf))
+  const included: IncludedResources = { resources: [], cut: [] }
+  const patients = patientsOf(matches, descriptionOf)
+  if (reverse.length > 0 && patients.size > MAX_SEARCHED_PATIENTS)
+    throw parameterError(
+      '_revinclude',
+      'too-costly',
+      `needs a page of at most ${MAX_SEARCHED_PATIENTS} patients`,
+    )
+  const add = async (name: string, include: Include, type: string, sought: SearchCriterion) => {
+    const count = MAX_INCLUDED - included.resources.length
+    if (sought.values.length === 0) return
+    const isNarrowed = 'patient' in descriptionOf(type).parameters
+    const criteria = isNarrowed ? [sought, criterion('patient', patients)] : [sought]
+    const found = count > 0 ? await search(type, criteria, count) : undefined
+    const fresh = found?.resources.filter((one) => !shown.has(keyOf(one))) ?? []
+    for (const one of fresh) shown.add(keyOf(one))
+    included.resources.push(...fresh)
+    if (!found || found.next !== undefined) included.cut.push({ name, value: includeName(include) })
+  }
+  for (const include of forward) {
+    const ids = matches.flatMap((one) => referencedIn(one, include))
+    const isShown = (id: string) => shown.has(`${include.target}/${id}`)
+    await add(
+      '_include',
+      include,
+      include.target,
+      criterion(
+        '_id',
+        ids.filter((id) => !isShown(id)),
+      ),
+    )
+  }
+  for (const include of reverse) {
+    const { source, parameter, target } = include
+    const ids = matches.map(({ id }) => `${target}/${id}`)
+    await add('_revinclude', include, source, criterion(parameter, ids))
+  }
+  return included
+}

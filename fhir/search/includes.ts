@@ -1,0 +1,73 @@
+import { parameterError } from '../outcome/issue.ts'
+import type { ResourceDescription } from '../sources/resource-source.ts'
+import type { SearchParameters } from './parse-search.ts'
+
+/** Resources of the type `source` refer to those of the type `target` by a search parameter. */
+export interface Include {
+  source: string
+  parameter: string
+  target: string
+  /** The path of the reference. */
+  path: string
+}
+
+/** The resources that a search includes: those that its matches refer to, and those that refer to its matches. */
+export interface Includes {
+  forward: readonly Include[]
+  reverse: readonly Include[]
+}
+
+/** `Observation:based-on`. */
+export const includeName = ({ source, parameter }: Include): string => `${source}:${parameter}`
+
+/** What a search of a type may include. */
+export function knownIncludes(
+  { type }: ResourceDescription,
+  types: readonly ResourceDescription[],
+): Includes {
+  const served = new Set(types.map((one) => one.type))
+  const all = types.flatMap(({ type: source, parameters }) =>
+    Object.entries(parameters).flatMap(([parameter, { references }]) =>
+      (references?.types ?? []).flatMap((target) =>
+        served.has(target) && references ? [{ source, parameter, target, path: references.path }] : [],
+      ),
+    ),
+  )
+  return {
+    forward: all.filter(({ source }) => source === type),
+    reverse: all.filter(({ target }) => target === type),
+  }
+}
+
+/** @throws InvalidInput for a value that names no reference of the type, and for modifiers */
+export function parseIncludes(
+  of: ResourceDescription,
+  types: readonly ResourceDescription[],
+  parameters: SearchParameters,
+): Includes {
+  const modified = Object.keys(parameters).find((key) => /^_(rev)?include:/.test(key))
+  if (modified !== undefined)
+    throw parameterError(modified, 'not-supported', 'is not supported: only direct references are included')
+  const known = knownIncludes(of, types)
+  return {
+    forward: chosenIncludes('_include', parameters, known.forward),
+    reverse: chosenIncludes('_revinclude', parameters, known.reverse),
+  }
+}
+
+/** The includes that the values of a parameter name: `*`, `Type:*`, `Type:parameter` or `Type:parameter:Target`. */
+function chosenIncludes(name: string, parameters: SearchParameters, known: readonly Include[]): Include[] {
+  const values = [parameters[name] ?? []].flat().map(String)
+  const chosen = values.flatMap((value) => {
+    const [source, parameter, target, ...rest] = value === '*' ? ['*', '*'] : value.split(':')
+    const fits = (sought: string | undefined, own: string) => sought === '*' || sought === own
+    const found = known.filter(
+      (one) => fits(source, one.source) && fits(parameter, one.parameter) && fits(target ?? '*', one.target),
+    )
+    if (found.length > 0 && rest.length === 0) return found
+    const names = ['*', ...new Set(known.map(includeName))]
+    throw parameterError(name, 'not-supported', `must be one of ${names.join(', ')}`)
+  })
+  // Some parameters, such as patient and subject, find the same references.
+  return [...new Map(chosen.map((one) => [`${one.source} ${one.path} ${one.target}`, one])).values()]
+}

@@ -1,0 +1,132 @@
+import { Type } from '@sinclair/typebox'
+import { resourceTypes } from '../../../../fhir/resource-types.ts'
+import type { ResourceType } from '../../../../fhir/sources/resource-source.ts'
+import type { FhirResource } from '../../../../records/fhir/mapping.ts'
+import { ServiceError } from '../../../../schemas/errors.ts'
+import type { Context } from '../../../operation/context.ts'
+import { defineOperation, type Operation } from '../../../operation/operation.ts'
+import type { RawContent } from '../../../reply/body-media.ts'
+import {
+  fhirOperation,
+  operationPartsOf,
+  replyWithBundle,
+  resourceBody,
+  searchParametersOf,
+  sentResource,
+} from '../fhir-operation.ts'
+
+const TRIAL_MODES = ['create', 'update', 'delete'] as const
+type TrialMode = (typeof TRIAL_MODES)[number]
+
+const modeField = Type.Optional(
+  Type.Unsafe<TrialMode>({
+    ...{ type: 'string', enum: TRIAL_MODES, examples: ['create'] },
+    description: 'What you mean to do: create, update or delete',
+  }),
+)
+
+interface Trial {
+  mode: TrialMode
+  resource: FhirResource | undefined
+}
+
+/** The resource and the mode in a body, which may be a resource of Parameters. @throws InvalidInput */
+function sentTrial(body: RawContent, type: string, mode: TrialMode): Trial {
+  if (body.bytes.length === 0 && mode === 'delete') return { mode, resource: undefined }
+  const { resourceType, parameter } = (body.json ?? {}) as FhirResource
+  if (resourceType !== 'Parameters') return { mode, resource: sentResource(body, type) }
+  const sent: Trial = { mode, resource: undefined }
+  for (const [i, one] of (Array.isArray(parameter) ? parameter : []).entries()) {
+    const { name, resource, valueCode } = (one ?? {}) as Record<string, unknown>
+    if (name === 'mode' && TRIAL_MODES.includes(valueCode as TrialMode)) sent.mode = valueCode as TrialMode
+    else if (name === 'resource') sent.resource = sentResource({ ...body, json: resource }, type)
+    else
+      throw new ServiceError('InvalidInput', {
+        violations: [
+          {
+            path: `Parameters.parameter[${i}]`,
+            code: 'not-supported',
+            message: 'must be the resource, or a mode: create, update or delete',
+          },
+        ],
+      })
+  }
+  return sent
+}
+
+/** The answer to a request that tries a write. */
+async function answerTrial(
+  { type }: ResourceType,
+  { body, id, mode }: { body: RawContent; id: string | undefined; mode: TrialMode },
+  { caller, fhir, fhirPreferences, newId }: Context<'user'>,
+) {
+  const trial = sentTrial(body, type, mode)
+  const isLenient = fhirPreferences.handling === 'lenient'
+  return replyWithBundle(await fhir.validate(caller, type, { ...trial, id, newId: newId(), isLenient }))
+}
+
+const LAST_CRITERIA = ['patient', 'subject', 'code', 'category', 'date', 'status', '_format']
+
+/** Operations by name, for the types that have them. */
+const TYPE_OPERATIONS: Readonly<Record<string, (of: ResourceType) => Operation[]>> = {
+  validate: (of) => {
+    const { typePath, path, params, one } = operationPartsOf(of)
+    const common = {
+      ...fhirOperation,
+      method: 'post',
+      query: { mode: modeField },
+      description:
+        'Checks all that the write checks, such as rights and rules, and stores nothing. The OperationOutcome has its issues.',
+      body: resourceBody(of.type),
+      reply: [200, resourceBody('OperationOutcome')],
+    } as const
+    return [
+      defineOperation({
+        ...common,
+        id: `validateFhir${of.type}`,
+        path: `${typePath}/$validate`,
+        summary: `Check whether ${one} could be written`,
+        access: 'user',
+        handle: ({ query: { mode = 'create' }, body }, context) =>
+          answerTrial(of, { body, id: undefined, mode }, context),
+      }),
+      defineOperation({
+        ...common,
+        id: `validateFhir${of.type}Change`,
+        path: `${path}/$validate`,
+        params,
+        summary: `Check whether ${one} could be changed or deleted`,
+        access: 'record',
+        errors: ['Gone'],
+        handle: ({ params: { id }, query: { mode = 'update' }, body }, context) =>
+          answerTrial(of, { body, id: String(id), mode }, context),
+      }),
+    ]
+  },
+  lastn: (of) => {
+    const { typePath } = operationPartsOf(of)
+    const criteria = Object.entries(searchParametersOf(of)).filter(([name]) => LAST_CRITERIA.includes(name))
+    const max = Type.Optional(
+      Type.String({ description: 'Number of resources of each code, at most 100', examples: ['1'] }),
+    )
+    return [
+      defineOperation({
+        ...fhirOperation,
+        id: `listLastFhir${of.type}s`,
+        method: 'get',
+        path: `${typePath}/$lastn`,
+        query: { max, ...Object.fromEntries(criteria) },
+        summary: `List the newest ${of.plural} of each code`,
+        description: 'Returns those of one patient, which must be named.',
+        access: 'user',
+        reply: [200, resourceBody('Bundle')],
+        handle: async ({ query }, { caller, fhir }) =>
+          replyWithBundle(await fhir.lastOfEachCode(caller, of.type, query)),
+      }),
+    ]
+  },
+}
+
+export const fhirTypeOperations: readonly Operation[] = resourceTypes.flatMap((of) =>
+  Object.keys(of.operations ?? {}).flatMap((name) => TYPE_OPERATIONS[name]?.(of) ?? []),
+)

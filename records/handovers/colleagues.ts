@@ -1,0 +1,43 @@
+import type { Colleague } from '../../schemas/worklist/handover.ts'
+import { carePlanIdOfRole, planRole } from '../ehrs/rights/access.ts'
+import { findHolders } from '../ehrs/rights/roles.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { type Database, documentCollection } from '../store/documents/database.ts'
+
+/** A user who may write care plans that the caller may write. */
+export interface FoundColleague extends Omit<Colleague, 'name'> {
+  /** The EHRs of these care plans. */
+  ehrIds: string[]
+}
+
+/** At most so many care plans and colleagues are considered. */
+const MAX_PLANS = 1000
+const MAX_HOLDERS = 10_000
+
+/** Finds the users with whom the caller shares the care of others, those with most of the care plans first. */
+export async function findColleagues(database: Database, caller: Caller): Promise<FoundColleague[]> {
+  const plans = await findOpenPlans(database, caller)
+  const holders = await findHolders(
+    database,
+    [...plans.keys()].map((id) => planRole(id, 'write')),
+    MAX_HOLDERS,
+  )
+  return [...holders]
+    .filter(([mvUid]) => mvUid !== caller.userId)
+    .map(([mvUid, roles]) => {
+      const ehrIds = roles.map((role) => plans.get(carePlanIdOfRole(role) ?? '') ?? '')
+      return { mvUid, carePlans: roles.length, ofCarePlans: plans.size, ehrIds: [...new Set(ehrIds)] }
+    })
+    .sort((a, b) => b.carePlans - a.carePlans || (a.mvUid < b.mvUid ? -1 : 1))
+}
+
+/** The open care plans that the caller takes part in and may write, with their EHRs. */
+async function findOpenPlans(database: Database, { roles }: Caller): Promise<Map<string, string>> {
+  const ids = roles.flatMap((role) => {
+    const id = carePlanIdOfRole(role)
+    return id !== undefined && role === planRole(id, 'write') ? [id] : []
+  })
+  const open = { _id: { $in: ids.slice(0, MAX_PLANS) }, status: 'ACTIVE' }
+  const found = documentCollection(database, 'CarePlan').find(open, { projection: { ehrId: 1 } })
+  return new Map((await found.toArray()).map(({ _id, ehrId }) => [_id, String(ehrId)]))
+}

@@ -1,0 +1,213 @@
+import type { Static } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import type { Violation } from '../../schemas/validation/violations.ts'
+import {
+  type Colleague,
+  type HandoverBody,
+  type HandoverResource,
+  handoverRecord,
+} from '../../schemas/worklist/handover.ts'
+import type { SendMail } from '../accounts/user/mails.ts'
+import { requireNoViolations } from '../ehr-records/refusals/refusals.ts'
+import type { Persons } from '../profiles/person/persons.ts'
+import { ownedRecordId } from '../profiles/storage/owner.ts'
+import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
+import { lockProfile } from '../profiles/storage/profile-lock.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { SavedRecord } from '../store/documents/parse-format.ts'
+import type { Page, PageRequest } from '../store/reading/pages.ts'
+import { type RecordHistoryEntry, Store } from '../store/store.ts'
+import type { ExpectedVersions } from '../store/write-decider.ts'
+import { createOrFindExisting } from '../store/writing/create-or-find-existing.ts'
+import { runStoreTransaction, type StoreContext, type Transaction } from '../store/writing/transaction.ts'
+import { findColleagues } from './colleagues.ts'
+
+type StoredHandover = SavedRecord<Static<typeof handoverRecord>>
+
+/** With more EHRs than this, one audit entry covers all of them. */
+const MAX_AUDITED_EHRS = 20
+
+/** The collection of handovers; both sides read them and can end them. */
+const HANDOVER = {
+  collection: PROFILE_COLLECTIONS.handover,
+  schema: handoverRecord,
+  lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+  indexes: [
+    { key: { by: 1, until: 1 } },
+    { key: { to: 1, until: 1 } },
+    { key: { changesAt: 1 }, sparse: true },
+  ],
+} as const
+
+/**
+ * Worklists that their owners have handed over to a colleague for a period. The colleague gets no rights by it: an alert
+ * goes to them only in a care plan that they may write themselves.
+ */
+export class Handovers {
+  readonly #records: StoreContext
+  readonly #persons: Persons
+  readonly #sendMail: SendMail
+  readonly #store
+
+  constructor(records: StoreContext, persons: Persons, sendMail: SendMail) {
+    this.#records = records
+    this.#persons = persons
+    this.#sendMail = sendMail
+    this.#store = new Store(records, HANDOVER)
+  }
+
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.#store.indexes()]
+  }
+
+  /** Lists the handovers by and to the caller, the latest first. */
+  async list(caller: Caller, page: PageRequest): Promise<Page<HandoverResource>> {
+    const { items, ...rest } = await this.#store.list(caller, 'newest', { where: {}, ...page })
+    return { ...rest, items: await this.#withNames(items) }
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, id: string): Promise<HandoverResource> {
+    return this.#withName(await this.#store.get(caller, { id }))
+  }
+
+  /** @throws NotFound */
+  async history(
+    caller: Caller,
+    id: string,
+    page: PageRequest,
+  ): Promise<Page<Omit<RecordHistoryEntry<object>, 'before'> & { before: HandoverResource | null }>> {
+    const { items, ...rest } = await this.#store.history(caller, { id }, page)
+    const changes = items.map(async ({ before, changed, ...change }) => ({
+      ...change,
+      changed: changed.filter((name) => name !== 'changesAt'),
+      before: before && (await this.#withName(before)),
+    }))
+    return { ...rest, items: await Promise.all(changes) }
+  }
+
+  /** Lists the users to whom the caller can hand over, those with most of the care plans first. */
+  async listColleagues(caller: Caller): Promise<Colleague[]> {
+    const colleagues = (await findColleagues(this.#records, caller)).slice(0, MAX_COLLEAGUES)
+    for (const ehrId of colleagues.flatMap(({ ehrIds }) => ehrIds)) caller.onAccess?.(ehrId)
+    const names = await this.#persons.namesOf(colleagues.map(({ mvUid }) => mvUid))
+    return colleagues.map(({ ehrIds: _, ...one }) => ({ ...one, name: names.get(one.mvUid) ?? null }))
+  }
+
+  /** Hands the caller's worklist over. @throws RuleViolated */
+  async create(caller: Caller, body: HandoverBody, newId: string): Promise<HandoverResource> {
+    const id = ownedRecordId(caller.userId, newId)
+    const stored = await createOrFindExisting(
+      () => runStoreTransaction(this.#records, (tx) => this.#createIn(tx, caller, body, id)),
+      () => this.#store.get(caller, { id }),
+    )
+    return this.#withName(stored)
+  }
+
+  async #createIn(
+    tx: Transaction,
+    caller: Caller,
+    { from = this.#records.clock().toISOString(), ...body }: HandoverBody,
+    id: string,
+  ): Promise<StoredHandover> {
+    const { userId: by } = caller
+    await lockProfile(this.#records, tx, by)
+    const colleague = (await findColleagues(this.#records, caller)).find(({ mvUid }) => mvUid === body.to)
+    requireNoViolations([
+      ...timeViolations(from, body.until, this.#records.clock()),
+      ...(colleague ? [] : [notColleagueViolation]),
+      ...((await this.#overlaps(tx, by, from, body.until)) ? [overlapViolation] : []),
+    ])
+    const permissions = { read: [by, body.to], write: [by, body.to] }
+    const handover = { ...body, by, from, changesAt: from }
+    const created = await this.#store.create(caller, handover, permissions, { tx, id })
+    await this.#audit(tx, caller, 'create', id, colleague?.ehrIds ?? [])
+    await this.#sendMail(
+      { to: { mvUid: body.to }, template: 'handover', language: undefined, data: {} },
+      tx.session,
+    )
+    return created
+  }
+
+  /** Ends a handover now; one that has not begun never does. Repeating it changes nothing. @throws NotFound; PreconditionFailed */
+  async end(caller: Caller, id: string, expected: ExpectedVersions): Promise<HandoverResource> {
+    const stored = await runStoreTransaction(this.#records, async (tx) => {
+      const now = this.#records.clock().toISOString()
+      const ended = ({ until, from, ...rest }: StoredHandover) => {
+        const end = from > now ? from : now
+        return until <= now || until <= from
+          ? { ...rest, from, until }
+          : { ...rest, from, until: end, changesAt: now }
+      }
+      const { record } = await this.#store.replace(caller, { id }, ended, {
+        tx,
+        expected,
+        skipUnchanged: true,
+      })
+      const ofOwner = caller.userId === record.by ? caller : undefined
+      const colleague =
+        ofOwner && (await findColleagues(this.#records, ofOwner)).find(({ mvUid }) => mvUid === record.to)
+      await this.#audit(tx, caller, 'update', id, colleague?.ehrIds ?? [])
+      return record
+    })
+    return this.#withName(stored)
+  }
+
+  /** Whether the owner has handed over the list for a part of this period already. */
+  async #overlaps({ session }: Transaction, by: string, from: string, until: string): Promise<boolean> {
+    const during = { by, from: { $lt: new Date(until) }, until: { $gt: new Date(from) } }
+    const found = documentCollection(this.#records, HANDOVER.collection).find(during, { session })
+    return (await found.toArray()).some((one) => (one.until as Date) > (one.from as Date))
+  }
+
+  /** Each EHR in which the colleague stands in has an entry. */
+  async #audit(
+    tx: Transaction,
+    { requestId, userId, application }: Caller,
+    action: 'create' | 'update',
+    id: string,
+    ehrIds: readonly string[],
+  ): Promise<void> {
+    const places = ehrIds.length > MAX_AUDITED_EHRS ? [await this.#records.audit.saveScope(ehrIds)] : ehrIds
+    const entry = { requestId, userId, application, action, type: HANDOVER.collection, ids: [id] }
+    tx.accesses.push(...places.map((ehrId) => ({ ...entry, ehrId, outcome: 'done' as const })))
+  }
+
+  async #withName(handover: StoredHandover): Promise<HandoverResource> {
+    return (await this.#withNames([handover]))[0] as HandoverResource
+  }
+
+  async #withNames(handovers: readonly StoredHandover[]): Promise<HandoverResource[]> {
+    const names = await this.#persons.namesOf(handovers.flatMap(({ by, to }) => [by, to]))
+    return handovers.map(({ id, by, to, from, until, reason, version }) => ({
+      ...{ id, by, byName: names.get(by) ?? null, to, toName: names.get(to) ?? null },
+      ...{ from, until, reason: reason ?? null, version },
+    }))
+  }
+}
+
+const MAX_COLLEAGUES = 100
+const MAX_DAYS = 366
+const DAY_MS = 86_400_000
+
+function timeViolations(from: string, until: string, now: Date): Violation[] {
+  const [begin, end] = [Date.parse(from), Date.parse(until)]
+  const violation = (code: string, message: string) => ({ path: 'until', code, message })
+  return [
+    ...(end <= begin ? [violation('order', 'must be later than from')] : []),
+    ...(end <= now.getTime() ? [violation('past', 'must be in the future')] : []),
+    ...(end - begin > MAX_DAYS * DAY_MS
+      ? [violation('long', `must be at most ${MAX_DAYS} days after from`)]
+      : []),
+  ]
+}
+
+const notColleagueViolation: Violation = {
+  ...{ path: 'to', code: 'colleague' },
+  message: 'must be another user who may write one of the care plans in which you take part',
+}
+const overlapViolation: Violation = {
+  ...{ path: 'from', code: 'overlap' },
+  message: 'must not be in a period in which you have handed over your worklist already',
+}

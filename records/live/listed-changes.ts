@@ -1,0 +1,100 @@
+import type { Db } from 'mongodb'
+import { type Caller, isPermitted, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import { findDeletedVersion, historyCollection } from '../store/writing/history.ts'
+import { type ChangedRecord, loadRecordChanges, parseChangeId, type RecordChange } from './changes.ts'
+
+/** The place of a change in a list, newest first. */
+export interface ChangePlace {
+  at: Date
+  changeId: string
+}
+
+/** Which changes of EHRs to list. */
+export interface ChangeQuery {
+  /** The caller must be allowed to read them. */
+  ehrIds: readonly string[]
+  collections: readonly string[]
+  since: Date | undefined
+  /** Only changes of this kind. */
+  action?: RecordChange['action']
+  /** The first change of the list. */
+  from: ChangePlace | undefined
+  limit: number
+}
+
+/** A change with its place. */
+export interface ListedChange extends RecordChange {
+  changeId: string
+}
+
+type FoundChange = ChangePlace & ChangedRecord
+
+/** Changes to look at in one round; the caller may read only some of them. */
+const ROUND_SIZE = 200
+
+/**
+ * Lists the changes of records that the caller may read, newest first. It sorts all changes of the EHRs in these
+ * collections, so its time grows with them, until the deadline of queries.
+ */
+export async function listChanges(db: Db, caller: Caller, query: ChangeQuery): Promise<ListedChange[]> {
+  const readable: FoundChange[] = []
+  let { from } = query
+  for (let isLast = false; !isLast && readable.length < query.limit; ) {
+    const found = await findChanges(db, { ...query, from, limit: ROUND_SIZE + 1 })
+    isLast = found.length <= ROUND_SIZE
+    from = found[ROUND_SIZE]
+    readable.push(...(await keepReadable(db, caller, found.slice(0, ROUND_SIZE))))
+  }
+  const listed = readable.slice(0, query.limit).map(({ changeId }) => ({ changeId, position: changeId }))
+  const loaded = await loadRecordChanges(db, listed)
+  return loaded.map((change) => ({ ...change, changeId: change.position }))
+}
+
+async function findChanges(
+  db: Db,
+  { ehrIds, collections, since, action, from, limit }: ChangeQuery,
+): Promise<FoundChange[]> {
+  const prefixes = ehrIds.flatMap((ehrId) => collections.map((collection) => `${ehrId}/${collection}`))
+  const found = prefixes.map((prefix) =>
+    historyCollection(db)
+      .find(
+        {
+          _id: { $gte: `${prefix}/`, $lt: `${prefix}0` },
+          ...(action && { action }),
+          ...(since && { at: { $gte: since } }),
+          ...(from && { $or: [{ at: { $lt: from.at } }, { at: from.at, _id: { $lte: from.changeId } }] }),
+        },
+        { projection: { at: 1 } },
+      )
+      .sort({ at: -1, _id: -1 })
+      .limit(limit)
+      .toArray(),
+  )
+  const changes = (await Promise.all(found)).flat().map(({ _id, at }) => ({
+    ...{ ...parseChangeId(_id), changeId: _id, at },
+  }))
+  return changes.sort(compareNewestFirst).slice(0, limit)
+}
+
+const compareNewestFirst = (a: ChangePlace, b: ChangePlace): number =>
+  b.at.getTime() - a.at.getTime() || (a.changeId < b.changeId ? 1 : -1)
+
+/** Keeps changes of records that the caller may read, or could read when they were deleted. */
+async function keepReadable(db: Db, caller: Caller, changes: readonly FoundChange[]): Promise<FoundChange[]> {
+  const readable = new Set<string>()
+  for (const name of new Set(changes.map(({ collection }) => collection))) {
+    const records = new Map(changes.flatMap((one) => (one.collection === name ? [[one.id, one]] : [])))
+    const sought = { _id: { $in: [...records.keys()] }, ...permissionFilter('_rperm', caller) }
+    const found = documentCollection({ db }, name).find(sought, { projection: { _id: 1 } })
+    for (const { _id } of await found.toArray()) {
+      readable.add(`${name}/${_id}`)
+      records.delete(_id)
+    }
+    for (const record of records.values()) {
+      const deleted = await findDeletedVersion(db, record)
+      if (deleted && isPermitted(deleted._rperm, caller)) readable.add(`${name}/${record.id}`)
+    }
+  }
+  return changes.filter(({ collection, id }) => readable.has(`${collection}/${id}`))
+}

@@ -1,0 +1,56 @@
+import type { Filter } from 'mongodb'
+import type { PatientCard } from '../../schemas/worklist/patient-card.ts'
+import type { Ehrs } from '../ehrs/ehrs.ts'
+import { type EhrAccessFields, hasUserIdFormat, subjectOf } from '../ehrs/rights/access.ts'
+import { findAnonymizedEhrs } from '../ehrs/rights/anonymity.ts'
+import type { Profiles } from '../profiles/profiles.ts'
+import { type Caller, permissionFilter } from '../store/documents/caller.ts'
+import { documentCollection } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import type { StoreContext } from '../store/writing/transaction.ts'
+
+/** The people whom EHRs are about, as far as those who read the EHRs may know them. */
+export class PatientCards {
+  readonly #records: StoreContext
+  readonly #ehrs: Pick<Ehrs, 'get'>
+  readonly #persons: Profiles['persons']
+
+  constructor(records: StoreContext, ehrs: Pick<Ehrs, 'get'>, { persons }: Pick<Profiles, 'persons'>) {
+    this.#records = records
+    this.#ehrs = ehrs
+    this.#persons = persons
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, ehrId: string): Promise<PatientCard> {
+    await this.#ehrs.get(caller, ehrId)
+    return (await this.find(caller, [ehrId])).get(ehrId) ?? emptyCard(ehrId)
+  }
+
+  /**
+   * Finds the people of EHRs that the caller may read, by EHR; not audited. Nobody is named in anonymous care plans, and
+   * no user before they accept the EHR.
+   */
+  async find(caller: Caller, ehrIds: readonly string[]): Promise<Map<string, PatientCard>> {
+    const readable = { _id: { $in: ehrIds }, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const [ehrs, anonymized] = await Promise.all([
+      documentCollection(this.#records, 'Ehr').find(readable).toArray() as Promise<EhrAccessFields[]>,
+      findAnonymizedEhrs(this.#records, caller),
+    ])
+    const named = ehrs.filter(({ _id }) => !anonymized.has(_id))
+    const persons = await this.#persons.cardsOf(named.flatMap((ehr) => subjectOf(ehr) ?? []))
+    return new Map(
+      named.map((ehr) => {
+        const person = persons.get(subjectOf(ehr) ?? '')
+        const { name, birthDate = null, gender = null } = person ?? {}
+        return [ehr._id, { ehrId: ehr._id, name: name?.displayName ?? referenceIn(ehr), birthDate, gender }]
+      }),
+    )
+  }
+}
+
+const emptyCard = (ehrId: string): PatientCard => ({ ehrId, name: null, birthDate: null, gender: null })
+
+/** The reference to a person without an account, which is the only name that such a person has. */
+const referenceIn = ({ subjectId }: EhrAccessFields): string | null =>
+  typeof subjectId === 'string' && !hasUserIdFormat(subjectId) ? subjectId : null

@@ -1,0 +1,18 @@
+import { Task } from '../care-plans/contents/plan-kinds.ts'
+import { ChatMessage, ChatTopic } from '../chat/chat-kinds.ts'
+import { Event } from '../events/event.ts'
+import { ALERT_TYPE } from '../events/event-rules.ts'
+import type { ChangedRecord, RecordChange } from '../live/changes.ts'
+import { PROFILE_COLLECTIONS } from '../profiles/storage/profile-collections.ts'
+
+const COLLECTIONS: readonly string[] = [
+  ...[Event, Task, ChatTopic, ChatMessage].map(({ collection }) => collection),
+  PROFILE_COLLECTIONS.handover,
+]
+
+/** Whether a change may concern a worklist, as far as its ids tell. */
+export const concernsWorklist = ({ collection }: ChangedRecord): boolean => COLLECTIONS.includes(collection)
+
+/** Of the events only alerts are in worklists. */
+export const isWorklistChange = ({ collection, before, after }: RecordChange): boolean =>
+  collection !== Event.collection || (after ?? before)?.type === ALERT_TYPE

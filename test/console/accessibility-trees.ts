@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Page } from 'playwright-core'
+
+const MONTHS =
+  'January|February|March|April|May|June|July|August|September|October|November|December|januari|februari|maart|april|mei|juni|juli|augustus|september|oktober|november|december'
+
+/** What differs from one run to the next: numbers, dates, ids and ages. */
+const VARYING: readonly [RegExp, string][] = [
+  [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
+  [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
+  [/\d+([.,:]\d+)*/g, '#'],
+  [/this minute|# \w+ ago|last \w+|yesterday|now$/g, 'AGE'],
+  [/binnen een minuut|# \w+ geleden|vorige? \w+|gisteren/g, 'AGE'],
+]
+
+/** How many people have looked, and at what, depends on the requests of other tests. */
+const isStable = (line: string): boolean => !/^\s*- (row|rowheader|cell)\b/.test(line)
+
+/** Roles, names and states of a page, as a screen reader finds them. */
+export async function readTree(page: Page): Promise<string[]> {
+  const tree = VARYING.reduce(
+    (text, [pattern, by]) => text.replace(pattern, by),
+    await page.locator('body').ariaSnapshot(),
+  )
+  return tree.split('\n').filter(isStable)
+}
+
+const pathOf = (language: string) => `test/console/trees/${language}.yaml`
+
+/** Compares the trees of pages with those that are checked in; `UPDATE_TREES=1` writes them instead. */
+export function assertTrees(language: string, trees: ReadonlyMap<string, readonly string[]>): void {
+  const text = [...trees]
+    .map(([page, lines]) => [`${page || '/'}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'))
+    .join('\n')
+  const path = pathOf(language)
+  if (process.env.UPDATE_TREES) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+  }
+  assert.ok(existsSync(path), `${path} is missing: run the test with UPDATE_TREES=1`)
+  assert.equal(text, readFileSync(path, 'utf8'))
+}

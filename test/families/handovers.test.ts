@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import {
+  addParticipant,
+  createAlert,
+  createPatient,
+  createPlan,
+  type Patient,
+  readAudit,
+} from '../harness/care/patients.ts'
+import { callFunction } from '../harness/clients/class-client.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import { mailsTo } from '../harness/people/mail.ts'
+import { createPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
+import { waitFor } from '../harness/wait.ts'
+
+type Values = Record<string, unknown>
+
+/** A result, or the status of a refusal with the fields that it names. */
+interface Outcome {
+  result?: Values
+  status?: number
+  paths?: string
+}
+
+interface Family {
+  handOver(who: Person, body: Values): Promise<Outcome>
+  end(who: Person, id: string, version?: number): Promise<Outcome>
+  list(who: Person): Promise<Values[]>
+  colleagues(who: Person): Promise<Values[]>
+}
+
+const STATUSES: Readonly<Record<number, number>> = { 101: 404, 142: 422, 412: 412 }
+
+async function callClass(who: Person, name: string, params: Values): Promise<Outcome> {
+  const { body } = await callFunction(who, name, params)
+  if (body.result) return { result: body.result }
+  const paths = [...String(body.error).matchAll(/(?:^|; )(to|from|until)\b/g)].map(([, path]) => path)
+  return { status: STATUSES[body.code] ?? body.code, paths: paths.join() }
+}
+
+async function callPath(who: Person, path: string, body: Values, version?: number): Promise<Outcome> {
+  const headers: Record<string, string> = version === undefined ? {} : { 'if-match': `"${version}"` }
+  const answer = await who.call('POST', path, body, headers)
+  if (answer.status < 300) return { result: answer.body }
+  const errors = (answer.body.errors ?? []) as { path: string }[]
+  return { status: answer.status, paths: errors.map(({ path }) => path.replace('body.', '')).join() }
+}
+
+const itemsOf = async (who: Person, path: string): Promise<Values[]> =>
+  assertStatus(await who.call('GET', path)).items
+
+const FAMILIES: Record<'path' | 'class', Family> = {
+  path: {
+    handOver: (who, body) => callPath(who, '/worklist/handover', body),
+    end: (who, id, version) => callPath(who, `/worklist/handover/${id}/end`, {}, version),
+    list: (who) => itemsOf(who, '/worklist/handover'),
+    colleagues: (who) => itemsOf(who, '/worklist/colleague'),
+  },
+  class: {
+    handOver: (who, body) => callClass(who, 'handOverWorklist', body),
+    end: (who, handoverId, version) =>
+      callClass(who, 'endHandover', { handoverId, ...(version && { version }) }),
+    list: async (who) => (await callClass(who, 'handovers', {})).result?.items as Values[],
+    colleagues: async (who) => (await callClass(who, 'colleagues', {})).result?.items as Values[],
+  },
+}
+
+const HOUR_MS = 3_600_000
+const hoursFromNow = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString()
+
+for (const family of ['path', 'class'] as const)
+  describe(`handing over a worklist, by the ${family} family`, () => {
+    const { handOver, end, list, colleagues } = FAMILIES[family]
+    let patient: Patient
+    let planId: string
+    let nurse: Person
+    let colleague: Person
+    beforeEach(async () => {
+      ;[patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
+      planId = await createPlan(patient)
+      for (const one of [nurse, colleague]) await addParticipant(planId, one, 'write')
+    })
+
+    const escalateTo = async (...people: Person[]) => {
+      const participants = people.map(({ mvUid }) => mvUid)
+      const rules = { escalation: { afterMinutes: 30, participants } }
+      assertStatus(await patient.call('PUT', `careplan/${planId}/alert-rules`, rules))
+    }
+    const readAlert = async (id: string): Promise<Values> =>
+      assertStatus(await patient.call('GET', `/med/${patient.ehrId}/event/${id}`))
+    const waitForAssignee = (id: string, { mvUid }: Person, owner: Person | null = null) =>
+      waitFor(async () => {
+        const { assignedTo, assignedFor } = await readAlert(id)
+        return (assignedTo === mvUid && assignedFor === (owner?.mvUid ?? null)) || undefined
+      }, 'the assignment')
+    const handOverTo = async ({ mvUid }: Person, more: Values = {}): Promise<Values> => {
+      const { result, ...refusal } = await handOver(nurse, { to: mvUid, until: hoursFromNow(8), ...more })
+      assert.ok(result, JSON.stringify(refusal))
+      return result
+    }
+    const handle = async (who: Person, id: string, step: Values) =>
+      (await who.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, step)).status
+
+    it('gives the colleague the alerts of the list, and returns them at the end', async () => {
+      await escalateTo(nurse)
+      const before = await createAlert(patient, planId)
+      await waitForAssignee(before, nurse)
+      const { id, version } = await handOverTo(colleague, { reason: 'On holiday' })
+      const after = await createAlert(patient, planId)
+      for (const alert of [before, after]) await waitForAssignee(alert, colleague, nurse)
+      await waitFor(
+        () =>
+          mailsTo(colleague.email).some((mail) => /hands over a worklist/.test(String(mail))) || undefined,
+        'a mail',
+      )
+      const numbers = async (who: Person) =>
+        (await itemsOf(who, '/worklist')).map(({ alerts, assigned }) => [alerts, assigned])
+      assert.deepEqual([await numbers(nurse), await numbers(colleague)], [[[2, 0]], [[2, 2]]])
+      const ended = (await end(colleague, String(id), Number(version))).result
+      assert.ok(Date.parse(String(ended?.until)) <= Date.now())
+      for (const alert of [before, after]) await waitForAssignee(alert, nurse)
+      const { items } = assertStatus(
+        await patient.call('GET', `/med/${patient.ehrId}/event/${before}/history`),
+      )
+      assert.deepEqual(
+        items.map(({ userId }: Values) => userId),
+        [...['service', 'service', 'service'], patient.mvUid],
+      )
+    })
+
+    it('keeps the place in the escalation, with the full time', async () => {
+      const [first, last] = [await createPerson(), await createPerson()]
+      for (const one of [first, last]) await addParticipant(planId, one, 'write')
+      await escalateTo(first, nurse, last)
+      const id = await createAlert(patient, planId)
+      await waitForAssignee(id, first)
+      const events = service.db.collection<{ _id: string }>('Event')
+      const late = new Date(Date.now() - HOUR_MS)
+      const letPass = () => events.updateOne({ _id: id }, { $set: { assignedAt: late, attentionAt: late } })
+      await letPass()
+      await waitForAssignee(id, nurse)
+      await handOverTo(colleague)
+      await waitForAssignee(id, colleague, nurse)
+      assert.ok(Date.parse(String((await readAlert(id)).assignedAt)) > Date.now() - 60_000)
+      await letPass()
+      await waitForAssignee(id, last)
+    })
+
+    it('gives no rights: alerts of plans that the colleague may not write stay with the owner', async () => {
+      const sharedPlan = planId
+      planId = await createPlan(patient)
+      await addParticipant(planId, nurse, 'write')
+      await addParticipant(planId, colleague, 'read')
+      await escalateTo(nurse)
+      const unshared = await createAlert(patient, planId)
+      await waitForAssignee(unshared, nurse)
+      await handOverTo(colleague)
+      planId = sharedPlan
+      await escalateTo(nurse)
+      await waitForAssignee(await createAlert(patient, planId), colleague, nurse)
+      const { assignedTo, assignedFor } = await readAlert(unshared)
+      assert.deepEqual([assignedTo, assignedFor], [nurse.mvUid, null])
+      assert.equal(await handle(colleague, unshared, { action: 'TAKE' }), 403)
+    })
+
+    it('lets the colleague, and nobody else, take over what the owner has taken', async () => {
+      const other = await createPerson()
+      await addParticipant(planId, other, 'write')
+      const id = await createAlert(patient, planId)
+      assert.equal(await handle(nurse, id, { action: 'TAKE' }), 200)
+      assert.equal(await handle(colleague, id, { action: 'TAKE' }), 422)
+      const { id: handoverId } = await handOverTo(colleague)
+      assert.equal(await handle(other, id, { action: 'TAKE' }), 422)
+      const taken = async () => (await itemsOf(colleague, '/worklist')).map((entry) => entry.taken)
+      assert.deepEqual(await taken(), [1])
+      assert.equal(await handle(colleague, id, { action: 'RESOLVE', note: 'Called' }), 200)
+      const { takenBy, resolution } = await readAlert(id)
+      assert.deepEqual([takenBy, resolution], [colleague.mvUid, 'Called'])
+      await end(nurse, String(handoverId))
+      const next = await createAlert(patient, planId)
+      await handle(nurse, next, { action: 'TAKE' })
+      assert.equal(await handle(colleague, next, { action: 'TAKE' }), 422)
+    })
+
+    it('begins at its time, and never if it ends before', async () => {
+      await escalateTo(nurse)
+      const id = await createAlert(patient, planId)
+      await waitForAssignee(id, nurse)
+      const planned = await handOverTo(colleague, { from: hoursFromNow(1) })
+      const { result } = await end(nurse, String(planned.id))
+      assert.equal(result?.until, planned.from)
+      await handOverTo(colleague, { from: hoursFromNow(0.5), until: hoursFromNow(2) })
+      const begun = { from: new Date(Date.now() - 1000), changesAt: new Date(Date.now() - 1000) }
+      assert.equal((await readAlert(id)).assignedTo, nurse.mvUid)
+      const handovers = service.db.collection('profile.handovers')
+      await handovers.updateOne(
+        { by: nurse.mvUid, until: { $gt: new Date() }, from: { $lt: new Date(hoursFromNow(0.9)) } },
+        { $set: begun },
+      )
+      await waitForAssignee(id, colleague, nurse)
+    })
+
+    it('is offered to those who may write a plan of the list, with the number of these', async () => {
+      const second = await createPlan(await createPatient())
+      await addParticipant(second, nurse, 'write')
+      const reader = await createPerson()
+      await addParticipant(planId, reader, 'read')
+      const displayName = 'Nurse Bo'
+      assertStatus(await colleague.call('PUT', `/profile/${colleague.mvUid}`, { name: { displayName } }))
+      const offered = { mvUid: colleague.mvUid, name: displayName, carePlans: 1, ofCarePlans: 2 }
+      assert.deepEqual(await colleagues(nurse), [offered])
+      assert.deepEqual(await colleagues(await createPerson()), [])
+    })
+
+    it('is refused with every fault', async () => {
+      const stranger = await createPerson()
+      const refused = { status: 422, paths: 'until,until,to' }
+      const until = hoursFromNow(-1)
+      assert.deepEqual(await handOver(nurse, { to: stranger.mvUid, until }), refused)
+      for (const to of [nurse.mvUid, 'nobody'])
+        assert.deepEqual(await handOver(nurse, { to, until: hoursFromNow(1) }), { status: 422, paths: 'to' })
+      await handOverTo(colleague)
+      const again = { to: colleague.mvUid, from: hoursFromNow(7), until: hoursFromNow(9) }
+      assert.deepEqual(await handOver(nurse, again), { status: 422, paths: 'from' })
+      assert.ok((await handOver(nurse, { ...again, from: hoursFromNow(8.5) })).result)
+      const long = { to: colleague.mvUid, until: hoursFromNow(24 * 400) }
+      assert.deepEqual(await handOver(colleague, { ...long, to: nurse.mvUid }), {
+        status: 422,
+        paths: 'until',
+      })
+    })
+
+    it('allows one of two handovers of the same time', async () => {
+      const body = { to: colleague.mvUid, until: hoursFromNow(1) }
+      const outcomes = await Promise.all([handOver(nurse, body), handOver(nurse, body)])
+      assert.deepEqual(outcomes.map(({ status = 200 }) => status).sort(), [200, 422])
+    })
+
+    it('is seen and ended by both sides only, once, with a history and audit entries', async () => {
+      const since = new Date()
+      const { id, version, ...handover } = await handOverTo(colleague, { reason: 'On holiday' })
+      assert.deepEqual(
+        [handover.by, handover.to, handover.reason],
+        [nurse.mvUid, colleague.mvUid, 'On holiday'],
+      )
+      const stranger = await createPerson()
+      const listed = async (who: Person) => (await list(who)).map((one) => one.id)
+      assert.deepEqual(
+        [await listed(nurse), await listed(colleague), await listed(stranger)],
+        [[id], [id], []],
+      )
+      assert.equal((await end(stranger, String(id))).status, 404)
+      assert.equal((await end(nurse, String(id), 7)).status, 412)
+      const ended = await end(nurse, String(id), Number(version))
+      assert.deepEqual((await end(nurse, String(id))).result, ended.result)
+      const history = await itemsOf(colleague, `/worklist/handover/${id}/history`)
+      assert.deepEqual(
+        history.map(({ version, userId, action, changed }) => [version, userId, action, changed]),
+        [
+          [2, nurse.mvUid, 'update', ['until']],
+          [1, nurse.mvUid, 'create', []],
+        ],
+      )
+      const lines = (await readAudit(patient.ehrId, since)).filter((line) => line.includes('handovers'))
+      assert.deepEqual(lines.slice(0, 2), ['create profile.handovers done', 'update profile.handovers done'])
+    })
+  })
+
+describe('a handover', () => {
+  it('is exported with its owner’s account, and erased with it', async () => {
+    const [patient, nurse, colleague] = await Promise.all([createPatient(), createPerson(), createPerson()])
+    const planId = await createPlan(patient)
+    for (const one of [nurse, colleague]) await addParticipant(planId, one, 'write')
+    const body = { to: colleague.mvUid, until: hoursFromNow(1) }
+    const { id } = assertStatus(await nurse.call('POST', '/worklist/handover', body), 201)
+    const exported = await nurse.call('GET', `/profile/${nurse.mvUid}/export`)
+    assert.match(String(exported.body), new RegExp(`"handover".*${id}`))
+    const { status } = await nurse.call('DELETE', `/auth/account/${nurse.mvUid}`, {
+      currentPassword: nurse.password,
+    })
+    assert.equal(status, 204)
+    assert.equal(
+      await service.db.collection<{ _id: string }>('profile.handovers').countDocuments({ _id: id }),
+      0,
+    )
+    assert.equal((await colleague.call('GET', `/worklist/handover/${id}`)).status, 404)
+  })
+})

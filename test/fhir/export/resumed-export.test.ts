@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { startSecondInstance } from '../../harness/service/second-instance.ts'
+import { service } from '../../harness/service/service.ts'
+import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
+import { waitFor } from '../../harness/wait.ts'
+import { callFhir } from '../fhir-client.ts'
+
+const COUNT = 5000
+
+describe('a bulk export in FHIR whose instance is killed', function suite() {
+  this.timeout(240_000)
+  let patient: Patient
+  let instance: ServiceProcess
+  before(async () => {
+    patient = await createPatient()
+    const carePlanId = await createPlan(patient)
+    for (let i = 0; i < COUNT; i += 500) {
+      const items = Array.from({ length: 500 }, (_, j) => ({
+        ...{ kind: 'bodyweight', weight: 70, weightUnit: 'kg', carePlanId },
+        timestamp: new Date(Date.UTC(2020, 0, 1, 0, i + j)).toISOString(),
+      }))
+      assert.equal(assertStatus(await patient.call('POST', 'procedure/batch', { items })).stored, 500)
+    }
+    instance = await startSecondInstance({ INSTANCES: 'several' })
+  })
+  after(() => instance && stopProcess(instance))
+
+  it('is completed by another instance, with each resource and each entry of the audit once', async () => {
+    const since = new Date()
+    const started = await fetch(`${instance.url}/fhir/R4/Patient/$export?_type=Observation`, {
+      headers: { authorization: `Bearer ${patient.authToken}`, prefer: 'respond-async' },
+    })
+    assert.equal(started.status, 202)
+    const exports = service.db.collection<{ _id: string; position: object | null; steps: number }>(
+      'fhir.exports',
+    )
+    const _id = started.headers.get('content-location')?.split('/').at(-1) ?? ''
+    const begun = await waitFor(async () => {
+      const found = await exports.findOne({ _id, steps: { $gt: 0 } })
+      return found ?? undefined
+    })
+    instance.child.kill('SIGKILL')
+    await instance.ended
+    const left = await exports.findOne({ _id })
+    assert.ok(begun.position && left?.position, 'it was complete before it could be killed')
+    const done = await waitFor(async () => {
+      const answer = await callFhir(patient, 'GET', `export/${_id}`)
+      return answer.status === 200 ? answer.body : undefined
+    })
+    assert.deepEqual(
+      done.output.map(({ type, count }: { type: string; count: number }) => [type, count]),
+      [['Observation', COUNT]],
+    )
+    const { body } = await callFhir(patient, 'GET', `export/${_id}/Observation.ndjson`)
+    const ids = body
+      .trim()
+      .split('\n')
+      .map((line: string) => JSON.parse(line).id)
+    assert.equal(ids.length, COUNT)
+    assert.equal(new Set(ids).size, COUNT)
+    const entries = await service.db
+      .collection<{ ids: string[] }>('audit.entries')
+      .find({ ehrId: patient.ehrId, at: { $gte: since }, action: 'query', type: 'BodyWeight' })
+      .toArray()
+    assert.deepEqual(entries.flatMap((entry) => entry.ids).sort(), ids.sort())
+  })
+})

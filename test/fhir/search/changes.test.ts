@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { callFhir, issuesIn, type Json, readFhir } from '../fhir-client.ts'
+
+/** The versions in a history as `METHOD Type/id version`. */
+const versionsIn = ({ entry = [] }: Json): string[] =>
+  entry.map(
+    ({ request, response, fullUrl }: Json) =>
+      `${request.method} ${fullUrl.split('/fhir/R4/')[1]} ${response.etag.replace(/\D/g, '')}`,
+  )
+
+async function readHistory(who: Person | Patient, path: string): Promise<string[]> {
+  const found: string[] = []
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const bundle: Json = await readFhir(who, next)
+    assert.equal(bundle.type, 'history')
+    found.push(...versionsIn(bundle))
+    next = bundle.link.find(({ relation }: Json) => relation === 'next')?.url.replace(/^.*\/fhir\/R4\//, '')
+  }
+  return found
+}
+
+describe('the history of a type, and of all types, in FHIR', () => {
+  let patient: Patient
+  let planId: string
+  let weightId: string
+  let bmiId: string
+  /** The versions of observations, newest first. */
+  let expected: string[]
+  before(async () => {
+    patient = await createPatient()
+    planId = await createPlan(patient)
+    weightId = await createWeight(patient, planId)
+    const weight = await readFhir(patient, `Observation/${weightId}`)
+    const corrected = { ...weight, note: [{ text: 'After breakfast' }] }
+    assertStatus(await callFhir(patient, 'PUT', `Observation/${weightId}`, corrected))
+    const bmi = { carePlanId: planId, weight: 70, weightUnit: 'kg', height: 1.8, heightUnit: 'm' }
+    bmiId = assertStatus(
+      await patient.call('POST', 'procedure/bmi', { ...bmi, timestamp: '2026-03-02T08:30:00Z' }),
+      201,
+    ).id
+    assertStatus(await callFhir(patient, 'DELETE', `Observation/${weightId}`), 204)
+    expected = [
+      `DELETE Observation/${weightId} 3`,
+      `POST Observation/${bmiId} 1`,
+      `POST Observation/${bmiId}.w 1`,
+      `POST Observation/${bmiId}.h 1`,
+      `PUT Observation/${weightId} 2`,
+      `POST Observation/${weightId} 1`,
+    ]
+  })
+
+  it('shows all versions of a type, newest first, with the resources of that time', async () => {
+    const bundle = await readFhir(patient, 'Observation/_history')
+    assert.deepEqual(versionsIn(bundle), expected)
+    const [deleted, , , , corrected, created] = bundle.entry
+    assert.equal(deleted.resource, undefined)
+    assert.equal(corrected.resource.note[0].text, 'After breakfast')
+    assert.equal(created.resource.note, undefined)
+    assert.equal(created.resource.meta.versionId, '1')
+  })
+
+  it('shows the same by pages of any size', async () => {
+    for (const count of [1, 2, 4])
+      assert.deepEqual(
+        await readHistory(patient, `Observation/_history?_count=${count}`),
+        expected,
+        `${count}`,
+      )
+  })
+
+  it('shows all types, and only what is newer than a time', async () => {
+    await sleep(2)
+    const since = new Date().toISOString()
+    const goal = assertStatus(await patient.call('POST', `careplan/${planId}/goal`, { name: 'Walk' }), 201).id
+    const all = await readHistory(patient, '_history?_count=3')
+    assert.deepEqual(all, [`POST Goal/${goal} 1`, ...expected, `POST CarePlan/${planId} 1`])
+    assert.deepEqual(await readHistory(patient, `_history?_since=${since}`), [`POST Goal/${goal} 1`])
+  })
+
+  it('shows a participant the records of the own care plans alone', async () => {
+    const nurse = await createPerson()
+    const other = await createPlan(patient)
+    const otherId = await createWeight(patient, other)
+    await addParticipant(other, nurse, 'read')
+    assert.deepEqual(await readHistory(nurse, 'Observation/_history'), [`POST Observation/${otherId} 1`])
+    const since = new Date()
+    assert.deepEqual(await readHistory(nurse, `_history?patient=${patient.ehrId}`), [
+      `POST Observation/${otherId} 1`,
+      `POST CarePlan/${other} 1`,
+    ])
+    assert.deepEqual((await readAudit(patient.ehrId, since)).sort(), [
+      'query BodyWeight done',
+      'query CarePlan done',
+    ])
+  })
+
+  it('shows a stranger nothing, and leaves an entry in the audit', async () => {
+    const stranger = await createPatient()
+    const since = new Date()
+    assert.deepEqual(await readHistory(stranger, `Observation/_history?patient=${patient.ehrId}`), [])
+    assert.deepEqual(await readAudit(patient.ehrId, since), ['query Ehr denied'])
+  })
+
+  it('refuses what is no time and no cursor', async () => {
+    for (const [query, place] of [
+      ['_since=yesterday', 'value http._since'],
+      ['_cursor=abc', 'value http._cursor'],
+    ] as const) {
+      const answer = await callFhir(patient, 'GET', `Observation/_history?${query}`)
+      assert.equal(answer.status, 400, query)
+      assert.equal(issuesIn(answer)[0]?.split(' ')[1], place.split(' ')[1])
+    }
+  })
+})
+
+describe('a read in FHIR', () => {
+  it('returns no body to a client that knows the version, or the time of the last change', async () => {
+    const patient = await createPatient()
+    const id = await createWeight(patient, await createPlan(patient))
+    const path = `Observation/${id}`
+    const { headers, etag } = await callFhir(patient, 'GET', path)
+    const modified = headers.get('last-modified') ?? ''
+    const read = async (conditions: Record<string, string>) =>
+      (await callFhir(patient, 'GET', path, undefined, conditions)).status
+    assert.equal(await read({ 'if-modified-since': modified }), 304)
+    assert.equal(await read({ 'if-none-match': etag }), 304)
+    const earlier = new Date(Date.parse(modified) - 1000).toUTCString()
+    assert.equal(await read({ 'if-modified-since': earlier }), 200)
+    assert.equal(await read({ 'if-modified-since': modified, 'if-none-match': 'W/"7"' }), 200)
+    assert.equal(await read({ 'if-modified-since': 'yesterday' }), 200)
+  })
+})

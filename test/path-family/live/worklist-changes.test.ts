@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import {
+  addParticipant,
+  createAlert,
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  createWeight,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
+import { subscribeBySdk } from '../../harness/clients/live-client.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+
+const STEPS = [{ action: 'SEE' }, { action: 'TAKE' }, { action: 'RESOLVE', note: 'Called' }]
+
+describe('the live events of a worklist', () => {
+  let patient: Patient
+  let nurse: Person
+  let planId: string
+  const open: EventSource[] = []
+  before(async () => {
+    ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
+    planId = await createPlan(patient)
+    await addParticipant(planId, nurse, 'write')
+  })
+  afterEach(() => {
+    for (const one of open.splice(0)) one.close()
+  })
+
+  const follow = async (path: string, who: Person = nurse) => {
+    const source = await openEventSource(who, path)
+    open.push(source)
+    return source
+  }
+  const takeSteps = async (id: string) => {
+    for (const step of STEPS)
+      assertStatus(await nurse.call('POST', `/ehr/${patient.ehrId}/alert/${id}/handle`, step))
+  }
+  const next = async (source: EventSource) => {
+    const { name, data } = await source.next()
+    assert.equal(name, 'change')
+    return data
+  }
+
+  it('tell each step with an alert, to the worklist and to the stream of the EHR', async () => {
+    const id = await createAlert(patient, planId)
+    const sources = [await follow('/worklist/changes'), await follow(`/ehr/${patient.ehrId}/changes`)]
+    await takeSteps(id)
+    for (const source of sources)
+      for (const [i] of STEPS.entries()) {
+        const { id: changed, type, operation, version } = await next(source)
+        assert.deepEqual([changed, type, operation, version], [id, 'Event', 'update', i + 2])
+      }
+  })
+
+  it('tell each step to live queries of the class family', async () => {
+    const id = await createAlert(patient, planId)
+    const live = await subscribeBySdk(nurse, 'Event', (query) => query.equalTo('type', 'measurement-alert'))
+    try {
+      await takeSteps(id)
+      for (const state of ['SEEN', 'TAKEN', 'RESOLVED']) {
+        const [operation, event] = await live.next()
+        assert.deepEqual([operation, event.id, event.get('alertState')], ['update', id, state])
+      }
+    } finally {
+      live.close()
+    }
+  })
+
+  it('tell alerts, tasks and messages of all patients, and nothing else', async () => {
+    const other = await createPatient()
+    const otherPlan = await createPlan(other)
+    await addParticipant(otherPlan, nurse, 'write')
+    const goalId = await createGoal(patient, planId)
+    const source = await follow('/worklist/changes')
+    await createWeight(patient, planId)
+    await createWeight(other, otherPlan)
+    const note = { type: 'note', title: 'A call', start: '2026-03-01T08:30:00Z', carePlanId: planId }
+    assertStatus(await patient.call('POST', `/med/${patient.ehrId}/event`, note), 201)
+    const unseen = await createPatient()
+    await createAlert(unseen, await createPlan(unseen))
+    const taskId = await createTask(patient, planId, goalId)
+    const alertId = await createAlert(other, otherPlan)
+    await other.call('POST', `/chat/careplan/${otherPlan}`, { title: 'A question', text: 'Hello?' })
+    const told = [await next(source), await next(source), await next(source), await next(source)]
+    assert.deepEqual(
+      told.map(({ type, ehrId }) => [type, ehrId]).sort(),
+      [
+        ['ChatMessage', other.ehrId],
+        ['ChatTopic', other.ehrId],
+        ['Event', other.ehrId],
+        ['Task', patient.ehrId],
+      ].sort(),
+    )
+    assert.deepEqual([told[0].id, told[1].id], [taskId, alertId])
+  })
+
+  it('tell both sides of a handover', async () => {
+    const colleague = await createPerson()
+    await addParticipant(planId, colleague, 'write')
+    const sources = [await follow('/worklist/changes'), await follow('/worklist/changes', colleague)]
+    const until = new Date(Date.now() + 3_600_000).toISOString()
+    const body = { to: colleague.mvUid, until }
+    const { id } = assertStatus(await nurse.call('POST', '/worklist/handover', body), 201)
+    assertStatus(await colleague.call('POST', `/worklist/handover/${id}/end`))
+    for (const source of sources)
+      for (const operation of ['create', 'update']) {
+        const { id: changed, ehrId, ...change } = await next(source)
+        assert.deepEqual([changed, ehrId, change.operation], [id, null, operation])
+      }
+  })
+})
