@@ -1,7 +1,7 @@
 import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import { isKnownScope, needsPatient, resourceScopesOf } from './app-scopes.ts'
+import { isKnownScope, resourceScopesOf } from './app-scopes.ts'
 
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 
@@ -21,8 +21,7 @@ const isRedirectUri = (text: string): boolean => {
 
 const isLaunchUrl = (text: string): boolean => URL.canParse(text) && isSafeUrl(new URL(text))
 
-function redirectViolations({ redirectUris = [], scopes, launchUrl }: AppCreate): Violation[] {
-  const needsPerson = needsPatient(scopes) || resourceScopesOf(scopes).some(({ level }) => level === 'user')
+function redirectViolations({ redirectUris = [], launchUrl }: AppCreate): Violation[] {
   const faulty = redirectUris.flatMap((uri, i) =>
     isRedirectUri(uri)
       ? []
@@ -35,7 +34,7 @@ function redirectViolations({ redirectUris = [], scopes, launchUrl }: AppCreate)
           },
         ],
   )
-  const isMissing = needsPerson && redirectUris.length === 0
+  const isMissing = redirectUris.length === 0
   return [
     ...faulty,
     ...(isMissing
@@ -53,14 +52,20 @@ function redirectViolations({ redirectUris = [], scopes, launchUrl }: AppCreate)
   ]
 }
 
-function scopeViolations({ scopes, authentication }: AppCreate): Violation[] {
+function scopeViolations({ scopes }: AppCreate): Violation[] {
   return scopes.flatMap((scope, i): Violation[] => {
     const path = `scopes[${i}]`
     if (!isKnownScope(scope))
       return [{ path, code: 'scope', message: 'must be a scope of SMART App Launch: patient/Observation.rs' }]
     const isSystem = resourceScopesOf([scope]).some(({ level }) => level === 'system')
-    return isSystem && authentication !== 'key'
-      ? [{ path, code: 'authentication', message: 'needs the authentication key' }]
+    return isSystem
+      ? [
+          {
+            path,
+            code: 'not-supported',
+            message: 'must be of the level patient or user: only people admit apps',
+          },
+        ]
       : []
   })
 }

@@ -5,6 +5,7 @@ import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AccessLog } from './access-log.tsx'
+import { AdmittedApps } from './admitted-apps.tsx'
 import { ParticipantRow } from './participant-row.tsx'
 
 /** Who may see the record, and who looked at it. */
@@ -18,6 +19,7 @@ export default function AccessPage({ me: { ehrId } }: PageProps) {
         <h2 id="people">{t('access.people')}</h2>
         <Loaded query={plans}>{(items) => <Participants ehrId={ehrId} plans={items} />}</Loaded>
       </section>
+      <AdmittedApps />
       <section aria-labelledby="log">
         <h2 id="log">{t('access.log')}</h2>
         <AccessLog ehrId={ehrId} />
