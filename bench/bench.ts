@@ -55,6 +55,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'the console in Chromium on a slow processor: pages, inputs, graphs, a long timeline',
     run: async () => (await import('./console/benchmark-console.ts')).benchmarkConsole(),
   },
+  fhir: {
+    about: 'the FHIR API and the path family: reading, searching and writing, with a growing number of items',
+    run: async ({ items }) => (await import('./fhir/benchmark-fhir.ts')).benchmarkFhir(items),
+  },
   overload: {
     about: 'more requests than the service can answer, and ordinary users beside a heavy one',
     run: async ({ parts }) => (await import('./overload/benchmark-overload.ts')).benchmarkOverload(parts),
@@ -77,7 +81,7 @@ if (values.help || !chosen) {
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
 ${list.join('')}
-  --items N,N     aql, clinical, measurements: numbers of stored items (default: ${values.items})
+  --items N,N     aql, clinical, fhir, measurements: numbers of stored items (default: ${values.items})
   --parts P,P     measurements, overload: parts to run (default: all)
   --data DIR      aql, measurements: directory that keeps the loaded data for the next run
   --help          Print this text

@@ -4,7 +4,12 @@ import { CLASS_NAMES, classKindOf } from '../records/kinds.ts'
 import { kindResourceType } from './resources/kind-resources.ts'
 import type { MappedKind } from './resources/kind-streams.ts'
 import { patientType } from './resources/patients.ts'
+import { careTeamType } from './resources/people/care-teams.ts'
+import { practitionerType } from './resources/people/practitioners.ts'
+import { relatedPersonType } from './resources/people/related-persons.ts'
 import { auditEventType } from './resources/read-only/audit-events.ts'
+import { binaryType, documentReferenceType } from './resources/read-only/documents.ts'
+import { provenanceType } from './resources/read-only/provenances.ts'
 import { questionnaireType } from './resources/read-only/questionnaires.ts'
 import type { ResourceDescription, ResourceType } from './sources/resource-source.ts'
 
@@ -21,15 +26,23 @@ function mappedTypes(): ResourceType[] {
   return [...kindsByType.values()].map(kindResourceType)
 }
 
+const typesOfKinds = mappedTypes()
+
 /**
  * THE table of resource types: routes, CapabilityStatement, searches, documentation and tests follow from it. Types
  * of kinds of records follow from their mappings; the others have a line here.
  */
 export const resourceTypes: readonly ResourceType[] = [
   patientType,
-  ...mappedTypes(),
+  practitionerType,
+  relatedPersonType,
+  careTeamType,
+  ...typesOfKinds,
   questionnaireType,
+  documentReferenceType,
+  binaryType,
   auditEventType,
+  provenanceType(typesOfKinds),
 ]
 
 /** Groups can only be exported: that of all patients, and that of a care plan. */

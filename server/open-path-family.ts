@@ -19,7 +19,7 @@ import { type DatabaseConnection, isResponding } from './database/database-conne
 import { consoleUrlOf } from './http/console.ts'
 import { pathPrefixOf } from './http/path-prefix.ts'
 import { type MailQueue, toSendMail } from './mail/mail-queue.ts'
-import type { RecordServices } from './open-records.ts'
+import { createFhirServices, type RecordServices } from './open-records.ts'
 import type { Log } from './telemetry/log.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 
@@ -113,9 +113,8 @@ const belongingsOf = ({
 
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
-  const { ehrs, profiles } = services
-  const base = fhirBaseOf(publicUrl)
-  const fhir = new FhirResources(base, resourceTypes, { context: records, recordsOf, ehrs, profiles })
+  const from = createFhirServices(records, recordsOf, services, publicUrl)
+  const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 

@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { BulkExports } from '../fhir/export/bulk-exports.ts'
 import { resourceTypes } from '../fhir/resource-types.ts'
+import type { FhirServices } from '../fhir/sources/resource-source.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
-import { Compositions } from '../openehr/compositions/compositions.ts'
+import { Compositions, toRmJson } from '../openehr/compositions/compositions.ts'
 import { Contributions } from '../openehr/contributions/contributions.ts'
 import { Directories } from '../openehr/directories/directories.ts'
 import { EhrStatuses } from '../openehr/ehr-status/ehr-statuses.ts'
@@ -105,7 +106,7 @@ export async function openRecords(
   const batches = new MeasurementBatches(records, recordsOf)
   const ofUsers = openUserData(records, batches, recordsOf)
   const ofWorklists = openWorklists(records, own, sendMail)
-  const fhirExports = new BulkExports(resourceTypes, { context: records, recordsOf, ...own })
+  const fhirExports = new BulkExports(resourceTypes, createFhirServices(records, recordsOf, own))
   const services = {
     ...{ ...own, queries: openQueries(records, backfill), batches, types, fhirExports },
     ...{ ...ofUsers, ...ofWorklists, recordsOf: recordsOf as Services['recordsOf'] },
@@ -125,6 +126,18 @@ export async function openRecords(
   }
   return { records, services, recordsOf, close }
 }
+
+/** What the resources of FHIR are made of. @param publicUrl absent: they show no addresses */
+export const createFhirServices = (
+  context: StoreContext,
+  recordsOf: FhirServices['recordsOf'],
+  { ehrs, profiles, carePlans }: { ehrs: Ehrs; profiles: Profiles; carePlans: CarePlans },
+  publicUrl?: string,
+): FhirServices => ({
+  ...{ context, recordsOf, ehrs, profiles, participants: carePlans.participants },
+  toCompositionJson: toRmJson,
+  publicUrl: publicUrl?.replace(/\/+$/, ''),
+})
 
 /** Opens the stores of kinds that have more operations than the others. */
 const openOwnStores = (records: StoreContext) => ({

@@ -28,10 +28,10 @@ const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const URL_PATTERN =
   /^([A-Za-z]+)(?:\/([A-Za-z0-9.-]{1,64})(?:\/_history\/([A-Za-z0-9.-]{1,64}))?)?(?:\?(.*))?$/
 
-/** The parameters of a query, each with all its values. */
+/** The parameters of a query, each with all its values. Clients also send the address before it: `Observation?code=…`. */
 export function parseSearchQuery(text: string): Record<string, string[]> {
   const parameters: Record<string, string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(text.replace(/^\?/, '')))
+  for (const [name, value] of new URLSearchParams(text.replace(/^[^?=]*\?/, '')))
     parameters[name] = [...(parameters[name] ?? []), value]
   return parameters
 }

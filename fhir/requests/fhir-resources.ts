@@ -23,6 +23,7 @@ import type {
   FhirServices,
   FoundResources,
   Interaction,
+  ResourceContent,
   ResourceSource,
   ResourceType,
   ResourceWrite,
@@ -102,6 +103,11 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const { description, perform } = this.#of(type, 'read', 'read')
     return selectElements(await perform(caller, id), parseSearch(description, parameters))
+  }
+
+  /** The content that a resource wraps. @throws NotFound; Gone */
+  readContent(caller: Caller, type: string, id: string): Promise<ResourceContent> {
+    return this.#of(type, 'read', 'readContent').perform(caller, id)
   }
 
   /** @throws NotFound; Gone */

@@ -26,6 +26,7 @@ import type {
 } from '../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
+import { withKnownPractitioners } from './people/practitioner-references.ts'
 import type { RecordWithMetadata } from './render.ts'
 import { emptyIfUnknown, searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
@@ -75,6 +76,7 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
     ...streams.map((stream) => stream.parameters),
   )
   const codes = streams.flatMap(({ code }) => (code ? [`${code.system}|${code.code}`] : []))
+  const namesUsers = kinds.some((kind) => kind.fhir.elements.some((element) => element.namesUsers))
   return {
     type: fhir.type,
     plural: kinds.length === 1 ? words.en : 'measurements',
@@ -89,7 +91,10 @@ export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]):
       ...(!readOnly && { validate: `${OPERATIONS}/Resource-validate` }),
       ...(codes.length > 0 && { lastn: `${OPERATIONS}/${fhir.type}-lastn` }),
     },
-    open: ({ context, recordsOf }) => new KindResources(context, recordsOf, kinds),
+    open: ({ context, recordsOf, profiles }) => {
+      const source = new KindResources(context, recordsOf, kinds)
+      return namesUsers ? withKnownPractitioners(source, profiles) : source
+    },
   }
 }
 
@@ -135,12 +140,13 @@ class KindResources implements ResourceSource {
     const { items, ...rest } = await this.#recordsOf(stream.kind).history(caller, { id, ehrId }, page)
     const [first] = items
     // A change shows the version before it; the newest one is the record itself.
-    const versions = items.map(({ version, at, action }, i): ResourceVersion => {
+    const versions = items.map(({ version, at, action, userId, application }, i): ResourceVersion => {
       const newer = items[i - 1]?.before
       const shown =
         action === 'delete' ? undefined : (newer ?? (version === record.version ? record : undefined))
       const resource = shown && this.#render(stream, shown)
-      return { type: this.#type, id: resourceId, version, at, action, resource }
+      const author = { userId, application }
+      return { type: this.#type, id: resourceId, version, at, action, author, resource }
     })
     if (first && versions[0]?.resource === undefined && first.action !== 'delete')
       versions[0] = {

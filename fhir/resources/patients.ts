@@ -1,68 +1,26 @@
-import { searchWordsOf } from '../../records/conditions/search-words.ts'
 import type { Ehrs, EhrView } from '../../records/ehrs/ehrs.ts'
 import { findAnonymizedEhrs, hideSubject } from '../../records/ehrs/rights/anonymity.ts'
-import { ownUri, STRUCTURES } from '../../records/fhir/elements.ts'
+import { ownUri } from '../../records/fhir/elements.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
-import { parseToken, unescapeText } from '../../records/fhir/search-values.ts'
+import type { StoredPerson } from '../../records/profiles/person/persons.ts'
 import { asConnection, type Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import { ifNotFound } from '../../schemas/errors.ts'
-import { parameterError, requireKnownModifier } from '../outcome/issue.ts'
-import { fitsPeriod } from '../search/search-period.ts'
-import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
+import { parameterError } from '../outcome/issue.ts'
+import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   ExportSource,
+  FhirServices,
   FoundResources,
   ResourceSource,
   ResourceType,
 } from '../sources/resource-source.ts'
-
-type Person = Awaited<ReturnType<Profiles['persons']['get']>>
+import { humanName, personalElements, photoOf } from './people/human-name.ts'
+import { fitsPerson, pageOfPersons } from './people/person-search.ts'
 
 const EHR_ID_SYSTEM = ownUri('ehr')
 const USER_ID_SYSTEM = ownUri('user')
-
-/** Parts of a family name, by the extensions of a HumanName. */
-const FAMILY_PARTS = {
-  prefixFamilyName: 'humanname-own-prefix',
-  familyName: 'humanname-own-name',
-  prefixFamilyNameSpouse: 'humanname-partner-prefix',
-  familyNameSpouse: 'humanname-partner-name',
-} as const
-
-const QUALIFIER = `${STRUCTURES}/iso21090-EN-qualifier`
-
-/** A person's name. */
-function humanName({ name }: Person) {
-  const {
-    displayName,
-    familyName,
-    prefixFamilyName,
-    givenName,
-    initials,
-    honorificPrefix,
-    honorificPostfix,
-  } = name
-  const family = [prefixFamilyName, familyName].filter(Boolean).join(' ')
-  const parts = Object.entries(FAMILY_PARTS).flatMap(([field, extension]) => {
-    const valueString = name[field as keyof typeof FAMILY_PARTS]
-    return valueString ? [{ url: `${STRUCTURES}/${extension}`, valueString }] : []
-  })
-  const given = [givenName, initials].filter(Boolean)
-  // The second list says which of the first are initials.
-  const qualifiers = [...(givenName ? [null] : []), { extension: [{ url: QUALIFIER, valueCode: 'IN' }] }]
-  return {
-    use: 'official',
-    text: displayName,
-    ...(family && { family, ...(parts.length > 0 && { _family: { extension: parts } }) }),
-    ...(given.length > 0 && { given, ...(initials && { _given: qualifiers }) }),
-    ...(honorificPrefix && { prefix: [honorificPrefix] }),
-    ...(honorificPostfix && { suffix: [honorificPostfix] }),
-  }
-}
-
-const GENDERS = { MALE: 'male', FEMALE: 'female' } as const
 
 export const patientType: ResourceType = {
   type: 'Patient',
@@ -86,7 +44,7 @@ export const patientType: ResourceType = {
     gender: { type: 'token', description: 'Gender: male or female' },
     active: { type: 'token', description: 'Use of the EHR; always true' },
   },
-  open: ({ context, ehrs, profiles }) => new Patients(context, ehrs, profiles),
+  open: (services) => new Patients(services),
 }
 
 /** Patients: one for each EHR, with as much about the person as the caller may know. */
@@ -94,11 +52,13 @@ class Patients implements ResourceSource {
   readonly #context: StoreContext
   readonly #ehrs: Ehrs
   readonly #profiles: Profiles
+  readonly #publicUrl: string | undefined
 
-  constructor(context: StoreContext, ehrs: Ehrs, profiles: Profiles) {
+  constructor({ context, ehrs, profiles, publicUrl }: FhirServices) {
     this.#context = context
     this.#ehrs = ehrs
     this.#profiles = profiles
+    this.#publicUrl = publicUrl
   }
 
   async read(caller: Caller, id: string): Promise<FhirResource> {
@@ -118,20 +78,14 @@ class Patients implements ResourceSource {
     return { resources: patient && (!since || new Date(lastUpdated) >= since) ? [patient] : [] }
   }
 
-  async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
+  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const { criteria } = search
     const ids = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
     const rest = criteria.filter(({ name }) => name !== '_id' || ids === undefined)
     const all = ids ? await this.#named(caller, ids) : await this.#readable(caller)
     const shown = await Promise.all(all.map((ehr) => this.#show(caller, ehr)))
-    const found = shown.filter((patient) => rest.every((criterion) => fits(patient, criterion)))
-    const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
-    const resources = found.slice(start, start + count)
-    const isLast = start + count >= found.length
-    return {
-      resources,
-      ...(!isLast && count > 0 && { next: String(resources.at(-1)?.id) }),
-      ...(total && { total: found.length }),
-    }
+    const found = shown.filter((patient) => rest.every((criterion) => fitsPerson(patient, criterion)))
+    return pageOfPersons(found, search)
   }
 
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {
@@ -166,13 +120,13 @@ class Patients implements ResourceSource {
         ...(subjectId === null ? [] : [{ system: USER_ID_SYSTEM, value: subjectId }]),
       ],
       active: true,
-      ...(person && { name: [humanName(person)] }),
+      ...(person && { name: [humanName(person)], ...photoOf(person, this.#publicUrl) }),
       ...(person && isSelf && personalElements(person)),
     }
   }
 
   /** The person of the subject; connected users see the name alone, others nothing. */
-  async #findPerson(caller: Caller, mvUid: string): Promise<Person | undefined> {
+  async #findPerson(caller: Caller, mvUid: string): Promise<StoredPerson | undefined> {
     const isKnown =
       caller.userId === mvUid || (await this.#profiles.connections.areConnected(caller.userId, mvUid))
     if (!isKnown) return undefined
@@ -182,73 +136,3 @@ class Patients implements ResourceSource {
 
 /** A search covers at most so many EHRs. */
 const MAX_EHRS = 100
-
-const personalElements = ({ gender, birthDate, language }: Person) => ({
-  ...(gender && { gender: GENDERS[gender] }),
-  ...(birthDate && { birthDate }),
-  ...(language && {
-    communication: [
-      { language: { coding: [{ system: 'urn:ietf:bcp:47', code: language }] }, preferred: true },
-    ],
-  }),
-})
-
-const LIST_OF_TOKENS = ['identifier', 'gender', 'active']
-
-/** The texts of a patient by search parameter. */
-function textsOf({ name }: FhirResource, parameter: string): string[] {
-  const [human] = (name ?? []) as { text?: string; family?: string; given?: string[] }[]
-  const { text, family, given = [] } = human ?? {}
-  const all = parameter === 'family' ? [family] : parameter === 'given' ? given : [text, family, ...given]
-  return all.filter((one) => one !== undefined)
-}
-
-const tokensOf = ({ identifier, gender, active }: FhirResource, parameter: string) =>
-  parameter === 'identifier'
-    ? (identifier as { system: string; value: string }[]).map(({ system, value }) => ({
-        system,
-        code: value,
-      }))
-    : [{ system: undefined, code: String(parameter === 'gender' ? gender : active) }]
-
-/** Whether a patient fits a criterion. The EHRs of a caller are few, so no index serves it. */
-function fits(patient: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
-  if (modifier === 'missing') return values.includes(String(!isPresent(patient, name)))
-  requireKnownModifier({ name, modifier }, ['exact', 'contains', 'not'])
-  const found = values.some((text) => fitsValue(patient, name, text, modifier))
-  return modifier === 'not' ? !found : found
-}
-
-const isPresent = (patient: FhirResource, name: string): boolean =>
-  name === 'birthdate'
-    ? 'birthDate' in patient
-    : ['name', 'family', 'given'].includes(name)
-      ? textsOf(patient, name).length > 0
-      : name in patient
-
-function fitsValue(patient: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
-  if (LIST_OF_TOKENS.includes(name)) {
-    const { system, code } = parseToken(text)
-    return tokensOf(patient, name).some(
-      (one) =>
-        (code === undefined || one.code === code) &&
-        (!system || one.system === undefined || one.system === system),
-    )
-  }
-  if (name === '_lastUpdated')
-    return fitsPeriod(String((patient.meta as { lastUpdated: string }).lastUpdated), name, text)
-  if (name === 'birthdate')
-    return patient.birthDate !== undefined && fitsPeriod(String(patient.birthDate), name, text)
-  return fitsText(textsOf(patient, name), unescapeText(text), modifier)
-}
-
-function fitsText(texts: readonly string[], sought: string, modifier: string | undefined): boolean {
-  if (modifier === 'exact') return texts.includes(sought)
-  const plain = (one: string) => searchWordsOf(one).join(' ')
-  return texts.some((one) =>
-    modifier === 'contains'
-      ? plain(one).includes(plain(sought))
-      : plain(one).startsWith(plain(sought)) ||
-        searchWordsOf(one).some((word) => word.startsWith(plain(sought))),
-  )
-}

@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import type { Participants } from '../../records/care-plans/participants/participants.ts'
 import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
@@ -27,6 +28,8 @@ export interface ResourceVersion {
   version: number
   at: string
   action: 'create' | 'update' | 'delete'
+  /** Who wrote it; the user is empty for the service itself. Histories of types do not tell it. */
+  author?: { userId: string; application: string }
   resource: FhirResource | undefined
 }
 
@@ -72,9 +75,19 @@ export interface ResourceDescription {
   searchErrors?: readonly ErrorName[]
   /** Who may read single resources, if they are not data of a patient. */
   readers?: 'user'
+  /** Media types of the content that a resource wraps, which a client may read instead. */
+  contentTypes?: readonly string[]
   parameters: Readonly<Record<string, SearchParameterDescription>>
   /** The parameter of the order; without one the order cannot be chosen. */
   sortedBy: string | undefined
+}
+
+/** The content that a resource wraps. */
+export interface ResourceContent {
+  type: string
+  content: string
+  versionId: string
+  lastUpdated: string
 }
 
 /** A row of the table of resource types. */
@@ -88,6 +101,11 @@ export interface FhirServices {
   recordsOf: RecordsOf
   ehrs: Ehrs
   profiles: Profiles
+  participants: Pick<Participants, 'list'>
+  /** The address of the service, without a slash at its end; undefined in exports. */
+  publicUrl: string | undefined
+  /** The canonical JSON of an openEHR composition. */
+  toCompositionJson(stored: { id: string; version: number; json?: string | undefined }): string | undefined
 }
 
 /** Finds the store of a kind. */
@@ -114,6 +132,8 @@ export interface ExportSource {
 export interface ResourceSource extends Partial<ExportSource> {
   /** The current version. @throws NotFound; Gone when it is deleted */
   read(caller: Caller, id: string): Promise<FhirResource>
+  /** @throws as read */
+  readContent?(caller: Caller, id: string): Promise<ResourceContent>
   /** @throws InvalidInput for a value that a parameter does not understand */
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources>
   /** @throws NotFound; Gone when the version is a deletion */

@@ -51,7 +51,7 @@ export const Composition = {
   ehr: 'ehrId',
   parentType: 'either',
   words: { en: 'compositions', nl: 'composities' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: { shownAs: 'DocumentReference' },
   lists: {
     ofEhr: { by: ['ehrId'], sort: 'start', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },

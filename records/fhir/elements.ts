@@ -147,19 +147,26 @@ export function referencedId(reference: unknown, type: string): string | undefin
   return new RegExp(`(?:^|/)${type}/([A-Za-z0-9.-]{1,64})(?:/_history/\\d+)?$`).exec(reference)?.[1]
 }
 
-/** A user, by the id: no resource shows users, and some ids are not valid in FHIR. */
+/** The id of the Practitioner of a user; undefined if the user id has characters that neither has. */
+export const practitionerIdOf = (mvUid: unknown): string | undefined =>
+  typeof mvUid === 'string' && /^[\w-]{1,64}$/.test(mvUid) ? mvUid.replaceAll('_', '.') : undefined
+
+/** The user id of a Practitioner: ids in FHIR have no underscores, and user ids no dots. */
+export const userIdOfPractitioner = (id: string): string => id.replaceAll('.', '_')
+
+/** A user, by the id. The reference to the Practitioner is added for readers who know the user. */
 export const userReference = (mvUid: unknown) => ({
   type: 'Practitioner',
   identifier: { system: ownUri('user'), value: mvUid },
 })
 
-/** The user id in a reference of this form. */
+/** The user id in a reference to a user. */
 export function userIdOf(reference: unknown): unknown {
-  const { system, value } = (elementAt(reference, 'identifier') ?? {}) as {
-    system?: unknown
-    value?: unknown
-  }
-  return system === ownUri('user') ? value : undefined
+  const id = referencedId(elementAt(reference, 'reference'), 'Practitioner')
+  if (id !== undefined) return userIdOfPractitioner(id)
+  return elementAt(reference, 'identifier.system') === ownUri('user')
+    ? elementAt(reference, 'identifier.value')
+    : undefined
 }
 
 /** A field with the id of another record, as a reference. */

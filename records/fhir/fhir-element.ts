@@ -15,4 +15,6 @@ export interface FhirElement {
   accepted?: Readonly<Record<string, readonly unknown[]>>
   /** Elements that the service sets, whatever a client sends back. */
   ignored?: readonly string[]
+  /** It refers to users, whom not every reader may know. */
+  namesUsers?: true
 }

@@ -1,5 +1,5 @@
 import { convertExactly, isConvertible } from '../../schemas/measurements/units.ts'
-import { type FhirCoding, referencedId } from './elements.ts'
+import { type FhirCoding, referencedId, userIdOfPractitioner } from './elements.ts'
 import {
   parsePeriod,
   parseQuantity,
@@ -139,6 +139,18 @@ export const referenceParameter = (
     const isPlain = /^[A-Za-z0-9.-]{1,64}$/.test(text)
     if (modifier !== undefined && !types.includes(modifier)) return false
     return named !== undefined || isPlain ? { [field]: named ?? text } : false
+  },
+})
+
+/** A field with a user id. */
+export const userParameter = (description: string, field: string): FhirSearchParameter => ({
+  type: 'reference',
+  description,
+  field,
+  modifiers: ['Practitioner'],
+  where: ({ text }) => {
+    const id = referencedId(text, 'Practitioner') ?? (/^[\w.-]{1,64}$/.test(text) ? text : undefined)
+    return id !== undefined && { [field]: userIdOfPractitioner(id) }
   },
 })
 

@@ -16,9 +16,11 @@ interface Comparison {
   accepted: Readonly<Record<string, readonly unknown[]>>
 }
 
-/** A text beside codes says in words what they mean. */
+/** A text beside codes says in words what they mean, and a user is the same by reference and by identifier. */
 const isParaphrase = (name: string, shown: FhirJson): boolean =>
-  PARAPHRASES.includes(name) || (name === 'text' && Array.isArray(shown.coding))
+  PARAPHRASES.includes(name) ||
+  (name === 'text' && Array.isArray(shown.coding)) ||
+  (name === 'reference' && shown.type === 'Practitioner')
 
 /**
  * The paths of everything in a sent element that the shown one does not contain, so that it would be lost.

@@ -51,6 +51,21 @@ export class Connections {
     return connection !== undefined
   }
 
+  /** Those of the users whose names a user may read: connected ones, and the user. */
+  async findKnown(mvUid: string, users: readonly string[]): Promise<Set<string>> {
+    const ids = users.map((other) => ownedRecordId(mvUid, other))
+    const where = { mvUid, state: 'CONNECTED' as const, id: { in: ids } }
+    const { items } = await this.store.list(serviceCaller, 'own', { where, limit: Math.max(ids.length, 1) })
+    return new Set([...users.filter((one) => one === mvUid), ...items.map(({ other }) => other)])
+  }
+
+  /** Lists the connected users of the caller. */
+  async listConnected(caller: Caller, limit: number): Promise<Page<string>> {
+    const where = { mvUid: caller.userId, state: 'CONNECTED' as const }
+    const { items, ...rest } = await this.store.list(caller, 'own', { where, limit })
+    return { ...rest, items: items.map(({ other }) => other) }
+  }
+
   /** Lets two users read what they say to each other while they are connected. @throws NotFound */
   async letTalk(tx: Transaction, mvUid: string, other: string): Promise<void> {
     await this.#lockProfiles(tx, mvUid, other)

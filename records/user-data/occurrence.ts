@@ -6,6 +6,7 @@ import { severityRank } from '../ehr-records/timeline-definition.ts'
 import { timestampViolations } from '../measurements/measurement.ts'
 import type { ResolvedType } from '../types/type-registry.ts'
 import { createDailyQuota } from './daily-quota.ts'
+import { occurrenceObservation } from './fhir/own-type-observation.ts'
 import { createRulesResolver, prefixPaths } from './typed-rules.ts'
 
 /** The rules that apply to every type. */
@@ -36,7 +37,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 /** Occurrences of the event types that modellers define. */
 export const Occurrence = defineKind(forms, {
   words: { en: 'occurrences', nl: 'voorvallen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: occurrenceObservation,
   rules: baseRules,
   rulesFor: createRulesResolver('event', 'eventType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'event', by: 'eventType' }),

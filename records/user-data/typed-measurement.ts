@@ -17,6 +17,7 @@ import { timestampViolations } from '../measurements/measurement.ts'
 import { unitLabel } from '../measurements/series.ts'
 import type { ResolvedType } from '../types/type-registry.ts'
 import { createDailyQuota } from './daily-quota.ts'
+import { typedObservation } from './fhir/own-type-observation.ts'
 import { createRulesResolver, prefixPaths } from './typed-rules.ts'
 
 const givenValues = (values: Values): unknown[] =>
@@ -173,7 +174,7 @@ const newestFirst = { sort: 'timestamp', order: 'desc' } as const
 /** Measurements of the data types that modellers define. */
 export const Measurement = defineKind(forms, {
   words: { en: 'measurements', nl: 'metingen' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: typedObservation,
   rules: baseRules,
   rulesFor: createRulesResolver('data', 'dataType', { rules: rulesOfType, untyped: baseRules }),
   quota: createDailyQuota({ collection: forms.name, family: 'data', by: 'dataType' }),

@@ -4,16 +4,19 @@ import { bySize, isFullSize } from '../harness/test-size.ts'
 import { type CrashService, createServiceStarter } from './service/crash-service.ts'
 import { WRITES_BY_FAMILY } from './trials/clinical-writes.ts'
 import { CrashTrials } from './trials/crash-trials.ts'
+import { FHIR_WRITES } from './trials/fhir-writes.ts'
 
 const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 
-/** At full size each family has services of its own; otherwise a few writes of both families share some. */
+const WRITES = { ...WRITES_BY_FAMILY, FHIR: FHIR_WRITES }
+
+/** At full size each family has services of its own; otherwise a few writes of all families share some. */
 const WRITE_GROUPS = isFullSize
-  ? Object.entries(WRITES_BY_FAMILY)
+  ? Object.entries(WRITES)
   : [
       [
-        'both families',
-        Object.values(WRITES_BY_FAMILY).flatMap((writes) => writes.filter((_, i) => i % 10 === 0)),
+        'all families',
+        Object.values(WRITES).flatMap((writes) => writes.filter((_, i) => i % 10 === 0)),
       ] as const,
     ]
 

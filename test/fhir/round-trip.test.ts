@@ -19,6 +19,14 @@ const mapped = CLASS_NAMES.filter((name) => isMapped(classKindOf(name).fhir) && 
 
 const kindOf = (name: ClassName) => classKindOf(name) as MappedKind
 
+/** The rules of R4 for dates that our records may break: con-4, per-1, and the largest offset. */
+function assertValidDates({ clinicalStatus, abatementDateTime, period = {}, ...dates }: Json): void {
+  if (abatementDateTime) assert.match(clinicalStatus.coding[0].code, /inactive|remission|resolved/)
+  if (period.start && period.end) assert.ok(period.start <= period.end)
+  for (const date of [dates.effectiveDateTime, dates.authored])
+    if (date) assert.match(date, /(Z|[+-](0\d|1[0-3]):[0-5]\d|[+-]14:00)$/)
+}
+
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe('every kind', () => {
@@ -62,7 +70,12 @@ describe('a record of each kind in FHIR', () => {
           const sent = fromPathNames(kind.fields, body)
           const parents = { ehrId: 'e1', carePlanId: 'p1', goalId: 'g1' }
           const own = Object.fromEntries(Object.entries(parents).filter(([id]) => id in kind.place))
-          const record = { ...defaultsOf(kind.fields), ...sent, ...own, ...kind.rules.derived?.(sent) }
+          const record = {
+            ...defaultsOf(kind.fields),
+            ...sent,
+            ...own,
+            ...kind.rules.derived?.(sent),
+          }
           const meta = {
             id: 'r1',
             version: 1,
@@ -70,6 +83,7 @@ describe('a record of each kind in FHIR', () => {
             updatedAt: '2026-03-01T00:00:00.000Z',
           }
           const resource = asJson(renderRecord(kind.fhir, { ...record, ...meta })) as Json
+          assertValidDates(resource)
           assert.deepEqual(asJson(mergeFields(kind.fhir, record, resource)), asJson(record))
         }),
         { numRuns: 100 },

@@ -108,6 +108,12 @@ describe('writes in FHIR', () => {
     const [first, second] = [await put(), await put()]
     assert.deepEqual([first.status, second.status], [201, 200])
     assert.equal(second.body.id, first.body.id)
+    // HAPI's client sends the whole address of the search.
+    const address = {
+      'if-none-exist': `http://example.org/fhir/R4/Observation?${condition['if-none-exist']}`,
+    }
+    const third = await callFhir(mine, 'POST', 'Observation', bloodPressureOf(mine.ehrId), address)
+    assert.deepEqual([third.status, third.body.id], [200, first.body.id])
     assertStatus(await callFhir(mine, 'POST', 'Observation', bloodPressureOf(mine.ehrId)), 201)
     assert.equal((await put()).status, 412)
   })

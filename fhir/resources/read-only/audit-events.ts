@@ -1,16 +1,24 @@
+import { Composition } from '../../../records/compositions/composition-record.ts'
 import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
-import { ownUri, referencedId, TERMINOLOGY } from '../../../records/fhir/elements.ts'
+import {
+  ownUri,
+  referencedId,
+  TERMINOLOGY,
+  userIdOfPractitioner,
+  userReference,
+} from '../../../records/fhir/elements.ts'
 import { type FhirResource, isMapped } from '../../../records/fhir/mapping.ts'
 import { parseToken } from '../../../records/fhir/search-values.ts'
 import { classKindOf, isClassName } from '../../../records/kinds.ts'
+import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { AuditEntry } from '../../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
-import type { Page } from '../../../records/store/reading/pages.ts'
-import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
-import { parameterError, requireKnownModifier } from '../../outcome/issue.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
 import { fitsPeriod } from '../../search/search-period.ts'
+import { searchWithin } from '../../search/search-within.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+import { showKnownPractitioners } from '../people/practitioner-references.ts'
 
 const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>> = {
   create: { action: 'C', interaction: 'create' },
@@ -25,6 +33,7 @@ const OUTCOMES: Readonly<Record<string, string>> = { done: '0', denied: '4', ref
 /** A record that was accessed: by its resource, or by its id if FHIR does not show it. */
 function whatOf(type: string, id: string) {
   if (type === 'Ehr') return { reference: `Patient/${id}` }
+  if (type === Composition.collection) return { reference: `DocumentReference/${id}` }
   const form = isClassName(type) ? classKindOf(type).fhir : undefined
   return isMapped(form)
     ? { reference: `${form.type}/${id}` }
@@ -56,7 +65,7 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
     recorded: at,
     outcome: OUTCOMES[entry.outcome] ?? '0',
     agent: [
-      { who: { identifier: { system: ownUri('user'), value: entry.userId } }, requestor: true },
+      { who: userReference(entry.userId), requestor: true },
       { name: entry.application, requestor: false },
     ],
     source: { observer: { display: 'Health Record Service' } },
@@ -95,18 +104,18 @@ const fits = (entry: AuditEntry, { name, values }: SearchCriterion): boolean =>
   values.some((text) =>
     name === 'date'
       ? fitsPeriod(entry.at.toISOString(), name, text)
-      : TEXTS[name]?.(entry) === (parseToken(text).code ?? '').replace(/^Practitioner\//, ''),
+      : TEXTS[name]?.(entry) === (name === 'agent' ? agentIdOf(text) : parseToken(text).code),
   )
 
-/** A search does not tell whether a patient exists. */
-const noneIfUnknown = ifNotFound<Page<AuditEntry>>({ items: [], next: null, total: 0 })
+const agentIdOf = (text: string): string => userIdOfPractitioner(referencedId(text, 'Practitioner') ?? text)
 
-/** A page has fewer entries than asked for if some do not fit; the next link goes on behind them. */
 class AuditEvents implements ResourceSource {
   readonly #ehrs: Ehrs
+  readonly #profiles: Profiles
 
-  constructor(ehrs: Ehrs) {
+  constructor(ehrs: Ehrs, profiles: Profiles) {
     this.#ehrs = ehrs
+    this.#profiles = profiles
   }
 
   /** An entry is found by its patient alone. */
@@ -114,28 +123,17 @@ class AuditEvents implements ResourceSource {
     throw new ServiceError('NotFound')
   }
 
-  async search(caller: Caller, { criteria, count, after, total }: ResourceSearch): Promise<FoundResources> {
-    const [named, ...others] = criteria.filter(({ name }) => name === 'patient')
-    const [value, ...more] = named?.values ?? []
-    const rest = criteria.filter(({ name }) => name !== 'patient')
-    for (const criterion of criteria) requireKnownModifier(criterion)
-    if (value === undefined || others.length + more.length > 0)
-      throw parameterError('patient', 'required', 'must name one patient')
-    if (total && rest.length > 0)
-      throw parameterError('_total', 'too-costly', 'can count only all entries of a patient')
-    const ehrId = referencedId(value, 'Patient') ?? value
-    const page = { limit: Math.max(count, 1), cursor: after, count: total }
-    const {
-      items,
-      next,
-      total: all,
-    } = await this.#ehrs.listAccesses(caller, ehrId, page).catch(noneIfUnknown)
-    const found = items.filter((entry) => rest.every((criterion) => fits(entry, criterion)))
-    return {
-      resources: count === 0 ? [] : found.map((entry) => auditEventOf(ehrId, entry)),
-      ...(next !== null && count > 0 && { next }),
-      ...(all !== undefined && { total: all }),
-    }
+  search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const ehrIdOf = (patient: string) => referencedId(patient, 'Patient') ?? patient
+    return searchWithin<AuditEntry>(search, {
+      name: 'patient',
+      readPage: (patient, page) => this.#ehrs.listAccesses(caller, ehrIdOf(patient), page),
+      fits,
+      show: (entries, patient) => {
+        const shown = entries.map((entry) => auditEventOf(ehrIdOf(patient), entry))
+        return showKnownPractitioners(this.#profiles, caller, shown)
+      },
+    })
   }
 }
 
@@ -148,5 +146,5 @@ export const auditEventType: ResourceType = {
   parameters: PARAMETERS,
   sortedBy: undefined,
   searchErrors: ['Forbidden'],
-  open: ({ ehrs }) => new AuditEvents(ehrs),
+  open: ({ ehrs, profiles }) => new AuditEvents(ehrs, profiles),
 }

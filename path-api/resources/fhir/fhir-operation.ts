@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type Include, includeName, knownIncludes } from '../../../fhir/search/includes.ts'
-import type { ResourceType } from '../../../fhir/sources/resource-source.ts'
+import type { ResourceContent, ResourceType } from '../../../fhir/sources/resource-source.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { withArticle } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -24,8 +24,11 @@ const resourceSchema = (type: string) =>
     required: ['resourceType'],
   })
 
-/** A body or reply that is a resource of this type. */
-export const resourceBody = (type: string) => describedBody(resourceSchema(type), ...MEDIA_TYPES)
+/** A body or reply that is a resource of this type. @param contentTypes of the content that it may have instead */
+export function resourceBody(type: string, contentTypes: readonly string[] = []) {
+  const [first = '', ...others] = [...contentTypes, ...MEDIA_TYPES]
+  return describedBody(resourceSchema(type), first, ...others)
+}
 
 export const resourceIdField = (type: string, example: string) =>
   Type.String({ pattern: '^[A-Za-z0-9.-]{1,64}$', description: `Id of the ${type}`, examples: [example] })
@@ -88,6 +91,18 @@ export function replyWithResource(resource: FhirResource, headers: Readonly<Reco
     },
   })
 }
+
+/** A reply with the content that a resource wraps. */
+export const replyWithContent = ({ type, content, versionId, lastUpdated }: ResourceContent) =>
+  replyWith(content, {
+    version: versionId,
+    headers: {
+      'content-type': type,
+      vary: 'Accept',
+      etag: fhirEtag(versionId),
+      'last-modified': new Date(lastUpdated).toUTCString(),
+    },
+  })
 
 /** A reply with a Bundle or another resource without versions. */
 export const replyWithBundle = (bundle: FhirResource) =>

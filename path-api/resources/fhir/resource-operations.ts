@@ -10,6 +10,7 @@ import {
   operationPartsOf,
   patientField,
   replyWithBundle,
+  replyWithContent,
   replyWithResource,
   resourceBody,
   resultParameters,
@@ -45,10 +46,12 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
         query: { _format, _summary, _elements },
         summary: `Read ${one}`,
         access: of.readers ?? 'record',
-        reply: [200, resourceBody(of.type), 'versioned'],
+        reply: [200, resourceBody(of.type, of.contentTypes), 'versioned'],
         errors: ['Gone'],
-        handle: async ({ params: { id }, query }, { caller, fhir }) =>
-          replyWithResource(await fhir.read(caller, of.type, String(id), query)),
+        handle: async ({ params: { id }, query }, { caller, fhir, accepted }) =>
+          of.contentTypes?.includes(accepted)
+            ? replyWithContent(await fhir.readContent(caller, of.type, String(id)))
+            : replyWithResource(await fhir.read(caller, of.type, String(id), query)),
       }),
     ]
   },

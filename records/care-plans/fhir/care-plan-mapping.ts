@@ -6,11 +6,31 @@ import {
   referenceElement,
   valueElement,
 } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { dateParameter, wordToken } from '../../fhir/search-parameters.ts'
-import { metadataElement, plannedDateElement } from './plan-elements.ts'
+import { metadataElement, periodEndElement, plannedDateElement } from './plan-elements.ts'
 
 const STATUSES = { ACTIVE: 'active', COMPLETED: 'completed', CANCELLED: 'revoked' }
+
+const startElement = plannedDateElement(
+  { actual: 'actualStartDate', planned: 'proposedStartDate' },
+  'period.start',
+  () => false,
+)
+
+const endElement = plannedDateElement(
+  { actual: 'achievementDate', planned: 'dueDate' },
+  'period.end',
+  ({ status }) => status === STATUSES.ACTIVE,
+)
+
+/** A plan and its participants have the same id. */
+const careTeamElement: FhirElement = {
+  paths: {},
+  show: ({ id }) => ({ careTeam: [{ reference: `CareTeam/${id}` }] }),
+  read: () => ({}),
+}
 
 export const carePlanMapping: FhirMapping = {
   type: 'CarePlan',
@@ -20,17 +40,10 @@ export const carePlanMapping: FhirMapping = {
     valueElement('name', 'title'),
     valueElement('description', 'description'),
     referenceElement('ehrId', 'subject', 'Patient'),
-    plannedDateElement(
-      { actual: 'actualStartDate', planned: 'proposedStartDate' },
-      'period.start',
-      () => false,
-    ),
-    plannedDateElement(
-      { actual: 'achievementDate', planned: 'dueDate' },
-      'period.end',
-      ({ status }) => status === STATUSES.ACTIVE,
-    ),
+    startElement,
+    periodEndElement(startElement, endElement),
     metadataElement('createdAt', 'created'),
+    careTeamElement,
     valueElement('notes', 'note[0].text'),
     extensionElement('outcome', ownUri('outcome'), 'valueString'),
     extensionElement('language', ownUri('language'), 'valueString'),

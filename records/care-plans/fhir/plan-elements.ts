@@ -42,6 +42,27 @@ export function plannedDateElement(
   }
 }
 
+const END_BEFORE_START = ownUri('end-before-start')
+
+/** The end of a period. R4 allows none before the start (per-1), so that an extension keeps such an end. */
+export const periodEndElement = (start: FhirElement, end: FhirElement): FhirElement => ({
+  paths: end.paths,
+  show: (record) => {
+    const { period, extension = [], ...rest } = end.show(record)
+    const [from, to] = [elementAt(start.show(record), 'period.start'), elementAt(period, 'end')]
+    if (typeof from !== 'string' || typeof to !== 'string' || from <= to) return end.show(record)
+    return {
+      ...rest,
+      extension: [...(extension as object[]), { url: END_BEFORE_START, valuePeriod: period }],
+    }
+  },
+  read: (resource) => {
+    const extensions = Array.isArray(resource.extension) ? resource.extension : []
+    const kept = extensions.find((one) => one?.url === END_BEFORE_START)?.valuePeriod
+    return end.read(kept === undefined ? resource : { ...resource, period: kept })
+  },
+})
+
 /** Metadata of a record, which clients cannot set. */
 export const metadataElement = (field: 'createdAt' | 'updatedAt', path: string): FhirElement => ({
   paths: {},

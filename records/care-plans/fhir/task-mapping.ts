@@ -1,3 +1,4 @@
+import { hasUserIdFormat } from '../../ehrs/rights/access.ts'
 import { elementAt } from '../../fhir/element-paths.ts'
 import {
   codeElement,
@@ -5,6 +6,8 @@ import {
   extensionElement,
   ownUri,
   referenceElement,
+  userIdOf,
+  userReference,
   valueElement,
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
@@ -28,6 +31,17 @@ const priorityElement: FhirElement = {
     const [word = priority] = priority === 'routine' ? ['NORMAL'] : priority === 'urgent' ? ['HIGH'] : []
     return { priority: word }
   },
+}
+
+/** The assignee may be a user, or anybody else. */
+const assigneeElement: FhirElement = {
+  paths: { assignee: 'owner.identifier.value' },
+  namesUsers: true,
+  show: ({ assignee }) =>
+    assignee === undefined
+      ? {}
+      : { owner: hasUserIdFormat(assignee) ? userReference(assignee) : { identifier: { value: assignee } } },
+  read: ({ owner }) => ({ assignee: userIdOf(owner) ?? elementAt(owner, 'identifier.value') }),
 }
 
 const PERIOD_UNITS: Readonly<Record<string, string>> = { DAY: 'd', WEEK: 'wk', MONTH: 'mo' }
@@ -63,7 +77,7 @@ export const taskMapping: FhirMapping = {
     referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
     metadataElement('createdAt', 'authoredOn'),
     { ...metadataElement('updatedAt', 'lastModified'), ignored: ['lastModified'] },
-    valueElement('assignee', 'owner.identifier.value'),
+    assigneeElement,
     valueElement('dueDate', 'restriction.period.end'),
     valueElement('achievementDate', 'executionPeriod.end'),
     repeatElement,

@@ -41,7 +41,7 @@ export const Participation = {
   ehr: 'ehrId',
   parentType: 'plan',
   words: { en: 'participants', nl: 'deelnemers' },
-  fhir: { absent: 'Not mapped to FHIR yet' },
+  fhir: { shownAs: 'CareTeam' },
   lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
   indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
 } as const

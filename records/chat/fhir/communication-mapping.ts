@@ -1,7 +1,7 @@
 import { extensionElement, ownUri, referenceElement, userReference } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { dateParameter, type FhirSearchParameter, referenceParameter } from '../../fhir/search-parameters.ts'
+import { dateParameter, type FhirSearchParameter, userParameter } from '../../fhir/search-parameters.ts'
 
 /** Resource types of attachments; all others are observations. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
@@ -41,10 +41,8 @@ export const communicationMapping: FhirMapping = {
     shown(({ eventId }) =>
       eventId === undefined ? {} : { about: [{ reference: `Appointment/${eventId}` }] },
     ),
-    shown(({ createdAt, createdBy }) => ({
-      sent: createdAt,
-      sender: userReference(createdBy),
-    })),
+    shown(({ createdAt }) => ({ sent: createdAt })),
+    { ...shown(({ createdBy }) => ({ sender: userReference(createdBy) })), namesUsers: true },
     referenceElement('replyTo', 'inResponseTo[0]', 'Communication'),
     shown(({ deleted, text, attachments = [] }) => {
       const references = (attachments as { type: string; id: string }[]).map(attachmentReference)
@@ -56,7 +54,7 @@ export const communicationMapping: FhirMapping = {
   required: [],
   search: {
     sent: dateParameter('Time of writing', 'createdAt'),
-    sender: referenceParameter('Author', 'createdBy', 'Practitioner'),
+    sender: userParameter('Author', 'createdBy'),
     status: statusParameter,
   },
   sortedBy: 'sent',

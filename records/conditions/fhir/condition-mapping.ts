@@ -4,10 +4,13 @@ import {
   conceptElement,
   conceptTextElement,
   constantElement,
+  extensionElement,
+  ownUri,
   referenceElement,
   TERMINOLOGY,
   valueElement,
 } from '../../fhir/elements.ts'
+import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
 import { codesToken, constantToken, dateParameter, wordToken } from '../../fhir/search-parameters.ts'
 import { clinicalStatusElement, sameWords } from './status-elements.ts'
@@ -22,6 +25,23 @@ const SEVERITIES: Record<(typeof GradeEnum)['static'], string> = {
   mild: '255604002',
   moderate: '6736007',
   severe: '24484000',
+}
+
+const abatement = valueElement('resolved', 'abatementDateTime')
+const keptAbatement = extensionElement('resolved', ownUri('resolved'), 'valueDateTime')
+const ENDED_STATUSES: readonly unknown[] = ['inactive', 'remission', 'resolved']
+
+/** R4 allows an abatement only with these statuses (con-4), so that an extension keeps that of others. */
+const abatementElement: FhirElement = {
+  paths: abatement.paths,
+  show: (record) => {
+    const isEnded = ENDED_STATUSES.includes(record.status) && record.certainty !== 'entered-in-error'
+    return (isEnded ? abatement : keptAbatement).show(record)
+  },
+  read: (resource) => {
+    const stated = abatement.read(resource)
+    return stated.resolved === undefined ? keptAbatement.read(resource) : stated
+  },
 }
 
 /** A diagnosis as a Condition. */
@@ -40,7 +60,7 @@ export const conditionMapping = (
     valueElement('bodySite', 'bodySite[0].text'),
     referenceElement('ehrId', 'subject', 'Patient'),
     valueElement('onset', 'onsetDateTime'),
-    valueElement('resolved', 'abatementDateTime'),
+    abatementElement,
     valueElement('recognised', 'recordedDate'),
     valueElement('comment', 'note[0].text'),
   ],

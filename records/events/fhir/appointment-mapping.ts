@@ -15,7 +15,7 @@ import {
 } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
 import type { FhirMapping } from '../../fhir/mapping.ts'
-import { constantToken, dateParameter, referenceParameter, textToken } from '../../fhir/search-parameters.ts'
+import { constantToken, dateParameter, textToken, userParameter } from '../../fhir/search-parameters.ts'
 
 const PARTICIPANT_STATUSES: Readonly<Record<string, string>> = {
   INVITED: 'needs-action',
@@ -45,6 +45,7 @@ const actorOf = ({ actor }: FhirJson, type: string): string | undefined =>
 /** The patient, the invited users, and the location, which is a participant in FHIR. */
 const participantsElement: FhirElement = {
   paths: { ehrId: 'participant[0].actor', participants: 'participant', location: 'participant' },
+  namesUsers: true,
   show: ({ ehrId, participants = [], location }) => ({
     participant: [
       { actor: { reference: `Patient/${ehrId}` }, status: 'accepted' },
@@ -93,7 +94,7 @@ export const appointmentMapping: FhirMapping = {
   search: {
     date: dateParameter('Start', 'start'),
     status: constantToken('Status: always booked', [{ code: 'booked' }]),
-    practitioner: referenceParameter('Invited user', 'participantIds', 'Practitioner'),
+    practitioner: userParameter('Invited user', 'participantIds'),
     'appointment-type': textToken('Kind of the event', 'type'),
   },
   sortedBy: 'date',

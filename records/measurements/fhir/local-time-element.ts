@@ -1,17 +1,25 @@
 import { toLocalTime } from '../../../schemas/time/iso-time.ts'
-import { momentOf } from '../../fhir/elements.ts'
+import { extensionElement, momentOf, ownUri } from '../../fhir/elements.ts'
 import type { FhirElement } from '../../fhir/fhir-element.ts'
+
+/** FHIR has no larger offsets; an extension keeps those. */
+const MAX_OFFSET = '14:00'
+const keptOffset = extensionElement('utcOffset', ownUri('utc-offset'), 'valueString')
 
 /** The time of a measurement, in local time if its offset is known. */
 export const localTimeElement = (path: string): FhirElement => ({
   paths: { timestamp: path, utcOffset: path },
   show: ({ timestamp, utcOffset }) => {
     if (typeof timestamp !== 'string') return {}
-    const time = typeof utcOffset === 'string' ? toLocalTime(timestamp, utcOffset) : timestamp
-    return { [path]: time.replace(/\.000(?=Z|[+-])/, '') }
+    const isLocal = typeof utcOffset === 'string' && utcOffset.slice(1) <= MAX_OFFSET
+    const time = isLocal ? toLocalTime(timestamp, utcOffset) : timestamp
+    return {
+      [path]: time.replace(/\.000(?=Z|[+-])/, ''),
+      ...(!isLocal && keptOffset.show({ utcOffset })),
+    }
   },
   read: (resource) => ({
     timestamp: momentOf(resource[path]),
-    utcOffset: /[+-]\d\d:\d\d$/.exec(String(resource[path]))?.[0],
+    utcOffset: /[+-]\d\d:\d\d$/.exec(String(resource[path]))?.[0] ?? keptOffset.read(resource).utcOffset,
   }),
 })

@@ -50,30 +50,41 @@ const statusParameter: FhirSearchParameter = {
     text === 'final' ? { version: 1 } : text === 'amended' ? { version: { after: 1 } } : false,
 }
 
-/** The elements of every observation. */
+/** The elements of every observation, besides its code and value. */
+export const COMMON_ELEMENTS: readonly FhirElement[] = [
+  statusElement,
+  referenceElement('ehrId', 'subject', 'Patient'),
+  referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
+  localTimeElement('effectiveDateTime'),
+  valueElement('comment', 'note[0].text'),
+]
+
+export const REQUIRED_ELEMENTS = ['status', 'code', 'subject', 'effectiveDateTime']
+
 const observationElements = (
   category: ObservationCategory,
   code: FhirCoding[],
   text: string,
 ): FhirElement[] => [
-  statusElement,
   constantElement('category[0]', { coding: [categoryOf(category)] }),
   constantElement('code', { coding: code, text }),
-  referenceElement('ehrId', 'subject', 'Patient'),
-  referenceElement('carePlanId', 'basedOn[0]', 'CarePlan'),
-  localTimeElement('effectiveDateTime'),
+  ...COMMON_ELEMENTS,
   valueElement('deviceId', 'device.identifier.value'),
-  valueElement('comment', 'note[0].text'),
   extensionElement('source', ownUri('source'), 'valueCode'),
 ]
 
-const observationSearch = (category: ObservationCategory, code: FhirCoding[]) => ({
-  category: constantToken('Category of the observation', [categoryOf(category)]),
-  code: constantToken('Code of the observation', code),
-  'combo-code': constantToken('Code of the observation or of a component', code),
+/** The search parameters of every observation. */
+export const COMMON_SEARCH = {
   status: statusParameter,
   date: dateParameter('Time of the measurement', 'timestamp'),
   'based-on': referenceParameter('Care plan', 'carePlanId', 'CarePlan'),
+}
+
+const observationSearch = (category: ObservationCategory, code: FhirCoding[]) => ({
+  ...COMMON_SEARCH,
+  category: constantToken('Category of the observation', [categoryOf(category)]),
+  code: constantToken('Code of the observation', code),
+  'combo-code': constantToken('Code of the observation or of a component', code),
   device: textToken('Id of the device', 'deviceId'),
 })
 
@@ -108,7 +119,7 @@ const observation = (
   ...(code[0] && { code: code[0] }),
   ...(profile !== undefined && { profile: `${STRUCTURES}/${profile}` }),
   elements: [...observationElements(category, code, text), ...values, ...elements],
-  required: ['status', 'code', 'subject', 'effectiveDateTime'],
+  required: REQUIRED_ELEMENTS,
   search: { ...observationSearch(category, code), ...search },
   sortedBy: 'date',
   isMeant: (resource) => {

@@ -10,7 +10,8 @@ const SENT_QUANTITY = ownUri('sent-quantity')
 /** Units that the profiles of vital signs do not allow. */
 const CONVERTED_UNITS: readonly (string | undefined)[] = ['kPa', 'K', 'm', '[ft_i]']
 
-const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
+/** A quantity as sent. */
+export const plainQuantity = (value: unknown, unit: unknown): FhirJson => ({
   ...{ value, unit, system: UCUM },
   code: ucumCodeOf(unit) ?? unit,
 })
@@ -27,7 +28,7 @@ function showQuantity(name: string, quantity: Quantity, record: FieldValues): Fh
 }
 
 /** The unit by the name that was sent, if it is one of this code. */
-const readUnit = ({ unit, code }: FhirJson): unknown =>
+export const readUnit = ({ unit, code }: FhirJson): unknown =>
   unit !== undefined && ucumCodeOf(unit) === code ? unit : code
 
 function readQuantity(name: string, quantity: Quantity, shown: unknown): FieldValues {

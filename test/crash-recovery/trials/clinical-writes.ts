@@ -144,6 +144,7 @@ const pressure: EhrPart = {
 }
 
 const planned = [ehr, plan]
+export const withGoal: readonly EhrPart[] = [ehr, plan, goal]
 const thresholds: EhrPart = {
   make: (place) =>
     createPut(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),

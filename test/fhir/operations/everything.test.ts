@@ -36,7 +36,8 @@ describe('everything about a patient in FHIR', () => {
       },
     }
     const { id } = assertStatus(await callFhir(patient, 'POST', 'Condition', condition), 201)
-    all = [patient.ehrId, planId, goalId, taskId, ...weights, id].sort()
+    // The participants of the plan have its id.
+    all = [patient.ehrId, planId, planId, goalId, taskId, ...weights, id].sort()
   })
   const path = (query = '') => `Patient/${patient.ehrId}/$everything?${query}`
 

@@ -82,7 +82,10 @@ describe('events, messages, questionnaires and the audit in FHIR', () => {
       { contentReference: { reference: `Observation/${measurement}` } },
     ])
     assert.deepEqual(message.about, [{ reference: `CarePlan/${carePlanId}` }])
-    assert.deepEqual(message.sender, userOf(patient.mvUid))
+    assert.deepEqual(message.sender, {
+      reference: `Practitioner/${patient.mvUid}`,
+      ...userOf(patient.mvUid),
+    })
     assert.equal(message.status, 'completed')
     const path = `/chat/careplan/${carePlanId}/${topic.id}/message/${message.id}`
     assertStatus(await patient.call('DELETE', path), 204)

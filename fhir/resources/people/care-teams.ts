@@ -1,0 +1,156 @@
+import type {
+  Participants,
+  StoredParticipation,
+} from '../../../records/care-plans/participants/participants.ts'
+import { ownUri, userReference } from '../../../records/fhir/elements.ts'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { type FhirSearchParameter, wordToken } from '../../../records/fhir/search-parameters.ts'
+import { classKindOf } from '../../../records/kinds.ts'
+import type { Profiles } from '../../../records/profiles/profiles.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import type { StoreContext } from '../../../records/store/writing/transaction.ts'
+import { requireKnownModifier } from '../../outcome/issue.ts'
+import { fitsPeriod } from '../../search/search-period.ts'
+import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import type {
+  FhirServices,
+  FoundResources,
+  RecordsOf,
+  ResourceSource,
+  ResourceType,
+} from '../../sources/resource-source.ts'
+import { type MappedKind, type ResourceStream, streamsOf } from '../kind-streams.ts'
+import type { RecordWithMetadata } from '../render.ts'
+import { searchStreams } from '../search-streams.ts'
+import { showKnownPractitioners } from './practitioner-references.ts'
+
+const CarePlan = classKindOf('CarePlan') as MappedKind
+
+const STATUSES = { ACTIVE: 'active', COMPLETED: 'inactive', CANCELLED: 'inactive' }
+
+/** A team has at most so many participants. */
+const MAX_PARTICIPANTS = 1000
+/** A page has at most so many teams, since each is a query. */
+const MAX_TEAMS = 100
+
+/** The care plan as its team, which still lacks the participants. */
+const teamOf = (record: RecordWithMetadata): FhirResource => ({
+  resourceType: 'CareTeam',
+  id: record.id,
+  meta: { versionId: String(record.version), lastUpdated: record.updatedAt },
+  status: STATUSES[record.status as keyof typeof STATUSES] ?? 'active',
+  name: record.name,
+  subject: { reference: `Patient/${record.ehrId}` },
+})
+
+const participantOf = ({ mvUid, role, start, end, status, updatedAt, access }: StoredParticipation) => {
+  const ended = status === 'ARCHIVED' && (end === undefined || updatedAt < end) ? updatedAt : end
+  return {
+    extension: [{ url: ownUri('access'), valueCode: access }],
+    ...(role !== undefined && { role: [{ text: role }] }),
+    member: userReference(mvUid),
+    // Who is archived before the start has no period.
+    ...((ended === undefined || start <= ended) && { period: { start, ...(ended && { end: ended }) } }),
+  }
+}
+
+/** A version that grows with each change of the plan, or of a participant. */
+function withParticipants(team: FhirResource, participants: readonly StoredParticipation[]): FhirResource {
+  const { versionId, lastUpdated } = team.meta as { versionId: string; lastUpdated: string }
+  const version = participants.reduce((sum, one) => sum + one.version, 0)
+  const changes = [lastUpdated, ...participants.map(({ updatedAt }) => updatedAt)]
+  return {
+    ...team,
+    meta: { versionId: `${versionId}.${version}`, lastUpdated: changes.sort().at(-1) },
+    ...(participants.length > 0 && { participant: participants.map(participantOf) }),
+  }
+}
+
+const STATUS = wordToken('Status: active, or inactive after the end of the plan', 'status', STATUSES)
+
+const patient = {
+  type: 'reference',
+  description: 'Patient: the id of an EHR',
+  references: { types: ['Patient'], path: 'subject' },
+} as const
+
+const [plans] = streamsOf(CarePlan) as [ResourceStream]
+
+const stream: ResourceStream = {
+  ...plans,
+  parameters: {
+    _id: plans.parameters._id as FhirSearchParameter,
+    status: STATUS,
+  },
+  render: teamOf,
+}
+
+/** The participants of care plans. */
+class CareTeams implements ResourceSource {
+  readonly #context: StoreContext
+  readonly #recordsOf: RecordsOf
+  readonly #participants: Pick<Participants, 'list'>
+  readonly #profiles: Profiles
+
+  constructor({ context, recordsOf, participants, profiles }: FhirServices) {
+    this.#context = context
+    this.#recordsOf = recordsOf
+    this.#participants = participants
+    this.#profiles = profiles
+  }
+
+  async read(caller: Caller, id: string): Promise<FhirResource> {
+    const plan = await this.#recordsOf(CarePlan).store.get(caller, { id } as never)
+    const [team] = await this.#complete(caller, [teamOf(plan as unknown as RecordWithMetadata)])
+    return team as FhirResource
+  }
+
+  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const isTime = ({ name }: SearchCriterion) => name === '_lastUpdated'
+    const times = search.criteria.filter(isTime)
+    const criteria = search.criteria.filter((one) => !isTime(one))
+    for (const criterion of times) requireKnownModifier(criterion)
+    const { resources, total, ...rest } = await searchStreams(this.#context, caller, {
+      streams: [stream],
+      recordsOf: this.#recordsOf,
+      search: { ...search, criteria, count: Math.min(search.count, MAX_TEAMS) },
+    })
+    const teams = await this.#complete(caller, resources)
+    const isWithin = ({ meta }: FhirResource) =>
+      times.every(({ name, values }) =>
+        values.some((text) => fitsPeriod((meta as { lastUpdated: string }).lastUpdated, name, text)),
+      )
+    return {
+      ...rest,
+      resources: teams.filter(isWithin),
+      ...(times.length === 0 && total !== undefined && { total }),
+    }
+  }
+
+  async #complete(caller: Caller, teams: readonly FhirResource[]): Promise<FhirResource[]> {
+    const complete = teams.map(async (team) => {
+      const { reference } = team.subject as { reference: string }
+      const place = { ehrId: reference.replace('Patient/', ''), carePlanId: String(team.id) }
+      const { items } = await this.#participants.list(caller, place, undefined, { limit: MAX_PARTICIPANTS })
+      return withParticipants(team, items)
+    })
+    return showKnownPractitioners(this.#profiles, caller, await Promise.all(complete))
+  }
+}
+
+/** The participants of each care plan, with role and period. The id is that of the plan. */
+export const careTeamType: ResourceType = {
+  type: 'CareTeam',
+  plural: 'participants of care plans',
+  profiles: [],
+  interactions: ['read', 'search-type'],
+  parameters: {
+    patient,
+    subject: patient,
+    _lastUpdated: { type: 'date', description: 'Time of the last change of the plan or a participant' },
+    _id: { type: 'token', description: 'Id of the care plan' },
+    status: STATUS,
+  },
+  sortedBy: undefined,
+  open: (services) => new CareTeams(services),
+}

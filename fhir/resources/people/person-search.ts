@@ -1,0 +1,82 @@
+import { searchWordsOf } from '../../../records/conditions/search-words.ts'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import { parseToken, unescapeText } from '../../../records/fhir/search-values.ts'
+import { requireKnownModifier } from '../../outcome/issue.ts'
+import { fitsPeriod } from '../../search/search-period.ts'
+import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
+import type { FoundResources } from '../../sources/resource-source.ts'
+
+const LIST_OF_TOKENS = ['identifier', 'gender', 'active']
+
+/** The texts of a person by search parameter. */
+function textsOf({ name }: FhirResource, parameter: string): string[] {
+  const [human] = (name ?? []) as { text?: string; family?: string; given?: string[] }[]
+  const { text, family, given = [] } = human ?? {}
+  const all = parameter === 'family' ? [family] : parameter === 'given' ? given : [text, family, ...given]
+  return all.filter((one) => one !== undefined)
+}
+
+const tokensOf = ({ identifier, gender, active }: FhirResource, parameter: string) =>
+  parameter === 'identifier'
+    ? (identifier as { system: string; value: string }[]).map(({ system, value }) => ({
+        system,
+        code: value,
+      }))
+    : [{ system: undefined, code: String(parameter === 'gender' ? gender : active) }]
+
+/** A page of the persons that a search has found, who are few. */
+export function pageOfPersons(
+  found: readonly FhirResource[],
+  { count, after, total }: Pick<ResourceSearch, 'count' | 'after' | 'total'>,
+): FoundResources {
+  const start = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1
+  const resources = found.slice(start, start + count)
+  const isLast = start + count >= found.length
+  return {
+    resources,
+    ...(!isLast && count > 0 && { next: String(resources.at(-1)?.id) }),
+    ...(total && { total: found.length }),
+  }
+}
+
+/** Whether a person fits a criterion. The persons whom a caller knows are few, so no index serves it. */
+export function fitsPerson(person: FhirResource, { name, modifier, values }: SearchCriterion): boolean {
+  if (modifier === 'missing') return values.includes(String(!isPresent(person, name)))
+  requireKnownModifier({ name, modifier }, ['exact', 'contains', 'not'])
+  const found = values.some((text) => fitsValue(person, name, text, modifier))
+  return modifier === 'not' ? !found : found
+}
+
+const isPresent = (person: FhirResource, name: string): boolean =>
+  name === 'birthdate'
+    ? 'birthDate' in person
+    : ['name', 'family', 'given'].includes(name)
+      ? textsOf(person, name).length > 0
+      : name in person
+
+function fitsValue(person: FhirResource, name: string, text: string, modifier: string | undefined): boolean {
+  if (LIST_OF_TOKENS.includes(name)) {
+    const { system, code } = parseToken(text)
+    return tokensOf(person, name).some(
+      (one) =>
+        (code === undefined || one.code === code) &&
+        (!system || one.system === undefined || one.system === system),
+    )
+  }
+  if (name === '_lastUpdated')
+    return fitsPeriod(String((person.meta as { lastUpdated: string }).lastUpdated), name, text)
+  if (name === 'birthdate')
+    return person.birthDate !== undefined && fitsPeriod(String(person.birthDate), name, text)
+  return fitsText(textsOf(person, name), unescapeText(text), modifier)
+}
+
+function fitsText(texts: readonly string[], sought: string, modifier: string | undefined): boolean {
+  if (modifier === 'exact') return texts.includes(sought)
+  const plain = (one: string) => searchWordsOf(one).join(' ')
+  return texts.some((one) =>
+    modifier === 'contains'
+      ? plain(one).includes(plain(sought))
+      : plain(one).startsWith(plain(sought)) ||
+        searchWordsOf(one).some((word) => word.startsWith(plain(sought))),
+  )
+}

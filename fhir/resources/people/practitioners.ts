@@ -1,0 +1,94 @@
+import { ownUri, practitionerIdOf, userIdOfPractitioner } from '../../../records/fhir/elements.ts'
+import type { FhirResource } from '../../../records/fhir/mapping.ts'
+import type { StoredPerson } from '../../../records/profiles/person/persons.ts'
+import { asConnection, type Profiles } from '../../../records/profiles/profiles.ts'
+import type { Caller } from '../../../records/store/documents/caller.ts'
+import { ifNotFound, ServiceError } from '../../../schemas/errors.ts'
+import { parameterError } from '../../outcome/issue.ts'
+import type { ResourceSearch } from '../../sources/resource-search.ts'
+import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+import { humanName, photoOf } from './human-name.ts'
+import { fitsPerson, pageOfPersons } from './person-search.ts'
+
+/** A search covers at most so many users. */
+const MAX_USERS = 100
+
+/** Users as practitioners: the caller, and the users who are connected with the caller. */
+class Practitioners implements ResourceSource {
+  readonly #profiles: Profiles
+  readonly #publicUrl: string | undefined
+
+  constructor(profiles: Profiles, publicUrl: string | undefined) {
+    this.#profiles = profiles
+    this.#publicUrl = publicUrl
+  }
+
+  async read(caller: Caller, id: string): Promise<FhirResource> {
+    const mvUid = userIdOfPractitioner(id)
+    const known = await this.#profiles.connections.findKnown(caller.userId, [mvUid])
+    if (!known.has(mvUid)) throw new ServiceError('NotFound')
+    caller.onAccess?.(mvUid)
+    return this.#show(await this.#profiles.persons.get(asConnection(caller, mvUid), mvUid))
+  }
+
+  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const ids = search.criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
+    const users = ids
+      ? await this.#profiles.connections.findKnown(
+          caller.userId,
+          ids.slice(0, MAX_USERS).map(userIdOfPractitioner),
+        )
+      : await this.#known(caller)
+    const persons = await Promise.all(
+      [...users].map((mvUid) =>
+        this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined)),
+      ),
+    )
+    const rest = search.criteria.filter(({ name }) => name !== '_id' || ids === undefined)
+    const shown = persons.flatMap((person) => (person ? this.#show(person) : []))
+    return pageOfPersons(
+      shown.filter((one) => rest.every((criterion) => fitsPerson(one, criterion))),
+      search,
+    )
+  }
+
+  /** @throws InvalidInput for a caller with too many connections */
+  async #known(caller: Caller): Promise<string[]> {
+    const { items, next } = await this.#profiles.connections.listConnected(caller, MAX_USERS)
+    if (next !== null)
+      throw parameterError('_id', 'too-costly', 'must be given: you know too many users to search')
+    return [caller.userId, ...items]
+  }
+
+  #show(person: StoredPerson): FhirResource {
+    const { id: mvUid, version, updatedAt } = person
+    return {
+      resourceType: 'Practitioner',
+      id: practitionerIdOf(mvUid) ?? mvUid,
+      meta: { versionId: String(version), lastUpdated: updatedAt },
+      identifier: [{ system: ownUri('user'), value: mvUid }],
+      active: true,
+      name: [humanName(person)],
+      ...photoOf(person, this.#publicUrl),
+    }
+  }
+}
+
+/** The users whose names and pictures a user sees. */
+export const practitionerType: ResourceType = {
+  type: 'Practitioner',
+  plural: 'users who are connected with you',
+  profiles: [],
+  interactions: ['read', 'search-type'],
+  parameters: {
+    _id: { type: 'token', description: 'Id of the user' },
+    _lastUpdated: { type: 'date', description: 'Time of the last change' },
+    identifier: { type: 'token', description: 'User id' },
+    name: { type: 'string', description: 'Beginning of a part of the name' },
+    family: { type: 'string', description: 'Beginning of the family name' },
+    given: { type: 'string', description: 'Beginning of the given name' },
+    active: { type: 'token', description: 'Always true' },
+  },
+  sortedBy: undefined,
+  open: ({ profiles, publicUrl }) => new Practitioners(profiles, publicUrl),
+}
