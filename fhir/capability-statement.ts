@@ -33,12 +33,37 @@ const describeType = (description: ResourceDescription, types: readonly Resource
   }
 }
 
+/** Addresses of the OAuth server, where older apps look for them. */
+interface OAuthEndpoints {
+  authorize: string
+  token: string
+  introspect: string
+  revoke: string
+}
+
+const OAUTH_URIS = 'http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris'
+const SECURITY_SERVICES = 'http://terminology.hl7.org/CodeSystem/restful-security-service'
+
+const securityOf = ({ authorize, token, introspect, revoke }: OAuthEndpoints) => ({
+  cors: true,
+  service: [{ coding: [{ system: SECURITY_SERVICES, code: 'SMART-on-FHIR' }], text: 'SMART App Launch' }],
+  extension: [
+    {
+      url: OAUTH_URIS,
+      extension: Object.entries({ authorize, token, introspect, revoke }).map(([url, valueUri]) => ({
+        url,
+        valueUri,
+      })),
+    },
+  ],
+})
+
 const SYSTEM_INTERACTIONS = ['batch', 'transaction', 'history-system']
 
 /** What the FHIR API offers, from the table of resource types. */
 export const capabilityStatement = (
   types: readonly ResourceDescription[],
-  { base, version, since }: { base: string; version: string; since: string },
+  { base, version, since, oauth }: { base: string; version: string; since: string; oauth: OAuthEndpoints },
 ): FhirResource => ({
   resourceType: 'CapabilityStatement',
   status: 'active',
@@ -53,6 +78,7 @@ export const capabilityStatement = (
   rest: [
     {
       mode: 'server',
+      security: securityOf(oauth),
       resource: types.map((one) => describeType(one, types)),
       interaction: SYSTEM_INTERACTIONS.map((code) => ({ code })),
     },

@@ -10,6 +10,11 @@ import { passwordOperations } from './resources/accounts/password.ts'
 import { registrationOperations } from './resources/accounts/registration.ts'
 import { sessionOperations } from './resources/accounts/session.ts'
 import { systemOperations } from './resources/accounts/systems.ts'
+import { admittedAppOperations } from './resources/apps/admitted-apps.ts'
+import { authorizationPages } from './resources/apps/authorization/authorization-page.ts'
+import { registeredAppOperations } from './resources/apps/registered-apps.ts'
+import { smartMetadataOperations } from './resources/apps/smart-metadata.ts'
+import { smartTokenOperations } from './resources/apps/smart-token.ts'
 import { carePlanOperations } from './resources/care-plans/care-plan.ts'
 import { carePlanHistoryOperations } from './resources/care-plans/care-plan-history.ts'
 import { carePlanTemplateOperations } from './resources/care-plans/care-plan-template.ts'
@@ -74,6 +79,11 @@ export const operationTable: readonly Operation[] = [
   ...loginOperations,
   ...sessionOperations,
   ...systemOperations,
+  ...registeredAppOperations,
+  ...admittedAppOperations,
+  ...authorizationPages,
+  ...smartTokenOperations,
+  ...smartMetadataOperations,
   ...identityOperations,
   ...accountOperations,
   ...profileOperations,

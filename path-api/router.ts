@@ -1,5 +1,5 @@
-import cors from 'cors'
-import express, { type Request, type Response, type Router } from 'express'
+import cors, { type CorsOptions } from 'cors'
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
 import { addressKey } from '../records/limits/rate-limiter.ts'
 import { errorCode, ServiceError } from '../schemas/errors.ts'
@@ -70,7 +70,10 @@ export async function createPathApiRouter(options: PathApiOptions): Promise<Path
   )
   const probes = new Set(served.flatMap(({ probe, path }) => (probe ? path : [])))
   const router = express.Router()
-  router.use(createCorsHandler(corsOrigins))
+  const { apps } = options.services
+  // The open test environment has no apps.
+  const isAppOrigin = async (origin: string) => apps?.hasOrigin(origin) ?? false
+  router.use(createCorsHandler(corsOrigins, isAppOrigin))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
     response.setHeader('cache-control', 'no-store')
@@ -107,10 +110,29 @@ function isMatched(find: (path: string) => unknown, path: string): boolean {
  * Permits pages of these origins to call and to read the headers. OPTIONS continues and is answered with
  * Allow.
  */
-const createCorsHandler = (origins: readonly string[]) =>
+function createCorsHandler(
+  origins: readonly string[],
+  isAppOrigin: (origin: string) => Promise<boolean>,
+): RequestHandler {
+  const forOwnPages = createCors({ origin: [...origins], credentials: true })
+  const forApps = createCors({ origin: true })
+  return async (request, response, next) => {
+    const { origin = '' } = request.headers
+    const isForApps =
+      origin !== '' &&
+      APP_PATHS.test(request.path) &&
+      !origins.includes(origin) &&
+      (await isAppOrigin(origin))
+    return isForApps ? forApps(request, response, next) : forOwnPages(request, response, next)
+  }
+}
+
+/** Pages of registered apps may call these, without cookies. */
+const APP_PATHS = /^\/(fhir\/R4|auth\/smart)(\/|$)/
+
+const createCors = (options: CorsOptions) =>
   cors({
-    origin: [...origins],
-    credentials: true,
+    ...options,
     preflightContinue: true,
     maxAge: 600,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],

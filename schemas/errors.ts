@@ -9,11 +9,13 @@ export const errorCatalogue = {
   MalformedRequest: [400, 'The request cannot be read'],
   InvalidInput: [400, 'The input is not valid for this operation'],
   IdMismatch: [400, 'The id in the body differs from the id in the path'],
+  GrantRefused: [400, 'The token is refused'],
   Unauthenticated: [401, 'A valid token is required'],
   InvalidCredentials: [
     401,
     'The e-mail address or the password is wrong, or the address is not confirmed yet',
   ],
+  ClientRefused: [401, 'The app is not known, or has not proved who it is'],
   IdentityRefused: [401, 'The external identity provider does not confirm this login'],
   Forbidden: [403, 'You do not have permission for this'],
   WrongPassword: [403, 'The password is wrong'],

@@ -36,11 +36,29 @@ const REFUSAL = new ServiceError('RuleViolated', {
   })),
 })
 
+const SCOPES = ['openid', 'launch/patient', 'patient/*.rs', 'user/Observation.cruds', 'offline_access']
+const REDIRECT_URI = 'https://app.example.org/callback'
+const APP = { id: 'app-q3WrTy78Lp', name: 'Diary', scopes: SCOPES, redirectUris: [REDIRECT_URI] }
+const APP_REQUEST = {
+  ...{ response_type: 'code', client_id: APP.id, redirect_uri: REDIRECT_URI, scope: SCOPES.join(' ') },
+  ...{ aud: 'https://example.org/fhir/R4', code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' },
+}
+
+/** The services that the pages for apps ask. */
+const appServices = (isValid) => ({
+  apps: { find: async () => (isValid ? APP : undefined) },
+  appAuthorizations: { open: async () => 'secret', take: async () => undefined },
+  appGrants: { callerOf: async (userId) => ({ userId }) },
+  fhir: { search: async () => ({ entry: EHRS.map(({ id }) => ({ resource: { id } })) }) },
+  logins: { identify: async () => 'k2Wd8RmQ1b' },
+})
+
 /** What a page asks of the services. @param submit handles a form */
 const createContext = (isValid, caller, submit = async () => {}) => ({
   ...{ caller, publicUrl: 'https://example.org', open: false, address: '127.0.0.1' },
   terms: { version: '1', url: 'https://example.org/terms' },
   appUrl: MAIL_VALUES.appUrl,
+  ...appServices(isValid),
   registrations: {
     findLink: async () => ({ isValid, needsPassword: true }),
     activate: submit,
@@ -86,6 +104,7 @@ const textOf = (html) =>
 async function renderPages(language) {
   const input = {
     token: 'token',
+    ...APP_REQUEST,
     lang: language,
     link: 'password',
     terms: true,

@@ -7,6 +7,7 @@ import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
 import { recordPathOf } from '../path-api/record-paths.ts'
 import { healthOperations } from '../path-api/resources/health.ts'
+import { fhirBaseOf } from '../path-api/resources/smart-addresses.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { AdmissionControl } from '../records/limits/admission/admission-control.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
@@ -113,7 +114,7 @@ const belongingsOf = ({
 /** Opens the FHIR API. */
 function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
   const from = createFhirServices(records, recordsOf, services, publicUrl)
-  const fhir = new FhirResources(`${from.publicUrl}/fhir/R4`, resourceTypes, from)
+  const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
   return { fhir, fhirBundles: new BundleRequests(records, fhir) }
 }
 

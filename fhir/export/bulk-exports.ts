@@ -106,6 +106,7 @@ export class BulkExports {
    * @throws InvalidInput; NotFound for an unknown group; TooManyRequests
    */
   async start(caller: Caller, { groupId, parameters, request }: ExportOrder, _id: string): Promise<string> {
+    refuseApp(caller)
     const { _outputFormat: format = EXPORT_FORMATS[0] } = parameters
     if (!EXPORT_FORMATS.includes(String(format)))
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
@@ -220,9 +221,16 @@ export class BulkExports {
   }
 
   /** @throws NotFound for an export of somebody else */
-  async #find({ userId }: Caller, id: string): Promise<StoredExport> {
+  async #find(caller: Caller, id: string): Promise<StoredExport> {
+    refuseApp(caller)
+    const { userId } = caller
     const found = await exportCollection(this.#context.db).findOne({ _id: id, userId })
     if (!found || found.expiresAt <= this.#context.clock()) throw new ServiceError('NotFound')
     return found
   }
+}
+
+/** A job has the rights of a user, which the scopes of an app would not narrow. @throws Forbidden */
+function refuseApp({ app }: Caller): void {
+  if (app) throw new ServiceError('Forbidden', { detail: 'Apps cannot export.' })
 }

@@ -17,6 +17,7 @@ import { tryWrite } from '../operations/trial-write.ts'
 import { operationOutcome, parameterError } from '../outcome/issue.ts'
 import { parseIncludes } from '../search/includes.ts'
 import { parsePage, parseSearch, type SearchParameters, usedParameters } from '../search/parse-search.ts'
+import { limitCaller, limitToApp, type SourceMethod } from '../sources/app-limits.ts'
 import type { ResourceSearch } from '../sources/resource-search.ts'
 import type {
   FhirServices,
@@ -54,6 +55,9 @@ function requireResource(resource: FhirResource | undefined): FhirResource {
   throw parameterError('resource', 'required', 'is required in this mode')
 }
 
+const unsupportedError = (type: string, interaction: Interaction) =>
+  new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
+
 /** The first page of a search, in the usual order. */
 const PLAIN_SEARCH = { order: undefined, after: undefined, total: false } as const
 
@@ -74,19 +78,20 @@ export class FhirResources {
     )
   }
 
-  /** The source of a type that offers an interaction. @throws MethodNotAllowed; NotFound for an unknown type */
-  #of<M extends Exclude<keyof ResourceSource, 'collections'>>(
-    type: string,
-    interaction: Interaction,
-    method: M,
-  ) {
+  /** A type that offers an interaction, and its source. @throws MethodNotAllowed; NotFound for an unknown type */
+  #sourceOf(type: string, interaction: Interaction) {
     const found = this.#sources.get(type)
     if (!found) throw new ServiceError('NotFound', { detail: `There are no resources of the type ${type}.` })
-    const { description, source } = found
+    if (!found.description.interactions.includes(interaction)) throw unsupportedError(type, interaction)
+    return found
+  }
+
+  /** A method of a source, restricted to what the app of the caller may do. @throws MethodNotAllowed; NotFound */
+  #of<M extends SourceMethod>(type: string, interaction: Interaction, method: M) {
+    const { description, source } = this.#sourceOf(type, interaction)
     const perform = source[method]?.bind(source) as NonNullable<ResourceSource[M]> | undefined
-    if (!perform || !description.interactions.includes(interaction))
-      throw new ServiceError('MethodNotAllowed', { detail: `${type} does not support ${interaction}.` })
-    return { description, source, perform }
+    if (!perform) throw unsupportedError(type, interaction)
+    return { description, perform: limitToApp(description, interaction, method, source, perform) }
   }
 
   /** @throws NotFound; Gone */
@@ -133,8 +138,14 @@ export class FhirResources {
   ): Promise<FhirResource> {
     const withHistory = this.#types.filter(({ interactions }) => interactions.includes('history-type'))
     const types = type === undefined ? withHistory.map((one) => one.type) : [type]
-    const sources = types.map((one) => this.#of(one, 'history-type', 'versionsOf').source)
-    const { versions, next } = await listVersions(this.#context, caller, sources, parameters)
+    const found = types.map((one) => this.#sourceOf(one, 'history-type'))
+    const by = limitCaller(
+      caller,
+      found.map(({ description }) => description),
+      'history-type',
+    )
+    const sources = found.map(({ source }) => source)
+    const { versions, next } = await listVersions(this.#context, by, sources, parameters)
     const path = `${this.base}${type === undefined ? '' : `/${type}`}/_history`
     return historyBundle(this.base, path, usedParameters(parameters), versions, { next })
   }
@@ -213,7 +224,7 @@ export class FhirResources {
     options: ResourceWrite,
   ): Promise<WrittenResource> {
     this.#of(type, 'patch', 'update')
-    const now = await this.read(caller, type, id)
+    const now = await this.#of(type, 'patch', 'read').perform(caller, id)
     const { versionId } = now.meta as { versionId: string }
     const { expected = [Number(versionId)] } = options
     return this.update(caller, id, applyPatch(now, patch), { ...options, expected })

@@ -5,6 +5,7 @@ import { type BodyLimits, isConditional, type Operation } from '../operation/ope
 import { FormBody, RawBody } from '../reply/body-media.ts'
 import { EventStreamBody, formatEvent } from '../reply/event-stream.ts'
 import { mediaTypesOf } from '../request/request-input.ts'
+import { OAuthError, oauthErrorExample } from '../response/oauth-error.ts'
 import { OpenEhrError, openEhrErrorExample, openEhrStatusOf } from '../response/openehr-error.ts'
 import { OperationOutcome, operationOutcomeExample } from '../response/operation-outcome.ts'
 import { impliedErrors, ProblemDocument, problemExample } from '../response/problem-document.ts'
@@ -321,7 +322,7 @@ function describeSuccessResponses(operation: Operation, schemas: SchemaCollector
 }
 
 function describeSuccessResponse(
-  { method, pending, gone, reply: [status, body, versioned] }: Operation,
+  { method, pending, gone, redirect, reply: [status, body, versioned] }: Operation,
   schemas: SchemaCollector,
 ): Json {
   const head = {
@@ -336,6 +337,7 @@ function describeSuccessResponse(
     },
     ...(pending ? { 202: { description: pending } } : {}),
     ...(gone ? { 204: { description: gone } } : {}),
+    ...(redirect ? { 303: { description: redirect } } : {}),
     ...(versioned && method === 'get' ? { 304: { description: 'The client already has this version' } } : {}),
   }
 }
@@ -371,6 +373,12 @@ const ERROR_FORMATS = {
     statusOf: (name: ErrorName): number => errorCatalogue[name][0],
     exampleName: (name: ErrorName): string => `fhir-${errorCode(name)}`,
     exampleOf: operationOutcomeExample as (name: ErrorName) => object,
+  },
+  oauth: {
+    ...{ prefix: 'OAuth', mediaType: 'application/json', schema: OAuthError },
+    statusOf: (name: ErrorName): number => errorCatalogue[name][0],
+    exampleName: (name: ErrorName): string => `oauth-${errorCode(name)}`,
+    exampleOf: oauthErrorExample as (name: ErrorName) => object,
   },
   openehr: {
     ...{ prefix: 'OpenEhr', mediaType: 'application/json', schema: OpenEhrError },

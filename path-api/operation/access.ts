@@ -1,4 +1,4 @@
-import { type Acting, isAdmin } from '../../records/store/documents/caller.ts'
+import { type Acting, type AppPermit, isAdmin } from '../../records/store/documents/caller.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Services } from './services.ts'
 
@@ -17,6 +17,8 @@ export interface Principal {
   acting?: Acting
   /** A connected system, which may only use the openEHR REST API. */
   isSystem?: true
+  /** What an app may do of what its user may do, in the FHIR API only. */
+  app?: AppPermit & { id: string }
 }
 
 type PathParameters = Readonly<Record<string, string>>

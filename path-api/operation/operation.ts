@@ -58,9 +58,9 @@ export interface OperationDescription<A extends Access> {
   creates?: true
   /**
    * An operation of another API. `openehr`: errors, conditions and preferences follow ITS-REST, and connected systems
-   * may call it. `fhir`: they follow FHIR R4.
+   * may call it. `fhir`: they follow FHIR R4, and apps may call it. `oauth`: errors follow RFC 6749.
    */
-  api?: 'openehr' | 'fhir'
+  api?: 'openehr' | 'fhir' | 'oauth'
   /** Query parameters with other names are the values of the parameters of an AQL query. */
   openQuery?: true
   /** It tells the state of the service, and is answered however many requests there are. */
@@ -71,6 +71,8 @@ export interface OperationDescription<A extends Access> {
   pending?: string
   /** Description of the 204 that a GET returns for a deleted resource. */
   gone?: string
+  /** Description of the 303 that the operation may return in place of a page. */
+  redirect?: string
   /** Further media types of a JSON body, whose content has another form than its schema shows. */
   alsoAs?: readonly string[]
   /** Limits of the body; default 1 MB, 32 levels and 20,000 values. */

@@ -13,6 +13,10 @@ import type { AccountDeletion } from '../../records/accounts/account-deletion.ts
 import type { Accounts } from '../../records/accounts/accounts.ts'
 import type { Administrators } from '../../records/accounts/administration/administrators.ts'
 import type { Invitations } from '../../records/accounts/administration/invitations.ts'
+import type { AppAuthorizations } from '../../records/accounts/apps/app-authorizations.ts'
+import type { AppClients } from '../../records/accounts/apps/app-clients.ts'
+import type { AppGrants } from '../../records/accounts/apps/app-grants.ts'
+import type { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
 import type { Helpers } from '../../records/accounts/helpers/helpers.ts'
 import type { Identities, IdentityProvider } from '../../records/accounts/login/identities.ts'
 import type { Logins } from '../../records/accounts/login/logins.ts'
@@ -109,6 +113,14 @@ export interface Services {
   identities: Identities
   /** Systems that may use the openEHR REST API. */
   systems: ConnectedSystems
+  /** Apps that people can admit to the FHIR API. */
+  apps: RegisteredApps
+  /** Finds out which app sends a request. */
+  appClients: AppClients
+  /** What lies between the login of a person and the tokens of an app. */
+  appAuthorizations: AppAuthorizations
+  /** Apps that people have admitted. */
+  appGrants: AppGrants
   identityProvider: IdentityProvider
   /** Public keys of the access tokens that may still be valid, newest first. */
   publicKeys(): Promise<JsonWebKey[]>

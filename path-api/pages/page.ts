@@ -39,10 +39,14 @@ const dateStyle=at.toDateString()===day.toDateString()?undefined:'medium';
 time.textContent=new Intl.DateTimeFormat(document.documentElement.lang,{dateStyle,timeStyle:'short'}).format(at)}`
 const LOCAL_TIME_SCRIPT_HASH = createHash('sha256').update(LOCAL_TIME_SCRIPT).digest('base64')
 
+/** @param formTargets where forms may lead, redirects included */
+const pagePolicy = (formTargets: string): string =>
+  `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; form-action ${formTargets}; base-uri 'none'; frame-ancestors 'none'`
+
 /** Forbids other scripts, frames and sites. Keeps the address, which contains a token, out of the Referer. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${PAGE_STYLE_HASH}'; script-src 'sha256-${LOCAL_TIME_SCRIPT_HASH}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'content-security-policy': pagePolicy("'self'"),
   'referrer-policy': 'no-referrer',
 }
 
@@ -58,6 +62,8 @@ export interface PageView {
   timeZone?: string | undefined
   terms: Terms | undefined
   appUrl?: string | undefined
+  /** Address of an app to which the response to a form of the page leads. */
+  formTarget?: string | undefined
 }
 
 /** Chooses the language of the address, otherwise of the user, otherwise of the browser. */
@@ -125,8 +131,11 @@ export function renderMoment(at: Date, { language, timeZone }: PageView, day?: D
   return markup`<time datetime="${iso}">${format({ timeStyle: 'short', ...(!isSameDay && { dateStyle: 'medium' }) })}</time>`
 }
 
+/** An address as a source of a content security policy. */
+const sourceOf = ({ protocol, origin }: URL): string => (/^https?:$/.test(protocol) ? origin : protocol)
+
 export function renderPage(
-  { language, terms }: PageView,
+  { language, terms, formTarget }: PageView,
   title: PageText,
   ...content: Markup[]
 ): ReplyWithHead<string, { headers: Record<string, string> }> {
@@ -142,5 +151,12 @@ ${content}
 </main>${foot}
 ${content.some(({ source }) => source.includes('<time class="utc"')) ? markup`<script>${new Markup(LOCAL_TIME_SCRIPT)}</script>` : ''}</body></html>
 `
-  return replyWith(source, { headers: PAGE_HEADERS })
+  return replyWith(source, {
+    headers: {
+      ...PAGE_HEADERS,
+      ...(formTarget !== undefined && {
+        'content-security-policy': pagePolicy(`'self' ${sourceOf(new URL(formTarget))}`),
+      }),
+    },
+  })
 }

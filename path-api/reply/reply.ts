@@ -16,6 +16,8 @@ interface ReplyHead {
   accepted?: boolean
   /** True if the resource was deleted: 204 without a body. */
   gone?: boolean
+  /** True to send a browser to `location` instead: 303 without a body. */
+  seeOther?: boolean
   /** Path of the created resource. */
   location?: string
   /** Version of the resource; the ETag is the version in quotes. */

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
+import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { Admission, AdmissionControl } from '../../records/limits/admission/admission-control.ts'
 import { addressKey, hashedKey, type RateLimiter } from '../../records/limits/rate-limiter.ts'
 import { parsePosition } from '../../records/live/change-log.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import type { AppPermit, Caller } from '../../records/store/documents/caller.ts'
 import { QUERY_TIMEOUT_MS, runWithDeadline } from '../../records/store/reading/deadlines.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type IdempotentRequest, parseIdempotencyKey, type RunOnce } from '../limits/idempotency.ts'
@@ -75,6 +76,8 @@ export function createRequestHandler(operation: Operation, frame: HandlerDepende
     const principal = await authenticate(request, operation, tokens)
     if (principal?.isSystem && operation.api !== 'openehr')
       throw new ServiceError('Forbidden', { detail: 'Connected systems can use the openEHR REST API only.' })
+    if (principal?.app && operation.api !== 'fhir')
+      throw new ServiceError('Forbidden', { detail: 'Apps can use the FHIR API only.' })
     if (principal?.acting) requireOfferedToHelpers(operation)
     const user = principal?.acting?.helperId ?? principal?.mvUid
     if (user) await consume('account', user, response)
@@ -184,13 +187,21 @@ function toCaller(
   admission: Admission | undefined,
 ): Caller | undefined {
   if (principal === undefined) return undefined
-  const { mvUid: userId, roles, acting, application } = principal
+  const { mvUid: userId, roles, acting, application, app } = principal
   return {
     ...{ userId, roles, ...(acting && { acting }), application, requestId },
+    ...(app && appLimitsOf(app)),
     ...(admission && { admission }),
     onAccess: (ehrId) => reached.add(ehrId),
   }
 }
+
+/** The limits of an app. Unless a scope reaches further, everything that it does lies in the compartment of its patient. */
+const appLimitsOf = ({ id: _, ...app }: AppPermit & { id: string }) => ({
+  app,
+  ...(app.patient !== undefined &&
+    app.scopes.every(({ level }) => level === 'patient') && { compartment: compartmentOf(app.patient) }),
+})
 
 /** @throws TooManyRequests */
 async function limitGuardedAttempts(
@@ -273,9 +284,10 @@ function toIdempotentRequest(
   const key = method === 'post' ? parseIdempotencyKey(headers['idempotency-key']) : undefined
   if (key === undefined) return undefined
   const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
-  const { mvUid = 'anonymous', acting } = principal ?? {}
+  const { mvUid = 'anonymous', acting, app } = principal ?? {}
   const account = acting ? `${acting.helperId} for ${mvUid}` : mvUid
-  return { key, scope: `${id} ${account}`, content }
+  const scope = [id, account, ...(app ? [app.id] : [])].join(' ')
+  return { key, scope, content }
 }
 
 function toNotModified(request: Request, rendered: RenderedResponse): RenderedResponse {

@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../schemas/errors.ts'
+import { createOAuthErrorResponse, isOAuthPath } from './oauth-error.ts'
 import { createOpenEhrErrorResponse, isOpenEhrPath } from './openehr-error.ts'
 import { createOperationOutcomeResponse, isFhirPath } from './operation-outcome.ts'
 import { createProblemResponse } from './problem-document.ts'
@@ -10,6 +11,7 @@ export function createErrorResponse(
   request: { path: string; pathPrefix: string; requestId: string },
 ): RenderedResponse {
   if (isFhirPath(request.path)) return createOperationOutcomeResponse(error)
+  if (isOAuthPath(request.path)) return createOAuthErrorResponse(error)
   const path = shortenPath(request.path)
   return isOpenEhrPath(path)
     ? createOpenEhrErrorResponse(error, { path, requestId: request.requestId })

@@ -26,6 +26,7 @@ export function impliedErrors(operation: Operation): ErrorName[] {
     [access !== 'public', ['Unauthenticated']],
     [access !== 'public' && unsafe, ['CrossSiteRequest']],
     [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
+    [operation.api === 'fhir' && access !== 'public', ['Forbidden']],
     [path.includes('{'), ['NotFound']],
     [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
     [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],

@@ -19,15 +19,23 @@ export function renderResponse(
   result: unknown,
 ): RenderedResponse {
   const { body, head } = result instanceof ReplyWithHead ? result : new ReplyWithHead(result, {})
-  const { version, location, headers, created = false, accepted = false, gone = false } = head
-  const { empty = gone || accepted } = head
+  const {
+    version,
+    location,
+    headers,
+    created = false,
+    accepted = false,
+    gone = false,
+    seeOther = false,
+  } = head
+  const { empty = gone || accepted || seeOther } = head
   if (versioned && version === undefined)
     throw new Error(
       `${id} answered without a version: use replyWith(body, { version }), or remove 'versioned' from its reply`,
     )
   const isRaw = spec instanceof RawBody
   return {
-    status: created ? 201 : accepted ? 202 : gone ? 204 : status,
+    status: seeOther ? 303 : created ? 201 : accepted ? 202 : gone ? 204 : status,
     headers: {
       ...(spec === undefined || empty ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),

@@ -99,4 +99,6 @@ export class Profiles {
 export const asConnection = (caller: Caller, mvUid: string): Caller => ({
   ...caller,
   roles: [...caller.roles, connectionRole(mvUid)],
+  // The person lies outside the EHR to which an app is limited.
+  compartment: caller.compartment && `role:${connectionRole(mvUid)}`,
 })

@@ -1,14 +1,19 @@
 import { watchSessions } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { createParseCredentials } from '../../cloud/parse-server/parse-credentials.ts'
+import { fhirBaseOf, smartAddresses } from '../../path-api/resources/smart-addresses.ts'
 import { AccountDeletion, type AccountDeletionDependencies } from '../../records/accounts/account-deletion.ts'
 import { Accounts } from '../../records/accounts/accounts.ts'
 import { Administrators } from '../../records/accounts/administration/administrators.ts'
 import { Invitations } from '../../records/accounts/administration/invitations.ts'
+import { AppAuthorizations } from '../../records/accounts/apps/app-authorizations.ts'
+import { AppClients } from '../../records/accounts/apps/app-clients.ts'
+import { AppGrants } from '../../records/accounts/apps/app-grants.ts'
+import { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
 import { createBackgroundTasks } from '../../records/accounts/background-tasks.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
 import { Logins } from '../../records/accounts/login/logins.ts'
-import { RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
+import { appRefreshTokensOf, RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
 import { SessionGuesses } from '../../records/accounts/login/session-guesses.ts'
 import { Sessions } from '../../records/accounts/login/sessions.ts'
 import { UnknownAddressLockout } from '../../records/accounts/login/unknown-address-lockout.ts'
@@ -16,6 +21,7 @@ import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration/registrations.ts'
 import { RepeatedRegistrations } from '../../records/accounts/registration/repeated-registrations.ts'
 import { ConnectedSystems } from '../../records/accounts/systems/connected-systems.ts'
+import type { Credentials } from '../../records/accounts/user/credentials.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { createUserIndexes, usersOf } from '../../records/accounts/user/user.ts'
 import { ensureAccountEhr } from '../../records/ehrs/creation/account-ehr.ts'
@@ -25,10 +31,12 @@ import { type PeriodicTask, startPeriodicTask } from '../../records/store/batchi
 import type { StoreContext } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseConnection } from '../database/database-connection.ts'
-import { openSigningKeys, signingKeySeal } from '../keys/signing-keys.ts'
+import { openSigningKeys, type SigningKeys, signingKeySeal } from '../keys/signing-keys.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { ACCESS_TOKEN_LIFETIME_S, createAccessTokens, createAuthenticator } from './access-tokens.ts'
+import { APP_TOKEN_LIFETIME_S, createAppTokens } from './app-tokens.ts'
+import { createAssertionVerifier } from './client-assertions.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 import { createMailLinks } from './mail-links.ts'
 
@@ -61,15 +69,19 @@ export async function openAccounts(options: AccountsOptions) {
   const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
+  const appServices = await openApps({ database, sessions, credentials, keys, publicUrl, clock })
   const accounts = new Accounts({ ...shared, records, links })
-  const removals = new AccountDeletion({ ...shared, records, cleanups: belongings })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
+  const removals = new AccountDeletion({
+    ...{ ...shared, records },
+    cleanups: [...belongings, (session, mvUid) => appServices.appGrants.forget(session, mvUid)],
+  })
   const systems = await openConnectedSystems({ database, accessTokens, clock })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      ...{ accounts, removals, invitations, administrators, sessions, systems },
+      ...{ accounts, removals, invitations, administrators, sessions, systems, ...appServices },
       registrations: new Registrations({ ...shared, removals, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
@@ -83,7 +95,7 @@ export async function openAccounts(options: AccountsOptions) {
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
     },
-    authenticate: createAuthenticator(accessTokens, sessions, systems),
+    authenticate: createAuthenticator(accessTokens, sessions, systems, appServices.appGrants),
     keys,
     /** Waits for background tasks. */
     close: async () => {
@@ -99,6 +111,36 @@ async function openConnectedSystems(...parts: ConstructorParameters<typeof Conne
   return systems
 }
 
+/** Opens the services for apps, which people admit to the FHIR API. */
+async function openApps({
+  database,
+  sessions,
+  credentials,
+  keys,
+  publicUrl,
+  clock,
+}: Pick<AccountsOptions, 'database' | 'publicUrl'> & {
+  sessions: Sessions
+  credentials: Credentials
+  keys: SigningKeys
+  clock: () => Date
+}) {
+  const { db } = database
+  const fhirBase = fhirBaseOf(publicUrl)
+  const apps = new RegisteredApps(database, clock)
+  const appAuthorizations = new AppAuthorizations(database, clock)
+  const refreshTokens = new RefreshTokens(db, clock, appRefreshTokensOf(db))
+  const appTokens = createAppTokens({ keys, issuer: publicUrl, audience: fhirBase, clock })
+  const appGrants = new AppGrants({
+    ...{ database, apps, sessions, credentials, refreshTokens, appTokens, fhirBase, clock },
+    authorizations: appAuthorizations,
+  })
+  const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, clock)
+  const appClients = new AppClients({ apps, authorizations: appAuthorizations, verifyAssertion })
+  for (const each of [apps, appAuthorizations, refreshTokens, appGrants]) await each.prepare()
+  return { apps, appAuthorizations, appGrants, appClients }
+}
+
 const configuredTerms = ({ termsUrl, termsVersion }: Config) =>
   termsUrl === undefined ? undefined : { version: termsVersion, url: termsUrl }
 
@@ -107,7 +149,7 @@ const openConfiguredSigningKeys = (config: Config, db: DatabaseConnection['db'],
     db,
     seal: signingKeySeal(config.keyEncryptionKey),
     maxAgeDays: config.signingKeyDays,
-    tokenLifetime: ACCESS_TOKEN_LIFETIME_S,
+    tokenLifetime: Math.max(ACCESS_TOKEN_LIFETIME_S, APP_TOKEN_LIFETIME_S),
     clock,
   })
 

@@ -7,6 +7,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { readAddress } from '../config/service-address.ts'
 import { webAddress } from '../config/setting-kinds.ts'
 import type { Service } from '../service.ts'
+import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
 import type { Terminal } from './terminal.ts'
 
 const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME] [--url URL]
@@ -30,6 +31,14 @@ const usage = `Usage: health-record-service admin create --email ADDRESS [--name
          Prints a new key of a system. The former one stops working within 5 seconds.
        health-record-service admin revoke-system-key --id CLIENT_ID
          Locks a system out until it gets a new key. Its EHRs stay.
+       health-record-service admin register-app --name NAME --scopes SCOPES [--redirect-uris URIS]
+           [--authentication public|secret|key] [--jwks FILE] [--launch-url URL]
+         Registers an app that people may admit to the FHIR API, and prints its client id and its secret, if it has
+         one. Spaces or commas separate several SCOPES and URIS (default: public).
+       health-record-service admin list-apps
+         Lists the apps: client id, authentication, name, scopes.
+       health-record-service admin remove-app --id CLIENT_ID
+         Removes an app, and ends its access to everybody.
 
   --url  Address of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
 
@@ -44,10 +53,8 @@ within 5 seconds.
 type AdminCommand = (accounts: OpenAccounts, options: AdminOptions) => Promise<string>
 
 /** The options of a command line; each command uses some of them. */
-interface AdminOptions {
+interface AdminOptions extends AppOptions {
   email: string
-  name: string | undefined
-  id: string
   roles: SystemRole[]
 }
 
@@ -61,6 +68,9 @@ const COMMANDS: Readonly<Record<string, { run: AdminCommand; ofAccount?: true }>
   'list-systems': { run: listSystems },
   'renew-system-key': { run: renewSystemKey },
   'revoke-system-key': { run: revokeSystemKey },
+  'register-app': { run: registerApp },
+  'list-apps': { run: listApps },
+  'remove-app': { run: removeApp },
 }
 
 interface CommandLine {
@@ -78,6 +88,8 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
     options: {
       ...{ email: { type: 'string' }, name: { type: 'string' }, url: { type: 'string' } },
       ...{ id: { type: 'string' }, roles: { type: 'string' } },
+      ...{ scopes: { type: 'string' }, 'redirect-uris': { type: 'string' }, jwks: { type: 'string' } },
+      ...{ authentication: { type: 'string' }, 'launch-url': { type: 'string' } },
       help: { type: 'boolean', short: 'h' },
     },
   })
@@ -91,9 +103,19 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
   const url = values.url && webAddress.read(values.url)
   if (values.url !== undefined && !url) throw new Error(`--url must be ${webAddress.mustBe}`)
   return {
-    run: (accounts) => command.run(accounts, { email, name, id, roles: readSystemRoles(roles) }),
+    run: (accounts) =>
+      command.run(accounts, { email, name, id, roles: readSystemRoles(roles), ...appOptionsOf(values) }),
     url,
     mailsLink: command === COMMANDS.create,
+  }
+}
+
+const appOptionsOf = (values: Readonly<Record<string, string | boolean | undefined>>) => {
+  const text = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined)
+  return {
+    ...{ scopes: text('scopes') ?? '', redirectUris: text('redirect-uris') ?? '' },
+    ...{ authentication: text('authentication') ?? 'public', jwks: text('jwks') },
+    launchUrl: text('launch-url'),
   }
 }
 

@@ -3,6 +3,7 @@ import { describedTypes } from '../../../fhir/resource-types.ts'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWithCacheableText } from '../../reply/cacheable-text.ts'
+import { smartAddresses } from '../smart-addresses.ts'
 import { FHIR_PATH, fhirOperation, resourceBody, resultParameters } from './fhir-operation.ts'
 
 const STARTED_AT = new Date().toISOString()
@@ -17,8 +18,13 @@ export const fhirMetadataOperations = [
     summary: 'Describe the capabilities of the FHIR API',
     access: 'public',
     reply: [200, resourceBody('CapabilityStatement')],
-    handle: (_, { fhir }) => {
-      const about = { base: fhir.base, version: packageJson.version, since: STARTED_AT }
+    handle: (_, { fhir, publicUrl }) => {
+      const about = {
+        base: fhir.base,
+        version: packageJson.version,
+        since: STARTED_AT,
+        oauth: smartAddresses(publicUrl),
+      }
       const text = JSON.stringify(capabilityStatement(describedTypes, about))
       return replyWithCacheableText(text, 'application/fhir+json; charset=utf-8', {
         'cache-control': 'public, max-age=3600',

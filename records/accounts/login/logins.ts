@@ -92,6 +92,20 @@ export class Logins {
     }
   }
 
+  /**
+   * Checks address and password as a login does, without a session that lasts.
+   * @returns the mvUid
+   * @throws InvalidCredentials, AccountLocked
+   */
+  async identify(email: string, password: string): Promise<string> {
+    const { sessions } = this.#parts
+    const { sessionToken } = await this.logInForClassFamily(email, password)
+    const session = await sessions.findByToken(sessionToken)
+    if (!session) throw new ServiceError('InvalidCredentials')
+    await sessions.revoke(session.sid)
+    return session.mvUid
+  }
+
   /** @throws AccountNotFound */
   async logInWithIdentity(identity: ExternalIdentity, device: string): Promise<TokenGrant> {
     const mvUid = await this.#parts.identities.findAccount(identity)

@@ -30,8 +30,9 @@ export class RefreshTokens {
   readonly #tokens: Collection<RefreshToken>
   readonly #clock: () => Date
 
-  constructor(db: Db, clock: () => Date) {
-    this.#tokens = refreshTokensOf(db)
+  /** @param tokens where the tokens are kept; those of apps lie apart, since they give fewer rights */
+  constructor(db: Db, clock: () => Date, tokens = refreshTokensOf(db)) {
+    this.#tokens = tokens
     this.#clock = clock
   }
 
@@ -69,7 +70,15 @@ export class RefreshTokens {
     )
     return { sid, next }
   }
+
+  /** The session of a token, used or not. */
+  async findSid(token: string): Promise<string | undefined> {
+    return (await this.#tokens.findOne({ _id: hashSecret(token) }))?.sid
+  }
 }
+
+export const appRefreshTokensOf = (db: Db): Collection<RefreshToken> =>
+  db.collection<RefreshToken>('auth.app_refresh_tokens')
 
 export const refreshTokensOf = (db: Db): Collection<RefreshToken> =>
   db.collection<RefreshToken>('auth.refresh_tokens')

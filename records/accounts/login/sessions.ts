@@ -58,6 +58,15 @@ const MINUTE_MS = 60_000
 export const SESSION_IDLE_TIMEOUT_S = 12 * 3600
 /** A session ends after this time, however often it is used. */
 const SESSION_LIFETIME_MS = 30 * 24 * 60 * MINUTE_MS
+
+/** How long a session lives without use, and at most. */
+export interface SessionLimits {
+  idleMs: number
+  lifetimeMs: number
+}
+
+const USUAL_LIMITS: SessionLimits = { idleMs: SESSION_IDLE_TIMEOUT_S * 1000, lifetimeMs: SESSION_LIFETIME_MS }
+
 /** For this long after a login, the password is not asked for again. */
 const FRESH_LOGIN_MS = 10 * MINUTE_MS
 /**
@@ -75,10 +84,14 @@ const HELPER_TOKEN_PREFIX = 'r:helper-'
 export const isHelperToken = (sessionToken: string | undefined): boolean =>
   sessionToken?.startsWith(HELPER_TOKEN_PREFIX) === true
 
-const OWN_SESSIONS = { helper: { $exists: false } }
-
 /** Parse Server's `createdWith.authProvider` of a session that an external identity began. */
 export const IDENTITY_LOGIN = 'oidc'
+
+/** That of a session that a person began for an app. */
+export const APP_LOGIN = 'app'
+
+/** Those that a person began and uses: helpers and apps have sessions of their own, and are listed as such. */
+const OWN_SESSIONS = { helper: { $exists: false }, 'createdWith.authProvider': { $ne: APP_LOGIN } }
 
 export const userPointer = (mvUid: string): string => `_User$${mvUid}`
 
@@ -200,16 +213,14 @@ export class Sessions {
   }
 
   /** Extends a session; undefined when it has ended. */
-  async extend(sid: string): Promise<ActiveSession | undefined> {
+  async extend(
+    sid: string,
+    { idleMs, lifetimeMs }: SessionLimits = USUAL_LIMITS,
+  ): Promise<ActiveSession | undefined> {
     const now = this.#clock()
     const session = await this.#sessions.findOne(this.#activeFilter({ _id: sid }))
     if (!session) return undefined
-    const expiresAt = new Date(
-      Math.min(
-        now.getTime() + SESSION_IDLE_TIMEOUT_S * 1000,
-        session._created_at.getTime() + SESSION_LIFETIME_MS,
-      ),
-    )
+    const expiresAt = new Date(Math.min(now.getTime() + idleMs, session._created_at.getTime() + lifetimeMs))
     const { matchedCount } = await this.#sessions.updateOne(
       { _id: sid },
       { $set: { expiresAt, lastUsedAt: now } },
@@ -235,8 +246,14 @@ export class Sessions {
   }
 
   /** The latest possible end of a session that begins now. */
-  maxExpiry(): Date {
-    return new Date(this.#clock().getTime() + SESSION_LIFETIME_MS)
+  maxExpiry({ lifetimeMs }: SessionLimits = USUAL_LIMITS): Date {
+    return new Date(this.#clock().getTime() + lifetimeMs)
+  }
+
+  /** Those of these sessions that have not ended. */
+  async findActive(sids: readonly string[]): Promise<Session[]> {
+    const found = await this.#sessions.find(this.#activeFilter({ _id: { $in: [...sids] } })).toArray()
+    return found.map((session) => this.#toSession(session, ''))
   }
 
   /** Lists a person's sessions, by id. @throws MalformedRequest for a cursor of another list */

@@ -26,6 +26,9 @@ export const networkRole = (...pair: [string, string]): string => `network-${pai
 
 const aclEntryOfRole = (name: string): string => `role:${name}`
 
+/** The permission entry that all records of an EHR have, and those of no other one. */
+export const compartmentOf = (ehrId: string): string => aclEntryOfRole(ehrRole(ehrId, 'write'))
+
 /** The stored fields of an EHR that determine its permissions. */
 export interface EhrAccessFields {
   _id: string

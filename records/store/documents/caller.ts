@@ -22,8 +22,30 @@ export interface Caller {
   admission?: Pick<Admission, 'pause'>
   /** Called with the id of each EHR whose data the caller reached, and of each connected user. */
   onAccess?(id: string): void
+  /** Set for an app: what it may do at most, of what its user may do. */
+  app?: AppPermit | undefined
+  /** The permission entry of the only EHR whose records the caller reaches; undefined: all that the rights permit. */
+  compartment?: string | undefined
   /** Set for the service's own jobs and for restores by administrators: no access filter, but audited. */
   unrestricted?: true
+}
+
+/** A scope of SMART App Launch for resources: `patient/Observation.rs?category=vital-signs`. */
+export interface ResourceScope {
+  level: 'patient' | 'user' | 'system'
+  /** A resource type, or `*`. */
+  type: string
+  /** Letters of `cruds`: create, read, update, delete, search. */
+  letters: string
+  /** The only category of the resources: `code`, or `system|code`. */
+  category?: string | undefined
+}
+
+/** What a user has admitted an app to. */
+export interface AppPermit {
+  scopes: readonly ResourceScope[]
+  /** The EHR to which scopes of the level `patient` are limited. */
+  patient: string | undefined
 }
 
 /** The service itself as the caller, beyond the rights of any user. */
@@ -77,15 +99,26 @@ const permissionKeysOf = (caller: Caller): string[] => [
   ...caller.roles.map((role) => `role:${role}`),
 ]
 
+/** The entries of which a record must have one to lie in the compartment of a caller; what everyone reads is no patient's. */
+const compartmentKeysOf = (compartment: string): string[] => ['*', compartment]
+
 /** Filter for documents that a caller may read or write. Unlike in Parse, a missing list means nobody. */
 export function permissionFilter(
   field: '_rperm' | '_wperm',
   caller: Caller,
-): { [field: string]: { $in: string[] } } {
-  return caller.unrestricted ? {} : { [field]: { $in: permissionKeysOf(caller) } }
+): { [field: string]: { $in: string[]; $elemMatch?: { $in: string[] } } } {
+  if (caller.unrestricted) return {}
+  const { compartment } = caller
+  const within = compartment !== undefined && { $elemMatch: { $in: compartmentKeysOf(compartment) } }
+  return { [field]: { $in: permissionKeysOf(caller), ...within } }
 }
 
 /** Checks a loaded permission list in the same way as {@link permissionFilter}. */
 export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
-  return caller.unrestricted === true || permissionKeysOf(caller).some((key) => listed?.includes(key))
+  if (caller.unrestricted) return true
+  const has = (keys: readonly string[]) => keys.some((key) => listed?.includes(key))
+  return (
+    has(permissionKeysOf(caller)) &&
+    (caller.compartment === undefined || has(compartmentKeysOf(caller.compartment)))
+  )
 }

@@ -5,6 +5,7 @@ import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AccessLog } from './access-log.tsx'
+import { AdmittedApps } from './admitted-apps.tsx'
 import { Helpers } from './helpers.tsx'
 import { ParticipantRow } from './participant-row.tsx'
 
@@ -23,6 +24,7 @@ export default function AccessPage({ me: { ehrId, mvUid } }: PageProps) {
         <h2 id="helpers">{t('helpers.title')}</h2>
         <Helpers mvUid={mvUid} />
       </section>
+      <AdmittedApps />
       <section aria-labelledby="log">
         <h2 id="log">{t('access.log')}</h2>
         <AccessLog ehrId={ehrId} />

@@ -1,0 +1,278 @@
+import { Type } from '@sinclair/typebox'
+import type { AppRequest } from '../../../../records/accounts/apps/app-authorizations.ts'
+import { needsPatient, resourceScopesOf } from '../../../../records/accounts/apps/app-scopes.ts'
+import type { FhirResource } from '../../../../records/fhir/mapping.ts'
+import type { Caller } from '../../../../records/store/documents/caller.ts'
+import type { App } from '../../../../schemas/accounts/app.ts'
+import { ServiceError } from '../../../../schemas/errors.ts'
+import type { Context } from '../../../operation/context.ts'
+import { defineOperation } from '../../../operation/operation.ts'
+import {
+  createPageView,
+  htmlBody,
+  languageParameter,
+  markup,
+  type PageText,
+  type PageView,
+  renderPage,
+  translate,
+} from '../../../pages/page.ts'
+import { formBody } from '../../../reply/body-media.ts'
+import { replyWith } from '../../../reply/reply.ts'
+import { SMART_PATHS } from '../../smart-addresses.ts'
+import {
+  type AuthorizationParameters,
+  authorizationFields,
+  checkAuthorizationRequest,
+  responseAddress,
+} from './authorization-request.ts'
+import { describeScopes, durationText, reachesEverybody } from './scope-texts.ts'
+
+const openForm = { additionalProperties: true } as const
+
+const RequestForm = Type.Object(authorizationFields, {
+  ...openForm,
+  description: 'Authorization request of an app',
+})
+
+const LoginForm = Type.Object(
+  {
+    ...authorizationFields,
+    email: Type.String({ maxLength: 320, description: 'E-mail address', examples: ['ann@example.org'] }),
+    password: Type.String({ maxLength: 1000, description: 'Password' }),
+  },
+  { ...openForm, description: 'Form of the page' },
+)
+
+const DecisionForm = Type.Object(
+  {
+    request: Type.String({ pattern: '^[\\w-]*$', maxLength: 100, description: 'Secret of the open request' }),
+    decision: Type.Unsafe<'admit' | 'refuse'>({
+      type: 'string',
+      enum: ['admit', 'refuse'],
+      description: 'Decision of the person',
+    }),
+    patient: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description: 'EHR to which the app gets access',
+        examples: ['e5RtGb81Xz'],
+      }),
+    ),
+    lang: languageParameter,
+  },
+  { additionalProperties: false, description: 'Form of the page' },
+)
+
+const common = {
+  source: 'SMART App Launch 2.2',
+  extra: true,
+  access: 'public',
+  reply: [200, htmlBody],
+  redirect: 'The response to the app, at its redirect URI',
+} as const
+
+type PageContext = Context<'public'>
+
+/** Sends the browser to an app. */
+const redirectTo = (location: string) => replyWith('', { seeOther: true, location })
+
+const renderNotice = (view: PageView, text: PageText) =>
+  renderPage(view, 'admitApp', markup`<p role="alert">${translate(view.language, text)}</p>`)
+
+async function showLogin(parameters: AuthorizationParameters, context: PageContext, failed = false) {
+  const view = await createPageView(parameters.lang, context)
+  const checked = await checkAuthorizationRequest(parameters, context)
+  if (!checked) return renderNotice(view, 'admitUnknown')
+  if ('redirect' in checked) return redirectTo(checked.redirect)
+  return renderLogin(view, checked.app, parameters, failed)
+}
+
+/**
+ * The authorization endpoint. A person logs in each time, and no cookie remembers it: so no other site can make the browser
+ * decide.
+ */
+export const authorizationPages = [
+  defineOperation({
+    ...common,
+    id: 'showAuthorization',
+    method: 'get',
+    path: SMART_PATHS.authorize,
+    summary: 'Show the page on which a person decides whether an app gets access',
+    query: authorizationFields,
+    openQuery: true,
+    handle: ({ query }, context) => showLogin(query, context),
+  }),
+  defineOperation({
+    ...common,
+    id: 'requestAuthorization',
+    method: 'post',
+    path: SMART_PATHS.authorize,
+    openQuery: true,
+    summary: 'Show the same page, with the parameters in a form',
+    body: formBody(RequestForm),
+    handle: ({ body }, context) => showLogin(body, context),
+  }),
+  defineOperation({
+    ...common,
+    id: 'logInForAuthorization',
+    method: 'post',
+    path: SMART_PATHS.login,
+    openQuery: true,
+    summary: 'Log in on the page, and see what the app asks for',
+    body: formBody(LoginForm),
+    guardedAccount: ({ body }) => body.email,
+    countedAs: 'loginWithPassword',
+    handle: async ({ body: { email, password, ...parameters } }, context) => {
+      const checked = await checkAuthorizationRequest(parameters, context)
+      if (!checked || 'redirect' in checked) return showLogin(parameters, context)
+      const mvUid = await context.logins.identify(email, password).catch(toLoginFailure)
+      if (mvUid === undefined) return showLogin(parameters, context, true)
+      return showRequest(mvUid, checked, parameters.lang, context)
+    },
+  }),
+  defineOperation({
+    ...common,
+    id: 'decideAuthorization',
+    method: 'post',
+    path: SMART_PATHS.decision,
+    summary: 'Decide whether the app gets access',
+    body: formBody(DecisionForm),
+    handle: async ({ body: { request: secret, decision, patient, lang } }, context) => {
+      const { appAuthorizations, apps, publicUrl } = context
+      const request = await appAuthorizations.take(secret)
+      const app = request && (await apps.find(request.appId))
+      if (!request || !app) return renderNotice(await createPageView(lang, context), 'admitExpired')
+      const { redirectUri, state } = request
+      const respond = (parameters: Readonly<Record<string, string>>) =>
+        redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
+      const admitted =
+        decision === 'admit' ? await admit(request.mvUid, app, request, patient, context) : undefined
+      return respond(admitted === undefined ? { error: 'access_denied' } : { code: admitted })
+    },
+  }),
+]
+
+/** @returns the code, or undefined if the person cannot open the chosen EHR */
+async function admit(
+  mvUid: string,
+  app: App,
+  request: AppRequest,
+  patient: string | undefined,
+  { appGrants, ehrs, requestId }: PageContext,
+): Promise<string | undefined> {
+  if (!needsPatient(request.scopes)) return appGrants.admit(mvUid, app, request, undefined)
+  const caller = await appGrants.callerOf(mvUid, app, requestId)
+  if (patient === undefined || !(await ehrs.isReadable(caller, patient))) return undefined
+  return appGrants.admit(mvUid, app, request, patient)
+}
+
+/** @throws errors that do not concern the address or the password */
+function toLoginFailure(error: unknown): undefined {
+  if (error instanceof ServiceError && error.status < 500 && error.error !== 'TooManyRequests') return
+  throw error
+}
+
+async function showRequest(
+  mvUid: string,
+  { app, request }: { app: App; request: AppRequest },
+  lang: string | undefined,
+  context: PageContext,
+) {
+  const caller = await context.appGrants.callerOf(mvUid, app, context.requestId)
+  const view = await createPageView(lang, { ...context, caller })
+  const patients = needsPatient(request.scopes) ? await listPatients(caller, context) : []
+  const secret = await context.appAuthorizations.open(mvUid, request)
+  return renderRequest({ ...view, formTarget: request.redirectUri }, app, { request, secret, patients })
+}
+
+/** The patients whom the user may open, the own EHR first; undefined if there are too many to choose from. */
+const listPatients = (caller: Caller, { fhir }: PageContext): Promise<PatientChoice[] | undefined> =>
+  fhir.search(caller, 'Patient', { _count: '100' }).then(
+    ({ entry = [] }) =>
+      (entry as { resource: FhirResource }[]).map(({ resource }) => toChoice(caller, resource)),
+    (error: unknown) => {
+      if (error instanceof ServiceError && error.error === 'InvalidInput') return undefined
+      throw error
+    },
+  )
+
+interface PatientChoice {
+  id: string
+  name: string | undefined
+  isSelf: boolean
+}
+
+function toChoice({ userId }: Caller, { id, name, identifier }: FhirResource): PatientChoice {
+  const [human] = (name ?? []) as { text?: string }[]
+  const ids = (identifier ?? []) as { value: string }[]
+  return { id: String(id), name: human?.text, isSelf: ids.some(({ value }) => value === userId) }
+}
+
+const hidden = (name: string, value: string) => markup`<input type="hidden" name="${name}" value="${value}">`
+
+function renderLogin(view: PageView, app: App, parameters: AuthorizationParameters, failed: boolean) {
+  const say = (text: PageText) => translate(view.language, text, { app: app.name })
+  const names = Object.keys(authorizationFields) as (keyof AuthorizationParameters)[]
+  const kept = names.flatMap((name) => {
+    const value = name === 'lang' ? view.language : parameters[name]
+    return value === undefined ? [] : [hidden(name, value)]
+  })
+  return renderPage(
+    view,
+    'admitApp',
+    markup`<p>${say('admitLogin')}</p>${failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''}
+<form method="post" action="login">${kept}
+<label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
+<label>${say('password')}
+<input type="password" name="password" autocomplete="current-password" required></label>
+<button>${say('logIn')}</button></form>`,
+  )
+}
+
+interface OpenRequest {
+  request: AppRequest
+  secret: string
+  patients: readonly PatientChoice[] | undefined
+}
+
+const hostOf = ({ protocol, host }: URL): string => host || protocol
+
+/** Says who asks, for what, about whom and for how long. */
+function renderRequest(view: PageView, app: App, open: OpenRequest) {
+  const { language } = view
+  const { scopes, redirectUri } = open.request
+  const say = (text: PageText) =>
+    translate(language, text, { app: app.name, host: hostOf(new URL(redirectUri)) })
+  const rights = describeScopes(scopes, language).map(
+    ([right, data]) => markup`<tr><th scope="row">${say(right)}</th><td>${data}</td></tr>`,
+  )
+  const canAdmit = !needsPatient(scopes) || open.patients?.length !== 0
+  return renderPage(
+    view,
+    'admitApp',
+    markup`<p>${say('admitAsks')}</p>
+<h2>${say('admitMay')}</h2><table><tbody>${rights}</tbody></table>
+<h2>${say('admitHowLong')}</h2><p>${say(durationText(scopes))} ${say('admitEnd')}</p>
+<h2 id="whose">${say('admitWhose')}</h2>
+${resourceScopesOf(scopes).length > 0 && reachesEverybody(scopes) ? markup`<p>${say('admitWhoseAll')}</p>` : ''}
+<form method="post" action="decision">${hidden('request', open.secret)}${hidden('lang', language)}
+${needsPatient(scopes) ? renderPatients(view, open.patients) : ''}
+${canAdmit ? markup`<button name="decision" value="admit">${say('admitAllow')}</button>` : ''}
+<button name="decision" value="refuse" formnovalidate>${say('admitRefuse')}</button></form>`,
+  )
+}
+
+function renderPatients({ language }: PageView, patients: readonly PatientChoice[] | undefined) {
+  const say = (text: PageText, values?: Record<string, string>) => translate(language, text, values)
+  if (patients === undefined)
+    return markup`<label>${say('admitPatientId')} <input type="text" name="patient" required></label>`
+  if (patients.length === 0) return markup`<p role="alert">${say('admitNoPatient')}</p>`
+  const choices = patients.map(({ id, name, isSelf }) => {
+    const record = say('admitRecord', { id })
+    const label = isSelf ? say('admitSelf') : (name ?? record)
+    const isOnly = patients.length === 1 ? markup` checked` : ''
+    return markup`<label><input type="radio" name="patient" value="${id}" required${isOnly}> ${label}${patients.length > 1 && label !== record ? ` (${id})` : ''}</label>`
+  })
+  return markup`<div role="radiogroup" aria-labelledby="whose">${choices}</div>`
+}

@@ -1,0 +1,77 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { AppRequest } from '../../../../records/accounts/apps/app-authorizations.ts'
+import { reduceScopes } from '../../../../records/accounts/apps/app-scopes.ts'
+import type { RegisteredApps } from '../../../../records/accounts/apps/registered-apps.ts'
+import type { App } from '../../../../schemas/accounts/app.ts'
+import { languageParameter } from '../../../pages/page.ts'
+import { fhirBaseOf } from '../../smart-addresses.ts'
+
+const textField = (description: string, maxLength: number, example?: string) =>
+  Type.Optional(
+    Type.String({ pattern: '^[ -~]*$', maxLength, description, ...(example && { examples: [example] }) }),
+  )
+
+/** Parameters of an authorization request (RFC 6749, RFC 7636, SMART App Launch 2.2). Unknown ones are ignored. */
+export const authorizationFields = {
+  response_type: textField('`code`', 100, 'code'),
+  client_id: textField('Id of the app', 100, 'app-q3WrTy78Lp'),
+  redirect_uri: textField('A redirect URI of the app', 500, 'https://app.example.org/callback'),
+  scope: textField('Scopes that the app asks for', 4000, 'launch/patient patient/Observation.rs'),
+  state: textField('Value that the app gets back', 1000),
+  aud: textField('Address of the FHIR API', 500),
+  code_challenge: textField('Hash of the code verifier (PKCE)', 100),
+  code_challenge_method: textField('`S256`', 20, 'S256'),
+  nonce: textField('Value that the ID token repeats', 500),
+  lang: languageParameter,
+}
+
+export type AuthorizationParameters = Static<ReturnType<typeof Type.Object<typeof authorizationFields>>>
+
+/** A checked request; an error that the app learns; or undefined, when nobody may be sent anywhere. */
+type CheckedRequest = { app: App; request: AppRequest } | { redirect: string } | undefined
+
+/** The address of an app with the response to its request. */
+export function responseAddress(
+  redirectUri: string,
+  issuer: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
+  const url = new URL(redirectUri)
+  for (const [name, value] of Object.entries({ ...parameters, iss: issuer }))
+    if (value !== undefined) url.searchParams.set(name, value)
+  return url.href
+}
+
+/** The first fault of a request, as a code of OAuth and a sentence. */
+function faultOf(
+  parameters: AuthorizationParameters,
+  scopes: readonly string[],
+  fhirBase: string,
+): [error: string, description: string] | undefined {
+  const { response_type, aud = '', code_challenge = '', code_challenge_method } = parameters
+  if (response_type !== 'code') return ['unsupported_response_type', 'response_type must be code']
+  if (aud.replace(/\/$/, '') !== fhirBase) return ['invalid_request', `aud must be ${fhirBase}`]
+  if (code_challenge_method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256']
+  if (!/^[\w-]{43}$/.test(code_challenge))
+    return ['invalid_request', 'code_challenge must be the SHA-256 of the verifier in base64url']
+  return scopes.length === 0 ? ['invalid_scope', 'None of these scopes is registered for the app'] : undefined
+}
+
+/** Checks an authorization request. Only an address that is registered for the app receives a response. */
+export async function checkAuthorizationRequest(
+  parameters: AuthorizationParameters,
+  { apps, publicUrl }: { apps: RegisteredApps; publicUrl: string },
+): Promise<CheckedRequest> {
+  const { client_id = '', redirect_uri: redirectUri = '', scope = '', state, nonce } = parameters
+  const app = await apps.find(client_id)
+  if (!app?.redirectUris?.includes(redirectUri)) return undefined
+  // System scopes are for services that act without a person.
+  const scopes = reduceScopes(scope, app.scopes).filter((one) => !one.startsWith('system/'))
+  const fault = faultOf(parameters, scopes, fhirBaseOf(publicUrl))
+  if (fault) {
+    const [error, error_description] = fault
+    return { redirect: responseAddress(redirectUri, publicUrl, { error, error_description, state }) }
+  }
+  const challenge = parameters.code_challenge ?? ''
+  return { app, request: { appId: app.id, redirectUri, scopes, state, challenge, nonce } }
+}

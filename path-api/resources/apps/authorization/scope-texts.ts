@@ -1,0 +1,56 @@
+import { needsPatient, resourceScopesOf } from '../../../../records/accounts/apps/app-scopes.ts'
+import { isMapped } from '../../../../records/fhir/mapping.ts'
+import { CLASS_NAMES, classKindOf } from '../../../../records/kinds.ts'
+import type { ResourceScope } from '../../../../records/store/documents/caller.ts'
+import type { InterfaceLanguage } from '../../../../schemas/code-lists.ts'
+import { type PageText, translate, translateName } from '../../../pages/page.ts'
+
+/** What people call the resources of a type: the word of its kind, a text of the pages, or its name. */
+function typeName(type: string, language: InterfaceLanguage): string {
+  if (type === '*') return translate(language, 'admitEverything')
+  const kinds = CLASS_NAMES.map(classKindOf).filter(({ fhir }) => isMapped(fhir) && fhir.type === type)
+  const [kind, ...others] = kinds
+  return kind && others.length === 0 ? kind.words[language] : translateName(language, type)
+}
+
+/** The kinds of access, each with the letters of scopes that give it. */
+const RIGHTS: readonly [text: PageText, letters: RegExp][] = [
+  ['admitSee', /[rs]/],
+  ['admitWrite', /[cu]/],
+  ['admitDelete', /d/],
+]
+
+function nameOf({ type, category }: ResourceScope, language: InterfaceLanguage): string {
+  const name = typeName(type, language)
+  if (category === undefined) return name
+  return `${name} (${translate(language, 'admitOnly', { category: category.replace(/^.*\|/, '') })})`
+}
+
+/** What an app may do with its scopes: the kind of access, and the data. */
+export function describeScopes(
+  scopes: readonly string[],
+  language: InterfaceLanguage,
+): [right: PageText, data: string][] {
+  const resources = resourceScopesOf(scopes)
+  const described = RIGHTS.map(([text, letters]): [PageText, string] => {
+    const names = resources.filter((one) => letters.test(one.letters)).map((one) => nameOf(one, language))
+    return [text, [...new Set(names)].join(', ')]
+  })
+  const isIdentified = scopes.includes('openid')
+  return [
+    ...described.filter(([, data]) => data !== ''),
+    ...(isIdentified ? [['admitIdentity', translate(language, 'admitWho')] as [PageText, string]] : []),
+  ]
+}
+
+/** How long the access lasts. */
+export const durationText = (scopes: readonly string[]): PageText =>
+  scopes.includes('offline_access')
+    ? 'admitOffline'
+    : scopes.includes('online_access')
+      ? 'admitOnline'
+      : 'admitHour'
+
+/** Whether the app reaches the data of more people than one patient. */
+export const reachesEverybody = (scopes: readonly string[]): boolean =>
+  resourceScopesOf(scopes).some(({ level }) => level === 'user') || !needsPatient(scopes)

@@ -1,0 +1,25 @@
+/** Paths of the OAuth server of SMART App Launch. */
+export const SMART_PATHS = {
+  authorize: '/auth/smart/authorize',
+  login: '/auth/smart/login',
+  decision: '/auth/smart/decision',
+  token: '/auth/smart/token',
+  introspect: '/auth/smart/introspect',
+  revoke: '/auth/smart/revoke',
+} as const
+
+const withoutSlash = (publicUrl: string): string => publicUrl.replace(/\/+$/, '')
+
+/** Address of the FHIR API, without a slash at its end: the audience of the tokens of apps. */
+export const fhirBaseOf = (publicUrl: string): string => `${withoutSlash(publicUrl)}/fhir/R4`
+
+/** Addresses of the OAuth server, for apps. */
+export const smartAddresses = (publicUrl: string) => {
+  const at = (path: string) => withoutSlash(publicUrl) + path
+  return {
+    ...{ authorize: at(SMART_PATHS.authorize), token: at(SMART_PATHS.token) },
+    ...{ introspect: at(SMART_PATHS.introspect), revoke: at(SMART_PATHS.revoke) },
+    keys: at('/auth/login/jwks'),
+    manage: at('/console/access'),
+  }
+}

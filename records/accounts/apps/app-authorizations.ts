@@ -1,0 +1,113 @@
+import type { Collection } from 'mongodb'
+import type { Database } from '../../store/documents/database.ts'
+import { syncIndexes } from '../../store/documents/indexes.ts'
+import { hashSecret, newSecret } from '../user/secret.ts'
+
+/** What an app asks a person for, after it has been checked. */
+export interface AppRequest {
+  appId: string
+  redirectUri: string
+  /** The scopes that the app may get. */
+  scopes: string[]
+  state: string | undefined
+  /** Hash of the code verifier (PKCE, S256). */
+  challenge: string
+  nonce: string | undefined
+}
+
+interface StoredRequest extends AppRequest {
+  _id: string
+  mvUid: string
+  expiresAt: Date
+}
+
+interface StoredCode extends Pick<AppRequest, 'appId' | 'redirectUri' | 'challenge'> {
+  _id: string
+  sid: string
+  /** End of its validity; it is kept longer, so that a reuse is recognised. */
+  validUntil: Date
+  usedAt?: Date
+  expiresAt: Date
+}
+
+/** A person decides within this time. */
+const REQUEST_LIFETIME_MS = 10 * 60_000
+const CODE_LIFETIME_MS = 60_000
+const CODE_RETENTION_MS = 3_600_000
+
+/** The result of a redemption: the code, or that a used code was reused. */
+type RedeemedCode = (Omit<StoredCode, '_id'> & { isReused: false }) | { sid: string; isReused: true }
+
+/** What lies between the login of a person and the tokens of an app: the open decision, and the code. */
+export class AppAuthorizations {
+  readonly #requests: Collection<StoredRequest>
+  readonly #codes: Collection<StoredCode>
+  readonly #assertions: Collection<{ _id: string; expiresAt: Date }>
+  readonly #clock: () => Date
+
+  constructor({ db }: Pick<Database, 'db'>, clock: () => Date) {
+    this.#requests = db.collection('auth.app_requests')
+    this.#codes = db.collection('auth.app_codes')
+    this.#assertions = db.collection('auth.app_assertions')
+    this.#clock = clock
+  }
+
+  async prepare(): Promise<void> {
+    const expiry = [{ key: { expiresAt: 1 as const }, name: 'expiry', expireAfterSeconds: 0 }]
+    await syncIndexes(this.#requests, expiry)
+    await syncIndexes(this.#codes, expiry)
+    await syncIndexes(this.#assertions, expiry)
+  }
+
+  #in = (ms: number): Date => new Date(this.#clock().getTime() + ms)
+
+  /** Keeps a request of an app until the person has decided. @returns the secret of the form */
+  async open(mvUid: string, request: AppRequest): Promise<string> {
+    const secret = newSecret()
+    await this.#requests.insertOne({
+      ...request,
+      ...{ _id: hashSecret(secret), mvUid, expiresAt: this.#in(REQUEST_LIFETIME_MS) },
+    })
+    return secret
+  }
+
+  /** The request on which a person decides now; each once. */
+  async take(secret: string): Promise<(AppRequest & { mvUid: string }) | undefined> {
+    const found = await this.#requests.findOneAndDelete({
+      ...{ _id: hashSecret(secret), expiresAt: { $gt: this.#clock() } },
+    })
+    return found ?? undefined
+  }
+
+  /** @returns the code with which the app gets the tokens of a session */
+  async issueCode(sid: string, { appId, redirectUri, challenge }: AppRequest): Promise<string> {
+    const code = newSecret()
+    await this.#codes.insertOne({
+      ...{ _id: hashSecret(code), sid, appId, redirectUri, challenge },
+      ...{ validUntil: this.#in(CODE_LIFETIME_MS), expiresAt: this.#in(CODE_RETENTION_MS) },
+    })
+    return code
+  }
+
+  /** Marks a code as used. Of requests at the same time, one gets it. */
+  async redeem(code: string): Promise<RedeemedCode | undefined> {
+    const _id = hashSecret(code)
+    const found = await this.#codes.findOneAndUpdate(
+      { _id, usedAt: { $exists: false } },
+      { $set: { usedAt: this.#clock() } },
+    )
+    if (found) return { ...found, isReused: false }
+    const used = await this.#codes.findOne({ _id })
+    return used ? { sid: used.sid, isReused: true } : undefined
+  }
+
+  /** Whether this is the first use of an assertion, which is kept until it has expired. */
+  async isFirstUse(appId: string, jti: string, expiresAt: Date): Promise<boolean> {
+    const { upsertedCount } = await this.#assertions.updateOne(
+      { _id: hashSecret(`${appId} ${jti}`) },
+      { $setOnInsert: { expiresAt } },
+      { upsert: true },
+    )
+    return upsertedCount === 1
+  }
+}

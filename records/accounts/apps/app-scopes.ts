@@ -1,0 +1,74 @@
+import type { ResourceScope } from '../../store/documents/caller.ts'
+
+/** Scopes that name no resources: the identity of the user, the patient of the launch, and the lifetime. */
+export const CONTEXT_SCOPES = [
+  'openid',
+  'fhirUser',
+  'profile',
+  'launch/patient',
+  'offline_access',
+  'online_access',
+] as const
+type ContextScope = (typeof CONTEXT_SCOPES)[number]
+
+const isContextScope = (text: string): text is ContextScope =>
+  (CONTEXT_SCOPES as readonly string[]).includes(text)
+
+/** Interactions of SMART 1, in those of SMART 2. */
+const V1_LETTERS: Readonly<Record<string, string>> = { read: 'rs', write: 'cud', '*': 'cruds' }
+
+const RESOURCE_SCOPE =
+  /^(patient|user|system)\/([A-Z][A-Za-z]{1,63}|\*)\.(read|write|\*|(?=[cruds])c?r?u?d?s?)(?:\?category=([^?&=]+))?$/
+
+/** The resources that a scope of SMART 1 or 2 names; undefined for any other text. */
+function parseResourceScope(text: string): ResourceScope | undefined {
+  const [, level, type, letters, category] = RESOURCE_SCOPE.exec(text) ?? []
+  if (level === undefined || type === undefined || letters === undefined) return undefined
+  return {
+    ...{ level: level as ResourceScope['level'], type, letters: V1_LETTERS[letters] ?? letters },
+    ...(category !== undefined && { category }),
+  }
+}
+
+export const isKnownScope = (text: string): boolean =>
+  isContextScope(text) || parseResourceScope(text) !== undefined
+
+/** The scopes of a text that name resources. */
+export const resourceScopesOf = (scopes: readonly string[]): ResourceScope[] =>
+  scopes.flatMap((one) => parseResourceScope(one) ?? [])
+
+const formatScope = ({ level, type, letters, category }: ResourceScope): string =>
+  `${level}/${type}.${letters}${category === undefined ? '' : `?category=${category}`}`
+
+/** What two scopes have in common; undefined for nothing. */
+function commonScope(a: ResourceScope, b: ResourceScope): ResourceScope | undefined {
+  const isOtherType = a.type !== b.type && a.type !== '*' && b.type !== '*'
+  const isOtherCategory = a.category !== b.category && a.category !== undefined && b.category !== undefined
+  const letters = [...a.letters].filter((letter) => b.letters.includes(letter)).join('')
+  if (a.level !== b.level || isOtherType || isOtherCategory || letters === '') return undefined
+  return {
+    ...{ level: a.level, type: a.type === '*' ? b.type : a.type, letters },
+    category: a.category ?? b.category,
+  }
+}
+
+/**
+ * Reduces requested scopes to those that the app may have. Text that is no scope is left out. A scope that is granted
+ * as a whole keeps its text, so that apps of SMART 1 recognise it.
+ */
+export function reduceScopes(requested: string, permitted: readonly string[]): string[] {
+  const limits = resourceScopesOf(permitted)
+  const granted = requested.split(' ').flatMap((text): string[] => {
+    if (isContextScope(text)) return permitted.includes(text) ? [text] : []
+    const wanted = parseResourceScope(text)
+    if (!wanted) return []
+    const own = formatScope(wanted)
+    const common = limits.flatMap((limit) => commonScope(wanted, limit) ?? []).map(formatScope)
+    return common.includes(own) ? [text] : common
+  })
+  return [...new Set(granted)]
+}
+
+/** Whether the person has to choose a patient. */
+export const needsPatient = (scopes: readonly string[]): boolean =>
+  scopes.includes('launch/patient') || resourceScopesOf(scopes).some(({ level }) => level === 'patient')

@@ -1,0 +1,112 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closedObject, shortTextField } from '../common.ts'
+
+const appNameField = shortTextField('Name of the app, as people and the audit see it', 'Blood pressure diary')
+
+const urlField = (description: string, example: string) =>
+  Type.String({ format: 'uri', maxLength: 500, description, examples: [example] })
+
+/** How an app proves at the token endpoint who it is. */
+const APP_AUTHENTICATIONS = ['public', 'secret', 'key'] as const
+type AppAuthentication = (typeof APP_AUTHENTICATIONS)[number]
+
+const authenticationField = Type.Unsafe<AppAuthentication>({
+  type: 'string',
+  enum: [...APP_AUTHENTICATIONS],
+  description:
+    'Proof of the app: public (none, for apps in browsers and phones), secret (a client secret), or key (a signed assertion)',
+  examples: ['public'],
+})
+
+const appScopesField = Type.Array(
+  Type.String({ pattern: '^[!-~]+$', maxLength: 300, description: 'Scope of SMART App Launch' }),
+  {
+    ...{ minItems: 1, maxItems: 100 },
+    description: 'Scopes that the app may request, at most',
+    examples: [['launch/patient', 'patient/Observation.rs', 'openid', 'fhirUser', 'offline_access']],
+  },
+)
+
+const redirectUrisField = Type.Array(urlField('Redirect URI', 'https://app.example.org/callback'), {
+  maxItems: 20,
+  description: 'Addresses to which the app is sent back: https, an own scheme, or http on this machine',
+})
+
+/** A public key of an app. */
+const AppKey = Type.Object(
+  {
+    kty: Type.String({ maxLength: 10, description: 'Key type: EC or RSA', examples: ['EC'] }),
+    kid: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the key', examples: ['k1'] }),
+    alg: Type.Optional(Type.String({ maxLength: 10, description: 'Algorithm', examples: ['ES384'] })),
+    use: Type.Optional(Type.String({ maxLength: 10, description: 'Use', examples: ['sig'] })),
+    key_ops: Type.Optional(
+      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 10, description: 'Operations' }),
+    ),
+    crv: Type.Optional(Type.String({ maxLength: 20, description: 'Curve', examples: ['P-384'] })),
+    x: Type.Optional(Type.String({ maxLength: 200, description: 'Coordinate x' })),
+    y: Type.Optional(Type.String({ maxLength: 200, description: 'Coordinate y' })),
+    n: Type.Optional(Type.String({ maxLength: 2000, description: 'Modulus' })),
+    e: Type.Optional(Type.String({ maxLength: 20, description: 'Exponent' })),
+  },
+  { additionalProperties: false, description: 'A public key (RFC 7517)' },
+)
+
+const keySetField = Type.Object(
+  { keys: Type.Array(AppKey, { minItems: 1, maxItems: 10, description: 'Public keys' }) },
+  { additionalProperties: false, description: 'Public keys of an app with the authentication key' },
+)
+
+const appFields = {
+  name: appNameField,
+  authentication: authenticationField,
+  redirectUris: Type.Optional(redirectUrisField),
+  scopes: appScopesField,
+  launchUrl: Type.Optional(
+    urlField('Address at which the app is launched', 'https://app.example.org/launch'),
+  ),
+  jwks: Type.Optional(keySetField),
+}
+
+export const AppCreate = closedObject('AppCreate', 'An app to be registered', appFields)
+export type AppCreate = Static<typeof AppCreate>
+
+const idField = Type.String({
+  description: 'Id of the app: its OAuth client id',
+  examples: ['app-q3WrTy78Lp'],
+})
+
+export const App = closedObject('App', 'An app that an administrator has registered', {
+  id: idField,
+  ...appFields,
+  createdAt: Type.String({ format: 'date-time', description: 'Time of registration' }),
+})
+export type App = Static<typeof App>
+
+export const RegisteredApp = closedObject('RegisteredApp', 'An app, with its secret when it gets one', {
+  ...App.properties,
+  clientSecret: Type.Optional(
+    Type.String({
+      description: 'OAuth client secret of the app. It is not shown again',
+      examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'],
+    }),
+  ),
+})
+export type RegisteredApp = Static<typeof RegisteredApp>
+
+export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has admitted', {
+  id: Type.String({ description: 'Id of the admission', examples: ['s8RtUv12Qx'] }),
+  name: appNameField,
+  scopes: Type.Array(Type.String(), {
+    description: 'Scopes of the app',
+    examples: [['patient/Observation.rs']],
+  }),
+  ehrId: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'The EHR to which the app is limited; null if it is not limited to one',
+    examples: ['e5RtGb81Xz'],
+  }),
+  createdAt: Type.String({ format: 'date-time', description: 'Time of the admission' }),
+  lastUsedAt: Type.String({ format: 'date-time', description: 'Time of the last login or token' }),
+  expiresAt: Type.String({ format: 'date-time', description: 'End, unless the app gets a new token' }),
+})
+export type AdmittedApp = Static<typeof AdmittedApp>

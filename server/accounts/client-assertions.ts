@@ -1,0 +1,37 @@
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
+import type { VerifyAssertion } from '../../records/accounts/apps/app-clients.ts'
+import { isTokenError } from './token-errors.ts'
+
+/** SMART App Launch demands both. */
+const ASSERTION_ALGORITHMS = ['RS384', 'ES384']
+
+const MAX_LIFETIME_S = 300
+/** Tolerated clock difference in seconds. */
+const ASSERTION_CLOCK_TOLERANCE_S = 10
+
+/** Verifies the assertions with which apps prove who they are (RFC 7523). @param audience address of the token endpoint */
+export const createAssertionVerifier =
+  (audience: string, clock: () => Date): VerifyAssertion =>
+  async (assertion, keysOf) => {
+    try {
+      const { iss = '' } = decodeJwt(assertion)
+      const jwks = await keysOf(iss)
+      if (!jwks) return undefined
+      const { payload } = await jwtVerify(assertion, createLocalJWKSet(jwks as JSONWebKeySet), {
+        ...{ algorithms: ASSERTION_ALGORITHMS, issuer: iss, subject: iss, audience },
+        ...{
+          currentDate: clock(),
+          clockTolerance: ASSERTION_CLOCK_TOLERANCE_S,
+          requiredClaims: ['exp', 'jti'],
+        },
+      })
+      const { exp = 0, jti = '' } = payload
+      const isShort = exp - clock().getTime() / 1000 <= MAX_LIFETIME_S + ASSERTION_CLOCK_TOLERANCE_S
+      return isShort
+        ? { clientId: iss, jti, expiresAt: new Date((exp + ASSERTION_CLOCK_TOLERANCE_S) * 1000) }
+        : undefined
+    } catch (error) {
+      if (isTokenError(error)) return undefined
+      throw error
+    }
+  }

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { newId } from '../../../records/store/documents/ids.ts'
+import type { AppCreate } from '../../../schemas/accounts/app.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { OpenAccounts } from '../../accounts/open-accounts.ts'
+
+/** What a command line says about an app. */
+export interface AppOptions {
+  id: string
+  name: string | undefined
+  scopes: string
+  redirectUris: string
+  authentication: string
+  /** A file with the public keys. */
+  jwks: string | undefined
+  launchUrl: string | undefined
+}
+
+const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
+
+/** Words of a text, on any number of lines. @throws Error with all violations */
+async function readApp(options: AppOptions): Promise<AppCreate> {
+  const [{ AppCreate: schema }, { createValidator }] = await Promise.all([
+    import('../../../schemas/accounts/app.ts'),
+    import('../../../schemas/validation/validators.ts'),
+  ])
+  const { name, scopes, redirectUris, authentication, jwks, launchUrl } = options
+  const app = {
+    ...(name !== undefined && { name }),
+    ...{ authentication, scopes: words(scopes), redirectUris: words(redirectUris) },
+    ...(jwks !== undefined && { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
+    ...(launchUrl !== undefined && { launchUrl }),
+  }
+  const violations = createValidator(schema)(app)
+  if (violations.length > 0) throw new Error(sentencesOf(violations))
+  return app as AppCreate
+}
+
+const sentencesOf = (violations: readonly { path: string; message: string }[]): string =>
+  violations.map(({ path, message }) => `${path} ${message}`).join('\n')
+
+/** @throws Error with all violations */
+export async function registerApp(
+  { services: { apps } }: OpenAccounts,
+  options: AppOptions,
+): Promise<string> {
+  const registered = await apps.register(newId(), await readApp(options)).catch((error: unknown) => {
+    if (error instanceof ServiceError) throw new Error(error.detail ?? sentencesOf(error.violations))
+    throw error
+  })
+  const { id, clientSecret } = registered.app
+  return clientSecret === undefined
+    ? `client id:     ${id}`
+    : `client id:     ${id}\nclient secret: ${clientSecret}\nThe secret is not shown again.`
+}
+
+const MAX_LISTED_APPS = 1000
+
+export async function listApps({ services: { apps } }: OpenAccounts): Promise<string> {
+  const { items } = await apps.list({ limit: MAX_LISTED_APPS })
+  const lines = items.map(
+    ({ id, authentication, name, scopes }) => `${id}  ${authentication}  ${name}  ${scopes.join(' ')}`,
+  )
+  return lines.length > 0 ? lines.join('\n') : 'There is no app.'
+}
+
+export async function removeApp(
+  { services: { apps, appGrants } }: OpenAccounts,
+  { id }: AppOptions,
+): Promise<string> {
+  await apps.remove(id, undefined)
+  await appGrants.endOfApp(id)
+  return `${id} is removed. Its access to everybody has ended.`
+}

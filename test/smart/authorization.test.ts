@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { addParticipant, createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { assertStatus, call } from '../harness/clients/path-client.ts'
+import {
+  admitApp,
+  authorizationOf,
+  createSmartApp,
+  decide,
+  newVerifier,
+  openRequest,
+  postForm,
+  redeemCode,
+  type SmartApp,
+  withToken,
+} from '../harness/people/smart-apps.ts'
+import { service } from '../harness/service/service.ts'
+
+const SCOPES = ['launch/patient', 'patient/Observation.rs', 'openid', 'fhirUser', 'offline_access']
+
+describe('the authorization of apps', () => {
+  let patient: Patient
+  let app: SmartApp
+  let planId: string
+  before(async () => {
+    patient = await createPatient()
+    planId = await createPlan(patient)
+    app = await createSmartApp(SCOPES)
+  })
+
+  const startWith = (change: Record<string, string | undefined>, of = app) => {
+    const parameters = { ...authorizationOf(of, SCOPES.join(' '), newVerifier()), ...change }
+    const sent = Object.entries(parameters).filter(([, value]) => value !== undefined) as [string, string][]
+    return call('GET', `/auth/smart/authorize?${new URLSearchParams(sent)}`)
+  }
+
+  it('gives an app a code for its tokens, with the patient and who the user is', async () => {
+    const { tokens, call: callAs } = await admitApp(patient, app, SCOPES.join(' '), patient.ehrId)
+    assert.deepEqual(tokens.scope.split(' ').sort(), [...SCOPES].sort())
+    assert.equal(tokens.patient, patient.ehrId)
+    assert.equal(Number(tokens.expires_in), 3600)
+    const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString())
+    assert.deepEqual([claims.aud, claims.sub], [app.id, patient.mvUid])
+    assert.ok(claims.fhirUser.startsWith(`${service.url}/fhir/R4/Patient/`))
+    assertStatus(await callAs('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`))
+    const { items } = assertStatus(await patient.call('GET', 'audit'))
+    assert.ok(items.some((entry: { application: string }) => entry.application === app.name))
+  })
+
+  it('sends nobody to an address that is not registered for the app', async () => {
+    for (const change of [
+      { redirect_uri: 'https://evil.example.org/callback' },
+      { redirect_uri: `${app.redirectUri}/more` },
+      { redirect_uri: undefined },
+      { client_id: 'app-unknown123' },
+    ]) {
+      const answer = await startWith(change)
+      assert.equal(answer.headers.get('location'), null)
+      assert.match(assertStatus(answer), /not registered/)
+    }
+  })
+
+  it('tells the app what is wrong with its request, and gives back the state', async () => {
+    for (const [change, error] of [
+      [{ response_type: 'token' }, 'unsupported_response_type'],
+      [{ aud: 'https://other.example.org/fhir' }, 'invalid_request'],
+      [{ aud: undefined }, 'invalid_request'],
+      [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+      [{ code_challenge_method: 'plain' }, 'invalid_request'],
+      [{ code_challenge: 'short' }, 'invalid_request'],
+      [{ scope: 'patient/Condition.rs' }, 'invalid_scope'],
+    ] as const) {
+      const { status, headers } = await startWith({ ...change, state: 'a state' })
+      assert.equal(status, 303)
+      const { origin, searchParams } = new URL(headers.get('location') ?? '')
+      assert.deepEqual(
+        [origin, searchParams.get('error'), searchParams.get('state'), searchParams.get('iss')],
+        ['https://app.example.org', error, 'a state', service.url],
+        JSON.stringify(change),
+      )
+    }
+  })
+
+  it('gives at most the scopes that are registered', async () => {
+    const asked = 'launch/patient patient/*.cruds patient/Condition.rs user/Observation.rs unknown'
+    const { tokens } = await admitApp(patient, app, asked, patient.ehrId)
+    assert.deepEqual(tokens.scope.split(' '), ['launch/patient', 'patient/Observation.rs'])
+    assert.ok(!('refresh_token' in tokens) && !('id_token' in tokens))
+  })
+
+  it('tells the app that the person has refused, or chosen a record of somebody else', async () => {
+    const stranger = await createPatient()
+    for (const [decision, ehrId] of [
+      ['refuse', patient.ehrId],
+      ['admit', stranger.ehrId],
+      ['admit', undefined],
+    ] as const) {
+      const page = await openRequest(patient, authorizationOf(app, SCOPES.join(' '), newVerifier()))
+      const parameters = await decide(page, decision, ehrId)
+      assert.deepEqual([parameters.get('error'), parameters.get('code')], ['access_denied', null])
+    }
+  })
+
+  it('asks again after a wrong password, and takes each decision once', async () => {
+    const parameters = authorizationOf(app, SCOPES.join(' '), newVerifier())
+    const again = await openRequest({ ...patient, password: 'wrong' }, parameters)
+    assert.match(again, /The login failed/)
+    const page = await openRequest(patient, parameters)
+    assert.ok((await decide(page, 'admit', patient.ehrId)).get('code'))
+    const [, request = ''] = /name="request" value="([^"]*)"/.exec(page) ?? []
+    const repeated = await postForm('/auth/smart/decision', { request, decision: 'admit' })
+    assert.match(assertStatus(repeated), /expired/)
+  })
+
+  it('lists the patients whom the person may open, by names that the person may know', async () => {
+    const nurse = await createPatient()
+    await addParticipant(planId, nurse, 'read')
+    const page = await openRequest(nurse, authorizationOf(app, SCOPES.join(' '), newVerifier()))
+    const offered = [...page.matchAll(/name="patient" value="([^"]*)"/g)].map(([, id]) => id)
+    assert.deepEqual(offered.sort(), [nurse.ehrId, patient.ehrId].sort())
+  })
+
+  it('exchanges a code once, for the app and the secret that it belongs to', async () => {
+    const other = await createSmartApp(SCOPES)
+    const codeFor = async (verifier: string) => {
+      const page = await openRequest(patient, authorizationOf(app, SCOPES.join(' '), verifier))
+      return (await decide(page, 'admit', patient.ehrId)).get('code') ?? ''
+    }
+    const verifier = newVerifier()
+    for (const more of [
+      { code_verifier: newVerifier() },
+      { code_verifier: '' },
+      { redirect_uri: 'https://other.example.org/' },
+      { client_id: other.id },
+    ]) {
+      const { status, body } = await redeemCode(app, await codeFor(verifier), verifier, more)
+      assert.deepEqual([status, body.error], [400, 'invalid_grant'], JSON.stringify(more))
+    }
+    const code = await codeFor(verifier)
+    const { access_token } = assertStatus(await redeemCode(app, code, verifier))
+    const path = `/fhir/R4/Observation?patient=${patient.ehrId}`
+    assertStatus(await withToken(access_token)('GET', path))
+    assert.equal((await redeemCode(app, code, verifier)).body.error, 'invalid_grant')
+    assertStatus(await withToken(access_token)('GET', path), 401)
+  })
+
+  it('lets one of twenty exchanges of a code at once succeed', async () => {
+    const verifier = newVerifier()
+    const page = await openRequest(patient, authorizationOf(app, SCOPES.join(' '), verifier))
+    const code = (await decide(page, 'admit', patient.ehrId)).get('code') ?? ''
+    const answers = await Promise.all(Array.from({ length: 20 }, () => redeemCode(app, code, verifier)))
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+  })
+
+  it('is described where apps look for it, for pages of every origin', async () => {
+    const { body, headers } = await call('GET', '/fhir/R4/.well-known/smart-configuration', undefined, {
+      origin: 'https://anywhere.example.org',
+    })
+    assert.equal(headers.get('access-control-allow-origin'), '*')
+    assert.deepEqual(body.code_challenge_methods_supported, ['S256'])
+    assert.equal(body.authorization_endpoint, `${service.url}/auth/smart/authorize`)
+    assert.ok(body.capabilities.includes('permission-v2') && !body.capabilities.includes('launch-ehr'))
+    const { rest } = assertStatus(await call('GET', '/fhir/R4/metadata'))
+    const { security } = rest[0]
+    assert.equal(security.service[0].coding[0].code, 'SMART-on-FHIR')
+    const [{ extension }] = security.extension
+    assert.deepEqual(extension.slice(0, 2), [
+      { url: 'authorize', valueUri: body.authorization_endpoint },
+      { url: 'token', valueUri: body.token_endpoint },
+    ])
+    const openId = assertStatus(await call('GET', '/.well-known/openid-configuration'))
+    assert.equal(openId.issuer, body.issuer)
+  })
+
+  it('lets pages of registered apps call the FHIR API and get tokens, without cookies', async () => {
+    const preflight = (path: string, origin: string) =>
+      call('OPTIONS', path, undefined, {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization',
+      })
+    for (const path of ['/fhir/R4/Observation', '/auth/smart/token', '/auth/smart/revoke']) {
+      const { headers } = await preflight(path, 'https://app.example.org')
+      assert.equal(headers.get('access-control-allow-origin'), 'https://app.example.org', path)
+      assert.equal(headers.get('access-control-allow-credentials'), null)
+      const stranger = await preflight(path, 'https://evil.example.org')
+      assert.equal(stranger.headers.get('access-control-allow-origin'), null, path)
+    }
+    const { headers } = await preflight('/auth/sessions', 'https://app.example.org')
+    assert.equal(headers.get('access-control-allow-origin'), null)
+  })
+})

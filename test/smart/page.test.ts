@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { findAccessibilityViolations } from '../harness/clients/axe.ts'
+import { assertStatus } from '../harness/clients/path-client.ts'
+import {
+  authorizationOf,
+  createSmartApp,
+  newVerifier,
+  redeemCode,
+  type SmartApp,
+} from '../harness/people/smart-apps.ts'
+import { service } from '../harness/service/service.ts'
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+const SCOPES = ['launch/patient', 'patient/Observation.rs', 'patient/Condition.cruds', 'offline_access']
+
+describe('the page on which a person admits an app', () => {
+  let browser: Browser
+  let page: Page
+  let patient: Patient
+  let app: SmartApp
+  before(async function () {
+    if (!existsSync(executablePath)) return this.skip()
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    page = await browser.newPage({ viewport: { width: 360, height: 740 } })
+    // The app is another origin than the service.
+    await page.route('https://app.example.org/**', (route) => route.fulfill({ body: 'The app' }))
+    patient = await createPatient()
+    await createPlan(patient)
+    app = await createSmartApp(SCOPES)
+  })
+  after(() => browser?.close())
+
+  for (const [language, logIn, allow] of [
+    ['en', 'Log in', 'Allow'],
+    ['nl', 'Inloggen', 'Toestaan'],
+  ] as const)
+    it(`is accessible and leads to the app: ${language}`, async () => {
+      const verifier = newVerifier()
+      const parameters = { ...authorizationOf(app, SCOPES.join(' '), verifier), lang: language }
+      await page.goto(`${service.url}/auth/smart/authorize?${new URLSearchParams(parameters)}`)
+      assert.deepEqual(await findAccessibilityViolations(page), [])
+      await page.locator('input[type=email]').fill(patient.email)
+      await page.locator('input[type=password]').fill(patient.password)
+      await page.getByRole('button', { name: logIn }).click()
+      await page.getByRole('button', { name: allow }).waitFor()
+      const text = (await page.locator('main').textContent()) ?? ''
+      assert.ok(text.includes(app.name) && text.includes('app.example.org'), text)
+      assert.ok(!page.url().includes(patient.ehrId))
+      assert.deepEqual(await findAccessibilityViolations(page), [])
+      assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 360)
+      await page.getByRole('radio').check()
+      await page.getByRole('button', { name: allow }).click()
+      await page.waitForURL('https://app.example.org/**')
+      const code = new URL(page.url()).searchParams.get('code') ?? ''
+      assertStatus(await redeemCode(app, code, verifier))
+    })
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
+import { assertProblem, assertStatus, call } from '../harness/clients/path-client.ts'
+import {
+  type Admission,
+  admitApp,
+  createSmartApp,
+  postForm,
+  type SmartApp,
+  withToken,
+} from '../harness/people/smart-apps.ts'
+
+const SCOPES = 'launch/patient patient/Observation.rs offline_access'
+
+describe('the tokens of apps', () => {
+  let patient: Patient
+  let app: SmartApp
+  before(async () => {
+    patient = await createPatient()
+    await createPlan(patient)
+    app = await createSmartApp([...SCOPES.split(' '), 'online_access', 'openid', 'fhirUser'])
+  })
+
+  const admit = (scope = SCOPES) => admitApp(patient, app, scope, patient.ehrId)
+  const read = (token: string) => withToken(token)('GET', `/fhir/R4/Observation?patient=${patient.ehrId}`)
+  const refresh = (refreshToken: string | undefined, more: object = {}) =>
+    postForm('/auth/smart/token', {
+      grant_type: 'refresh_token',
+      ...{ client_id: app.id, refresh_token: refreshToken ?? '' },
+      ...more,
+    })
+
+  it('are renewed once, and equally for requests at the same time', async () => {
+    const { tokens } = await admit()
+    const answers = await Promise.all([refresh(tokens.refresh_token), refresh(tokens.refresh_token)])
+    const [first, second] = answers.map((one) => assertStatus(one))
+    assert.equal(first.refresh_token, second.refresh_token)
+    assert.notEqual(first.refresh_token, tokens.refresh_token)
+    assert.equal(first.patient, patient.ehrId)
+    assertStatus(await read(first.access_token))
+  })
+
+  it('are renewed with fewer scopes, but not with more', async () => {
+    const { tokens } = await admit()
+    const fewer = assertStatus(await refresh(tokens.refresh_token, { scope: 'patient/Observation.r' }))
+    assert.equal(fewer.scope, 'patient/Observation.r')
+    assertStatus(await read(fewer.access_token), 403)
+    const more = await refresh(fewer.refresh_token, { scope: 'patient/Condition.rs' })
+    assert.deepEqual([more.status, more.body.error], [400, 'invalid_scope'])
+  })
+
+  it('can be renewed by no other app, which ends them', async () => {
+    const other = await createSmartApp(SCOPES.split(' '))
+    const { tokens } = await admit()
+    assert.equal((await refresh(tokens.refresh_token, { client_id: other.id })).body.error, 'invalid_grant')
+    assertStatus(await read(tokens.access_token), 401)
+  })
+
+  it('last an hour without offline_access and online_access', async () => {
+    const { tokens } = await admit('launch/patient patient/Observation.rs')
+    assert.equal(tokens.refresh_token, undefined)
+    const { tokens: online } = await admit('launch/patient patient/Observation.rs online_access')
+    assert.ok(online.refresh_token)
+  })
+
+  it('work below /fhir/R4 only', async () => {
+    const { tokens, call: callAs } = await admit()
+    const plans = `/ehr/${patient.ehrId}/careplan`
+    for (const path of [plans, '/auth/sessions', '/auth/admitted-app', '/openehr/v1/query/aql?q=x'])
+      assert.equal((await callAs('GET', path)).status, 403, path)
+    const { body } = await callAs('GET', plans)
+    assert.equal(body.detail, 'Apps can use the FHIR API only.')
+    assertProblem(
+      await call('POST', '/auth/login/token', { refreshToken: tokens.refresh_token }),
+      401,
+      'unauthenticated',
+    )
+    assertStatus(
+      await call('GET', '/1/users/me', undefined, {
+        ...patient.headers,
+        'x-parse-session-token': tokens.access_token,
+      }),
+      401,
+    )
+  })
+
+  it('leave those of the path family as they were', async () => {
+    assertStatus(await read(patient.authToken))
+  })
+
+  it('are described to their app, and to no other one', async () => {
+    const { tokens } = await admit(`${SCOPES} openid fhirUser`)
+    const other = await createSmartApp(SCOPES.split(' '))
+    const ask = async (client_id: string, token: string) =>
+      assertStatus(await postForm('/auth/smart/introspect', { client_id, token }))
+    const shown = await ask(app.id, tokens.access_token)
+    assert.deepEqual(
+      [shown.active, shown.client_id, shown.sub, shown.patient],
+      [true, app.id, patient.mvUid, patient.ehrId],
+    )
+    assert.ok(shown.fhirUser.includes('/fhir/R4/Patient/') && shown.exp > Date.now() / 1000)
+    assert.deepEqual(await ask(other.id, tokens.access_token), { active: false })
+    for (const token of ['nonsense', patient.authToken, tokens.refresh_token ?? ''])
+      assert.deepEqual(await ask(app.id, token), { active: false })
+  })
+
+  it('end when the app revokes one of them', async () => {
+    for (const kind of ['access_token', 'refresh_token'] as const) {
+      const { tokens } = await admit()
+      const other = await createSmartApp(SCOPES.split(' '))
+      const revoke = async (client_id: string, token: string) =>
+        assertStatus(await postForm('/auth/smart/revoke', { client_id, token }))
+      await revoke(other.id, tokens[kind] ?? '')
+      await revoke(app.id, 'nonsense')
+      assertStatus(await read(tokens.access_token))
+      await revoke(app.id, tokens[kind] ?? '')
+      assertStatus(await read(tokens.access_token), 401)
+      assert.equal((await refresh(tokens.refresh_token)).body.error, 'invalid_grant')
+    }
+  })
+
+  it('end when the person ends the app, which only that person lists', async () => {
+    const { tokens } = await admit()
+    const list = async (who: Patient) =>
+      assertStatus(await who.call('GET', '/auth/admitted-app?limit=1000')).items
+    const admitted = (await list(patient)).filter(({ name }: { name: string }) => name === app.name)
+    const newest = admitted.find(({ createdAt }: { createdAt: string }) =>
+      admitted.every((one: { createdAt: string }) => one.createdAt <= createdAt),
+    )
+    assert.deepEqual([newest.scopes.join(' '), newest.ehrId], [SCOPES, patient.ehrId])
+    const stranger = await createPatient()
+    assert.deepEqual(await list(stranger), [])
+    assertStatus(await stranger.call('DELETE', `/auth/admitted-app/${newest.id}`), 404)
+    assertStatus(await read(tokens.access_token))
+    assertStatus(await patient.call('DELETE', `/auth/admitted-app/${newest.id}`), 204)
+    assertStatus(await read(tokens.access_token), 401)
+    assert.equal((await refresh(tokens.refresh_token)).body.error, 'invalid_grant')
+    assertStatus(await patient.call('DELETE', `/auth/admitted-app/${newest.id}`), 404)
+    const sessions = assertStatus(await patient.call('GET', '/auth/sessions?limit=1000')).items
+    assert.ok(sessions.every(({ device }: { device: string }) => device !== app.name))
+  })
+
+  it('end when an administrator removes the app, and narrow when it gets fewer scopes', async () => {
+    const own = await createSmartApp(['launch/patient', 'patient/Observation.rs', 'patient/Patient.r'])
+    const scope = 'launch/patient patient/Observation.rs patient/Patient.r'
+    const admission: Admission = await admitApp(patient, own, scope, patient.ehrId)
+    const readPatient = () => admission.call('GET', `/fhir/R4/Patient/${patient.ehrId}`)
+    assertStatus(await readPatient())
+    const shown = assertStatus(await own.admin.call('GET', `/auth/app/${own.id}`))
+    const { id: _, createdAt: __, ...fields } = shown
+    const narrower = { ...fields, scopes: ['launch/patient', 'patient/Observation.rs'] }
+    assertStatus(await own.admin.call('PUT', `/auth/app/${own.id}`, narrower))
+    assertStatus(await readPatient(), 403)
+    assertStatus(await own.admin.call('DELETE', `/auth/app/${own.id}`), 204)
+    assertStatus(await readPatient(), 401)
+  })
+
+  it('end with a new password', async () => {
+    const person = await createPatient()
+    const { tokens } = await admitApp(person, app, SCOPES, person.ehrId)
+    const change = { currentPassword: person.password, newPassword: 'another horse battery staple' }
+    assertStatus(await person.call('POST', '/auth/account/password/update', change), 204)
+    const path = `/fhir/R4/Observation?patient=${person.ehrId}`
+    assertStatus(await withToken(tokens.access_token)('GET', path), 401)
+  })
+})
