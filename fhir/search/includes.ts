@@ -65,8 +65,10 @@ function chosenIncludes(name: string, parameters: SearchParameters, known: reado
       (one) => fits(source, one.source) && fits(parameter, one.parameter) && fits(target ?? '*', one.target),
     )
     if (found.length > 0 && rest.length === 0) return found
-    const names = ['*', ...new Set(known.map(includeName))]
-    throw parameterError(name, 'not-supported', `must be one of ${names.join(', ')}`)
+    const names = ['*', ...new Set(known.map(includeName))].join(', ')
+    const message =
+      known.length > 0 ? `must be one of ${names}` : 'finds nothing that this type could include'
+    throw parameterError(name, 'not-supported', message)
   })
   // Some parameters, such as patient and subject, find the same references.
   return [...new Map(chosen.map((one) => [`${one.source} ${one.path} ${one.target}`, one])).values()]

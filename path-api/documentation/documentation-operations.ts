@@ -149,6 +149,8 @@ function createDocumentOperation(openApi: () => Json): Operation {
       ),
     },
     reply: [200, rawBody('application/json')],
+    // The first request makes and compresses three megabytes, and a machine at its start is busy.
+    deadlineMs: 30_000,
     handle: ({ query: { family } }, { coding }) => (texts.get(family) ?? createText(family)).reply(coding),
   })
 }

@@ -8,6 +8,7 @@ const MONTHS =
 
 /** What differs from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
+  [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
   [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
   [/\d+([.,:]\d+)*/g, '#'],
@@ -18,23 +19,23 @@ const VARYING: readonly [RegExp, string][] = [
 /** How many people have looked, and at what, depends on the requests of other tests. */
 const isStable = (line: string): boolean => !/^\s*- (row|rowheader|cell)\b/.test(line)
 
-/** Roles, names and states of a page, as a screen reader finds them. */
+/** Roles, names and states of a page, as a screen reader finds them. Equal items of a list occur once. */
 export async function readTree(page: Page): Promise<string[]> {
   const tree = VARYING.reduce(
     (text, [pattern, by]) => text.replace(pattern, by),
     await page.locator('body').ariaSnapshot(),
   )
-  return tree.split('\n').filter(isStable)
+  return [...new Set(tree.split('\n').filter(isStable))]
 }
 
-const pathOf = (language: string) => `test/console/trees/${language}.yaml`
+const pathOf = (name: string) => `test/console/trees/${name}.txt`
 
 /** Compares the trees of pages with those that are checked in; `UPDATE_TREES=1` writes them instead. */
-export function assertTrees(language: string, trees: ReadonlyMap<string, readonly string[]>): void {
+export function assertTrees(name: string, trees: ReadonlyMap<string, readonly string[]>): void {
   const text = [...trees]
     .map(([page, lines]) => [`${page || '/'}:`, ...lines.map((line) => `  ${line}`), ''].join('\n'))
     .join('\n')
-  const path = pathOf(language)
+  const path = pathOf(name)
   if (process.env.UPDATE_TREES) {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)

@@ -11,6 +11,7 @@ import {
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { createAddress, createPerson, logIn, type Person, password } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
+import { waitFor } from '../harness/wait.ts'
 import {
   activate,
   assertNoFaults,
@@ -72,14 +73,14 @@ describe('the first day of a nurse', () => {
     await logInOn(page, { email, password })
     await menu(page, 'Worklist').click()
     await page.getByText('Born on 30 April 1961.').waitFor()
-    await page.getByText(`${ALERT}`).waitFor()
+    await page.getByLabel(ALERT).waitFor()
 
     await page.getByLabel('What did you do?').waitFor({ state: 'detached' })
     await page.getByLabel(ALERT).check()
     await page.getByLabel('What did you do?').fill('Called her')
     const second = { carePlanId: planId, ...PRESSURE, systolic: 190, timestamp: new Date().toISOString() }
     assertStatus(await patient.call('POST', 'procedure/bloodpressure', second), 201)
-    await page.getByText('Blood pressure 190/112 mmHg: Much too high').waitFor({ timeout: 5000 })
+    await page.getByLabel('Blood pressure 190/112 mmHg: Much too high').waitFor({ timeout: 5000 })
     // What is typed and ticked stays.
     assert.equal(await page.getByLabel('What did you do?').inputValue(), 'Called her')
     await page.getByLabel('Blood pressure 190/112').check()
@@ -114,7 +115,7 @@ describe('the first day of a nurse', () => {
 
     await page.getByRole('link', { name: 'Blood pressure', exact: true }).click()
     await page
-      .getByRole('link', { name: /^Show / })
+      .getByRole('link', { name: /^Show \d/ })
       .last()
       .click()
     await page.getByRole('heading', { name: 'History: Blood pressure' }).waitFor()
@@ -143,12 +144,12 @@ describe('the first day of a nurse', () => {
     await page.locator('nav').waitFor()
     await tabTo(page, 'Worklist')
     await page.keyboard.press('Enter')
-    await page.getByText(ALERT).waitFor()
+    await page.getByLabel(ALERT).waitFor()
     await tabTo(page, /^Anna de Vries/)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Anna de Vries' }).waitFor()
     await page.goBack()
-    await page.getByText(ALERT).waitFor()
+    await page.getByLabel(ALERT).waitFor()
     await tabTo(page, /^Blood pressure 185\/112/)
     await page.keyboard.press('Space')
     await tabTo(page, 'What did you do?')
@@ -173,7 +174,7 @@ describe('the first day of a nurse', () => {
     await button(page, 'Save this view').click()
     await page.getByRole('link', { name: 'Tasks' }).waitFor()
     await page.goto(`${service.url}/console/worklist`)
-    await page.getByText(ALERT).waitFor()
+    await page.getByLabel(ALERT).waitFor()
     await page.getByText('Saved views').click()
     await page.getByRole('link', { name: 'Tasks' }).click()
     await page.getByText('Nobody needs you now.').waitFor()
@@ -244,7 +245,10 @@ describe('the first day of a nurse', () => {
     await weight.getByLabel('Weight', { exact: true }).selectOption('limits')
     await weight.getByLabel('Weight: highest (kg)').fill('75,5')
     await weight.getByRole('button', { name: 'Save' }).click()
-    await page.waitForFunction('Object.keys(sessionStorage).length === 0')
+    await waitFor(
+      async () => (await page.evaluate('sessionStorage.length')) === 0 || undefined,
+      'the end of the draft',
+    )
     const path = `careplan/${planId}/thresholds`
     const both = { bloodpressure: 'esc2018', bodyweight: { weightHigh: 75.5, unit: 'kg' } }
     assert.deepEqual(assertStatus(await patient.call('GET', path)), both)

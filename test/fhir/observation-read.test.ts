@@ -84,7 +84,13 @@ describe('observations in FHIR', () => {
   })
 
   it('are not searched with parameters that would be ignored in silence', async () => {
-    for (const name of ['_include', '_include:iterate', '_revinclude', '_has:Goal:patient:status']) {
+    for (const name of [
+      '_include:iterate',
+      '_revinclude',
+      '_has:Goal:patient:status',
+      '_filter',
+      '_contained',
+    ]) {
       const query = `Observation?patient=${patient.ehrId}&${name}=Observation:subject`
       const { resourceType, issue } = await get(query, 400)
       assert.equal(resourceType, 'OperationOutcome')

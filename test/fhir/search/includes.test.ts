@@ -122,6 +122,8 @@ describe('searches in FHIR that include resources', () => {
       assert.equal(answer.status, 400, query)
       assert.deepEqual(issuesIn(answer), [`not-supported http.${place}`])
     }
+    const none = await callFhir(patient, 'GET', `Patient?_id=${patient.ehrId}&_include=*`)
+    assert.deepEqual(issuesIn(none), ['not-supported http._include'])
   })
 
   it('are those that the capabilities name', async () => {

@@ -6,7 +6,7 @@ import { ServiceError } from '../../../../schemas/errors.ts'
 import type { Context } from '../../../operation/context.ts'
 import { appendQuery } from '../../../operation/list-operation.ts'
 import { defineOperation } from '../../../operation/operation.ts'
-import { rawBody } from '../../../reply/body-media.ts'
+import { describedBody, rawBody } from '../../../reply/body-media.ts'
 import { replyWith } from '../../../reply/reply.ts'
 import { FHIR_PATH, fhirOperation, resourceIdField, resultParameters } from '../fhir-operation.ts'
 
@@ -102,11 +102,11 @@ export const fhirExportOperations = [
     method: 'get',
     summary: 'Get the progress of an export, and its files',
     description: `Ask every ${POLL_INTERVAL_S} seconds, as Retry-After says. X-Progress tells how far the export is.`,
-    reply: [200, ExportManifest],
+    reply: [200, describedBody(ExportManifest, 'application/json')],
     pending: 'The export is being prepared',
     handle: async ({ params: { exportId } }, { caller, fhir, fhirExports }) => {
       const status = await fhirExports.status(caller, exportId)
-      const manifest = manifestOf(`${fhir.base}/export/${exportId}`, status)
+      const manifest = JSON.stringify(manifestOf(`${fhir.base}/export/${exportId}`, status))
       const { progress } = status
       return progress === undefined
         ? replyWith(manifest, { headers: { expires: status.expiresAt.toUTCString() } })

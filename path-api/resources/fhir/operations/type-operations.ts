@@ -21,7 +21,7 @@ type TrialMode = (typeof TRIAL_MODES)[number]
 const modeField = Type.Optional(
   Type.Unsafe<TrialMode>({
     ...{ type: 'string', enum: TRIAL_MODES, examples: ['create'] },
-    description: 'What you mean to do: create, update or delete',
+    description: 'Kind of the write: create, update or delete',
   }),
 )
 
