@@ -6,7 +6,7 @@ import {
   type StoreContext,
   type Transaction,
 } from '../../records/store/writing/transaction.ts'
-import { isInputErrorName, ServiceError } from '../../schemas/errors.ts'
+import { ifNotFound, isInputErrorName, ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/validation/violations.ts'
 import { issuesOf, operationOutcome } from '../outcome/issue.ts'
 import {
@@ -38,11 +38,15 @@ export class BundleRequests {
    * Carries out the requests of a Bundle: of a batch each alone, of a transaction all or none.
    * @throws the error of the first entry of a transaction that fails, with its place
    */
-  async execute(caller: Caller, bundle: FhirResource, newId: () => string): Promise<FhirResource> {
+  async execute(
+    caller: Caller,
+    bundle: FhirResource,
+    { newId, isRetry }: { newId: () => string; isRetry: boolean },
+  ): Promise<FhirResource> {
     const { isTransaction, entries } = readEntries(bundle)
     const nextId = createSequentialIdGenerator(newId)
     const entry = isTransaction
-      ? await this.#executeAll(caller, entries, nextId)
+      ? await this.#executeAll(caller, entries, nextId, isRetry)
       : await this.#executeEach(caller, entries, nextId)
     return { resourceType: 'Bundle', type: isTransaction ? 'transaction-response' : 'batch-response', entry }
   }
@@ -64,9 +68,12 @@ export class BundleRequests {
     caller: Caller,
     entries: readonly BundleEntry[],
     nextId: () => string,
+    isRetry: boolean,
   ): Promise<EntryResponse[]> {
     const prepared = await this.#resolve(caller, entries, nextId)
     requireDistinct(prepared)
+    if (isRetry && (await this.#isDone(caller, prepared)))
+      return Promise.all(prepared.map((one) => this.#repeatResponse(caller, one)))
     const responses = new Map<number, EntryResponse>()
     const run = async (methods: readonly BundleMethod[], tx?: Transaction) => {
       for (const one of prepared.toSorted(byParents))
@@ -87,6 +94,23 @@ export class BundleRequests {
       )
     await run(['GET'])
     return prepared.map(({ entry }) => responses.get(entry.position) as EntryResponse)
+  }
+
+  /** Whether an earlier attempt was carried out: then all that it created exists. */
+  async #isDone(caller: Caller, prepared: readonly PreparedEntry[]): Promise<boolean> {
+    const created = prepared.find(isCreating)
+    if (!created) return false
+    const { entry, id } = created
+    return (await this.#resources.read(caller, entry.type, id).catch(ifNotFound(undefined))) !== undefined
+  }
+
+  /** The response to an entry that an earlier attempt carried out. */
+  async #repeatResponse(caller: Caller, prepared: PreparedEntry): Promise<EntryResponse> {
+    const { entry, id } = prepared
+    if (entry.method === 'GET') return this.#execute(caller, prepared)
+    if (entry.method === 'DELETE') return { response: { status: '204' } }
+    const resource = await this.#resources.read(caller, entry.type, id)
+    return this.#written({ resource, created: isCreating(prepared) })
   }
 
   /** Gives each new resource its id, finds the resources of conditions, and replaces references. */
@@ -197,6 +221,9 @@ const PARENT_TYPES = ['Goal', 'CarePlan']
 
 const byParents = (a: PreparedEntry, b: PreparedEntry): number =>
   PARENT_TYPES.indexOf(b.entry.type) - PARENT_TYPES.indexOf(a.entry.type)
+
+const isCreating = ({ entry, found }: PreparedEntry): boolean =>
+  !found && (entry.method === 'POST' || (entry.method === 'PUT' && entry.id === undefined))
 
 const isConditional = ({ method, id }: BundleEntry): boolean => method !== 'GET' && id === undefined
 

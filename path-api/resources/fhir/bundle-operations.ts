@@ -14,7 +14,7 @@ export const fhirBundleOperations = [
     limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
     reply: [200, resourceBody('Bundle')],
     errors: ['RuleViolated', 'Conflict', 'Gone', 'PreconditionFailed', 'Forbidden', 'NotFound', 'IdMismatch'],
-    handle: async ({ body }, { caller, fhirBundles, newId }) =>
-      replyWithBundle(await fhirBundles.execute(caller, sentResource(body, 'Bundle'), newId)),
+    handle: async ({ body }, { caller, fhirBundles, newId, isRetry }) =>
+      replyWithBundle(await fhirBundles.execute(caller, sentResource(body, 'Bundle'), { newId, isRetry })),
   }),
 ]

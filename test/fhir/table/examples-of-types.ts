@@ -81,7 +81,7 @@ async function createMessage(patient: Patient, carePlanId: string): Promise<stri
 }
 
 /** A new record of a kind. */
-export async function createRecord(patient: Patient, name: ClassName, ids: Ids): Promise<string> {
+async function createRecord(patient: Patient, name: ClassName, ids: Ids): Promise<string> {
   const { ehrId } = patient
   const { careplanId = '', goalId = '' } = ids
   if (name === 'ChatMessage') return createMessage(patient, careplanId)
