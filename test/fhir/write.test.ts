@@ -108,6 +108,7 @@ describe('writes in FHIR', () => {
     const [first, second] = [await put(), await put()]
     assert.deepEqual([first.status, second.status], [201, 200])
     assert.equal(second.body.id, first.body.id)
+    assert.equal(second.headers.get('content-location'), first.headers.get('location'))
     // HAPI's client sends the whole address of the search.
     const address = {
       'if-none-exist': `http://example.org/fhir/R4/Observation?${condition['if-none-exist']}`,

@@ -38,7 +38,8 @@ function replyToWrite(
   const { resourceType, id, meta } = resource
   const { versionId } = meta as { versionId: string }
   const location = `${fhir.base}/${resourceType}/${id}/_history/${versionId}`
-  const { head } = replyWithResource(resource)
+  // A client that found the resource by If-None-Exist learns its id as well.
+  const { head } = replyWithResource(resource, created ? {} : { 'content-location': location })
   const preferred = fhirPreferences.return
   const isOutcome = unkept.length > 0 || preferred === 'OperationOutcome'
   const body = isOutcome ? operationOutcome(unkeptIssues(unkept)) : resource
