@@ -52,12 +52,14 @@ describe('what GET answers', () => {
   let patient: Patient
   let place: Place
   let modeller: Person
+  let administrator: Person
   let template: string
   const ids: Record<string, string> = {}
   before(async () => {
-    ;[{ patient, place }, modeller, template] = await Promise.all([
+    ;[{ patient, place }, modeller, administrator, template] = await Promise.all([
       newPlace(),
       createRoleHolder('modeller'),
+      createRoleHolder('admin'),
       getStoredTemplate(),
     ])
     const relation = await patient.call('POST', `/profile/${patient.mvUid}/relation`, {
@@ -70,7 +72,8 @@ describe('what GET answers', () => {
     ids.name = `q-${randomUUID()}`
   })
 
-  const callerOf = ({ access }: Operation) => (access === 'modeller' ? modeller : patient)
+  const callerOf = ({ access }: Operation) =>
+    access === 'modeller' ? modeller : access === 'admin' ? administrator : patient
 
   /** The body of an example, in the place of the test. */
   async function bodyOf(operation: Operation): Promise<Json> {
@@ -84,6 +87,8 @@ describe('what GET answers', () => {
       ...('mvUid' in example && { mvUid: (await createPerson()).mvUid }),
       ...(path.startsWith('/data/type') && { type: `t-${randomUUID()}` }),
       ...(path.endsWith('/relation') && { id: undefined }),
+      // Only the authentication by a key has keys.
+      ...(path === '/auth/app' && { jwks: undefined }),
       ...('replyTo' in example && { replyTo: undefined, attachments: undefined }),
     }
   }
