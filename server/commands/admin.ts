@@ -10,35 +10,37 @@ import type { Service } from '../service.ts'
 import { type AppOptions, listApps, registerApp, removeApp } from './admin/app-commands.ts'
 import type { Terminal } from './terminal.ts'
 
-const usage = `Usage: health-record-service admin create --email ADDRESS [--name NAME] [--url URL]
-         Creates an administrator and mails a link for choosing a password. If the address has an account, that
-         account gets the role.
-       health-record-service admin list
-         Lists the administrators: address, state, name.
-       health-record-service admin revoke --email ADDRESS
-         Removes the role from an account. The account stays.
-       health-record-service admin disable --email ADDRESS
-         Ends all sessions of an account and blocks further logins.
-       health-record-service admin rotate-keys
-         Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
-         earlier stay valid.
-       health-record-service admin register-system --name NAME [--roles ROLES]
-         Registers a system that may use the openEHR REST API, and prints its client id and its key, which is not
-         shown again. ROLES are modeller, analyst, or both, separated by a comma (default: none).
-       health-record-service admin list-systems
-         Lists the connected systems: client id, state, roles, name.
-       health-record-service admin renew-system-key --id CLIENT_ID
-         Prints a new key of a system. The former one stops working within 5 seconds.
-       health-record-service admin revoke-system-key --id CLIENT_ID
-         Locks a system out until it gets a new key. Its EHRs stay.
-       health-record-service admin register-app --name NAME --scopes SCOPES [--redirect-uris URIS]
-           [--authentication public|secret|key] [--jwks FILE] [--launch-url URL]
-         Registers an app that people may admit to the FHIR API, and prints its client id and its secret, if it has
-         one. Spaces or commas separate several SCOPES and URIS (default: public).
-       health-record-service admin list-apps
-         Lists the apps: client id, authentication, name, scopes.
-       health-record-service admin remove-app --id CLIENT_ID
-         Removes an app, and ends its access to everybody.
+const usage = `Usage: health-record-service admin COMMAND
+
+  create --email ADDRESS [--name NAME] [--url URL]
+      Creates an administrator and mails a link for choosing a password. If the address has an account, that
+      account gets the role.
+  list
+      Lists the administrators: address, state, name.
+  revoke --email ADDRESS
+      Removes the role from an account. The account stays.
+  disable --email ADDRESS
+      Ends all sessions of an account and blocks further logins.
+  rotate-keys
+      Creates a new signing key for access tokens. Every instance uses it within a minute. Tokens issued
+      earlier stay valid.
+  register-system --name NAME [--roles ROLES]
+      Registers a system that may use the openEHR REST API, and prints its client id and its key, which is not
+      shown again. ROLES are modeller, analyst, or both, separated by a comma (default: none).
+  list-systems
+      Lists the connected systems: client id, state, roles, name.
+  renew-system-key --id CLIENT_ID
+      Prints a new key of a system. The former one stops working within 5 seconds.
+  revoke-system-key --id CLIENT_ID
+      Locks a system out until it gets a new key. Its EHRs stay.
+  register-app --name NAME --scopes SCOPES [--redirect-uris URIS]
+      [--authentication public|secret|key] [--jwks FILE] [--launch-url URL]
+      Registers an app for the FHIR API (default: public), and prints its client id and its secret, if it has one.
+      Commas or spaces separate several SCOPES or URIS.
+  list-apps
+      Lists the apps: client id, authentication, name, scopes.
+  remove-app --id CLIENT_ID
+      Removes an app, and ends its access to everybody.
 
   --url  Address of the service in the mailed link (default: PUBLIC_URL, else that of the service on DATA_DIR)
 
