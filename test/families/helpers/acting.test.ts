@@ -14,7 +14,7 @@ import { assertError, callFunction, createClassClient, loadSdk } from '../../har
 import { openEventSource } from '../../harness/clients/event-source.ts'
 import { subscribeBySdk } from '../../harness/clients/live-client.ts'
 import { assertProblem, assertStatus } from '../../harness/clients/path-client.ts'
-import { actFor, createHelper } from '../../harness/people/helpers.ts'
+import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, createRoleHolder, type Person } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'

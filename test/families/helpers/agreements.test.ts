@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { callFunction } from '../../harness/clients/class-client.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { actFor, createHelper, inDays, inviteHelper, termsOf } from '../../harness/people/helpers.ts'
+import {
+  actFor,
+  createHelper,
+  inDays,
+  inviteHelper,
+  termsOf,
+} from '../../harness/people/helper-invitations.ts'
 import { createAdmin, createPerson, logInAs, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { bySize } from '../../harness/test-size.ts'

@@ -33,7 +33,7 @@ import {
 import { isSampled } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { assertStatus, call } from '../../harness/clients/path-client.ts'
 import { createPressureComposition, createPressureXml } from '../../harness/openehr-samples.ts'
-import { actFor, createHelper } from '../../harness/people/helpers.ts'
+import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'

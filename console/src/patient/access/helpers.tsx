@@ -7,8 +7,8 @@ import { formatDate, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
+import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { QuestionDialog } from '../../ui/question-dialog.tsx'
 import { InvitationForm } from './invitation-form.tsx'
 
 /** Who may act for the person, and the form for another one. */

@@ -7,7 +7,7 @@ import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { QuestionDialog } from '../../ui/question-dialog.tsx'
+import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
 
 interface ParticipantRowProps {
   ehrId: string

@@ -9,13 +9,13 @@ import {
   createPlan,
   createTask,
   type Patient,
-} from '../harness/care/patients.ts'
-import { COLOUR_RULES, findAccessibilityViolations } from '../harness/clients/axe.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createPerson, type Person } from '../harness/people/people.ts'
-import { service } from '../harness/service/service.ts'
+} from '../../harness/care/patients.ts'
+import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/clients/axe.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { assertNoFaults, type ConsoleBrowser, logInOn, menu, startConsoleBrowser } from '../open-console.ts'
 import { assertTrees, readTree } from './accessibility-trees.ts'
-import { assertNoFaults, type ConsoleBrowser, logInOn, menu, startConsoleBrowser } from './open-console.ts'
 
 const DAYS = 40
 const DAY_MS = 86_400_000

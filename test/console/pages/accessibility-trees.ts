@@ -32,7 +32,7 @@ export async function readTree(page: Page): Promise<string[]> {
   return [...new Set(tree.split('\n').filter(isStable))]
 }
 
-const pathOf = (name: string) => `test/console/trees/${name}.txt`
+const pathOf = (name: string) => `test/console/pages/trees/${name}.txt`
 
 /** Compares the trees of pages with those that are checked in; `UPDATE_TREES=1` writes them instead. */
 export function assertTrees(name: string, trees: ReadonlyMap<string, readonly string[]>): void {

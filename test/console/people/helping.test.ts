@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { createGoal, createPatient, createPlan, createTask, type Patient } from '../harness/care/patients.ts'
-import { findAccessibilityViolations } from '../harness/clients/axe.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createHelper } from '../harness/people/helpers.ts'
-import { createPerson, type Person } from '../harness/people/people.ts'
+import {
+  createGoal,
+  createPatient,
+  createPlan,
+  createTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { findAccessibilityViolations } from '../../harness/clients/axe.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createHelper } from '../../harness/people/helper-invitations.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
 import {
   assertNoFaults,
   button,
@@ -12,7 +18,7 @@ import {
   logInOn,
   menu,
   startConsoleBrowser,
-} from './open-console.ts'
+} from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
   const { mvUid } = person

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { createPatient } from '../harness/care/patients.ts'
-import { createAddress, password } from '../harness/people/people.ts'
-import { service } from '../harness/service/service.ts'
+import { createPatient } from '../../harness/care/patients.ts'
+import { createAddress, password } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 import {
   activate,
   assertNoFaults,
@@ -12,7 +12,7 @@ import {
   register,
   startConsoleBrowser,
   tabTo,
-} from './open-console.ts'
+} from '../open-console.ts'
 
 describe('the first day of a patient', () => {
   let opened: ConsoleBrowser

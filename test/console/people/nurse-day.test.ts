@@ -7,11 +7,11 @@ import {
   createPatient,
   createPlan,
   type Patient,
-} from '../harness/care/patients.ts'
-import { assertStatus } from '../harness/clients/path-client.ts'
-import { createAddress, createPerson, logIn, type Person, password } from '../harness/people/people.ts'
-import { service } from '../harness/service/service.ts'
-import { waitFor } from '../harness/wait.ts'
+} from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createAddress, createPerson, logIn, type Person, password } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { waitFor } from '../../harness/wait.ts'
 import {
   activate,
   assertNoFaults,
@@ -22,7 +22,7 @@ import {
   register,
   startConsoleBrowser,
   tabTo,
-} from './open-console.ts'
+} from '../open-console.ts'
 
 const PRESSURE = { systolic: 185, systolicUnit: 'mm[Hg]', diastolic: 112, diastolicUnit: 'mm[Hg]' }
 const ALERT = 'Blood pressure 185/112 mmHg: Much too high'
