@@ -18,8 +18,11 @@ const authenticationField = Type.Unsafe<AppAuthentication>({
   examples: ['public'],
 })
 
+/** Texts of OAuth, which have neither spaces nor line breaks. */
+const VISIBLE_ASCII = '^[!-~]+$'
+
 const appScopesField = Type.Array(
-  Type.String({ pattern: '^[!-~]+$', maxLength: 300, description: 'Scope of SMART App Launch' }),
+  Type.String({ pattern: VISIBLE_ASCII, maxLength: 300, description: 'Scope of SMART App Launch' }),
   {
     ...{ minItems: 1, maxItems: 100 },
     description: 'Scopes that the app may request, at most',
@@ -35,18 +38,38 @@ const redirectUrisField = Type.Array(urlField('Redirect URI', 'https://app.examp
 /** A public key of an app. */
 const AppKey = Type.Object(
   {
-    kty: Type.String({ maxLength: 10, description: 'Key type: EC or RSA', examples: ['EC'] }),
-    kid: Type.String({ minLength: 1, maxLength: 200, description: 'Id of the key', examples: ['k1'] }),
-    alg: Type.Optional(Type.String({ maxLength: 10, description: 'Algorithm', examples: ['ES384'] })),
-    use: Type.Optional(Type.String({ maxLength: 10, description: 'Use', examples: ['sig'] })),
-    key_ops: Type.Optional(
-      Type.Array(Type.String({ maxLength: 20 }), { maxItems: 10, description: 'Operations' }),
+    kty: Type.String({
+      pattern: VISIBLE_ASCII,
+      maxLength: 10,
+      description: 'Key type: EC or RSA',
+      examples: ['EC'],
+    }),
+    kid: Type.String({
+      pattern: VISIBLE_ASCII,
+      minLength: 1,
+      maxLength: 200,
+      description: 'Id of the key',
+      examples: ['k1'],
+    }),
+    alg: Type.Optional(
+      Type.String({ pattern: VISIBLE_ASCII, maxLength: 10, description: 'Algorithm', examples: ['ES384'] }),
     ),
-    crv: Type.Optional(Type.String({ maxLength: 20, description: 'Curve', examples: ['P-384'] })),
-    x: Type.Optional(Type.String({ maxLength: 200, description: 'Coordinate x' })),
-    y: Type.Optional(Type.String({ maxLength: 200, description: 'Coordinate y' })),
-    n: Type.Optional(Type.String({ maxLength: 2000, description: 'Modulus' })),
-    e: Type.Optional(Type.String({ maxLength: 20, description: 'Exponent' })),
+    use: Type.Optional(
+      Type.String({ pattern: VISIBLE_ASCII, maxLength: 10, description: 'Use', examples: ['sig'] }),
+    ),
+    key_ops: Type.Optional(
+      Type.Array(Type.String({ pattern: VISIBLE_ASCII, maxLength: 20 }), {
+        maxItems: 10,
+        description: 'Operations',
+      }),
+    ),
+    crv: Type.Optional(
+      Type.String({ pattern: VISIBLE_ASCII, maxLength: 20, description: 'Curve', examples: ['P-384'] }),
+    ),
+    x: Type.Optional(Type.String({ pattern: VISIBLE_ASCII, maxLength: 200, description: 'Coordinate x' })),
+    y: Type.Optional(Type.String({ pattern: VISIBLE_ASCII, maxLength: 200, description: 'Coordinate y' })),
+    n: Type.Optional(Type.String({ pattern: VISIBLE_ASCII, maxLength: 2000, description: 'Modulus' })),
+    e: Type.Optional(Type.String({ pattern: VISIBLE_ASCII, maxLength: 20, description: 'Exponent' })),
   },
   { additionalProperties: false, description: 'A public key (RFC 7517)' },
 )

@@ -32,6 +32,7 @@ const clientFields = {
 const TokenRequest = Type.Object(
   {
     grant_type: Type.String({
+      pattern: '^[!-~]*$',
       maxLength: 100,
       description: 'Grant: authorization_code or refresh_token',
       examples: ['authorization_code'],

@@ -54,6 +54,7 @@ const DecisionForm = Type.Object(
     }),
     patient: Type.Optional(
       Type.String({
+        pattern: '^[!-~]*$',
         maxLength: 64,
         description: 'EHR to which the app gets access',
         examples: ['e5RtGb81Xz'],
