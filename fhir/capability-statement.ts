@@ -2,6 +2,9 @@ import type { FhirResource } from '../records/fhir/mapping.ts'
 import { type Include, includeName, knownIncludes } from './search/includes.ts'
 import type { Interaction, ResourceDescription } from './sources/resource-source.ts'
 
+/** FHIR has no empty lists. */
+const listOf = (element: string, items: readonly object[]) => (items.length > 0 ? { [element]: items } : {})
+
 const namesOf = (element: string, includes: readonly Include[]) =>
   includes.length > 0 ? { [element]: ['*', ...new Set(includes.map(includeName))] } : {}
 
@@ -12,7 +15,10 @@ const describeType = (description: ResourceDescription, types: readonly Resource
   return {
     type,
     ...(profiles.length > 0 && { supportedProfile: profiles }),
-    interaction: interactions.map((code) => ({ code })),
+    ...listOf(
+      'interaction',
+      interactions.map((code) => ({ code })),
+    ),
     versioning: has('update') ? 'versioned-update' : has('vread') ? 'versioned' : 'no-version',
     readHistory: has('vread'),
     updateCreate: false,
@@ -22,14 +28,18 @@ const describeType = (description: ResourceDescription, types: readonly Resource
     conditionalDelete: has('delete') ? 'single' : 'not-supported',
     ...namesOf('searchInclude', forward),
     ...namesOf('searchRevInclude', reverse),
-    searchParam: Object.entries(parameters).map(([name, { type: valueType, description }]) => ({
-      name,
-      type: valueType,
-      documentation: description,
-    })),
-    ...(Object.keys(operations).length > 0 && {
-      operation: Object.entries(operations).map(([name, definition]) => ({ name, definition })),
-    }),
+    ...listOf(
+      'searchParam',
+      Object.entries(parameters).map(([name, { type: valueType, description }]) => ({
+        name,
+        type: valueType,
+        documentation: description,
+      })),
+    ),
+    ...listOf(
+      'operation',
+      Object.entries(operations).map(([name, definition]) => ({ name, definition })),
+    ),
   }
 }
 
@@ -37,20 +47,18 @@ const describeType = (description: ResourceDescription, types: readonly Resource
 interface OAuthEndpoints {
   authorize: string
   token: string
-  introspect: string
-  revoke: string
 }
 
 const OAUTH_URIS = 'http://fhir-registry.smarthealthit.org/StructureDefinition/oauth-uris'
 const SECURITY_SERVICES = 'http://terminology.hl7.org/CodeSystem/restful-security-service'
 
-const securityOf = ({ authorize, token, introspect, revoke }: OAuthEndpoints) => ({
+const securityOf = ({ authorize, token }: OAuthEndpoints) => ({
   cors: true,
   service: [{ coding: [{ system: SECURITY_SERVICES, code: 'SMART-on-FHIR' }], text: 'SMART App Launch' }],
   extension: [
     {
       url: OAUTH_URIS,
-      extension: Object.entries({ authorize, token, introspect, revoke }).map(([url, valueUri]) => ({
+      extension: Object.entries({ authorize, token }).map(([url, valueUri]) => ({
         url,
         valueUri,
       })),

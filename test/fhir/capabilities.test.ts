@@ -34,12 +34,12 @@ describe('the capabilities of the FHIR API', () => {
   const ofPatient = (type: string) =>
     type === 'Provenance'
       ? 'target=CarePlan/unknown123&'
-      : resources.find((one) => one.type === type)?.searchParam.some(({ name }: Json) => name === 'patient')
+      : resources.find((one) => one.type === type)?.searchParam?.some(({ name }: Json) => name === 'patient')
         ? `patient=Patient/${patient.ehrId}&`
         : ''
 
   it('are those of the operations, both ways', () => {
-    const stated = resources.flatMap(({ type, interaction, operation = [] }: Json) => [
+    const stated = resources.flatMap(({ type, interaction = [], operation = [] }: Json) => [
       ...interaction.map(({ code }: Json) => `${type} ${INTERACTIONS[code]}`),
       ...operation.map(({ name }: Json) => `${type} $${name}`),
     ])
@@ -60,7 +60,7 @@ describe('the capabilities of the FHIR API', () => {
       quantity: '5',
       reference: 'CarePlan/unknown123',
     }
-    for (const { type, searchParam } of resources)
+    for (const { type, searchParam = [] } of resources)
       for (const { name, type: valueType } of searchParam) {
         const value =
           name === 'patient' || name === 'subject' ? `Patient/${patient.ehrId}` : values[valueType]

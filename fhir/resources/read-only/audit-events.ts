@@ -78,9 +78,9 @@ function auditEventOf(ehrId: string, entry: AuditEntry): FhirResource {
       ...entry.ids
         .filter((id) => !(entry.type === 'Ehr' && id === ehrId))
         .map((id) => ({ what: whatOf(entry.type, id) })),
-      ...(entry.asked === undefined
-        ? []
-        : [{ query: Buffer.from(entry.asked).toString('base64'), description: entry.type }]),
+      ...(entry.asked
+        ? [{ query: Buffer.from(entry.asked).toString('base64'), description: entry.type }]
+        : []),
       ...requestsOf(entry),
     ],
   }
