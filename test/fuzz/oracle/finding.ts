@@ -34,6 +34,8 @@ function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): bo
   if (ofPaths && status === 431) return true
   if (path.startsWith('/openehr/v1')) return ofOpenEhr
   if (path.startsWith('/fhir/R4')) return ofFhir
+  // RFC 6749, section 5.2.
+  if (path.startsWith('/auth/smart/')) return typeof error === 'string' && /^[a-z_]+$/.test(error)
   return ofClasses || (ofPaths && !path.startsWith('/1/'))
 }
 
