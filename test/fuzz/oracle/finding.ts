@@ -34,8 +34,9 @@ function isWellFormed({ path }: FuzzRequest, { json, status }: FuzzResponse): bo
   if (ofPaths && status === 431) return true
   if (path.startsWith('/openehr/v1')) return ofOpenEhr
   if (path.startsWith('/fhir/R4')) return ofFhir
-  // RFC 6749, section 5.2.
-  if (path.startsWith('/auth/smart/')) return typeof error === 'string' && /^[a-z_]+$/.test(error)
+  // RFC 6749, section 5.2; what never reaches the endpoint has the usual form.
+  const ofOAuth = typeof error === 'string' && /^[a-z_]+$/.test(error)
+  if (ofOAuth && path.startsWith('/auth/smart/')) return true
   return ofClasses || (ofPaths && !path.startsWith('/1/'))
 }
 
