@@ -34,11 +34,11 @@ import type { DatabaseConnection } from '../database/database-connection.ts'
 import { openSigningKeys, type SigningKeys, signingKeySeal } from '../keys/signing-keys.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { ACCESS_TOKEN_LIFETIME_S, createAccessTokens, createAuthenticator } from './access-tokens.ts'
-import { APP_TOKEN_LIFETIME_S, createAppTokens } from './app-tokens.ts'
-import { createAssertionVerifier } from './client-assertions.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 import { createMailLinks } from './mail-links.ts'
+import { ACCESS_TOKEN_LIFETIME_S, createAccessTokens, createAuthenticator } from './tokens/access-tokens.ts'
+import { APP_TOKEN_LIFETIME_S, createAppTokens } from './tokens/app-tokens.ts'
+import { createAssertionVerifier } from './tokens/client-assertions.ts'
 
 export interface AccountsOptions {
   config: Config

@@ -9,7 +9,7 @@ import {
   type VerificationResult,
   verifyAudit,
 } from '../../records/store/audit/verifier.ts'
-import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/access-tokens.ts'
+import { ACCESS_TOKEN_LIFETIME_S } from '../accounts/tokens/access-tokens.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { createStartClient } from '../database/client-options.ts'
 import { openDatabase } from '../database/open-database.ts'

@@ -1,5 +1,5 @@
 import { openAuditLog } from '../../../records/store/audit/audit-log.ts'
-import { ACCESS_TOKEN_LIFETIME_S } from '../../../server/accounts/access-tokens.ts'
+import { ACCESS_TOKEN_LIFETIME_S } from '../../../server/accounts/tokens/access-tokens.ts'
 import { readConfig } from '../../../server/config/config.ts'
 import { createStartClient } from '../../../server/database/client-options.ts'
 import { openDatabase } from '../../../server/database/open-database.ts'

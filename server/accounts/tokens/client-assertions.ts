@@ -1,5 +1,5 @@
 import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
-import type { VerifyAssertion } from '../../records/accounts/apps/app-clients.ts'
+import type { VerifyAssertion } from '../../../records/accounts/apps/app-clients.ts'
 import { isTokenError } from './token-errors.ts'
 
 /** SMART App Launch demands both. */
