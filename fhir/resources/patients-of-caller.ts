@@ -22,6 +22,9 @@ export async function readableEhrIds(database: Pick<Database, 'db'>, caller: Cal
 
 export const isPatientCriterion = ({ name }: SearchCriterion) => name === 'patient' || name === 'subject'
 
+/** The id of a patient: of a reference, or alone. */
+export const patientIdOf = (text: string): string => referencedId(text, 'Patient') ?? text
+
 /**
  * The EHRs of the criteria `patient` and `subject`, of which all must fit; without them, those of the caller.
  * @throws InvalidInput for too many

@@ -17,7 +17,7 @@ import type {
   ResourceType,
 } from '../sources/resource-source.ts'
 import { humanName, personalElements, photoOf } from './people/human-name.ts'
-import { fitsPerson, pageOfPersons } from './people/person-search.ts'
+import { NAME_PARAMETERS, searchPersons } from './people/person-search.ts'
 
 const EHR_ID_SYSTEM = ownUri('ehr')
 const USER_ID_SYSTEM = ownUri('user')
@@ -37,9 +37,7 @@ export const patientType: ResourceType = {
     _id: { type: 'token', description: 'Id of the EHR' },
     _lastUpdated: { type: 'date', description: 'Time of the last change' },
     identifier: { type: 'token', description: 'Id of the EHR, or of the user whom it is about' },
-    name: { type: 'string', description: 'Beginning of a part of the name' },
-    family: { type: 'string', description: 'Beginning of the family name' },
-    given: { type: 'string', description: 'Beginning of the given name' },
+    ...NAME_PARAMETERS,
     birthdate: { type: 'date', description: 'Date of birth' },
     gender: { type: 'token', description: 'Gender: male or female' },
     active: { type: 'token', description: 'Use of the EHR; always true' },
@@ -78,14 +76,11 @@ class Patients implements ResourceSource {
     return { resources: patient && (!since || new Date(lastUpdated) >= since) ? [patient] : [] }
   }
 
-  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const { criteria } = search
-    const ids = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
-    const rest = criteria.filter(({ name }) => name !== '_id' || ids === undefined)
-    const all = ids ? await this.#named(caller, ids) : await this.#readable(caller)
-    const shown = await Promise.all(all.map((ehr) => this.#show(caller, ehr)))
-    const found = shown.filter((patient) => rest.every((criterion) => fitsPerson(patient, criterion)))
-    return pageOfPersons(found, search)
+  search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    return searchPersons(search, async (ids) => {
+      const all = ids ? await this.#named(caller, ids) : await this.#readable(caller)
+      return Promise.all(all.map((ehr) => this.#show(caller, ehr)))
+    })
   }
 
   async #named(caller: Caller, ids: readonly string[]): Promise<EhrView[]> {

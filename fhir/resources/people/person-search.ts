@@ -24,8 +24,32 @@ const tokensOf = ({ identifier, gender, active }: FhirResource, parameter: strin
       }))
     : [{ system: undefined, code: String(parameter === 'gender' ? gender : active) }]
 
-/** A page of the persons that a search has found, who are few. */
-export function pageOfPersons(
+/** Search parameters of the name of a person. */
+export const NAME_PARAMETERS = {
+  name: { type: 'string', description: 'Beginning of a part of the name' },
+  family: { type: 'string', description: 'Beginning of the family name' },
+  given: { type: 'string', description: 'Beginning of the given name' },
+} as const
+
+/**
+ * Searches persons, who are few.
+ * @param find finds those with these ids, or all if the search names none
+ */
+export async function searchPersons(
+  search: ResourceSearch,
+  find: (ids: readonly string[] | undefined) => Promise<readonly FhirResource[]>,
+): Promise<FoundResources> {
+  const { criteria } = search
+  const ids = criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
+  const rest = criteria.filter(({ name }) => name !== '_id' || ids === undefined)
+  const found = await find(ids)
+  return pageOfPersons(
+    found.filter((person) => rest.every((criterion) => fitsPerson(person, criterion))),
+    search,
+  )
+}
+
+function pageOfPersons(
   found: readonly FhirResource[],
   { count, after, total }: Pick<ResourceSearch, 'count' | 'after' | 'total'>,
 ): FoundResources {

@@ -8,7 +8,7 @@ import { parameterError } from '../../outcome/issue.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 import { humanName, photoOf } from './human-name.ts'
-import { fitsPerson, pageOfPersons } from './person-search.ts'
+import { NAME_PARAMETERS, searchPersons } from './person-search.ts'
 
 /** A search covers at most so many users. */
 const MAX_USERS = 100
@@ -31,25 +31,19 @@ class Practitioners implements ResourceSource {
     return this.#show(await this.#profiles.persons.get(asConnection(caller, mvUid), mvUid))
   }
 
-  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const ids = search.criteria.find(({ name, modifier }) => name === '_id' && modifier === undefined)?.values
-    const users = ids
-      ? await this.#profiles.connections.findKnown(
-          caller.userId,
-          ids.slice(0, MAX_USERS).map(userIdOfPractitioner),
-        )
-      : await this.#known(caller)
-    const persons = await Promise.all(
-      [...users].map((mvUid) =>
-        this.#profiles.persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined)),
-      ),
-    )
-    const rest = search.criteria.filter(({ name }) => name !== '_id' || ids === undefined)
-    const shown = persons.flatMap((person) => (person ? this.#show(person) : []))
-    return pageOfPersons(
-      shown.filter((one) => rest.every((criterion) => fitsPerson(one, criterion))),
-      search,
-    )
+  search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    const { connections, persons } = this.#profiles
+    return searchPersons(search, async (ids) => {
+      const users = ids
+        ? await connections.findKnown(caller.userId, ids.slice(0, MAX_USERS).map(userIdOfPractitioner))
+        : await this.#known(caller)
+      const found = await Promise.all(
+        [...users].map((mvUid) =>
+          persons.get(asConnection(caller, mvUid), mvUid).catch(ifNotFound(undefined)),
+        ),
+      )
+      return found.flatMap((person) => (person ? this.#show(person) : []))
+    })
   }
 
   /** @throws InvalidInput for a caller with too many connections */
@@ -84,9 +78,7 @@ export const practitionerType: ResourceType = {
     _id: { type: 'token', description: 'Id of the user' },
     _lastUpdated: { type: 'date', description: 'Time of the last change' },
     identifier: { type: 'token', description: 'User id' },
-    name: { type: 'string', description: 'Beginning of a part of the name' },
-    family: { type: 'string', description: 'Beginning of the family name' },
-    given: { type: 'string', description: 'Beginning of the given name' },
+    ...NAME_PARAMETERS,
     active: { type: 'token', description: 'Always true' },
   },
   sortedBy: undefined,

@@ -1,6 +1,6 @@
 import type { Ehrs } from '../../../records/ehrs/ehrs.ts'
 import { subjectOf } from '../../../records/ehrs/rights/access.ts'
-import { referencedId, TERMINOLOGY } from '../../../records/fhir/elements.ts'
+import { TERMINOLOGY } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import type { Profiles } from '../../../records/profiles/profiles.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
@@ -9,6 +9,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { searchWithin } from '../../search/search-within.ts'
 import type { ResourceSearch } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+import { patientIdOf } from '../patients-of-caller.ts'
 import { humanName, personalElements } from './human-name.ts'
 import { fitsPerson } from './person-search.ts'
 
@@ -63,16 +64,15 @@ class RelatedPersons implements ResourceSource {
   }
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const ehrIdOf = (patient: string) => referencedId(patient, 'Patient') ?? patient
     return searchWithin<StoredRelation>(search, {
       name: 'patient',
       readPage: async (patient: string, page: PageRequest) => {
-        await this.#requireSubject(caller, ehrIdOf(patient))
+        await this.#requireSubject(caller, patientIdOf(patient))
         return this.#profiles.relations.list(caller, caller.userId, page)
       },
       fits: (relation, criterion) => fitsPerson(relatedPersonOf('', relation), criterion),
       show: async (relations, patient) =>
-        relations.map((relation) => relatedPersonOf(ehrIdOf(patient), relation)),
+        relations.map((relation) => relatedPersonOf(patientIdOf(patient), relation)),
     })
   }
 

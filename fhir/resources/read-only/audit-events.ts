@@ -18,6 +18,7 @@ import { fitsPeriod } from '../../search/search-period.ts'
 import { searchWithin } from '../../search/search-within.ts'
 import type { ResourceSearch, SearchCriterion } from '../../sources/resource-search.ts'
 import type { FoundResources, ResourceSource, ResourceType } from '../../sources/resource-source.ts'
+import { patientIdOf } from '../patients-of-caller.ts'
 import { showKnownPractitioners } from '../people/practitioner-references.ts'
 
 const ACTIONS: Readonly<Record<string, { action: string; interaction: string }>> = {
@@ -125,13 +126,12 @@ class AuditEvents implements ResourceSource {
   }
 
   search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
-    const ehrIdOf = (patient: string) => referencedId(patient, 'Patient') ?? patient
     return searchWithin<AuditEntry>(search, {
       name: 'patient',
-      readPage: (patient, page) => this.#ehrs.listAccesses(caller, ehrIdOf(patient), page),
+      readPage: (patient, page) => this.#ehrs.listAccesses(caller, patientIdOf(patient), page),
       fits,
       show: (entries, patient) => {
-        const shown = entries.map((entry) => auditEventOf(ehrIdOf(patient), entry))
+        const shown = entries.map((entry) => auditEventOf(patientIdOf(patient), entry))
         return showKnownPractitioners(this.#profiles, caller, shown)
       },
     })

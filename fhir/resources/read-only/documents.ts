@@ -1,5 +1,5 @@
 import { Composition } from '../../../records/compositions/composition-record.ts'
-import { ownUri, referencedId } from '../../../records/fhir/elements.ts'
+import { ownUri } from '../../../records/fhir/elements.ts'
 import type { FhirResource } from '../../../records/fhir/mapping.ts'
 import { constantToken, dateParameter, textToken } from '../../../records/fhir/search-parameters.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
@@ -16,6 +16,7 @@ import type {
   ResourceSource,
   ResourceType,
 } from '../../sources/resource-source.ts'
+import { patientIdOf } from '../patients-of-caller.ts'
 
 const COMPOSITION_TYPE = 'application/openehr+json'
 
@@ -100,8 +101,7 @@ class DocumentReferences implements ResourceSource {
         name: 'patient',
         readPage: async (patient, page) => {
           if (conditions === undefined) return { items: [], next: null, total: 0 }
-          const ehrId = referencedId(patient, 'Patient') ?? patient
-          const where = { ...conditions, ehrId, json: { exists: true } }
+          const where = { ...conditions, ehrId: patientIdOf(patient), json: { exists: true } }
           return this.#compositions.list(caller, 'ofEhr', { where, ...page } as PageQuery<never>)
         },
         fits: () => true,
