@@ -8,6 +8,7 @@ import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { Table } from '../../ui/table/table.tsx'
 import { PatientBanner } from '../patient/patient-banner.tsx'
 import { type HistoryPlace, historyQuery, restoreVersion, type Version } from './history-query.ts'
 
@@ -80,31 +81,22 @@ function VersionRow({ mvUid, place, version, current }: VersionRowProps) {
 function Differences({ version: { version: number, differences } }: { version: Version }) {
   const t = useText()
   return (
-    <div className="scroll">
-      <table>
-        <caption className="unseen">{t('history.version', { number })}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t('history.field')}</th>
-            <th scope="col">{t('history.before')}</th>
-            <th scope="col">{t('history.after')}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {differences.map(({ name, before, after }) => (
-            <tr key={name}>
-              <th scope="row">{fieldName(name, t)}</th>
-              <td>
-                <del>{valueText(before)}</del>
-              </td>
-              <td>
-                <ins>{valueText(after)}</ins>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      heads={[t('history.field'), t('history.before'), t('history.after')]}
+      caption={<caption className="unseen">{t('history.version', { number })}</caption>}
+    >
+      {differences.map(({ name, before, after }) => (
+        <tr key={name}>
+          <th scope="row">{fieldName(name, t)}</th>
+          <td>
+            <del>{valueText(before)}</del>
+          </td>
+          <td>
+            <ins>{valueText(after)}</ins>
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -5,6 +5,7 @@ import { type Me, recordPath } from '../../model/me.ts'
 import { formatMoment, formatNumber, quantityName, unitName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { Table } from '../../ui/table/table.tsx'
 import { type Measurement, measurementsQuery } from './patient-query.ts'
 
 /** The latest measurements of a kind, each with its history. */
@@ -15,37 +16,24 @@ export function MeasurementList({ me, path }: { me: Me; path: string }) {
   return (
     <Loaded query={measurements}>
       {(items) => (
-        <div className="scroll">
-          <table>
-            <caption>{t('patient.latest')}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t('chart.time')}</th>
-                {names.map((name) => (
-                  <th key={name} scope="col">
-                    {quantityName(name, name)}
-                  </th>
-                ))}
-                <th scope="col">{t('history.title')}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {items.map((item) => (
-                <tr key={item.id}>
-                  <th scope="row">{formatMoment(item.timestamp)}</th>
-                  {names.map((name) => (
-                    <td key={name}>{quantityText(item, name)}</td>
-                  ))}
-                  <td>
-                    <Link to={`${recordPath(me)}/history/${path}/${item.id}`}>
-                      {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
-                    </Link>
-                  </td>
-                </tr>
+        <Table
+          heads={[t('chart.time'), ...names.map((name) => quantityName(name, name)), t('history.title')]}
+          caption={<caption>{t('patient.latest')}</caption>}
+        >
+          {items.map((item) => (
+            <tr key={item.id}>
+              <th scope="row">{formatMoment(item.timestamp)}</th>
+              {names.map((name) => (
+                <td key={name}>{quantityText(item, name)}</td>
               ))}
-            </tbody>
-          </table>
-        </div>
+              <td>
+                <Link to={`${recordPath(me)}/history/${path}/${item.id}`}>
+                  {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
+                </Link>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Loaded>
   )

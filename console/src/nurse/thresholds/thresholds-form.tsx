@@ -1,6 +1,6 @@
 import type { MeasurementKind } from 'virtual:measurement-kinds'
 import { useQueryClient } from '@tanstack/react-query'
-import { isProblem, Problem } from 'health-record-client'
+import { Problem } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
 import type { Me } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -9,7 +9,7 @@ import { formatNumber, kindName, parseDecimal, quantityName, unitName } from '..
 import { translate, translateName, useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 
 type Limits = Readonly<Record<string, number | string>>
 /** By kind: the name of a preset, limits, or bands, which only programs write. */
@@ -132,13 +132,7 @@ function useThresholdsDraft({ me: { mvUid, ehrId }, planId, kind, loaded }: Thre
     }
     const params = { path: { ehrId, careplanId: planId } }
     const request = { params, body: next as never, headers: { 'if-match': shown.etag } }
-    const isSaved = await api.PUT('/ehr/{ehrId}/careplan/{careplanId}/thresholds', request).then(
-      () => true,
-      (error) => {
-        if (isProblem(error, 'precondition-failed')) return false
-        throw error
-      },
-    )
+    const isSaved = await saveUnlessChanged(api.PUT('/ehr/{ehrId}/careplan/{careplanId}/thresholds', request))
     if (isSaved) clear()
     await queries.invalidateQueries({ queryKey: ehrKey(ehrId) })
   })

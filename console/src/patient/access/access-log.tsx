@@ -4,7 +4,8 @@ import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
 import { type TextId, translateName, useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
-import { PageButtons, useTurnedPages } from '../../ui/page-buttons.tsx'
+import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { Table } from '../../ui/table/table.tsx'
 
 type AccessEntry = components['schemas']['AccessEntry']
 
@@ -40,33 +41,20 @@ const HEADS: readonly TextId[] = ['access.when', 'access.who', 'access.what']
 function AccessTable({ items }: { items: readonly AccessEntry[] }) {
   const t = useText()
   return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            {HEADS.map((head) => (
-              <th key={head} scope="col">
-                {t(head)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {items.map(({ at, userName, onBehalfOf, action, type, outcome, requestId, ids }) => (
-            <tr key={`${requestId} ${type} ${action} ${ids[0]}`}>
-              <td>{formatMoment(at)}</td>
-              <th scope="row">
-                {personName(userName)}
-                {onBehalfOf !== null && `, ${t('access.forYou')}`}
-              </th>
-              <td>
-                {t(`action.${action}`)}: {translateName(`kind.${type.toLowerCase()}`, type)}
-                {outcome !== 'done' && ` (${t('access.refused')})`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table heads={HEADS.map((head) => t(head))}>
+      {items.map(({ at, userName, onBehalfOf, action, type, outcome, requestId, ids }) => (
+        <tr key={`${requestId} ${type} ${action} ${ids[0]}`}>
+          <td>{formatMoment(at)}</td>
+          <th scope="row">
+            {personName(userName)}
+            {onBehalfOf !== null && `, ${t('access.forYou')}`}
+          </th>
+          <td>
+            {t(`action.${action}`)}: {translateName(`kind.${type.toLowerCase()}`, type)}
+            {outcome !== 'done' && ` (${t('access.refused')})`}
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }

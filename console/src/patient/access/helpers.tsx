@@ -1,14 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
-import { useState } from 'react'
 import { helpersQuery } from '../../model/me.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { QuestionDialog } from '../../ui/form/question-dialog.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { EndButton } from './end-button.tsx'
 import { InvitationForm } from './invitation-form.tsx'
 
 /** Who may act for the person, and the form for another one. */
@@ -44,7 +43,6 @@ interface HelperRowProps {
 function HelperRow({ mvUid, helper }: HelperRowProps) {
   const t = useText()
   const queries = useQueryClient()
-  const [isAsking, setAsking] = useState(false)
   const who = helper.name === null ? helper.mvUid : personName(helper.name)
   const ending = useSubmit(async () => {
     const params = { path: { mvUid, helperId: helper.mvUid } }
@@ -62,19 +60,11 @@ function HelperRow({ mvUid, helper }: HelperRowProps) {
         </p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>
-      <button type="button" onClick={() => setAsking(true)}>
-        {t('helpers.end')} <span className="unseen">{who}</span>
-      </button>
-      <QuestionDialog
-        title={t('helpers.end')}
-        text={t('helpers.endHelp', { who })}
-        yes={t('access.endYes')}
-        no={t('back')}
-        isOpen={isAsking}
-        onAnswer={(isYes) => {
-          setAsking(false)
-          if (isYes) ending.submit()
-        }}
+      <EndButton
+        label={t('helpers.end')}
+        who={who}
+        question={t('helpers.endHelp', { who })}
+        onEnd={ending.submit}
       />
     </li>
   )

@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { isProblem } from 'health-record-client'
 import { useDraft } from '../../browser/drafts.ts'
 import { Link, navigate } from '../../browser/router.tsx'
 import type { CarePlan } from '../../model/health-record.ts'
@@ -9,7 +8,7 @@ import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { ConflictView } from '../../ui/form/conflict-view.tsx'
 import { TextField } from '../../ui/form/field.tsx'
-import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 
 type Goal = CarePlan['goals'][number]
@@ -89,12 +88,8 @@ function useGoalDraft(me: Me, goal: Goal) {
       body: { name, ...filled },
       headers: { 'if-match': `"${draft.version}"` },
     }
-    const isSaved = await api.PUT('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}', request).then(
-      () => true,
-      (error) => {
-        if (isProblem(error, 'precondition-failed')) return false
-        throw error
-      },
+    const isSaved = await saveUnlessChanged(
+      api.PUT('/ehr/{ehrId}/careplan/{careplanId}/goal/{goalId}', request),
     )
     if (isSaved) clear()
     // After a conflict, what the other one wrote appears above the form.

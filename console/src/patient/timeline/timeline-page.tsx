@@ -7,7 +7,8 @@ import { formatMoment, formatNumber, kindName, unitName } from '../../texts/form
 import { type TextId, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { PageButtons, useTurnedPages } from '../../ui/page-buttons.tsx'
+import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { Table } from '../../ui/table/table.tsx'
 
 type TimelineEvent = components['schemas']['TimelineEvent']
 
@@ -48,28 +49,15 @@ const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.wh
 function EventTable({ events }: { events: readonly TimelineEvent[] }) {
   const t = useText()
   return (
-    <div className="scroll">
-      <table>
-        <thead>
-          <tr>
-            {HEADS.map((head) => (
-              <th key={head} scope="col">
-                {t(head)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {events.map((event) => (
-            <tr key={event.id}>
-              <td>{formatMoment(event.start)}</td>
-              <th scope="row">{kindName(event.kind)}</th>
-              <td>{textOf(event)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table heads={HEADS.map((head) => t(head))}>
+      {events.map((event) => (
+        <tr key={event.id}>
+          <td>{formatMoment(event.start)}</td>
+          <th scope="row">{kindName(event.kind)}</th>
+          <td>{textOf(event)}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

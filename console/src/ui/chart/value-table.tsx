@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
 import { formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
-import { PageButtons, useTurnedPages } from '../page-buttons.tsx'
+import { PageButtons, useTurnedPages } from '../table/page-buttons.tsx'
+import { Table } from '../table/table.tsx'
 import type { PlotSeries } from './plot.ts'
 
 interface ValueTableProps {
@@ -25,14 +26,13 @@ function rowsOf(series: readonly PlotSeries[]): Row[] {
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-/** With times in UTC and decimal points, for spreadsheets and programs. */
-const csvOf = (heads: readonly string[], rows: readonly Row[]): string =>
-  [
-    heads.map(quoted),
-    ...rows.map(([at, ...values]) => [new Date(at).toISOString(), ...values.map((one) => one ?? '')]),
-  ]
-    .map((cells) => cells.join(','))
-    .join('\r\n')
+/** Lines of a CSV file, with times in UTC and decimal points, for spreadsheets and programs. */
+const linesOf = (rows: readonly Row[]): string =>
+  rows
+    .map(
+      ([at, ...values]) => `\r\n${[new Date(at).toISOString(), ...values.map((one) => one ?? '')].join(',')}`,
+    )
+    .join('')
 
 /** The values of a graph as a table, which can be saved and printed. */
 export function ValueTable({ title, unit, series }: ValueTableProps) {
@@ -42,35 +42,24 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
   const { position: from = 0 } = pages
   const end = from + ROWS_PER_PAGE
   const heads = [t('chart.time'), ...series.map(({ label }) => `${label} (${unit})`)]
-  const address = `data:text/csv;charset=utf-8,${encodeURIComponent(csvOf(heads, rows))}`
+  const lines = useMemo(() => encodeURIComponent(linesOf(rows)), [rows])
+  const address = `data:text/csv;charset=utf-8,${encodeURIComponent(heads.map(quoted).join(','))}${lines}`
   return (
-    <div className="scroll">
-      <table>
-        <caption className="unseen">{title}</caption>
-        <thead>
-          <tr>
-            {heads.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
+    <>
+      <Table heads={heads} caption={<caption className="unseen">{title}</caption>}>
+        {rows.slice(from, end).map(([at, ...values]) => (
+          <tr key={at}>
+            <th scope="row">{formatMoment(at)}</th>
+            {values.map((value, i) => (
+              <td key={heads[i + 1]}>{value === undefined ? '' : formatNumber(value)}</td>
             ))}
           </tr>
-        </thead>
-        <tbody>
-          {rows.slice(from, end).map(([at, ...values]) => (
-            <tr key={at}>
-              <th scope="row">{formatMoment(at)}</th>
-              {values.map((value, i) => (
-                <td key={heads[i + 1]}>{value === undefined ? '' : formatNumber(value)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       <PageButtons pages={pages} next={end < rows.length ? end : null} />
       <a href={address} download={`${title}.csv`}>
         {t('chart.csv')}
       </a>
-    </div>
+    </>
   )
 }

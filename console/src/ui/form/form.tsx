@@ -38,6 +38,16 @@ export function useSubmit(action: () => Promise<unknown>): SubmitState {
   }
 }
 
+/** @returns false when somebody else has changed the record since it was read */
+export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
+  saving.then(
+    () => true,
+    (error) => {
+      if (isProblem(error, 'precondition-failed')) return false
+      throw error
+    },
+  )
+
 const violationText = ({ code, message }: Violation): string => translateName(`violation.${code}`, message)
 
 interface FormProps {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useText } from '../texts/translate.ts'
+import { useText } from '../../texts/translate.ts'
 
 /** The pages of a list that somebody has turned: the position of the present one, and of those before it. */
 export interface TurnedPages<P> {
