@@ -17,6 +17,8 @@ import {
   createRequest,
   describeVerdict,
   type Figures,
+  measureGrowth,
+  parseSizes,
   type Side,
   sideDatabaseUri,
   signIn,
@@ -136,17 +138,5 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
  * @throws RangeError unless each is a number that fills whole EHRs
  */
 export async function benchmarkClinical(sizes: string): Promise<void> {
-  const numbers = sizes.split(',').map(Number)
-  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % ITEMS_PER_EHR === 0))
-    throw new RangeError(
-      `--items takes multiples of ${ITEMS_PER_EHR} from 1000 to 2000000, separated by commas`,
-    )
-  const all = []
-  for (const items of numbers) {
-    const figures = await measureItems(items)
-    writeAims(figures)
-    all.push(figures)
-  }
-  const [first, last] = [all[0], all.at(-1)]
-  if (first && last && all.length > 1) writeGrowth(first, last)
+  await measureGrowth(parseSizes(sizes, ITEMS_PER_EHR), measureItems, writeAims, writeGrowth)
 }

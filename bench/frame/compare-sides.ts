@@ -246,3 +246,32 @@ const medianOf = (figures: Figures[]): Figures => ({
   p99: median(figures.map(({ p99 }) => p99)),
   processor: median(figures.map(({ processor }) => processor)),
 })
+
+/**
+ * Reads `--items`.
+ * @param of what each number must be a multiple of
+ * @throws RangeError
+ */
+export function parseSizes(sizes: string, of: number): number[] {
+  const numbers = sizes.split(',').map(Number)
+  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % of === 0))
+    throw new RangeError(`--items takes multiples of ${of} from 1000 to 2000000, separated by commas`)
+  return numbers
+}
+
+/** Measures each size, and compares the last one with the first. */
+export async function measureGrowth<F>(
+  sizes: readonly number[],
+  measure: (items: number) => Promise<F>,
+  writeAims: (figures: F) => void,
+  writeGrowth: (least: F, most: F) => void,
+): Promise<void> {
+  const all: F[] = []
+  for (const items of sizes) {
+    const figures = await measure(items)
+    writeAims(figures)
+    all.push(figures)
+  }
+  const [first, last] = [all[0], all.at(-1)]
+  if (first && last && all.length > 1) writeGrowth(first, last)
+}

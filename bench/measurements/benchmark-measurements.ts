@@ -16,6 +16,7 @@ import {
   createRequest,
   describeVerdict,
   type Figures,
+  parseSizes,
   type Side,
   signIn,
   signInByPathFamily,
@@ -260,9 +261,7 @@ export async function benchmarkMeasurements(
   part = ['charts', ...Object.keys(parts)].join(),
   kept?: string,
 ): Promise<void> {
-  const numbers = sizes.split(',').map(Number)
-  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % 1000 === 0))
-    throw new RangeError('--items takes multiples of 1000 from 1000 to 2000000, separated by commas')
+  const numbers = parseSizes(sizes, 1000)
   const wanted = part.split(',')
   const unknown = wanted.filter((name) => name !== 'charts' && !(name in parts))
   if (unknown.length > 0) throw new RangeError(`--parts has no ${unknown.join(', ')}`)
