@@ -4,25 +4,12 @@ import { sessionsOf } from '../../records/accounts/login/sessions.ts'
 import { createGoal, createPatient, createPlan, createWeight } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
-import {
-  assertNoFaults,
-  button,
-  type ConsoleBrowser,
-  logInOn,
-  menu,
-  startConsoleBrowser,
-} from './open-console.ts'
+import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from './open-console.ts'
 
 const upper = (page: Page) => page.getByLabel('Upper pressure', { exact: true })
 
 describe('the console', () => {
-  let opened: ConsoleBrowser
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
-  })
-  after(() => opened?.close())
+  const opened = useConsoleBrowser()
 
   async function openLoggedIn(path = '') {
     const patient = await createPatient()

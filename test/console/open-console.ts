@@ -13,7 +13,7 @@ interface ConsoleOptions {
 }
 
 /** A browser with the console; its faults fail the test that asks for them. */
-export interface ConsoleBrowser {
+interface ConsoleBrowser {
   browser: Browser
   /** Opens the console in a context of its own, or in one that is given, as another tab. */
   open(options?: ConsoleOptions, context?: BrowserContext): Promise<Page>
@@ -29,7 +29,7 @@ const isFault = (text: string): boolean => !/Failed to load resource/.test(text)
 export const assertNoFaults = (page: Page): void => assert.deepEqual(faults.get(page), [])
 
 /** @returns undefined without Chromium */
-export async function startConsoleBrowser(): Promise<ConsoleBrowser | undefined> {
+async function startConsoleBrowser(): Promise<ConsoleBrowser | undefined> {
   if (!existsSync(executablePath)) {
     process.stderr.write(`${executablePath} is missing: the tests of the console skip\n`)
     return undefined
@@ -71,6 +71,17 @@ export async function activate(page: Page, email: string): Promise<void> {
   await page.locator('button').first().click()
   await page.waitForLoadState()
   await page.goto(`${service.url}/console`)
+}
+
+/** A browser for the tests of a suite, which skip without Chromium. */
+export function useConsoleBrowser(): Pick<ConsoleBrowser, 'open'> {
+  let started: ConsoleBrowser | undefined
+  before(async function () {
+    started = await startConsoleBrowser()
+    if (!started) this.skip()
+  })
+  after(() => started?.close())
+  return { open: (...given) => (started as ConsoleBrowser).open(...given) }
 }
 
 /** Logs in, and waits for the home page. */

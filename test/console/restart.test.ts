@@ -6,7 +6,7 @@ import {
   startServiceProcess,
   stopProcess,
 } from '../harness/service/service-process.ts'
-import { button, type ConsoleBrowser, logInOn, startConsoleBrowser } from './open-console.ts'
+import { button, logInOn, useConsoleBrowser } from './open-console.ts'
 
 const credentials = { email: 'anna@example.org', password: 'correct horse battery staple' }
 
@@ -25,15 +25,9 @@ async function registerAt({ url, output }: ServiceProcess): Promise<void> {
 }
 
 describe('the console of a service that is killed', () => {
-  let opened: ConsoleBrowser
+  const opened = useConsoleBrowser()
   let running: ServiceProcess
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
-  })
   after(async () => {
-    await opened?.close()
     if (running) await stopProcess(running)
   })
 

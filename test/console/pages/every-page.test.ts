@@ -14,7 +14,7 @@ import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/clients
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { assertNoFaults, type ConsoleBrowser, logInOn, menu, startConsoleBrowser } from '../open-console.ts'
+import { assertNoFaults, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { assertTrees, readTree } from './accessibility-trees.ts'
 
 const DAYS = 40
@@ -109,15 +109,11 @@ const findChosenWithoutBorder = `[...document.querySelectorAll('[aria-pressed="t
 const widthOf = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth')
 
 describe('the pages of the console', () => {
-  let opened: ConsoleBrowser
+  const opened = useConsoleBrowser()
   let visitors: Record<'patient' | 'nurse', Visitor>
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
+  before(async () => {
     visitors = await createVisitors()
   })
-  after(() => opened?.close())
 
   for (const role of ['patient', 'nurse'] as const)
     describe(`every page of a ${role}`, () => {

@@ -6,22 +6,15 @@ import {
   activate,
   assertNoFaults,
   button,
-  type ConsoleBrowser,
   logInOn,
   menu,
   register,
-  startConsoleBrowser,
   tabTo,
+  useConsoleBrowser,
 } from '../open-console.ts'
 
 describe('the first day of a patient', () => {
-  let opened: ConsoleBrowser
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
-  })
-  after(() => opened?.close())
+  const opened = useConsoleBrowser()
 
   it('leads by mouse from the registration to a measured value, a message and the own access log', async () => {
     const page = await opened.open()

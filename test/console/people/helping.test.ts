@@ -11,14 +11,7 @@ import { findAccessibilityViolations } from '../../harness/clients/axe.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
-import {
-  assertNoFaults,
-  button,
-  type ConsoleBrowser,
-  logInOn,
-  menu,
-  startConsoleBrowser,
-} from '../open-console.ts'
+import { assertNoFaults, button, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 
 async function rename(person: Person, displayName: string): Promise<void> {
   const { mvUid } = person
@@ -29,15 +22,9 @@ async function rename(person: Person, displayName: string): Promise<void> {
 const banner = (page: Page) => page.locator('.helping')
 
 describe('a helper in the console', () => {
-  let opened: ConsoleBrowser
+  const opened = useConsoleBrowser()
   let anna: Patient
   let piet: Person
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
-  })
-  after(() => opened?.close())
   beforeEach(async () => {
     ;[anna, piet] = await Promise.all([createPatient(), createPerson()])
     await Promise.all([rename(anna, 'Anna de Vries'), rename(piet, 'Piet de Vries')])

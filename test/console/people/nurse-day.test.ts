@@ -16,12 +16,11 @@ import {
   activate,
   assertNoFaults,
   button,
-  type ConsoleBrowser,
   logInOn,
   menu,
   register,
-  startConsoleBrowser,
   tabTo,
+  useConsoleBrowser,
 } from '../open-console.ts'
 
 const PRESSURE = { systolic: 185, systolicUnit: 'mm[Hg]', diastolic: 112, diastolicUnit: 'mm[Hg]' }
@@ -46,13 +45,7 @@ const statesIn = async ({ ehrId, call }: Patient): Promise<string[]> => {
 }
 
 describe('the first day of a nurse', () => {
-  let opened: ConsoleBrowser
-  before(async function () {
-    const started = await startConsoleBrowser()
-    if (!started) return this.skip()
-    opened = started
-  })
-  after(() => opened?.close())
+  const opened = useConsoleBrowser()
 
   async function openWorklist(nurse: Person): Promise<Page> {
     const page = await opened.open()
