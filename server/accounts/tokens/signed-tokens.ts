@@ -16,7 +16,7 @@ export interface SignedTokenOptions {
 }
 
 /** The claims of a valid token; `exp` is in seconds since 1970. */
-export interface TokenClaims extends JWTPayload {
+interface TokenClaims extends JWTPayload {
   sub: string
   sid: string
   exp: number
