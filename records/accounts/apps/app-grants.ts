@@ -18,7 +18,7 @@ import { reduceScopes, resourceScopesOf } from './app-scopes.ts'
 import type { RegisteredApps } from './registered-apps.ts'
 
 /** The claims of the access token of an app. */
-export interface AppClaims {
+interface AppClaims {
   sub: string
   sid: string
   clientId: string
