@@ -10,6 +10,7 @@ import { passwordOperations } from './resources/accounts/password.ts'
 import { registrationOperations } from './resources/accounts/registration.ts'
 import { sessionOperations } from './resources/accounts/session.ts'
 import { systemOperations } from './resources/accounts/systems.ts'
+import { administrationOperations } from './resources/administration/administration.ts'
 import { admittedAppOperations } from './resources/apps/admitted-apps.ts'
 import { authorizationPages } from './resources/apps/authorization/authorization-page.ts'
 import { registeredAppOperations } from './resources/apps/registered-apps.ts'
@@ -95,6 +96,7 @@ export const operationTable: readonly Operation[] = [
   ...exportOperations,
   ...accountPages,
   ...administratorPage,
+  ...administrationOperations,
   ...ehrOperations,
   ...ehrAccessOperations,
   ...auditPages,

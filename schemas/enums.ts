@@ -173,6 +173,11 @@ export const AccountRoleEnum = {
   $id: 'AccountRole',
 }
 
+export const AuditVerificationStateEnum = stringEnum(
+  ['NEVER', 'RUNNING', 'INTACT', 'BROKEN', 'PARTIAL', 'INTERRUPTED'],
+  'State. PARTIAL: what could be checked is intact, but a key of earlier entries is missing; INTERRUPTED: the process that checked ended',
+)
+
 export const SYSTEM_ROLES = ['modeller', 'analyst'] as const
 
 /** Roles of a connected system. */

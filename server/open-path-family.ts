@@ -13,6 +13,9 @@ import type { AdmissionControl } from '../records/limits/admission/admission-con
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { Subscriptions } from '../records/live/subscriptions.ts'
+import { BackgroundVerification } from '../records/store/audit/background-verification.ts'
+import { jobCollection } from '../records/store/jobs/background-jobs.ts'
+import type { ServiceStatus } from '../schemas/administration/service-status.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
 import type { Config } from './config/config.ts'
 import { type DatabaseConnection, isResponding } from './database/database-connection.ts'
@@ -29,6 +32,8 @@ export interface PathFamilyDependencies {
   log: Log
   metrics: Metrics
   database: DatabaseConnection
+  /** Size of the database on disk in bytes. */
+  databaseSize: () => Promise<number>
   mails: MailQueue
   records: RecordServices['records']
   services: RecordServices['services']
@@ -79,8 +84,11 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
     log.error({ err }, 'Maintaining the subscriptions to changes failed'),
   )
+  const auditVerification = openAuditVerification(parts)
   const services = {
     ...own,
+    status: () => readStatus(parts),
+    auditVerification,
     ...openFhir(parts),
     open: false,
     addressOf: recordPathOf,
@@ -92,9 +100,36 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
     options: createPathApiOptions(parts, services, accounts),
     accounts,
     drain: () => changes.end(),
-    close: () => accounts.close(),
+    close: async () => {
+      await auditVerification.stop()
+      await accounts.close()
+    },
   }
 }
+
+const STARTED_AT = new Date().toISOString()
+
+async function readStatus({ database, databaseSize, mails }: PathFamilyDependencies): Promise<ServiceStatus> {
+  const [databaseBytes, queue, jobs] = await Promise.all([
+    // A user of MongoDB may not be allowed to ask.
+    databaseSize().catch(() => null),
+    mails.status(),
+    jobCollection(database).countDocuments(),
+  ])
+  return {
+    ...{ version: packageJson.version, startedAt: STARTED_AT, databaseBytes, jobs },
+    ...{ mailsWaiting: queue.waiting, mailsAbandoned: queue.abandoned },
+    oldestMailAt: queue.oldestAt?.toISOString() ?? null,
+    documentsToUpdate: [...database.backfill.remaining.values()].reduce((sum, one) => sum + one, 0),
+  }
+}
+
+const openAuditVerification = ({ config, records, log }: PathFamilyDependencies) =>
+  new BackgroundVerification({
+    db: records.jobs.unfilteredDb,
+    ...{ key: config.auditKey, formerKeys: config.auditKeysBefore ?? [], clock: records.clock },
+    onFault: (err) => log.error({ err }, 'Verifying the audit failed'),
+  })
 
 /** What is removed with an account. */
 const belongingsOf = ({

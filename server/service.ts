@@ -229,7 +229,8 @@ async function openInfrastructure(
     commonValues: createMailValues(config),
   })
   onStop(() => mails.close())
-  return { engine, database, mails, consume, admission: openAdmissionControl(metrics) }
+  const limits = { consume, admission: openAdmissionControl(metrics) }
+  return { engine, database, databaseSize: () => engine.size(db), mails, ...limits }
 }
 
 const DATABASE_UP_GAUGE = { name: 'database_up', help: '1 if the database responds, otherwise 0' }

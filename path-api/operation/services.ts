@@ -42,6 +42,7 @@ import type { PlanThresholdStore } from '../../records/measurements/alerts/plan-
 import type { MeasurementBatches } from '../../records/measurements/measurement-batches.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
+import type { BackgroundVerification } from '../../records/store/audit/background-verification.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Page, PageRequest } from '../../records/store/reading/pages.ts'
 import type { RecordHistoryEntry } from '../../records/store/store.ts'
@@ -52,6 +53,7 @@ import type { PatientCards } from '../../records/worklist/patient-cards.ts'
 import type { Worklists } from '../../records/worklist/worklist.ts'
 import type { WorklistViewsStore } from '../../records/worklist/worklist-views-store.ts'
 import type { JsonWebKey } from '../../schemas/accounts/login.ts'
+import type { ServiceStatus } from '../../schemas/administration/service-status.ts'
 
 export interface RepresentedRecord {
   id: string
@@ -100,6 +102,10 @@ export interface Services {
   open: boolean
   /** Readiness by dependency, such as the database. */
   readiness(): Promise<Record<string, boolean>>
+  /** Queues and database, for administrators. */
+  status(): Promise<ServiceStatus>
+  /** Verifies the audit beside the requests. */
+  auditVerification: BackgroundVerification
   accounts: Accounts
   removals: AccountDeletion
   invitations: Invitations

@@ -17,7 +17,9 @@ import { findPendingEhr, grantSubjectAccess, isPendingFor } from './acceptance.t
 import { canManageEhr } from './creation/account-ehr.ts'
 import { ehrCreationQueue, ehrCreatorsOf, prepareEhrCreation } from './creation/ehr-creation.ts'
 import {
+  type DeletedEhr,
   deletedEhrsOf,
+  listDeletedEhrs,
   restoreDeletedEhr,
   softDeleteEhrContents,
   waitUntilHidden,
@@ -277,6 +279,14 @@ export class Ehrs {
       await audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get(asUnrestricted(caller), ehrId)
     return listAccesses(db, { ehrId }, page, filter)
+  }
+
+  /** Lists the EHRs that an administrator can restore, the last deleted one first, without their contents. */
+  async listDeleted(caller: Caller, page: PageRequest): Promise<Page<DeletedEhr>> {
+    const found = await listDeletedEhrs(this.#records, page)
+    const shown = found.items.map(({ _id }) => ({ id: _id }))
+    await this.#records.audit.record(...accessesByEhr(EHR_RESOURCE, caller, { action: 'query' }, shown))
+    return found
   }
 
   /**

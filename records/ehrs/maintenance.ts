@@ -12,7 +12,7 @@ export async function startEhrMaintenance(
   onFault: (fault: unknown) => void,
 ): Promise<PeriodicTask> {
   await createRoleIndexes(database)
-  await syncIndexes(deletedEhrsOf(database), [{ key: { at: 1 } }])
+  await syncIndexes(deletedEhrsOf(database), [{ key: { at: 1, _id: 1 } }])
   const purge = () => purgeDeletedEhrs(database, new Date())
   return startPeriodicTask(PURGE_INTERVAL_MS, purge, onFault)
 }

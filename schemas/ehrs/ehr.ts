@@ -49,6 +49,19 @@ export const EhrResource = closedObject('EhrResource', 'An electronic health rec
 })
 export type EhrResource = Static<typeof EhrResource>
 
+export const DeletedEhrResource = closedObject('DeletedEhrResource', 'An EHR that was deleted', {
+  id: { ...idField('the EHR'), examples: ['e5RtGb81Xz'] },
+  subjectId: subjectIdField,
+  deletedAt: Type.String({ format: 'date-time', description: 'Time of the deletion' }),
+  restorableUntil: Type.String({
+    format: 'date-time',
+    description: 'Time after which nobody can restore the EHR',
+    examples: ['2026-03-31T08:30:00Z'],
+  }),
+  isReturning: Type.Boolean({ description: 'True while a job restores the EHR', examples: [false] }),
+})
+export type DeletedEhrResource = Static<typeof DeletedEhrResource>
+
 /** Canonical JSON; the reference model defines its content. */
 export const CanonicalEhrStatus = Type.Unsafe<Record<string, unknown>>({
   $id: 'EhrStatus',

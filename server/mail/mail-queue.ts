@@ -23,6 +23,8 @@ interface Mail {
 export interface MailQueue {
   /** Queues a mail and resolves once it is stored: within a transaction, when and if that is committed. */
   enqueue(mail: Mail, session?: ClientSession): Promise<void>
+  /** Numbers of the mails that wait and that were given up, and the time of the oldest one that waits. */
+  status(): Promise<{ waiting: number; abandoned: number; oldestAt: Date | undefined }>
   close(): Promise<void>
 }
 
@@ -95,6 +97,11 @@ export async function openMailQueue(db: Db, post: MailQueueDependencies): Promis
       if (session) session.once('ended', wakeSenders)
       else wakeSenders()
     },
+    status: async () => ({
+      waiting: await mails.countDocuments(WAITING),
+      abandoned: await mails.countDocuments({ abandonedAt: { $exists: true } }),
+      oldestAt: await findOldestWaiting(mails),
+    }),
     close: async () => {
       // Parse Server does not await its mails, so some may arrive during shutdown.
       await Promise.allSettled(keeping)
@@ -208,14 +215,20 @@ async function isWithinMailLimit(
   }
 }
 
+const WAITING = { dueAt: { $exists: true } }
+
+async function findOldestWaiting(mails: Collection<QueuedMail>): Promise<Date | undefined> {
+  const mail = await mails.findOne(WAITING, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
+  return mail?.createdAt
+}
+
 function countWaitingMails(mails: Collection<QueuedMail>, metrics: Metrics): void {
-  const waiting = { dueAt: { $exists: true } }
   observeGauge(metrics, { name: 'mails_waiting', help: 'Number of mails that are waiting to be sent' }, () =>
-    mails.countDocuments(waiting),
+    mails.countDocuments(WAITING),
   )
   const oldest = { name: 'mails_oldest_seconds', help: 'Waiting time of the oldest mail' }
   observeGauge(metrics, oldest, async () => {
-    const mail = await mails.findOne(waiting, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
-    return mail ? Math.max(0, (Date.now() - mail.createdAt.getTime()) / 1000) : 0
+    const at = await findOldestWaiting(mails)
+    return at ? Math.max(0, (Date.now() - at.getTime()) / 1000) : 0
   })
 }

@@ -1,5 +1,6 @@
+import { type DeletedEhr, restorableUntil } from '../../../records/ehrs/deletion/deleted-ehrs.ts'
 import type { EhrView } from '../../../records/ehrs/ehrs.ts'
-import { CanonicalEhrStatus, EhrBody, EhrResource } from '../../../schemas/ehrs/ehr.ts'
+import { CanonicalEhrStatus, DeletedEhrResource, EhrBody, EhrResource } from '../../../schemas/ehrs/ehr.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { replyWith } from '../../reply/reply.ts'
@@ -13,6 +14,16 @@ const toEhr = (stored: EhrView): EhrResource => {
   const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
   return { id, subjectId, creatorId, pending, createdAt, version }
 }
+
+const toDeletedEhr = ({ _id, at, document, returning }: DeletedEhr): DeletedEhrResource => ({
+  id: _id,
+  subjectId: String(document.subjectId),
+  deletedAt: at.toISOString(),
+  restorableUntil: restorableUntil({ at }).toISOString(),
+  isReturning: returning === true,
+})
+
+const DELETION_SOURCE = 'EHR data: deletion can be undone for 30 days'
 
 const EHR_COLLECTION_PREFIXES = [
   { path: '/ehr', of: '' },
@@ -128,12 +139,23 @@ export const ehrOperations = [
     reply: [204],
     handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
   }),
+  defineListOperation({
+    id: 'listDeletedEhrs',
+    path: '/ehr/deleted',
+    summary: 'List the deleted EHRs that can be restored',
+    description: 'The last deleted one first. An EHR can be restored for 30 days.',
+    source: DELETION_SOURCE,
+    extra: true,
+    access: 'admin',
+    item: DeletedEhrResource,
+    handle: async ({ page }, { caller, ehrs }) => mapPage(await ehrs.listDeleted(caller, page), toDeletedEhr),
+  }),
   defineOperation({
     id: 'restoreEhr',
     method: 'post',
     path: '/med/ehr/{ehrId}/restore',
     summary: 'Restore an EHR that was deleted less than 30 days ago',
-    source: 'EHR data: deletion can be undone for 30 days',
+    source: DELETION_SOURCE,
     extra: true,
     access: 'admin',
     reply: [200, EhrResource, 'versioned'],

@@ -11,6 +11,8 @@ import {
   jobCollection,
   jobId,
 } from '../../store/jobs/background-jobs.ts'
+import { decodeCursor, filterAfter } from '../../store/reading/cursor.ts'
+import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import { deleteEhrLocks, lockExclusive } from '../../store/writing/ehr-locks.ts'
 import { deleteHistoryOfEhr, versionAfterDeletion } from '../../store/writing/history.ts'
 import type { StoreContext, Transaction } from '../../store/writing/transaction.ts'
@@ -79,6 +81,33 @@ const visibilityJobOf = (ehrId: string, job: 'hide' | 'show') =>
 export const waitUntilHidden = ({ jobs }: StoreContext, ehrId: string): Promise<boolean> =>
   jobs.waitUntilDone(jobId(visibilityJobOf(ehrId, 'hide')), DELETION_WAIT_TIMEOUT_MS)
 
+const DELETED_EHR_LIST = 'deleted-ehrs'
+
+const restorableSince = ({ clock }: Pick<StoreContext, 'clock'>) => ({
+  $gt: new Date(clock().getTime() - RESTORE_PERIOD_MS),
+})
+
+/** The time after which nobody can restore the EHR. */
+export const restorableUntil = ({ at }: Pick<DeletedEhr, 'at'>): Date =>
+  new Date(at.getTime() + RESTORE_PERIOD_MS)
+
+/** Lists the EHRs that can be restored, the last deleted one first. @throws MalformedRequest for a foreign cursor */
+export async function listDeletedEhrs(
+  records: StoreContext,
+  { limit, cursor, count }: PageRequest,
+): Promise<Page<DeletedEhr>> {
+  const restorable = { at: restorableSince(records) }
+  const after = cursor === undefined ? {} : filterAfter('at', -1, decodeCursor(DELETED_EHR_LIST, cursor))
+  const deleted = deletedEhrsOf(records)
+  const found = await deleted
+    .find({ $and: [restorable, after] })
+    .sort({ at: -1, _id: -1 })
+    .limit(limit + 1)
+    .toArray()
+  const total = count ? await deleted.countDocuments(restorable) : undefined
+  return createPage(DELETED_EHR_LIST, found, limit, ({ at, _id }) => ({ value: at, id: _id }), total)
+}
+
 /**
  * Restores an EHR. If that needs several transactions, all of it becomes visible with the last step.
  * @throws NotFound when it was not deleted, or too long ago
@@ -90,8 +119,8 @@ export async function restoreDeletedEhr(
   ehrId: string,
 ): Promise<void> {
   const { session } = tx
-  const since = new Date(records.clock().getTime() - RESTORE_PERIOD_MS)
-  const removed = await deletedEhrsOf(records).findOne({ _id: ehrId, at: { $gt: since } }, { session })
+  const restorable = { _id: ehrId, at: restorableSince(records) }
+  const removed = await deletedEhrsOf(records).findOne(restorable, { session })
   if (!removed) throw new ServiceError('NotFound')
   if (removed.returning) return
   await requireOnlyEhrOfSystem(records, removed, session)

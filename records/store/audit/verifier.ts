@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { TimeSlice } from '../../limits/time-slice.ts'
 import { auditEntryCollection } from './audit-log.ts'
 import {
   type AuditEntry,
@@ -34,6 +35,8 @@ interface Task {
   db: Db
   periods: readonly KeyPeriod[]
   verdict: VerificationResult
+  /** Others run in between. */
+  slice: TimeSlice
 }
 
 export interface VerificationProgress {
@@ -57,27 +60,30 @@ const ENTRIES_PER_REPORT = 10_000
  * Checks every MAC, sequence number and signed head of the audit; may run beside the service. It finds
  * changed, removed, added and moved entries, truncated and removed chains, and missing instances.
  * @param db without deadlines
+ * @param onProgress is waited for
  * @param formerKeys former values of AUDIT_KEY, in any order
+ * @param slice ends the verification when it is abandoned
  * @see docs/decisions/audit-chain.md for the limits
  */
 export async function verifyAudit(
   db: Db,
   key: string,
-  onProgress?: (progress: VerificationProgress) => void,
+  onProgress?: (progress: VerificationProgress) => unknown,
   formerKeys: readonly string[] = [],
+  slice = new TimeSlice(),
 ): Promise<VerificationResult> {
   const periods = await readKeyPeriods(db, key, formerKeys)
   const unverified = periods
     .filter((period) => period.key === undefined)
     .map(({ from, to, lost }) => ({ from, to, lost, entries: 0 }))
   const verdict: VerificationResult = { instances: 0, chains: 0, entries: 0, broken: null, unverified }
-  const task = { db, periods, verdict }
+  const task = { db, periods, verdict, slice }
   try {
     const heads = await verifyRegistry(task)
     for await (const { _id } of checkpointCollection(db).find().sort({ _id: 1 }))
       await requireChainStart(task, _id)
     await verifyChains(task, heads, onProgress)
-    await verifyScopes(db)
+    await verifyScopes(task)
     for (const [chain, head] of heads) {
       const { sequence } = await requireChainStart(task, chain)
       if (sequence < head.sequence) throw new ChainFault(chain, `all entries after ${sequence} are missing`)
@@ -129,7 +135,7 @@ function verifyInstance(key: string, previous: string, instance: AuditInstance, 
 async function verifyChains(
   task: Task,
   heads: Map<string, ChainHead>,
-  onProgress: ((progress: VerificationProgress) => void) | undefined,
+  onProgress: ((progress: VerificationProgress) => unknown) | undefined,
 ): Promise<void> {
   const { db, verdict } = task
   const of = onProgress ? await auditEntryCollection(db).estimatedDocumentCount() : 0
@@ -141,7 +147,7 @@ async function verifyChains(
       throw new ChainFault(chain, `cut off after entry ${head.sequence}`)
     heads.delete(chain)
   }
-  for await (const stored of auditEntryCollection(db).find().sort({ _id: 1 })) {
+  for await (const stored of inSlices(task, auditEntryCollection(db).find().sort({ _id: 1 }))) {
     const place = await checkForm(stored._id, () => parseEntryId(stored._id))
     const unverified = unverifiedOf(task, instanceOf(place.chain))
     if (unverified) {
@@ -157,20 +163,33 @@ async function verifyChains(
     }
     head = await checkForm(stored._id, () => verifyEntry(task, decodeAuditEntry(stored), head))
     verdict.entries += 1
-    if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0) onProgress({ entries: verdict.entries, of })
+    if (onProgress && verdict.entries % ENTRIES_PER_REPORT === 0)
+      await onProgress({ entries: verdict.entries, of })
   }
   end()
 }
 
+/** A batch of a cursor has thousands of documents, which would hold the process for a second. */
+async function* inSlices<T>({ slice }: Pick<Task, 'slice'>, documents: AsyncIterable<T>): AsyncIterable<T> {
+  for await (const one of documents) {
+    yield one
+    if (slice.isOver()) await slice.yieldToOthers()
+  }
+}
+
 /** Checks the sets of EHRs against their ids, which the MACs of the entries cover. */
-async function verifyScopes(db: Db): Promise<void> {
-  for await (const { _id, ehrIds } of auditScopeCollection(db).find())
+async function verifyScopes(task: Task): Promise<void> {
+  const { db } = task
+  for await (const { _id, ehrIds } of inSlices(task, auditScopeCollection(db).find()))
     if (await checkForm(_id, () => scopeIdOf(ehrIds) !== _id))
       throw new ChainFault(_id, 'the list of its EHRs was changed')
   const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
   const known = auditScopeCollection(db)
   let last = ''
-  for await (const { _id, ehrId } of auditEntryCollection(db).find(about).sort({ ehrId: 1 })) {
+  for await (const { _id, ehrId } of inSlices(
+    task,
+    auditEntryCollection(db).find(about).sort({ ehrId: 1 }),
+  )) {
     if (ehrId === null || ehrId === last) continue
     last = ehrId
     if (!(await known.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
