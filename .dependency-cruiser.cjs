@@ -84,6 +84,7 @@ const rooms = {
     'ui',
     'patient',
     'nurse',
+    'admin',
     'signed-out',
     'app',
   ],

@@ -1,5 +1,5 @@
 import { type ComponentType, lazy } from 'react'
-import { type Me, mayAct } from '../model/me.ts'
+import { type Me, mayAct, type Role } from '../model/me.ts'
 import type { PageProps } from '../model/page-props.ts'
 import type { TextId } from '../texts/translate.ts'
 
@@ -30,6 +30,14 @@ const personal = { isFor: ({ acts }: Me) => !acts }
 /** A page for those who take part in the care of others. */
 const nurseEntry = (path: string, load: () => Promise<PageModule>, menu?: TextId): PageEntry =>
   entry(path, load, { ...(menu && { menu }), isFor: ({ hasPatients }) => hasPatients })
+
+/** Pages for a role of the whole service. */
+const roleEntry =
+  (role: Role) =>
+  (path: string, load: () => Promise<PageModule>, menu?: TextId): PageEntry =>
+    entry(path, load, { ...(menu && { menu }), isFor: ({ roles }) => roles.includes(role) })
+
+const adminEntry = roleEntry('admin')
 
 /** All pages in the order of the menu. The first one is the home page. */
 export const pages: readonly PageEntry[] = [
@@ -62,4 +70,9 @@ export const pages: readonly PageEntry[] = [
     menu: 'account.title',
     ...personal,
   }),
+  adminEntry('/admin/accounts', () => import('../admin/accounts/accounts-page.tsx'), 'accounts.title'),
+  adminEntry('/admin/accounts/:mvUid', () => import('../admin/accounts/account-page.tsx')),
+  adminEntry('/admin/apps', () => import('../admin/apps/apps-page.tsx'), 'apps.title'),
+  adminEntry('/admin/deleted', () => import('../admin/deleted/deleted-page.tsx'), 'deleted.title'),
+  adminEntry('/admin/service', () => import('../admin/service/service-page.tsx'), 'service.title'),
 ]

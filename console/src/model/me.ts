@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
 import { api, type HelpedPerson, type HelperAct, ownApi } from '../session/user-session.ts'
 
-type Role = 'admin' | 'modeller' | 'analyst'
+export type Role = 'admin' | 'modeller' | 'analyst'
 
 /** The person who is logged in. */
 export interface Me {

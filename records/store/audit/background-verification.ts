@@ -27,11 +27,11 @@ interface VerificationDependencies {
   onFault: (fault: unknown) => void
 }
 
-const LEASE_MS = 60_000
+const VERIFICATION_LEASE_MS = 60_000
 
 /** True while an instance verifies. */
 export const isVerifying = ({ finishedAt, leaseUntil }: StoredVerification): boolean =>
-  finishedAt === undefined && isLeaseHeld(leaseUntil, LEASE_MS)
+  finishedAt === undefined && isLeaseHeld(leaseUntil, VERIFICATION_LEASE_MS)
 
 /** Verifies the audit beside the requests, once at a time. */
 export class BackgroundVerification {
@@ -81,7 +81,7 @@ export class BackgroundVerification {
     return this.#parts.db.collection('audit.verifications')
   }
 
-  #leaseEnd = (): Date => new Date(Date.now() + LEASE_MS)
+  #leaseEnd = (): Date => new Date(Date.now() + VERIFICATION_LEASE_MS)
 
   async #run(startedAt: Date): Promise<void> {
     const { db, key, formerKeys, clock } = this.#parts

@@ -5,9 +5,9 @@ import { api } from '../../session/user-session.ts'
 import { formatDate, personName } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
+import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { EndButton } from './end-button.tsx'
 import { InvitationForm } from './invitation-form.tsx'
 
 /** Who may act for the person, and the form for another one. */
@@ -60,11 +60,12 @@ function HelperRow({ mvUid, helper }: HelperRowProps) {
         </p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>
-      <EndButton
+      <ConfirmButton
+        yes={t('access.endYes')}
         label={t('helpers.end')}
-        who={who}
+        about={who}
         question={t('helpers.endHelp', { who })}
-        onEnd={ending.submit}
+        onConfirm={ending.submit}
       />
     </li>
   )

@@ -5,8 +5,8 @@ import { api } from '../../session/user-session.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { FailureNote } from '../../ui/failure-note.tsx'
+import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { useSubmit } from '../../ui/form/form.tsx'
-import { EndButton } from './end-button.tsx'
 
 interface ParticipantRowProps {
   ehrId: string
@@ -36,11 +36,12 @@ export function ParticipantRow({ ehrId, plan, participant }: ParticipantRowProps
         <p className="help">{end ? t('access.until', { date: formatDate(end) }) : t('access.noEnd')}</p>
         {ending.problem && <FailureNote error={ending.problem} />}
       </div>
-      <EndButton
+      <ConfirmButton
+        yes={t('access.endYes')}
         label={t('access.end')}
-        who={who}
+        about={who}
         question={t('access.endHelp', { who })}
-        onEnd={ending.submit}
+        onConfirm={ending.submit}
       />
     </li>
   )

@@ -32,11 +32,15 @@ export function useSubmit(action: () => Promise<unknown>): SubmitState {
       setBusy(false)
     },
     field(path) {
-      const found = problem?.errors.find((one) => one.path === path || one.path === `body.${path}`)
+      const found = problem?.errors.find((one) => isWithin(one.path, path))
       return { name: path, error: found && violationText(found) }
     },
   }
 }
+
+/** Whether a violation is about the value at a path, or a part of it. */
+const isWithin = (violation: string, path: string): boolean =>
+  `${violation.replace(/^body\./, '')}.`.startsWith(`${path}.`)
 
 /** @returns false when somebody else has changed the record since it was read */
 export const saveUnlessChanged = (saving: Promise<unknown>): Promise<boolean> =>
@@ -90,7 +94,9 @@ function ProblemSummary({ problem, form }: { problem: Problem; form: HTMLFormEle
         <FailureNote error={problem} />
       </div>
     )
-  const fieldOf = (path: string) => form?.elements.namedItem(path.replace(/^body\./, ''))
+  const names = [...(form?.elements ?? [])].map((one) => one.getAttribute('name') ?? '')
+  const fieldOf = (path: string) =>
+    form?.elements.namedItem(names.find((name) => name !== '' && isWithin(path, name)) ?? '')
   return (
     <div ref={summary} tabIndex={-1} role="alert" className="note bad">
       <p>{t('form.violations', { count: problem.errors.length })}</p>

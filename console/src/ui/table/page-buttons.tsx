@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { useText } from '../../texts/translate.ts'
+import { type TextId, useText } from '../../texts/translate.ts'
 
 /** The pages of a list that somebody has turned: the position of the present one, and of those before it. */
 export interface TurnedPages<P> {
@@ -22,22 +22,28 @@ interface PageButtonsProps<P> {
   pages: TurnedPages<P>
   /** The position of the next page; null on the last one. */
   next: P | null
+  /** Default: from newer to older entries. */
+  labels?: { back: TextId; next: TextId }
 }
 
-/** The buttons to newer and older entries. */
-export function PageButtons<P>({ pages: { turn, turnBack }, next }: PageButtonsProps<P>) {
+const BY_AGE = { back: 'newer', next: 'older' } as const
+/** For lists that are not in the order of time. */
+export const PLAIN_LABELS = { back: 'previousPage', next: 'nextPage' } as const
+
+/** The buttons to the pages before and after the present one. */
+export function PageButtons<P>({ pages: { turn, turnBack }, next, labels = BY_AGE }: PageButtonsProps<P>) {
   const t = useText()
   if (!turnBack && next === null) return null
   return (
     <div className="actions">
       {turnBack && (
         <button type="button" onClick={turnBack}>
-          {t('newer')}
+          {t(labels.back)}
         </button>
       )}
       {next !== null && (
         <button type="button" onClick={() => turn(next)}>
-          {t('older')}
+          {t(labels.next)}
         </button>
       )}
     </div>

@@ -1,0 +1,113 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from '../../browser/router.tsx'
+import type { PageProps } from '../../model/page-props.ts'
+import { api } from '../../session/user-session.ts'
+import { formatMoment, personName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Heading } from '../../ui/heading.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { ACCOUNTS_KEY, type Account, accountQuery, type Role } from './accounts-query.ts'
+import { RoleFields } from './role-fields.tsx'
+
+/** The account of somebody: its state and roles. */
+export default function AccountPage({ me, params: { mvUid = '' } }: PageProps) {
+  const t = useText()
+  const account = useQuery(accountQuery(mvUid))
+  return (
+    <>
+      <Heading title={account.data ? personName(account.data.name) : t('account.title')} />
+      <p>
+        <Link to="/admin/accounts">{t('accounts.title')}</Link>
+      </p>
+      <Loaded query={account} lines={6}>
+        {(loaded) => (
+          <>
+            <p>
+              {loaded.email}, {t(`state.${loaded.state}`)}.{' '}
+              {t('accounts.since', { at: formatMoment(loaded.createdAt) })}
+            </p>
+            <RolesForm key={loaded.roles.join()} account={loaded} />
+            {mvUid !== me.mvUid && <AccountSteps account={loaded} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** Reads, changes and writes the account, which others may have changed. */
+function useChangeAccount(mvUid: string) {
+  const queries = useQueryClient()
+  return async (change: (now: Account) => { roles?: Role[]; disabled?: boolean }) => {
+    await api.update('/auth/account/{mvUid}', { params: { path: { mvUid } } }, change)
+    await queries.invalidateQueries({ queryKey: ACCOUNTS_KEY })
+  }
+}
+
+function RolesForm({ account: { mvUid, roles: before } }: { account: Account }) {
+  const t = useText()
+  const change = useChangeAccount(mvUid)
+  const [roles, setRoles] = useState(before)
+  const form = useSubmit(() =>
+    change((now) => ({
+      roles: [
+        ...now.roles.filter((role) => !before.includes(role) || roles.includes(role)),
+        ...roles.filter((role) => !now.roles.includes(role)),
+      ],
+    })),
+  )
+  return (
+    <Form form={form} submit={t('save')}>
+      <RoleFields roles={roles} error={form.field('roles').error} onChange={setRoles} />
+    </Form>
+  )
+}
+
+/** Locks and unlocks the account, or sends its owner a link. */
+function AccountSteps({ account: { mvUid, name, email, state } }: { account: Account }) {
+  const t = useText()
+  const change = useChangeAccount(mvUid)
+  const who = name ?? email
+  const locking = useSubmit(() => change(() => ({ disabled: true })))
+  const unlocking = useSubmit(() => change(() => ({ disabled: false })))
+  const [isInvited, setInvited] = useState(false)
+  const inviting = useSubmit(async () => {
+    await api.POST('/auth/account/{mvUid}/invite', { params: { path: { mvUid } }, body: {} })
+    setInvited(true)
+  })
+  const problem = locking.problem ?? unlocking.problem ?? inviting.problem
+  return (
+    <>
+      {problem && <FailureNote error={problem} />}
+      {isInvited && (
+        <p role="status" className="note">
+          {t('accounts.invited', { email })}
+        </p>
+      )}
+      <div className="actions">
+        {state === 'DISABLED' ? (
+          <button type="button" onClick={unlocking.submit}>
+            {t('accounts.unlock')} <span className="unseen">{who}</span>
+          </button>
+        ) : (
+          <ConfirmButton
+            label={t('accounts.lock')}
+            about={who}
+            question={t('accounts.lockHelp', { who })}
+            yes={t('accounts.lockYes')}
+            onConfirm={locking.submit}
+          />
+        )}
+        {state === 'ACTIVATION_PENDING' && (
+          <button type="button" onClick={inviting.submit}>
+            {t('accounts.invite')} <span className="unseen">{who}</span>
+          </button>
+        )}
+      </div>
+    </>
+  )
+}

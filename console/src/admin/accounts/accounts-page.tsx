@@ -1,0 +1,103 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link, navigate, useAddress } from '../../browser/router.tsx'
+import type { PageProps } from '../../model/page-props.ts'
+import { personName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { Heading } from '../../ui/heading.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { Table } from '../../ui/table/table.tsx'
+import { type Account, type AccountFilter, accountsQuery, filterOf, STATES } from './accounts-query.ts'
+import { NewAccount } from './new-account.tsx'
+
+const addressOf = (filter: object): string => `/admin/accounts?${new URLSearchParams({ ...filter })}`
+
+/** Finds accounts, and makes new ones. */
+export default function AccountsPage({ me }: PageProps) {
+  const t = useText()
+  const { query } = useAddress()
+  const filter = filterOf(query)
+  return (
+    <>
+      <Heading title={t('accounts.title')} />
+      <Filters key={filter.email ?? ''} filter={filter} />
+      <AccountList key={addressOf(filter)} filter={filter} />
+      <details className="panel">
+        <summary>{t('accounts.new')}</summary>
+        <NewAccount mvUid={me.mvUid} />
+      </details>
+    </>
+  )
+}
+
+/** The address holds what is searched. */
+function Filters({ filter }: { filter: AccountFilter }) {
+  const t = useText()
+  const [email, setEmail] = useState(filter.email ?? '')
+  const choose = (part: object) => navigate(addressOf({ ...filter, ...part }))
+  const form = useSubmit(async () => choose({ email: email.trim() }))
+  return (
+    <section className="filters" aria-label={t('accounts.search')}>
+      <Form form={form} submit={t('accounts.find')}>
+        <TextField
+          {...{ type: 'search', label: t('login.email'), required: false }}
+          value={email}
+          onChange={setEmail}
+        />
+      </Form>
+      <SelectField
+        label={t('accounts.state')}
+        value={filter.state ?? ''}
+        options={[
+          { value: '', label: t('worklist.all') },
+          ...STATES.map((value) => ({ value, label: t(`state.${value}`) })),
+        ]}
+        onChange={(state) => choose({ state })}
+      />
+    </section>
+  )
+}
+
+function AccountList({ filter }: { filter: AccountFilter }) {
+  const t = useText()
+  const pages = useTurnedPages<string>()
+  const accounts = useQuery(accountsQuery(filter, pages.position))
+  return (
+    <Loaded query={accounts} lines={6}>
+      {({ items, page }) =>
+        items.length === 0 ? (
+          <p>{t('accounts.none')}</p>
+        ) : (
+          <>
+            <Table
+              heads={[t('accounts.name'), t('login.email'), t('accounts.state'), t('accounts.roles')]}
+              caption={<caption className="unseen">{t('accounts.title')}</caption>}
+            >
+              {items.map((account) => (
+                <AccountRow key={account.mvUid} account={account} />
+              ))}
+            </Table>
+            <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function AccountRow({ account: { mvUid, name, email, state, roles } }: { account: Account }) {
+  const t = useText()
+  return (
+    <tr>
+      <th scope="row">
+        <Link to={`/admin/accounts/${mvUid}`}>{personName(name)}</Link>
+      </th>
+      <td>{email}</td>
+      <td>{t(`state.${state}`)}</td>
+      <td>{roles.map((role) => t(`role.${role}`)).join(', ')}</td>
+    </tr>
+  )
+}

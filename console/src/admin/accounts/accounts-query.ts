@@ -1,0 +1,40 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { components } from 'health-record-client'
+import { api } from '../../session/user-session.ts'
+
+export type Account = components['schemas']['Account']
+export type Role = Account['roles'][number]
+
+export const ROLES = ['admin', 'modeller', 'analyst'] as const satisfies readonly Role[]
+export const STATES = ['ACTIVE', 'ACTIVATION_PENDING', 'DISABLED'] as const
+
+/** Which accounts are shown. */
+export interface AccountFilter {
+  email?: string
+  state?: (typeof STATES)[number]
+}
+
+/** Everything about the accounts of others has this key first. */
+export const ACCOUNTS_KEY = ['accounts']
+const ACCOUNTS_PER_PAGE = 50
+
+export function filterOf(query: URLSearchParams): AccountFilter {
+  const email = query.get('email')
+  const state = STATES.find((one) => one === query.get('state'))
+  return { ...(email && { email }), ...(state && { state }) }
+}
+
+export const accountsQuery = (filter: AccountFilter, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: [...ACCOUNTS_KEY, filter, cursor],
+    queryFn: async () => {
+      const query = { ...filter, limit: ACCOUNTS_PER_PAGE, ...(cursor !== undefined && { cursor }) }
+      return (await api.GET('/auth/account', { params: { query } })).data
+    },
+  })
+
+export const accountQuery = (mvUid: string) =>
+  queryOptions({
+    queryKey: [...ACCOUNTS_KEY, mvUid],
+    queryFn: async () => (await api.GET('/auth/account/{mvUid}', { params: { path: { mvUid } } })).data,
+  })

@@ -1,0 +1,67 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useDraft } from '../../browser/drafts.ts'
+import { api } from '../../session/user-session.ts'
+import { useText } from '../../texts/translate.ts'
+import { SelectField, TextField } from '../../ui/form/field.tsx'
+import { Form, useSubmit } from '../../ui/form/form.tsx'
+import { parseJson } from '../../ui/form/json-text.ts'
+import { APPS_KEY, type App, type RegisteredApp } from './apps-query.ts'
+
+const AUTHENTICATIONS = ['public', 'secret', 'key'] as const
+
+const emptyApp = () => ({
+  name: '',
+  authentication: 'public' as App['authentication'],
+  redirectUris: '',
+  scopes: 'launch/patient\npatient/*.rs\nopenid\nfhirUser\noffline_access',
+  launchUrl: '',
+  jwks: '',
+})
+
+const linesOf = (text: string): string[] => text.split(/\s+/).filter(Boolean)
+
+interface NewAppProps {
+  mvUid: string
+  onRegistered: (app: RegisteredApp) => void
+}
+
+/** Registers an app. */
+export function NewApp({ mvUid, onRegistered }: NewAppProps) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { draft, change, clear } = useDraft(`${mvUid} new app`, emptyApp)
+  const { name, authentication, launchUrl, jwks } = draft
+  const form = useSubmit(async () => {
+    const body = {
+      ...{ name: name.trim(), authentication },
+      ...{ redirectUris: linesOf(draft.redirectUris), scopes: linesOf(draft.scopes) },
+      ...(launchUrl.trim() && { launchUrl: launchUrl.trim() }),
+      ...(authentication === 'key' && { jwks: parseJson(jwks, 'jwks') as NonNullable<App['jwks']> }),
+    }
+    const { data } = await api.POST('/auth/app', { body })
+    clear()
+    onRegistered(data)
+    await queries.invalidateQueries({ queryKey: APPS_KEY })
+  })
+  const field = (of: 'name' | 'redirectUris' | 'scopes' | 'launchUrl' | 'jwks') => ({
+    ...form.field(of),
+    ...{ label: t(`apps.${of}`), value: draft[of] },
+    onChange: (value: string) => change({ [of]: value }),
+  })
+  return (
+    <Form form={form} submit={t('apps.register')}>
+      <TextField {...field('name')} />
+      <SelectField
+        {...form.field('authentication')}
+        label={t('apps.authentication')}
+        value={authentication}
+        options={AUTHENTICATIONS.map((value) => ({ value, label: t(`authentication.${value}`) }))}
+        onChange={(value) => change({ authentication: value as App['authentication'] })}
+      />
+      {authentication === 'key' && <TextField {...field('jwks')} lines={5} />}
+      <TextField {...field('redirectUris')} help={t('apps.lines')} lines={3} />
+      <TextField {...field('scopes')} help={t('apps.lines')} lines={5} />
+      <TextField {...field('launchUrl')} required={false} />
+    </Form>
+  )
+}
