@@ -84,6 +84,7 @@ const rooms = {
     'ui',
     'patient',
     'nurse',
+    'analyst',
     'admin',
     'signed-out',
     'app',

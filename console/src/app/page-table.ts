@@ -70,6 +70,10 @@ export const pages: readonly PageEntry[] = [
     menu: 'account.title',
     ...personal,
   }),
+  entry('/query', () => import('../analyst/query/query-page.tsx'), {
+    menu: 'query.title',
+    isFor: ({ roles }) => roles.includes('analyst') || roles.includes('modeller'),
+  }),
   adminEntry('/admin/accounts', () => import('../admin/accounts/accounts-page.tsx'), 'accounts.title'),
   adminEntry('/admin/accounts/:mvUid', () => import('../admin/accounts/account-page.tsx')),
   adminEntry('/admin/apps', () => import('../admin/apps/apps-page.tsx'), 'apps.title'),

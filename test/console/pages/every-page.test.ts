@@ -16,24 +16,21 @@ import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { assertTrees, readTree } from './accessibility-trees.ts'
+import { createAdministrator } from './staff-visitors.ts'
+import type { Visitor } from './visitor.ts'
 
 const DAYS = 40
 const DAY_MS = 86_400_000
 /** 320 px are a screen of 1280 px at a zoom of 400 %. */
 const WIDTHS = [360, 320, 1440]
 
-/** A person with the pages that they have. */
-interface Visitor {
-  who: Person
-  /** The address of each page, by a name that stays the same. */
-  pages: [name: string, path: string][]
-}
-
 const named = async (who: Person, displayName: string, more: object = {}) =>
   assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName }, ...more }))
 
-/** A patient with something on each page, and a nurse who looks at them. */
-async function createVisitors(): Promise<Record<'patient' | 'nurse', Visitor>> {
+const ROLES = ['patient', 'nurse', 'administrator'] as const
+
+/** A patient with something on each page, a nurse who looks at them, and people with roles. */
+async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>> {
   const [patient, nurse] = await Promise.all([createPatient(), createPerson()])
   const planId = await createPlan(patient, { description: 'Below 140/90 by the summer' })
   const goalId = await createGoal(patient, planId)
@@ -71,6 +68,7 @@ async function createVisitors(): Promise<Record<'patient' | 'nurse', Visitor>> {
   return {
     patient: { who: patient, pages: [...PAGES.map((path): [string, string] => [path, path]), ...own] },
     nurse: { who: nurse, pages: ofNurse },
+    administrator: await createAdministrator(),
   }
 }
 
@@ -110,13 +108,13 @@ const widthOf = (page: Page): Promise<number> => page.evaluate('document.documen
 
 describe('the pages of the console', () => {
   const opened = useConsoleBrowser()
-  let visitors: Record<'patient' | 'nurse', Visitor>
+  let visitors: Record<(typeof ROLES)[number], Visitor>
   before(async () => {
     visitors = await createVisitors()
   })
 
-  for (const role of ['patient', 'nurse'] as const)
-    describe(`every page of a ${role}`, () => {
+  for (const role of ROLES)
+    describe(`every page of the ${role}`, () => {
       for (const language of ['en', 'nl'] as const)
         it(`passes axe-core and has its accessibility tree in the language ${language}, light and dark`, async () => {
           const { who, pages } = visitors[role]

@@ -1,3 +1,4 @@
+import { saveFile } from '../../browser/save-file.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { api, logOut } from '../../session/user-session.ts'
 import { chooseLanguage, type Language, useLanguage, useText } from '../../texts/translate.ts'
@@ -11,13 +12,6 @@ const LANGUAGES = [
   { value: 'en', label: 'English' },
   { value: 'nl', label: 'Nederlands' },
 ]
-
-/** Saves a file that the service sent. */
-function saveFile(name: string, content: Blob): void {
-  const address = URL.createObjectURL(content)
-  Object.assign(document.createElement('a'), { href: address, download: name }).click()
-  URL.revokeObjectURL(address)
-}
 
 export default function AccountPage({ me: { mvUid, email, name } }: PageProps) {
   const t = useText()

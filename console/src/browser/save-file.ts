@@ -1,0 +1,6 @@
+/** Saves a file that the service sent. */
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content)
+  Object.assign(document.createElement('a'), { href: address, download: name }).click()
+  URL.revokeObjectURL(address)
+}

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { createPatient } from '../../harness/care/patients.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { waitForMail } from '../../harness/people/mail.ts'
+import { createAddress, createAdmin, createPerson, logIn, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { waitUntil } from '../../harness/wait.ts'
+import { assertNoFaults, button, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+
+describe('the day of an administrator', () => {
+  const opened = useConsoleBrowser()
+  let admin: Person
+  before(async () => {
+    admin = await createAdmin()
+  })
+
+  async function openPage(name: string): Promise<Page> {
+    const page = await opened.open()
+    await logInOn(page, admin)
+    await menu(page, name).click()
+    await page.getByRole('heading', { name, level: 1 }).waitFor()
+    return page
+  }
+
+  it('finds an account, gives it a role, locks it and unlocks it', async () => {
+    const person = await createPerson()
+    assertStatus(await person.call('PUT', `/auth/account/${person.mvUid}`, { name: 'Anna de Vries' }))
+    const page = await openPage('All accounts')
+    await page.getByLabel('E-mail address').first().fill(person.email)
+    await button(page, 'Find').click()
+    await page.getByRole('link', { name: 'Anna de Vries' }).click()
+    await page.getByRole('heading', { name: 'Anna de Vries' }).waitFor()
+    await page.getByText('In use').waitFor()
+    await page.getByLabel('Analyst').check()
+    await button(page, 'Save').click()
+    const read = async () => assertStatus(await admin.call('GET', `/auth/account/${person.mvUid}`))
+    await waitUntil(async () => (await read()).roles.includes('analyst'))
+    await button(page, 'Lock the account Anna de Vries').click()
+    await button(page, 'Yes, lock it').click()
+    await page.getByText('Locked').waitFor()
+    assert.equal((await logIn(person.email)).status, 401)
+    await button(page, 'Unlock the account Anna de Vries').click()
+    await page.getByText('In use').waitFor()
+    assert.equal((await logIn(person.email)).status, 200)
+    assertNoFaults(page)
+  })
+
+  it('keeps a role that another administrator has given meanwhile', async () => {
+    const person = await createPerson()
+    const page = await opened.open()
+    await logInOn(page, admin)
+    await page.goto(`${service.url}/console/admin/accounts/${person.mvUid}`)
+    await page.getByLabel('Analyst').check()
+    const path = `/auth/account/${person.mvUid}`
+    assertStatus(await admin.call('PUT', path, { roles: ['modeller'] }))
+    await button(page, 'Save').click()
+    await waitUntil(async () => assertStatus(await admin.call('GET', path)).roles.length === 2)
+    await page.getByLabel('Modeller').and(page.locator(':checked')).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('makes an account, whose owner gets a mail, and is told what is wrong', async () => {
+    const page = await openPage('All accounts')
+    await page.getByText('Make an account for somebody').click()
+    await page.getByLabel('Name', { exact: true }).fill('Bart Jansen')
+    await page.getByLabel('E-mail address').last().fill('no address')
+    await button(page, 'Make the account').click()
+    await page.getByText('This is not written right. Check it.').first().waitFor()
+    const email = createAddress()
+    await page.getByLabel('E-mail address').last().fill(email)
+    await page.getByLabel('Modeller').check()
+    await button(page, 'Make the account').click()
+    await page.getByText(`The account is made. ${email} gets a mail`).waitFor()
+    assert.ok((await waitForMail(email)).link)
+    const [made] = assertStatus(await admin.call('GET', `/auth/account?email=${email}`)).items
+    assert.deepEqual([made.name, made.roles], ['Bart Jansen', ['modeller']])
+    assertNoFaults(page)
+  })
+
+  it('cannot lock themselves out', async () => {
+    const page = await opened.open()
+    await logInOn(page, admin)
+    await page.goto(`${service.url}/console/admin/accounts/${admin.mvUid}`)
+    await page.getByLabel('Administrator').uncheck()
+    assert.equal(await page.getByRole('button', { name: /^Lock the account/ }).count(), 0)
+    await button(page, 'Save').click()
+    await page.getByText('You cannot take this from yourself. Ask another administrator.').first().waitFor()
+    assertNoFaults(page)
+  })
+
+  it('brings a deleted record back', async () => {
+    const patient = await createPatient()
+    assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Carla Smit' }))
+    assertStatus(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    const page = await openPage('Deleted records')
+    await button(page, 'Restore Carla Smit').click()
+    await button(page, 'Yes, bring it back').click()
+    await button(page, 'Restore Carla Smit').waitFor({ state: 'detached' })
+    assertStatus(await patient.call('GET', `/med/ehr/${patient.ehrId}/status`))
+    assertNoFaults(page)
+  })
+
+  it('sees the queues, and checks the audit by keyboard', async () => {
+    const page = await opened.open()
+    await logInOn(page, admin)
+    await tabTo(page, 'Service')
+    await page.keyboard.press('Enter')
+    await page.getByText('Mails that wait').waitFor()
+    await page.getByText('Jobs in the background').waitFor()
+    await tabTo(page, 'Start a check')
+    await page.keyboard.press('Enter')
+    await page.getByText(/^The audit is intact: [\d,]+ entries/).waitFor()
+    assertNoFaults(page)
+  })
+
+  it('registers an app, gives it a new secret, and removes it', async () => {
+    const page = await openPage('Apps')
+    await page.getByText('Register an app').click()
+    await page.getByLabel('Name of the app').fill('Diary of tests')
+    await page.getByLabel('How does the app prove who it is?').selectOption('secret')
+    await page.getByLabel('Redirect addresses').fill('no address')
+    await button(page, 'Register').click()
+    await page.getByRole('alert').getByRole('button').first().click()
+    assert.equal(await page.evaluate('document.activeElement.name'), 'redirectUris')
+    await page.getByLabel('Redirect addresses').fill('https://app.example.org/callback')
+    await button(page, 'Register').click()
+    const note = page.getByText('Client secret, which is not shown again:')
+    const first = await note.textContent()
+    await button(page, 'New secret Diary of tests').click()
+    await button(page, 'Yes, make a new one').click()
+    await waitUntil(async () => (await note.textContent()) !== first)
+    await button(page, 'Remove Diary of tests').click()
+    await button(page, 'Yes, remove it').click()
+    await button(page, 'Remove Diary of tests').waitFor({ state: 'detached' })
+    assertNoFaults(page)
+  })
+
+  it('is the only one who has these pages', async () => {
+    const page = await opened.open()
+    await logInOn(page, await createPerson())
+    assert.equal(await menu(page, 'All accounts').count(), 0)
+    await page.goto(`${service.url}/console/admin/accounts`)
+    await page.getByRole('heading', { name: 'This page does not exist' }).waitFor()
+  })
+})
