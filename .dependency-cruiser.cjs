@@ -85,6 +85,7 @@ const rooms = {
     'patient',
     'nurse',
     'analyst',
+    'modeller',
     'admin',
     'signed-out',
     'app',

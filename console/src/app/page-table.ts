@@ -38,6 +38,7 @@ const roleEntry =
     entry(path, load, { ...(menu && { menu }), isFor: ({ roles }) => roles.includes(role) })
 
 const adminEntry = roleEntry('admin')
+const modellerEntry = roleEntry('modeller')
 
 /** All pages in the order of the menu. The first one is the home page. */
 export const pages: readonly PageEntry[] = [
@@ -74,6 +75,11 @@ export const pages: readonly PageEntry[] = [
     menu: 'query.title',
     isFor: ({ roles }) => roles.includes('analyst') || roles.includes('modeller'),
   }),
+  modellerEntry('/types', () => import('../modeller/types/types-page.tsx'), 'types.title'),
+  modellerEntry('/types/new/:family', () => import('../modeller/types/type-page.tsx')),
+  modellerEntry('/types/:family/:type', () => import('../modeller/types/type-page.tsx')),
+  modellerEntry('/templates', () => import('../modeller/templates/templates-page.tsx'), 'templates.title'),
+  modellerEntry('/templates/:concept', () => import('../modeller/templates/template-page.tsx')),
   adminEntry('/admin/accounts', () => import('../admin/accounts/accounts-page.tsx'), 'accounts.title'),
   adminEntry('/admin/accounts/:mvUid', () => import('../admin/accounts/account-page.tsx')),
   adminEntry('/admin/apps', () => import('../admin/apps/apps-page.tsx'), 'apps.title'),

@@ -1,0 +1,97 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useDraft } from '../../browser/drafts.ts'
+import { navigate } from '../../browser/router.tsx'
+import { type TextId, useText } from '../../texts/translate.ts'
+import { ConflictView } from '../../ui/form/conflict-view.tsx'
+import { CheckField, TextField } from '../../ui/form/field.tsx'
+import { Form, saveUnlessChanged, useSubmit } from '../../ui/form/form.tsx'
+import { bodyOf, fieldsOf, type TypeTexts } from './type-texts.ts'
+import { type Family, saveType, TYPES_KEY } from './types-query.ts'
+
+interface TypeFormProps {
+  mvUid: string
+  family: Family
+  /** What is stored now. */
+  stored: TypeTexts
+  /** Empty for a new type. */
+  etag: string
+}
+
+/** Violations of parts of the body that the form shows in fields of other names. */
+const PLACES: Readonly<Record<string, string>> = {
+  hardMin: 'ranges.hard.min',
+  hardMax: 'ranges.hard.max',
+  warnMin: 'ranges.warn.min',
+  warnMax: 'ranges.warn.max',
+}
+
+/** Defines a type. What somebody else saves meanwhile is shown, and never overwritten unseen. */
+export function TypeForm(props: TypeFormProps) {
+  const t = useText()
+  const { family, stored, etag } = props
+  const { draft, form, edit, merge } = useTypeDraft(props)
+  const { mine } = draft
+  const names = fieldsOf(family)
+  const labels = Object.fromEntries(names.map((name) => [name, t(`types.${name}` as TextId)])) as TypeTexts
+  const lines: Partial<TypeTexts> = { schema: '8', more: '4', description: '2' }
+  return (
+    <>
+      {draft.etag !== etag && (
+        <ConflictView {...{ labels, base: draft.base, mine, theirs: stored }} onMerge={merge} />
+      )}
+      <Form form={form} submit={t('save')}>
+        {etag === '' && (
+          <TextField
+            {...form.field('type')}
+            {...{ label: t('types.type'), help: t('types.typeHelp'), value: mine.type }}
+            onChange={(type) => edit({ type })}
+          />
+        )}
+        {names.map((name) => {
+          const own = form.field(name)
+          const further = PLACES[name]
+          return (
+            <TextField
+              key={name}
+              name={own.name}
+              error={own.error ?? (further && form.field(further).error)}
+              label={labels[name]}
+              help={name === 'schema' || name === 'more' ? t(`types.${name}Help`) : undefined}
+              required={name === 'name'}
+              {...(lines[name] && { lines: Number(lines[name]) })}
+              value={mine[name]}
+              onChange={(text) => edit({ [name]: text })}
+            />
+          )
+        })}
+        {etag !== '' && (
+          <CheckField
+            {...form.field('retired')}
+            label={t('types.retire')}
+            isChecked={mine.retired !== ''}
+            onChange={(isRetired) => edit({ retired: isRetired ? 'yes' : '' })}
+          />
+        )}
+      </Form>
+    </>
+  )
+}
+
+function useTypeDraft({ mvUid, family, stored, etag }: TypeFormProps) {
+  const queries = useQueryClient()
+  const fresh = () => ({ base: stored, mine: stored, etag })
+  const { draft, isKept, change, clear } = useDraft(`${mvUid}:type:${family}:${stored.type}`, fresh)
+  // A form that nobody has touched shows what is stored now.
+  const shown = isKept ? draft : fresh()
+  const form = useSubmit(async () => {
+    const isSaved = await saveUnlessChanged(saveType(family, bodyOf(family, shown.mine), shown.etag))
+    if (isSaved) clear()
+    await queries.invalidateQueries({ queryKey: TYPES_KEY })
+    if (isSaved) navigate(`/types?family=${family}`)
+  })
+  return {
+    ...{ draft: shown, form },
+    edit: (part: Partial<TypeTexts>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
+    merge: (mine: TypeTexts) => change({ base: stored, etag, mine }),
+  }
+}

@@ -1,0 +1,76 @@
+import { Problem } from 'health-record-client'
+import { formatNumber, parseDecimal } from '../../texts/format.ts'
+import { translate } from '../../texts/translate.ts'
+import { parseJson } from '../../ui/form/json-text.ts'
+import type { Family, TypeDefinition } from './types-query.ts'
+
+export const BOUNDS = ['hardMin', 'hardMax', 'warnMin', 'warnMax'] as const
+type Bound = (typeof BOUNDS)[number]
+type TextName = 'type' | 'name' | 'description' | 'unit' | Bound | 'schema' | 'retired' | 'more'
+
+/** The definition of a type as the form shows it. */
+export type TypeTexts = Record<TextName, string>
+
+/** The fields that the types of a family have. */
+export const fieldsOf = (family: Family): readonly TextName[] => [
+  ...(['name', 'description'] as const),
+  ...(family === 'data' ? (['unit', ...BOUNDS] as const) : []),
+  ...(family === 'device' ? [] : (['schema'] as const)),
+  'more',
+]
+
+const NEW_SCHEMA = { data: { type: 'number' }, event: { type: 'object' }, device: undefined }
+
+const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2))
+
+export function newTexts(family: Family): TypeTexts {
+  const bounds = { hardMin: '', hardMax: '', warnMin: '', warnMax: '' }
+  const schema = jsonText(NEW_SCHEMA[family])
+  return { type: '', name: '', description: '', unit: '', ...bounds, schema, retired: '', more: '' }
+}
+
+export function textsOf(definition: TypeDefinition): TypeTexts {
+  const { type, name, description = '', unit = '', ranges, schema, retired, ...rest } = definition
+  const { used: _used, version: _version, createdAt: _created, updatedAt: _updated, ...more } = rest
+  const numberText = (one: number | undefined) => (one === undefined ? '' : formatNumber(one, 9))
+  return {
+    ...{ type, name, description, unit, schema: jsonText(schema), more: jsonText(more) },
+    ...{ hardMin: numberText(ranges?.hard?.min), hardMax: numberText(ranges?.hard?.max) },
+    ...{ warnMin: numberText(ranges?.warn?.min), warnMax: numberText(ranges?.warn?.max) },
+    retired: retired ? 'yes' : '',
+  }
+}
+
+/** The body that the texts stand for. @throws Problem that lists numbers and JSON that are none */
+export function bodyOf(family: Family, texts: TypeTexts): object {
+  const { type, name, description, unit, schema, retired, more } = texts
+  const ranges = family === 'data' ? rangesOf(texts) : {}
+  return {
+    ...(more.trim() && (parseJson(more, 'more') as object)),
+    ...{ type: type.trim(), name: name.trim(), retired: retired !== '' },
+    ...(description.trim() && { description: description.trim() }),
+    ...(unit.trim() && { unit: unit.trim() }),
+    ...(schema.trim() && { schema: parseJson(schema, 'schema') }),
+    ...(Object.keys(ranges).length > 0 && { ranges }),
+  }
+}
+
+function rangesOf(texts: TypeTexts): object {
+  const errors = BOUNDS.filter((name) => texts[name].trim() && parseDecimal(texts[name]) === undefined).map(
+    (name) => ({
+      path: `body.${name}`,
+      code: 'here',
+      message: translate('violation.number', { name: translate(`types.${name}`) }),
+    }),
+  )
+  if (errors.length > 0) throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+  const range = (min: Bound, max: Bound) => ({
+    ...(texts[min].trim() && { min: parseDecimal(texts[min]) }),
+    ...(texts[max].trim() && { max: parseDecimal(texts[max]) }),
+  })
+  const [hard, warn] = [range('hardMin', 'hardMax'), range('warnMin', 'warnMax')]
+  return {
+    ...(Object.keys(hard).length > 0 && { hard }),
+    ...(Object.keys(warn).length > 0 && { warn }),
+  }
+}

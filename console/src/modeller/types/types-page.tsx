@@ -1,0 +1,81 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, navigate, useAddress } from '../../browser/router.tsx'
+import { useText } from '../../texts/translate.ts'
+import { Heading } from '../../ui/heading.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { Table } from '../../ui/table/table.tsx'
+import { FAMILIES, type Family, familyOf, type TypeDefinition, typesQuery } from './types-query.ts'
+
+/** What can be measured, can happen, and can measure, beyond what the service has classes for. */
+export default function TypesPage() {
+  const t = useText()
+  const { query } = useAddress()
+  const family = familyOf(query.get('family'))
+  return (
+    <>
+      <Heading title={t('types.title')} />
+      <fieldset className="choice" aria-label={t('types.family')}>
+        {FAMILIES.map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={one === family}
+            onClick={() => navigate(`/types?family=${one}`, { replace: true })}
+          >
+            {t(`family.${one}`)}
+          </button>
+        ))}
+      </fieldset>
+      <p>{t(`family.${family}.help`)}</p>
+      <TypeList key={family} family={family} />
+      <p>
+        <Link className="button" to={`/types/new/${family}`}>
+          {t('types.new')}
+        </Link>
+      </p>
+    </>
+  )
+}
+
+function TypeList({ family }: { family: Family }) {
+  const t = useText()
+  const pages = useTurnedPages<string>()
+  const types = useQuery(typesQuery(family, pages.position))
+  return (
+    <Loaded query={types} lines={6}>
+      {({ items, page }) =>
+        items.length === 0 ? (
+          <p>{t('types.none')}</p>
+        ) : (
+          <>
+            <Table
+              heads={[t('accounts.name'), t('types.type'), t('types.unit'), t('accounts.state')]}
+              caption={<caption className="unseen">{t(`family.${family}`)}</caption>}
+            >
+              {items.map((one) => (
+                <TypeRow key={one.type} family={family} definition={one} />
+              ))}
+            </Table>
+            <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+function TypeRow({ family, definition }: { family: Family; definition: TypeDefinition }) {
+  const t = useText()
+  const { type, name, unit, retired, used } = definition
+  return (
+    <tr>
+      <th scope="row">
+        <Link to={`/types/${family}/${type}`}>{name}</Link>
+      </th>
+      <td>{type}</td>
+      <td>{unit}</td>
+      <td>{t(retired ? 'types.retired' : used ? 'types.used' : 'types.unused')}</td>
+    </tr>
+  )
+}

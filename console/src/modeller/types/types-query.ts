@@ -1,0 +1,66 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api } from '../../session/user-session.ts'
+
+export const FAMILIES = ['data', 'event', 'device'] as const
+export type Family = (typeof FAMILIES)[number]
+
+export const familyOf = (text: string | null | undefined): Family =>
+  FAMILIES.find((one) => one === text) ?? 'data'
+
+interface Range {
+  min?: number
+  max?: number
+}
+
+/** What the families have in common, and what the form has a field for. */
+export interface TypeDefinition {
+  type: string
+  name: string
+  description?: string
+  schema?: object
+  unit?: string
+  ranges?: { hard?: Range; warn?: Range }
+  retired: boolean
+  used: boolean
+  version: number
+  createdAt: string
+  updatedAt: string
+}
+
+export const TYPES_KEY = ['types']
+const TYPES_PER_PAGE = 100
+
+/** The families have the same operations; the compiler takes one as an example. */
+export const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
+
+export const typesQuery = (family: Family, cursor: string | undefined) =>
+  queryOptions({
+    queryKey: [...TYPES_KEY, family, cursor],
+    queryFn: async () => {
+      const query = { limit: TYPES_PER_PAGE, ...(cursor !== undefined && { cursor }) }
+      const { items, page } = (await api.GET(pathOf(family), { params: { query } })).data
+      return { items: items as unknown as TypeDefinition[], page }
+    },
+  })
+
+/** A type with its version, which a change names. */
+export const typeQuery = (family: Family, type: string) =>
+  queryOptions({
+    queryKey: [...TYPES_KEY, family, 'one', type],
+    queryFn: async () => {
+      const path = `${pathOf(family)}/{type}` as const
+      const { data, response } = await api.GET(path, { params: { path: { type } } })
+      return { definition: data as unknown as TypeDefinition, etag: response.headers.get('etag') ?? '' }
+    },
+  })
+
+/** Adds a type, or makes a new version of it. @throws Problem */
+export async function saveType(family: Family, body: object, etag: string): Promise<void> {
+  if (etag === '') await api.POST(pathOf(family), { body: body as never })
+  else {
+    const { type } = body as { type: string }
+    const params = { path: { type } }
+    const headers = { 'if-match': etag }
+    await api.PUT(`${pathOf(family)}/{type}`, { params, headers, body: body as never })
+  }
+}
