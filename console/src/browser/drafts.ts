@@ -32,6 +32,8 @@ export function useDraft<T extends object>(key: string, initial: () => T) {
     },
     /** After it was saved, or thrown away. */
     clear() {
+      // A page that leaves now runs no effect any more.
+      sessionStorage.removeItem(PREFIX + key)
       setKept(false)
       setDraft(initial())
     },

@@ -16,7 +16,7 @@ import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { assertNoFaults, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { assertTrees, readTree } from './accessibility-trees.ts'
-import { createAdministrator } from './staff-visitors.ts'
+import { createAdministrator, createAnalyst, createModeller } from './staff-visitors.ts'
 import type { Visitor } from './visitor.ts'
 
 const DAYS = 40
@@ -27,7 +27,7 @@ const WIDTHS = [360, 320, 1440]
 const named = async (who: Person, displayName: string, more: object = {}) =>
   assertStatus(await who.call('PUT', `/profile/${who.mvUid}`, { name: { displayName }, ...more }))
 
-const ROLES = ['patient', 'nurse', 'administrator'] as const
+const ROLES = ['patient', 'nurse', 'administrator', 'analyst', 'modeller'] as const
 
 /** A patient with something on each page, a nurse who looks at them, and people with roles. */
 async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>> {
@@ -69,6 +69,8 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
     patient: { who: patient, pages: [...PAGES.map((path): [string, string] => [path, path]), ...own] },
     nurse: { who: nurse, pages: ofNurse },
     administrator: await createAdministrator(),
+    analyst: await createAnalyst(),
+    modeller: await createModeller(),
   }
 }
 

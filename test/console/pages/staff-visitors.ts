@@ -1,6 +1,7 @@
 import { createPatient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
-import { createAdmin, createPerson } from '../../harness/people/people.ts'
+import { createTemplateXml, sendXml } from '../../harness/openehr-samples.ts'
+import { createAdmin, createPerson, createRoleHolder } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import type { Visitor } from './visitor.ts'
 
@@ -30,6 +31,38 @@ export async function createAdministrator(): Promise<Visitor> {
       ['apps', 'admin/apps'],
       ['deleted records', 'admin/deleted'],
       ['service', 'admin/service'],
+    ],
+  }
+}
+
+export const createAnalyst = async (): Promise<Visitor> => ({
+  who: await createRoleHolder('analyst'),
+  pages: [['queries', 'query']],
+})
+
+const TEMPLATE = 'Pressures on the pages'
+
+/** A modeller with a type and a template. */
+export async function createModeller(): Promise<Visitor> {
+  const who = await createRoleHolder('modeller')
+  const steps = {
+    type: 'steps_on_pages',
+    name: 'Steps on the pages',
+    schema: { type: 'integer', minimum: 0 },
+  }
+  const ranges = { hard: { min: 0, max: 200_000 } }
+  assertStatus(await who.call('POST', '/data/type/data', { ...steps, unit: '{steps}', ranges }), 201)
+  const xml = createTemplateXml(TEMPLATE)
+  assertStatus(await sendXml(who, 'POST', '/med/knowledge/template', xml), 201)
+  return {
+    who,
+    pages: [
+      ['types', 'types?find=steps_on_pages'],
+      ['new data type', 'types/new/data'],
+      ['new device type', 'types/new/device'],
+      ['type', 'types/data/steps_on_pages'],
+      ['templates', `templates?find=${encodeURIComponent(TEMPLATE)}`],
+      ['template', `templates/${encodeURIComponent(TEMPLATE)}`],
     ],
   }
 }

@@ -15,16 +15,18 @@ export interface AqlResult {
 
 const ROWS_PER_PAGE = 100
 
-/** A query with a LIMIT of its own takes no page beside it. */
+/** A query with a LIMIT of its own takes no page beside it, and has no further one. */
 const hasOwnLimit = (error: unknown): boolean =>
-  isProblem(error) && error.errors.some(({ path, code }) => path === 'body.fetch' && code === 'limit')
+  isProblem(error) && error.errors.some(({ code }) => code === 'limit')
 
 async function runQuery(request: AqlRequest, offset: number): Promise<AqlResult> {
   const send = async (body: AqlRequest) => (await api.POST('/med/aql', { body })).data as unknown as AqlResult
-  return send({ ...request, ...{ offset, fetch: ROWS_PER_PAGE } }).catch((error: unknown) => {
+  try {
+    return await send({ ...request, ...{ offset, fetch: ROWS_PER_PAGE } })
+  } catch (error) {
     if (!hasOwnLimit(error)) throw error
-    return send(request)
-  })
+    return { ...(await send(request)), meta: {} }
+  }
 }
 
 /** A page of the rows. A query may be slow, so only a person repeats it. */

@@ -1,11 +1,21 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { Problem } from 'health-record-client'
 import { useId, useRef, useState } from 'react'
 import { Link } from '../../browser/router.tsx'
 import { api } from '../../session/user-session.ts'
-import { useText } from '../../texts/translate.ts'
+import { translate, useText } from '../../texts/translate.ts'
 import { describedBy, FieldFrame } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { TEMPLATES_KEY } from './templates-query.ts'
+
+/** @throws Problem when the file has changed since it was chosen: browsers then refuse to read it */
+const readFile = (input: HTMLInputElement, file: File): Promise<ArrayBuffer> =>
+  file.arrayBuffer().catch(() => {
+    // Otherwise browsers do not notice that it is chosen again.
+    input.value = ''
+    const errors = [{ path: 'file', code: 'here', message: translate('templates.changed') }]
+    throw new Problem({ status: 422, code: 'rule-violated', title: '', errors })
+  })
 
 /** Stores an operational template from a file. */
 export function UploadTemplate() {
@@ -13,17 +23,19 @@ export function UploadTemplate() {
   const id = useId()
   const queries = useQueryClient()
   const input = useRef<HTMLInputElement>(null)
-  const [file, setFile] = useState<File>()
   const [stored, setStored] = useState<string>()
   const form = useSubmit(async () => {
     setStored(undefined)
-    if (!file) return input.current?.focus()
+    const file = input.current?.files?.[0]
+    if (!input.current || !file) return input.current?.focus()
     const headers = { 'content-type': 'application/xml' }
-    const { data } = await api.POST('/med/knowledge/template', { body: file, headers })
+    const body = await readFile(input.current, file)
+    const { data } = await api.POST('/med/knowledge/template', { body, headers })
     setStored(data.template_id)
     await queries.invalidateQueries({ queryKey: TEMPLATES_KEY })
   })
-  const about = { label: t('templates.file'), help: t('templates.fileHelp') }
+  const { name, error } = form.field('file')
+  const about = { label: t('templates.file'), help: t('templates.fileHelp'), error }
   return (
     <Form form={form} submit={t('templates.upload')}>
       {stored !== undefined && (
@@ -34,8 +46,7 @@ export function UploadTemplate() {
       <FieldFrame id={id} {...about}>
         <input
           ref={input}
-          {...{ id, name: 'file', type: 'file', accept: '.opt,.xml,application/xml', required: true }}
-          onChange={(event) => setFile(event.target.files?.[0])}
+          {...{ id, name, type: 'file', accept: '.opt,.xml,application/xml', required: true }}
           {...describedBy(id, about)}
         />
       </FieldFrame>

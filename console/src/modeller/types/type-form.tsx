@@ -32,7 +32,9 @@ export function TypeForm(props: TypeFormProps) {
   const { draft, form, edit, merge } = useTypeDraft(props)
   const { mine } = draft
   const names = fieldsOf(family)
-  const labels = Object.fromEntries(names.map((name) => [name, t(`types.${name}` as TextId)])) as TypeTexts
+  const labels = Object.fromEntries(
+    [...names, 'retired'].map((name) => [name, t(`types.${name}` as TextId)]),
+  ) as TypeTexts
   const lines: Partial<TypeTexts> = { schema: '8', more: '4', description: '2' }
   return (
     <>
@@ -69,7 +71,7 @@ export function TypeForm(props: TypeFormProps) {
             {...form.field('retired')}
             label={t('types.retire')}
             isChecked={mine.retired !== ''}
-            onChange={(isRetired) => edit({ retired: isRetired ? 'yes' : '' })}
+            onChange={(isRetired) => edit({ retired: isRetired ? '✓' : '' })}
           />
         )}
       </Form>
@@ -92,6 +94,6 @@ function useTypeDraft({ mvUid, family, stored, etag }: TypeFormProps) {
   return {
     ...{ draft: shown, form },
     edit: (part: Partial<TypeTexts>) => change({ ...shown, mine: { ...shown.mine, ...part } }),
-    merge: (mine: TypeTexts) => change({ base: stored, etag, mine }),
+    merge: (mine: Partial<TypeTexts>) => change({ base: stored, etag, mine: { ...shown.mine, ...mine } }),
   }
 }

@@ -21,7 +21,7 @@ export const fieldsOf = (family: Family): readonly TextName[] => [
 
 const NEW_SCHEMA = { data: { type: 'number' }, event: { type: 'object' }, device: undefined }
 
-const jsonText = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, null, 2))
+const jsonText = (value: unknown): string => (value == null ? '' : JSON.stringify(value, null, 2))
 
 export function newTexts(family: Family): TypeTexts {
   const bounds = { hardMin: '', hardMax: '', warnMin: '', warnMax: '' }
@@ -30,14 +30,16 @@ export function newTexts(family: Family): TypeTexts {
 }
 
 export function textsOf(definition: TypeDefinition): TypeTexts {
-  const { type, name, description = '', unit = '', ranges, schema, retired, ...rest } = definition
-  const { used: _used, version: _version, createdAt: _created, updatedAt: _updated, ...more } = rest
-  const numberText = (one: number | undefined) => (one === undefined ? '' : formatNumber(one, 9))
+  const { type, name, description, unit, ranges, schema, retired, ...rest } = definition
+  const { used: _used, version: _version, createdAt: _created, updatedAt: _updated, ...others } = rest
+  const more = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
+  const numberText = (one: number | null | undefined) => (one == null ? '' : formatNumber(one, 9))
   return {
-    ...{ type, name, description, unit, schema: jsonText(schema), more: jsonText(more) },
+    ...{ type, name, description: description ?? '', unit: unit ?? '' },
+    ...{ schema: jsonText(schema), more: jsonText(more) },
     ...{ hardMin: numberText(ranges?.hard?.min), hardMax: numberText(ranges?.hard?.max) },
     ...{ warnMin: numberText(ranges?.warn?.min), warnMax: numberText(ranges?.warn?.max) },
-    retired: retired ? 'yes' : '',
+    retired: retired ? '✓' : '',
   }
 }
 

@@ -3,7 +3,7 @@ import { Link, navigate, useAddress } from '../../browser/router.tsx'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
+import { FindField, useFind } from '../../ui/table/find-field.tsx'
 import { Table } from '../../ui/table/table.tsx'
 import { FAMILIES, type Family, familyOf, type TypeDefinition, typesQuery } from './types-query.ts'
 
@@ -40,24 +40,26 @@ export default function TypesPage() {
 
 function TypeList({ family }: { family: Family }) {
   const t = useText()
-  const pages = useTurnedPages<string>()
-  const types = useQuery(typesQuery(family, pages.position))
+  const isFound = useFind()
+  const types = useQuery(typesQuery(family))
   return (
     <Loaded query={types} lines={6}>
-      {({ items, page }) =>
+      {(items) =>
         items.length === 0 ? (
           <p>{t('types.none')}</p>
         ) : (
           <>
+            <FindField />
             <Table
               heads={[t('accounts.name'), t('types.type'), t('types.unit'), t('accounts.state')]}
               caption={<caption className="unseen">{t(`family.${family}`)}</caption>}
             >
-              {items.map((one) => (
-                <TypeRow key={one.type} family={family} definition={one} />
-              ))}
+              {items
+                .filter(({ type, name }) => isFound(type, name))
+                .map((one) => (
+                  <TypeRow key={one.type} family={family} definition={one} />
+                ))}
             </Table>
-            <PageButtons pages={pages} next={page.next} labels={PLAIN_LABELS} />
           </>
         )
       }

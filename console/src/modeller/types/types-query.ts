@@ -8,18 +8,18 @@ export const familyOf = (text: string | null | undefined): Family =>
   FAMILIES.find((one) => one === text) ?? 'data'
 
 interface Range {
-  min?: number
-  max?: number
+  min?: number | null
+  max?: number | null
 }
 
 /** What the families have in common, and what the form has a field for. */
 export interface TypeDefinition {
   type: string
   name: string
-  description?: string
-  schema?: object
-  unit?: string
-  ranges?: { hard?: Range; warn?: Range }
+  description: string | null
+  schema?: object | null
+  unit?: string | null
+  ranges?: { hard?: Range | null; warn?: Range | null } | null
   retired: boolean
   used: boolean
   version: number
@@ -28,18 +28,17 @@ export interface TypeDefinition {
 }
 
 export const TYPES_KEY = ['types']
-const TYPES_PER_PAGE = 100
+const MAX_TYPES = 1000
 
 /** The families have the same operations; the compiler takes one as an example. */
 export const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
 
-export const typesQuery = (family: Family, cursor: string | undefined) =>
+export const typesQuery = (family: Family) =>
   queryOptions({
-    queryKey: [...TYPES_KEY, family, cursor],
+    queryKey: [...TYPES_KEY, family],
     queryFn: async () => {
-      const query = { limit: TYPES_PER_PAGE, ...(cursor !== undefined && { cursor }) }
-      const { items, page } = (await api.GET(pathOf(family), { params: { query } })).data
-      return { items: items as unknown as TypeDefinition[], page }
+      const { items } = (await api.GET(pathOf(family), { params: { query: { limit: MAX_TYPES } } })).data
+      return items as unknown as TypeDefinition[]
     },
   })
 
