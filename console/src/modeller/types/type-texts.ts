@@ -4,7 +4,7 @@ import { translate } from '../../texts/translate.ts'
 import { parseJson } from '../../ui/form/json-text.ts'
 import type { Family, TypeDefinition } from './types-query.ts'
 
-export const BOUNDS = ['hardMin', 'hardMax', 'warnMin', 'warnMax'] as const
+const BOUNDS = ['hardMin', 'hardMax', 'warnMin', 'warnMax'] as const
 type Bound = (typeof BOUNDS)[number]
 type TextName = 'type' | 'name' | 'description' | 'unit' | Bound | 'schema' | 'retired' | 'more'
 

@@ -31,7 +31,7 @@ export const TYPES_KEY = ['types']
 const MAX_TYPES = 1000
 
 /** The families have the same operations; the compiler takes one as an example. */
-export const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
+const pathOf = (family: Family) => `/data/type/${family}` as '/data/type/data'
 
 export const typesQuery = (family: Family) =>
   queryOptions({
