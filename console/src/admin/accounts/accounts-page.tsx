@@ -10,7 +10,7 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
-import { type Account, type AccountFilter, accountsQuery, filterOf, STATES } from './accounts-query.ts'
+import { type Account, type AccountFilter, accountFilterOf, accountsQuery, STATES } from './accounts-query.ts'
 import { NewAccount } from './new-account.tsx'
 
 const addressOf = (filter: object): string => `/admin/accounts?${new URLSearchParams({ ...filter })}`
@@ -19,7 +19,7 @@ const addressOf = (filter: object): string => `/admin/accounts?${new URLSearchPa
 export default function AccountsPage({ me }: PageProps) {
   const t = useText()
   const { query } = useAddress()
-  const filter = filterOf(query)
+  const filter = accountFilterOf(query)
   return (
     <>
       <Heading title={t('accounts.title')} />

@@ -1,9 +1,9 @@
 import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import type { Role } from '../../model/me.ts'
 import { api } from '../../session/user-session.ts'
 
 export type Account = components['schemas']['Account']
-export type Role = Account['roles'][number]
 
 export const ROLES = ['admin', 'modeller', 'analyst'] as const satisfies readonly Role[]
 export const STATES = ['ACTIVE', 'ACTIVATION_PENDING', 'DISABLED'] as const
@@ -18,7 +18,7 @@ export interface AccountFilter {
 export const ACCOUNTS_KEY = ['accounts']
 const ACCOUNTS_PER_PAGE = 50
 
-export function filterOf(query: URLSearchParams): AccountFilter {
+export function accountFilterOf(query: URLSearchParams): AccountFilter {
   const email = query.get('email')
   const state = STATES.find((one) => one === query.get('state'))
   return { ...(email && { email }), ...(state && { state }) }

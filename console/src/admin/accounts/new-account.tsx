@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useDraft } from '../../browser/drafts.ts'
+import type { Role } from '../../model/me.ts'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
-import { ACCOUNTS_KEY, type Role } from './accounts-query.ts'
+import { ACCOUNTS_KEY } from './accounts-query.ts'
 import { RoleFields } from './role-fields.tsx'
 
 interface Draft {

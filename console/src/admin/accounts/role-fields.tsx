@@ -1,6 +1,7 @@
+import type { Role } from '../../model/me.ts'
 import { useText } from '../../texts/translate.ts'
 import { CheckField } from '../../ui/form/field.tsx'
-import { ROLES, type Role } from './accounts-query.ts'
+import { ROLES } from './accounts-query.ts'
 
 interface RoleFieldsProps {
   roles: readonly Role[]

@@ -9,7 +9,7 @@ import { useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
-import { APPS_KEY, type App, appsQuery, type RegisteredApp } from './apps-query.ts'
+import { APPS_KEY, appsQuery, type ListedApp, type RegisteredApp } from './apps-query.ts'
 import { NewApp } from './new-app.tsx'
 
 /** The apps that people can admit to their records. */
@@ -61,7 +61,7 @@ function Registered({ app: { id, name, clientSecret } }: { app: RegisteredApp })
   )
 }
 
-function AppRow({ app, onRenewed }: { app: App; onRenewed: (app: RegisteredApp) => void }) {
+function AppRow({ app, onRenewed }: { app: ListedApp; onRenewed: (app: RegisteredApp) => void }) {
   const t = useText()
   const queries = useQueryClient()
   const { id, name, authentication, scopes } = app

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
 import { api } from '../../session/user-session.ts'
 
-export type App = components['schemas']['App']
+export type ListedApp = components['schemas']['App']
 export type RegisteredApp = components['schemas']['RegisteredApp']
 
 export const APPS_KEY = ['registered apps']

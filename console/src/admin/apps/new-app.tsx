@@ -5,13 +5,13 @@ import { useText } from '../../texts/translate.ts'
 import { SelectField, TextField } from '../../ui/form/field.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { parseJson } from '../../ui/form/json-text.ts'
-import { APPS_KEY, type App, type RegisteredApp } from './apps-query.ts'
+import { APPS_KEY, type ListedApp, type RegisteredApp } from './apps-query.ts'
 
 const AUTHENTICATIONS = ['public', 'secret', 'key'] as const
 
 const emptyApp = () => ({
   name: '',
-  authentication: 'public' as App['authentication'],
+  authentication: 'public' as ListedApp['authentication'],
   redirectUris: '',
   scopes: 'launch/patient\npatient/*.rs\nopenid\nfhirUser\noffline_access',
   launchUrl: '',
@@ -36,7 +36,7 @@ export function NewApp({ mvUid, onRegistered }: NewAppProps) {
       ...{ name: name.trim(), authentication },
       ...{ redirectUris: linesOf(draft.redirectUris), scopes: linesOf(draft.scopes) },
       ...(launchUrl.trim() && { launchUrl: launchUrl.trim() }),
-      ...(authentication === 'key' && { jwks: parseJson(jwks, 'jwks') as NonNullable<App['jwks']> }),
+      ...(authentication === 'key' && { jwks: parseJson(jwks, 'jwks') as NonNullable<ListedApp['jwks']> }),
     }
     const { data } = await api.POST('/auth/app', { body })
     clear()
@@ -56,7 +56,7 @@ export function NewApp({ mvUid, onRegistered }: NewAppProps) {
         label={t('apps.authentication')}
         value={authentication}
         options={AUTHENTICATIONS.map((value) => ({ value, label: t(`authentication.${value}`) }))}
-        onChange={(value) => change({ authentication: value as App['authentication'] })}
+        onChange={(value) => change({ authentication: value as ListedApp['authentication'] })}
       />
       {authentication === 'key' && <TextField {...field('jwks')} lines={5} />}
       <TextField {...field('redirectUris')} help={t('apps.lines')} lines={3} />

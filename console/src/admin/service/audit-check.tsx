@@ -9,12 +9,12 @@ import { Loaded } from '../../ui/loaded.tsx'
 
 type AuditVerification = components['schemas']['AuditVerification']
 
-const PROGRESS_MS = 1000
+const VERIFICATION_POLL_MS = 1000
 
 const verificationQuery = queryOptions({
   queryKey: ['audit verification'],
   queryFn: async () => (await api.GET('/audit/verification')).data,
-  refetchInterval: ({ state }) => (state.data?.state === 'RUNNING' ? PROGRESS_MS : false),
+  refetchInterval: ({ state }) => (state.data?.state === 'RUNNING' ? VERIFICATION_POLL_MS : false),
 })
 
 /** Starts a check of the audit, and shows its progress and its result. */

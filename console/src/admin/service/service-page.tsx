@@ -6,13 +6,13 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { AuditCheck } from './audit-check.tsx'
 
-const REFRESH_MS = 10_000
+const STATUS_POLL_MS = 10_000
 const BYTES_PER_MB = 1_000_000
 
 const statusQuery = queryOptions({
   queryKey: ['service status'],
   queryFn: async () => (await api.GET('/health/status')).data,
-  refetchInterval: REFRESH_MS,
+  refetchInterval: STATUS_POLL_MS,
 })
 
 /** How the service is: its queues and its database, and whether the audit is intact. */

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from '../../browser/router.tsx'
+import type { Role } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, personName } from '../../texts/format.ts'
@@ -10,11 +11,11 @@ import { ConfirmButton } from '../../ui/form/confirm-button.tsx'
 import { Form, useSubmit } from '../../ui/form/form.tsx'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { ACCOUNTS_KEY, type Account, accountQuery, type Role } from './accounts-query.ts'
+import { ACCOUNTS_KEY, type Account, accountQuery } from './accounts-query.ts'
 import { RoleFields } from './role-fields.tsx'
 
 /** The account of somebody: its state and roles. */
-export default function AccountPage({ me, params: { mvUid = '' } }: PageProps) {
+export default function AccountDetailsPage({ me, params: { mvUid = '' } }: PageProps) {
   const t = useText()
   const account = useQuery(accountQuery(mvUid))
   return (
