@@ -1,12 +1,8 @@
+import type { AppPermit } from '../../../schemas/accounts/app.ts'
+import type { Acting } from '../../../schemas/accounts/helper.ts'
 import type { HelperAct } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Admission } from '../../limits/admission/admission-control.ts'
-
-/** A helper who acts for the user of a request. @see docs/decisions/helpers.md */
-export interface Acting {
-  helperId: string
-  acts: readonly HelperAct[]
-}
 
 /** The user who sends a request, with the application and roles: all that access rules and audit need. */
 export interface Caller {
@@ -28,24 +24,6 @@ export interface Caller {
   compartment?: string | undefined
   /** Set for the service's own jobs and for restores by administrators: no access filter, but audited. */
   unrestricted?: true
-}
-
-/** A scope of SMART App Launch for resources: `patient/Observation.rs?category=vital-signs`. */
-export interface ResourceScope {
-  level: 'patient' | 'user' | 'system'
-  /** A resource type, or `*`. */
-  type: string
-  /** Letters of `cruds`: create, read, update, delete, search. */
-  letters: string
-  /** The only category of the resources: `code`, or `system|code`. */
-  category?: string | undefined
-}
-
-/** What a user has admitted an app to. */
-export interface AppPermit {
-  scopes: readonly ResourceScope[]
-  /** The EHR to which scopes of the level `patient` are limited. */
-  patient: string | undefined
 }
 
 /** The service itself as the caller, beyond the rights of any user. */
