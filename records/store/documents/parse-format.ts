@@ -15,6 +15,9 @@ interface RecordMetadata {
 /** A record in API form: plain JSON values. */
 export type SavedRecord<T> = T & RecordMetadata
 
+/** A record of a schema, in API form. */
+export type RecordOf<S extends TObject> = SavedRecord<Static<S>>
+
 /** A record in its stored form, which Parse Server reads and writes, too. */
 export interface ParseDocument {
   _id: string

@@ -7,6 +7,7 @@ import { isOutage, isWriteConflict } from '../documents/outage.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import {
   findDocumentsById,
+  groupByCollection,
   joinedRulesOf,
   type RecordDerivation,
   writeDerivedRecords,
@@ -138,13 +139,10 @@ export class BatchWriter {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
     }
-    const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
-    const derivation = this.#derivation
-    if (derivation && derivedWrites.length > 0) {
-      const known = new Map(
-        [...parentDocuments].map(([id, document]) => [id, joinedRulesOf(derivation, document)]),
-      )
-      await writeDerivedRecords(this.#context, tx, derivation.rulesCollections, derivedWrites, known)
+    if (this.#derivation) {
+      const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
+      const known = joinedRulesOf(this.#derivation, parentDocuments)
+      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollections, derivedWrites, known)
     }
     return outcomes
   }
@@ -154,10 +152,8 @@ export class BatchWriter {
     { session }: Transaction,
     referencedRecords: readonly ReferencedRecord[],
   ): Promise<void> {
-    for (const name of new Set(referencedRecords.map(({ collection }) => collection))) {
-      const ids = new Set(
-        referencedRecords.flatMap(({ collection, id }) => (collection === name ? [id] : [])),
-      )
+    for (const [name, references] of groupByCollection(referencedRecords)) {
+      const ids = new Set(references.map(({ id }) => id))
       const documents = documentCollection(this.#context, name)
       if ((await documents.countDocuments({ _id: { $in: [...ids] } }, { session })) < ids.size)
         throw new ServiceError('Conflict', {
@@ -182,18 +178,13 @@ export class BatchWriter {
 
   /** The parents of the new records, by id. */
   async #findParents({ session }: Transaction, parents: RecordParent[]): Promise<Map<string, ParseDocument>> {
-    const documents = new Map<string, ParseDocument>()
-    for (const name of new Set(parents.map(({ collection }) => collection))) {
-      const ids = parents.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
-      for (const [id, document] of await findDocumentsById(
-        documentCollection(this.#context, name),
-        ids,
-        session,
-        this.#derivation,
-      ))
-        documents.set(id, document)
+    const found: [string, ParseDocument][] = []
+    for (const [name, ofOne] of groupByCollection(parents)) {
+      const ids = ofOne.map(({ key }) => key._id)
+      const documents = documentCollection(this.#context, name)
+      found.push(...(await findDocumentsById(documents, ids, session, this.#derivation)))
     }
-    return documents
+    return new Map(found)
   }
 }
 
