@@ -1,8 +1,8 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
-import type { AnyBulkWriteOperation, Collection, Db, MongoClient } from 'mongodb'
+import type { AnyBulkWriteOperation, Collection, Db } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
 import { dueCondition } from '../clocks/lease.ts'
-import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
+import { type Database, documentCollection, isDuplicateIdError } from '../documents/database.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { Derivation, DerivationContext } from './derivation.ts'
@@ -61,7 +61,7 @@ export class Backfill {
   readonly #worker = newId()
   #context: DerivationContext | undefined
 
-  constructor({ client, db }: { client: MongoClient; db: Db }, derivations: readonly Derivation[]) {
+  constructor({ client, db }: Database, derivations: readonly Derivation[]) {
     // The same database without the filters that hide documents from reads.
     this.#db = client.db(db.databaseName)
     this.#derivations = derivations

@@ -5,13 +5,11 @@ import type { ParseDocument } from '../documents/parse-format.ts'
 /** Limit of the changes in one transaction. */
 export const BATCH_LIMITS = { maxDocuments: 1000 }
 
-export type IdFilter = Filter<ParseDocument>
-
 /** Tells whether one transaction can change all matching documents of these collections. */
 export async function canFitInTransaction(
   db: Db,
   collections: readonly string[],
-  filter: IdFilter,
+  filter: Filter<ParseDocument>,
   session: ClientSession,
 ): Promise<boolean> {
   let left = BATCH_LIMITS.maxDocuments

@@ -52,10 +52,7 @@ export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: Help
  * @param act what a helper needs for writing such records; undefined: no helper may write them
  * @throws Forbidden for a helper without this grant
  */
-export function requireWritableByHelper(
-  { acting }: Pick<Caller, 'acting'>,
-  act: HelperAct | undefined,
-): void {
+export function requireWritableByHelper({ acting }: Caller, act: HelperAct | undefined): void {
   if (acting && (act === undefined || !acting.acts.includes(act)))
     throw new ServiceError('Forbidden', {
       detail: 'You act for another person, who has not granted you this.',
@@ -71,11 +68,9 @@ export interface Permissions {
 }
 
 /** The entries of `_rperm` and `_wperm` that match a caller. */
-const permissionKeysOf = (caller: Caller): string[] => [
-  '*',
-  caller.userId,
-  ...caller.roles.map((role) => `role:${role}`),
-]
+function permissionKeysOf({ userId, roles }: Caller): string[] {
+  return ['*', userId, ...roles.map((role) => `role:${role}`)]
+}
 
 /** The entries of which a record must have one to lie in the compartment of a caller; what everyone reads is no patient's. */
 const compartmentKeysOf = (compartment: string): string[] => ['*', compartment]
@@ -85,18 +80,16 @@ export function permissionFilter(
   field: '_rperm' | '_wperm',
   caller: Caller,
 ): { [field: string]: { $in: string[]; $elemMatch?: { $in: string[] } } } {
-  if (caller.unrestricted) return {}
-  const { compartment } = caller
+  const { unrestricted, compartment } = caller
+  if (unrestricted) return {}
   const within = compartment !== undefined && { $elemMatch: { $in: compartmentKeysOf(compartment) } }
   return { [field]: { $in: permissionKeysOf(caller), ...within } }
 }
 
 /** Checks a loaded permission list in the same way as {@link permissionFilter}. */
 export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
-  if (caller.unrestricted) return true
+  const { unrestricted, compartment } = caller
+  if (unrestricted) return true
   const has = (keys: readonly string[]) => keys.some((key) => listed?.includes(key))
-  return (
-    has(permissionKeysOf(caller)) &&
-    (caller.compartment === undefined || has(compartmentKeysOf(caller.compartment)))
-  )
+  return has(permissionKeysOf(caller)) && (compartment === undefined || has(compartmentKeysOf(compartment)))
 }
