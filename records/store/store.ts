@@ -293,10 +293,7 @@ export class Store<S extends TObject, L extends string> {
     return (await this.#writer.write(write, tx))[0] as WrittenRecord<S>
   }
 
-  /**
-   * Finds the last version of a deleted record, for those who could read it and can still read its EHR.
-   * @returns undefined for a record that exists, or never existed
-   */
+  /** Finds the last version of a deleted record, for those who could read it and can still read its EHR. */
   async findDeleted(caller: Caller, key: RecordSelector<S>): Promise<RecordOf<S> | undefined> {
     const record = historyKeyOf(this.#resource, key)
     const before = await findDeletedVersion(this.#context.db, record)

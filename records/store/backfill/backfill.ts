@@ -82,10 +82,7 @@ export class Backfill {
     return this.#context && complete ? complete(this.#context, document) : document
   }
 
-  /**
-   * Determines the pending collections; empty ones never are.
-   * @throws Error for data that a newer version of the service has derived
-   */
+  /** Determines the pending collections; empty ones never are. @throws Error for data of a newer version */
   async open(context: DerivationContext): Promise<void> {
     this.#context = { ...context, db: this.#db }
     for (const derivation of this.#derivations) await this.#check(derivation)

@@ -36,10 +36,7 @@ export async function* iterateIdBatches<T extends { _id: string }>(
   if (ids.length > 0) yield ids
 }
 
-/**
- * Removes all matching documents in batches, so that no command takes long.
- * @param remove removes the documents with these ids; may do more
- */
+/** Removes all matching documents in batches, so that no command takes long. @param remove may do more */
 export async function deleteInBatches<T extends { _id: string }>(
   documents: Collection<T>,
   filter: Filter<T>,

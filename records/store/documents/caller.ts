@@ -48,10 +48,7 @@ export const authorOf = ({ userId, acting }: Pick<Caller, 'userId' | 'acting'>):
 export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: HelperAct | undefined): boolean =>
   !acting || act !== 'MESSAGES' || acting.acts.includes(act)
 
-/**
- * @param act what a helper needs for writing such records; undefined: no helper may write them
- * @throws Forbidden for a helper without this grant
- */
+/** @param act the grant that a write needs; undefined: no helper may write. @throws Forbidden for a helper without it */
 export function requireWritableByHelper({ acting }: Caller, act: HelperAct | undefined): void {
   if (acting && (act === undefined || !acting.acts.includes(act)))
     throw new ServiceError('Forbidden', {

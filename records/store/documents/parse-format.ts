@@ -190,10 +190,7 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
   }
 }
 
-/**
- * Converts a field.
- * @throws ServiceError naming the field, for a time of valid format that does not exist (23:59:60)
- */
+/** @throws ServiceError naming the field, for a time of valid format that does not exist (23:59:60) */
 function convertField(name: string, store: Converter, value: unknown): unknown {
   try {
     return store(value)

@@ -45,11 +45,7 @@ export interface Page<R> {
   total?: number
 }
 
-/**
- * Creates a page from the found records. One more record than the limit means that a next page exists.
- * @param list qualified name of the list, for its cursors
- * @param positionOf returns the cursor position of the last record
- */
+/** Creates a page of a list, by its qualified name. One record more than the limit means that a next page exists. */
 export function createPage<R>(
   list: string,
   found: readonly R[],

@@ -38,12 +38,7 @@ export interface WriteRequest<R> {
   /** The record to replace or remove; null when records are only added. */
   id: string | null
   parent?: RecordParent | undefined
-  /**
-   * Runs again when another write came first.
-   * @param before the record to replace or remove
-   * @param parentDocument the parent of a new record
-   * @throws ServiceError when the write is forbidden
-   */
+  /** Runs again when another write came first. @throws ServiceError when the write is forbidden */
   decide(before: ParseDocument | null, parentDocument: ParseDocument | null): WriteDecision<R>
 }
 
@@ -100,16 +95,13 @@ export class BatchWriter {
     } catch (error) {
       const isOver = isOutage(error) && (retry || !isWriteConflict(error))
       if (isCommitInDoubt(error) || isOver || (retry && writes.length === 1)) throw error
-      const outcomes = new Map<WriteRequest<unknown>, Promise<WriteOutcome<unknown>>>()
-      for (const part of retry ? writes.map((one) => [one]) : splitByRecord(writes)) {
+      const parts = retry ? writes.map((one) => [one]) : splitByRecord(writes)
+      const outcomes = parts.flatMap((part) => {
         const written = this.#writeBatch(part, true)
-        for (const [i, write] of part.entries())
-          outcomes.set(
-            write,
-            written.then((all) => all[i] as WriteOutcome<unknown>),
-          )
-      }
-      return writes.map((write) => outcomes.get(write) as Promise<WriteOutcome<unknown>>)
+        return part.map((write, i) => [write, written.then((all) => all[i])] as const)
+      })
+      const byWrite = new Map(outcomes)
+      return writes.map((write) => byWrite.get(write) as Promise<WriteOutcome<unknown>>)
     }
   }
 
@@ -122,7 +114,7 @@ export class BatchWriter {
     const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
     const outcomes = writes.map((write) => {
       const parentDocument = parentDocuments.get(write.parent?.key._id ?? '') ?? null
-      const outcome = decideWrite(write, written.find(write.id ?? ''), parentDocument)
+      const outcome = outcomeOf(() => write.decide(written.find(write.id ?? ''), parentDocument))
       written.add(outcome.decision?.writes)
       return outcome
     })
@@ -191,13 +183,9 @@ export class BatchWriter {
 /** The decision, or the error that forbids the write. */
 type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decision?: never; error: unknown }
 
-function decideWrite<R>(
-  write: WriteRequest<R>,
-  before: ParseDocument | null,
-  parentDocument: ParseDocument | null,
-): WriteOutcome<R> {
+function outcomeOf<R>(decide: () => WriteDecision<R>): WriteOutcome<R> {
   try {
-    return { decision: write.decide(before, parentDocument) }
+    return { decision: decide() }
   } catch (error) {
     return { error }
   }

@@ -79,10 +79,7 @@ export async function runAuditedReads<T>(
   }
 }
 
-/**
- * Runs all writes of `work` in one transaction; an exception rolls them back. After a write conflict, `work`
- * runs again on the newer data.
- */
+/** Runs all writes of `work` in one transaction. After a write conflict, `work` runs again on the newer data. */
 export async function runStoreTransaction<T>(
   records: StoreContext,
   work: (tx: Transaction) => Promise<T>,
