@@ -120,13 +120,8 @@ async function runTrigger(
 ): Promise<Fields> {
   const [config, auth] = of
   const known = { ...context, sent, stored }
-  const { updatedObject, originalObject } = new RestWrite(
-    ...of,
-    where,
-    sent,
-    stored,
-    known,
-  ).buildParseObjects()
+  const write = new RestWrite(...of, where, sent, stored, known)
+  const { updatedObject, originalObject } = write.buildParseObjects()
   const args = [auth, updatedObject, originalObject, config, known]
   return (await triggers.maybeRunTrigger('beforeSave', ...args)).object
 }
