@@ -48,7 +48,7 @@ export const authorOf = ({ userId, acting }: Pick<Caller, 'userId' | 'acting'>):
 export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: HelperAct | undefined): boolean =>
   !acting || act !== 'MESSAGES' || acting.acts.includes(act)
 
-/** @param act the grant that a write needs; undefined: no helper may write. @throws Forbidden for a helper without it */
+/** @param act the grant that a write needs; undefined: no helper may write. @throws Forbidden without the grant */
 export function requireWritableByHelper({ acting }: Caller, act: HelperAct | undefined): void {
   if (acting && (act === undefined || !acting.acts.includes(act)))
     throw new ServiceError('Forbidden', {

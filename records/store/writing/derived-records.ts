@@ -17,7 +17,7 @@ export interface RecordTransition<T> {
 export const isCreation = ({ before, after }: RecordTransition<{ version: number }>): boolean =>
   before === null && after?.version === 1
 
-/** Derives records of other collections, written in the same transaction: an alert from a measurement, for example. */
+/** Derives records of other collections, written in the same transaction: an alert from a measurement, say. */
 export interface RecordDerivation {
   /** The collections of the rules, with at most one document for each parent, under the parent's id. */
   rulesCollections: readonly string[]

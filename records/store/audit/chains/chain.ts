@@ -11,7 +11,7 @@ export interface AuditedAccess extends Author {
   /** The collection of the records. */
   type: string
   ids: string[]
-  /** `denied`: no such record exists for this caller. `refused`: a rule, a permission or a newer version forbade it. */
+  /** `denied`: no such record for this caller. `refused`: a rule, a permission or a newer version forbade it. */
   outcome: 'done' | 'denied' | 'refused'
   /** The fields of a query, without their values. */
   asked?: string
