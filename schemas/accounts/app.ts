@@ -74,6 +74,17 @@ const AppKey = Type.Object(
   { additionalProperties: false, description: 'A public key (RFC 7517)' },
 )
 
+const jwksUriField = urlField(
+  'Address of the public keys, in place of jwks: https, at a public address',
+  'https://app.example.org/jwks.json',
+)
+
+const systemIdField = Type.String({
+  ...{ pattern: VISIBLE_ASCII, maxLength: 100, examples: ['system-q3WrTy78Lp'] },
+  description:
+    'The connected system with whose rights the app acts as a backend service: scopes of the level system narrow them',
+})
+
 const keySetField = Type.Object(
   { keys: Type.Array(AppKey, { minItems: 1, maxItems: 10, description: 'Public keys' }) },
   { additionalProperties: false, description: 'Public keys of an app with the authentication key' },
@@ -88,6 +99,8 @@ const appFields = {
     urlField('Address at which the app is launched', 'https://app.example.org/launch'),
   ),
   jwks: Type.Optional(keySetField),
+  jwksUri: Type.Optional(jwksUriField),
+  systemId: Type.Optional(systemIdField),
 }
 
 export const AppCreate = closedObject('AppCreate', 'An app to be registered', appFields)

@@ -14,7 +14,7 @@ const CAPABILITIES = [
   ...['permission-v1', 'permission-v2'],
 ]
 
-const RESOURCE_SCOPES = ['patient', 'user'].flatMap((level) =>
+const RESOURCE_SCOPES = ['patient', 'user', 'system'].flatMap((level) =>
   ['*', ...resourceTypes.map(({ type }) => type)].flatMap((type) => [
     `${level}/${type}.cruds`,
     `${level}/${type}.rs`,
@@ -32,7 +32,7 @@ const smartConfiguration = (publicUrl: string) => {
     introspection_endpoint: introspect,
     revocation_endpoint: revoke,
     management_endpoint: manage,
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     response_types_supported: ['code'],
     scopes_supported: [...CONTEXT_SCOPES, ...RESOURCE_SCOPES],
     code_challenge_methods_supported: ['S256'],

@@ -34,14 +34,17 @@ const TokenRequest = Type.Object(
     grant_type: Type.String({
       pattern: '^[!-~]*$',
       maxLength: 100,
-      description: 'Grant: authorization_code or refresh_token',
+      description: 'Grant: authorization_code, refresh_token, or client_credentials for a backend service',
       examples: ['authorization_code'],
     }),
     code: textField('Code that the app received', 200),
     redirect_uri: textField('Redirect URI of the code', 500),
     code_verifier: textField('Secret whose hash the app sent (PKCE)', 200),
     refresh_token: textField('Refresh token', 200),
-    scope: textField('Scopes that the new access token shall have, if fewer', 4000),
+    scope: textField(
+      'Scopes that the new access token shall have: of a backend service, or fewer than before',
+      4000,
+    ),
     ...clientFields,
   },
   { ...openForm, description: 'Request for tokens' },
@@ -105,6 +108,7 @@ const GRANTS: Readonly<Record<string, TokenHandler>> = {
     { code = '', redirect_uri: redirectUri = '', code_verifier: verifier = '' },
     { appGrants },
   ) => appGrants.redeemCode(app, { code, redirectUri, verifier }),
+  client_credentials: (app, { scope = '' }, { backendServices }) => backendServices.issueToken(app, scope),
   refresh_token: (app, { refresh_token = '', scope }, { appGrants }) =>
     appGrants.refresh(app, refresh_token, scope),
 }
@@ -126,9 +130,9 @@ export const smartTokenOperations = [
     ...common,
     id: 'issueAppToken',
     path: SMART_PATHS.token,
-    summary: 'Exchange a code or a refresh token of an app for tokens',
+    summary: 'Exchange a code, a refresh token or the assertion of a backend service for tokens',
     description:
-      'A code works once, for a minute. A refresh token can be exchanged once; a second exchange within ten seconds returns the same new one, later the access of the app ends.',
+      'A code works once, for a minute. A refresh token can be exchanged once; a second exchange within ten seconds returns the same new one, later the access of the app ends. A backend service signs an assertion for each token, which lasts five minutes.',
     body: formBody(TokenRequest),
     reply: [200, SmartTokens],
     errors: ['GrantRefused', 'ClientRefused'],
@@ -167,10 +171,11 @@ export const smartTokenOperations = [
     id: 'revokeAppToken',
     path: SMART_PATHS.revoke,
     summary: 'End the access of an app by one of its tokens',
-    description: 'RFC 7009. The response is the same for an unknown token.',
+    description:
+      'RFC 7009. The response is the same for an unknown token. Tokens of backend services cannot be revoked: they end after five minutes.',
     body: formBody(TokenForm),
     reply: [200],
-    errors: ['ClientRefused'],
+    errors: ['ClientRefused', 'GrantRefused'],
     handle: async ({ body }, context) =>
       context.appGrants.revoke(await identifyApp(body, context), body.token),
   }),
