@@ -41,11 +41,13 @@ export interface ResourceScope {
   category?: string | undefined
 }
 
-/** What a user has admitted an app to. */
+/** What a user has admitted an app to, or what a backend service may do. */
 export interface AppPermit {
+  /** The client id of the app. */
+  id: string
   scopes: readonly ResourceScope[]
   /** The EHR to which scopes of the level `patient` are limited. */
-  patient: string | undefined
+  patient?: string | undefined
 }
 
 /** The service itself as the caller, beyond the rights of any user. */
