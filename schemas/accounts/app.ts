@@ -129,6 +129,33 @@ export const RegisteredApp = closedObject('RegisteredApp', 'An app, with its sec
 })
 export type RegisteredApp = Static<typeof RegisteredApp>
 
+export const AppLaunchCreate = closedObject('AppLaunchCreate', 'A launch of an app for a patient', {
+  appId: idField,
+  ehrId: Type.String({
+    ...{ pattern: VISIBLE_ASCII, maxLength: 64 },
+    description: 'EHR of the patient',
+    examples: ['e5RtGb81Xz'],
+  }),
+})
+
+export const AppLaunch = closedObject('AppLaunch', 'A launch of an app', {
+  launch: Type.String({
+    description: 'Value that the app sends back, once and within five minutes',
+    examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'],
+  }),
+  iss: Type.String({
+    description: 'Address of the FHIR API',
+    examples: ['https://health.example.org/fhir/R4'],
+  }),
+  launchUrl: Type.Optional(
+    Type.String({
+      description: 'Address to open: that of the app, with iss and launch',
+      examples: ['https://app.example.org/launch'],
+    }),
+  ),
+  expiresAt: Type.String({ format: 'date-time', description: 'End of the launch' }),
+})
+
 export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has admitted', {
   id: Type.String({ description: 'Id of the admission', examples: ['s8RtUv12Qx'] }),
   name: appNameField,

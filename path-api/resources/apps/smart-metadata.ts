@@ -8,7 +8,8 @@ import { FHIR_PATH, fhirOperation } from '../fhir/fhir-operation.ts'
 import { smartAddresses } from '../smart-addresses.ts'
 
 const CAPABILITIES = [
-  ...['launch-standalone', 'authorize-post', 'sso-openid-connect', 'context-standalone-patient'],
+  ...['launch-standalone', 'launch-ehr', 'context-standalone-patient', 'context-ehr-patient'],
+  ...['authorize-post', 'sso-openid-connect'],
   ...['client-public', 'client-confidential-symmetric', 'client-confidential-asymmetric'],
   ...['permission-offline', 'permission-online', 'permission-patient', 'permission-user'],
   ...['permission-v1', 'permission-v2'],
