@@ -1,5 +1,5 @@
 import type { Binary, Collection, Db, IndexDescription } from 'mongodb'
-import type { AppPermit } from '../../records/store/documents/caller.ts'
+import type { AppPermit } from '../../schemas/accounts/app.ts'
 
 /** Where an export goes on: at a patient, in one of the sections of an export, at a position there. */
 export interface ExportPosition {
