@@ -12,8 +12,8 @@ const common = {
   access: 'account',
 } as const
 
-/** @throws RuleViolated for an app that cannot be launched */
-function requireLaunchable(app: App | undefined): App {
+/** @throws RuleViolated for an app without it */
+function requireLaunchScope(app: App | undefined): App {
   if (app?.scopes.includes('launch')) return app
   throw new ServiceError('RuleViolated', {
     violations: [{ path: 'appId', code: 'unknown', message: 'must be an app with the scope launch' }],
@@ -45,7 +45,7 @@ export const admittedAppOperations = [
     errors: ['NotFound', 'RuleViolated'],
     handle: async ({ body: { appId, ehrId } }, { appAuthorizations, apps, ehrs, caller, publicUrl }) => {
       await ehrs.get(caller, ehrId)
-      const app = requireLaunchable(await apps.find(appId))
+      const app = requireLaunchScope(await apps.find(appId))
       const launched = await appAuthorizations.launch({ mvUid: caller.userId, appId, patient: ehrId })
       const parameters = { iss: fhirBaseOf(publicUrl), launch: launched.secret }
       const launchUrl = launchAddressOf(app, parameters)

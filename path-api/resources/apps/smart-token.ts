@@ -96,6 +96,17 @@ function identifyApp(body: ClientFields, { appClients, basicCredentials }: Conte
   return appClients.identify(proof)
 }
 
+/** SMART App Launch has no client_id in the refresh of a public app: the token tells the app. */
+async function withAppOfToken(
+  body: Static<typeof TokenRequest>,
+  { appGrants, basicCredentials }: Context<'public'>,
+): Promise<ClientFields> {
+  const { grant_type, refresh_token, client_id, client_assertion } = body
+  const isNamed = basicCredentials !== undefined || client_id !== undefined || client_assertion !== undefined
+  if (grant_type !== 'refresh_token' || refresh_token === undefined || isNamed) return body
+  return { ...body, client_id: await appGrants.findAppId(refresh_token) }
+}
+
 type TokenHandler = (
   app: App,
   body: Static<typeof TokenRequest>,
@@ -137,7 +148,7 @@ export const smartTokenOperations = [
     reply: [200, SmartTokens],
     errors: ['GrantRefused', 'ClientRefused'],
     handle: async ({ body }, context) => {
-      const app = await identifyApp(body, context)
+      const app = await identifyApp(await withAppOfToken(body, context), context)
       const grant = Object.hasOwn(GRANTS, body.grant_type) ? GRANTS[body.grant_type] : undefined
       if (!grant) throw grantRefused('unsupported_grant_type', 'This grant is not supported')
       return grant(app, body, context)

@@ -169,6 +169,12 @@ export class AppGrants {
     return this.#issue(app, grant, grant.scopes, refreshToken)
   }
 
+  /** The id of the app to which a refresh token belongs. */
+  async findAppId(refreshToken: string): Promise<string | undefined> {
+    const sid = await this.#parts.refreshTokens.findSid(refreshToken)
+    return sid && (await this.#grants.findOne({ _id: sid }))?.appId
+  }
+
   /** @throws GrantRefused; a token reused after ten seconds also ends the session */
   async refresh(app: App, refreshToken: string, scope: string | undefined): Promise<AppTokenGrant> {
     const { refreshTokens, sessions } = this.#parts
