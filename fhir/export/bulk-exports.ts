@@ -11,6 +11,7 @@ import { runStoreTransaction, type StoreContext } from '../../records/store/writ
 import { ServiceError } from '../../schemas/errors.ts'
 import { parameterError } from '../outcome/issue.ts'
 import { parseSince, parseTypes, type SearchParameters } from '../search/parse-search.ts'
+import { limitExport, permitExport, requireNoWiderExport } from '../sources/app-limits.ts'
 import type { ExportSource, FhirServices, ResourceType } from '../sources/resource-source.ts'
 import { deletedResources } from './deleted-resources.ts'
 import { exportInSteps } from './export-steps.ts'
@@ -70,25 +71,22 @@ export interface ExportStatus {
 export class BulkExports {
   readonly #context: StoreContext
   readonly #recordsOf: FhirServices['recordsOf']
+  readonly #types: readonly ResourceType[]
   readonly #sections: ReadonlyMap<string, ExportSource>
   readonly #polled = new LRUCache<string, true>({ max: 10_000, ttl: MIN_POLL_INTERVAL_MS })
 
   constructor(types: readonly ResourceType[], services: FhirServices) {
     this.#context = services.context
     this.#recordsOf = services.recordsOf
-    const sources = types.map(({ type, open }) => ({ type, source: open(services) }))
-    this.#sections = new Map<string, ExportSource>([
-      ...sources.flatMap(({ type, source }): [string, ExportSource][] => {
-        const { exportPage } = source
-        return exportPage ? [[type, { exportPage: exportPage.bind(source) }]] : []
-      }),
-      [
-        DELETED,
-        deletedResources(
-          services.context,
-          sources.map(({ source }) => source),
-        ),
-      ],
+    const opened = types.map((description) => ({ description, source: description.open(services) }))
+    const exported = opened.flatMap(({ description, source }) => {
+      const exportPage = source.exportPage?.bind(source)
+      return exportPage ? [{ description, source: limitExport(description, { exportPage }) }] : []
+    })
+    this.#types = exported.map(({ description }) => description)
+    this.#sections = new Map([
+      ...exported.map(({ description, source }): [string, ExportSource] => [description.type, source]),
+      [DELETED, deletedResources(services.context, opened)],
     ])
   }
 
@@ -103,24 +101,25 @@ export class BulkExports {
   /**
    * Starts an export of what the caller may read.
    * @returns its id
-   * @throws InvalidInput; NotFound for an unknown group; TooManyRequests
+   * @throws InvalidInput; Forbidden for an app without the scopes; NotFound for an unknown group; TooManyRequests
    */
   async start(caller: Caller, { groupId, parameters, request }: ExportOrder, _id: string): Promise<string> {
-    refuseApp(caller)
     const { _outputFormat: format = EXPORT_FORMATS[0] } = parameters
     if (!EXPORT_FORMATS.includes(String(format)))
       throw parameterError('_outputFormat', 'not-supported', `must be ${EXPORT_FORMATS[0]}`)
-    const types = parseTypes(
-      parameters,
-      [...this.#sections.keys()].filter((name) => name !== DELETED),
+    const { types, by } = permitExport(
+      caller,
+      this.#descriptionsOf(parseTypes(parameters, typeNamesOf(this.#types))),
+      parameters._type !== undefined,
     )
     const since = parseSince(parameters) ?? null
     await this.#requireFewExports(caller)
-    const ehrIds = await this.#findEhrIds(caller, groupId)
+    const ehrIds = await this.#findEhrIds(by, groupId)
     const startedAt = this.#context.clock()
     const stored: StoredExport = {
       ...{ _id, userId: caller.userId, request, ehrIds, since, startedAt, steps: 0, counts: {} },
-      sections: since ? [...types, DELETED] : [...types],
+      ...(caller.app && { app: caller.app }),
+      sections: [...typeNamesOf(types), ...(since ? [DELETED] : [])],
       expiresAt: new Date(startedAt.getTime() + EXPORT_RETENTION_MS),
       position: ehrIds.length > 0 ? { patient: 0, section: 0, after: null } : null,
     }
@@ -134,9 +133,16 @@ export class BulkExports {
     return _id
   }
 
-  async #requireFewExports({ userId }: Caller): Promise<void> {
+  /** The types of these names, in the order of the table. */
+  #descriptionsOf = (names: readonly string[]): ResourceType[] =>
+    this.#types.filter(({ type }) => names.includes(type))
+
+  async #requireFewExports(caller: Caller): Promise<void> {
     const kept = await exportCollection(this.#context.db)
-      .find({ userId, expiresAt: { $gt: this.#context.clock() } }, { projection: { position: 1 } })
+      .find(
+        { ...ownExports(caller), expiresAt: { $gt: this.#context.clock() } },
+        { projection: { position: 1 } },
+      )
       .toArray()
     const running = kept.filter(({ position }) => position !== null)
     if (kept.length >= MAX_EXPORTS || running.length >= MAX_RUNNING_EXPORTS)
@@ -186,11 +192,12 @@ export class BulkExports {
     }
   }
 
-  /** Streams a file of a complete export. @throws NotFound */
+  /** Streams a file of a complete export. @throws NotFound; Forbidden for an app with fewer scopes than before */
   async read(caller: Caller, id: string, name: string): Promise<Readable> {
-    const { position, counts } = await this.#find(caller, id)
+    const { position, counts, sections, app } = await this.#find(caller, id)
     const section = name.replace(/\.ndjson$/, '')
     if (position || !Object.hasOwn(counts, section)) throw new ServiceError('NotFound')
+    requireNoWiderExport(caller, app, this.#descriptionsOf(section === DELETED ? sections : [section]))
     return Readable.from(this.#readChunks(id, section))
   }
 
@@ -222,15 +229,16 @@ export class BulkExports {
 
   /** @throws NotFound for an export of somebody else */
   async #find(caller: Caller, id: string): Promise<StoredExport> {
-    refuseApp(caller)
-    const { userId } = caller
-    const found = await exportCollection(this.#context.db).findOne({ _id: id, userId })
+    const found = await exportCollection(this.#context.db).findOne({ _id: id, ...ownExports(caller) })
     if (!found || found.expiresAt <= this.#context.clock()) throw new ServiceError('NotFound')
     return found
   }
 }
 
-/** A job has the rights of a user, which the scopes of an app would not narrow. @throws Forbidden */
-function refuseApp({ app }: Caller): void {
-  if (app) throw new ServiceError('Forbidden', { detail: 'Apps cannot export.' })
-}
+const typeNamesOf = (types: readonly ResourceType[]): string[] => types.map(({ type }) => type)
+
+/** A user and each app of a user have their own exports. */
+const ownExports = ({ userId, app }: Caller): Filter<StoredExport> => ({
+  userId,
+  'app.id': app ? app.id : { $exists: false },
+})

@@ -8,34 +8,44 @@ import {
   invalidSearchCursor,
   isTime,
 } from '../search/search-cursor.ts'
-import type { ExportSource, ResourceSource } from '../sources/resource-source.ts'
+import { limitVersions } from '../sources/app-limits.ts'
+import type { ExportSource, ResourceDescription, ResourceSource } from '../sources/resource-source.ts'
 
 /** The resources of a patient that were deleted since a time, as Bundles of DELETE requests. */
 export const deletedResources = (
   context: StoreContext,
-  sources: readonly Pick<ResourceSource, 'collections' | 'versionsOf'>[],
+  types: readonly { description: ResourceDescription; source: ResourceSource }[],
 ): ExportSource => ({
   async exportPage(caller, { ehrId, since, after, limit }, reads) {
     const { searched } = await findSearchedEhrs(context, caller, { ehrIds: [ehrId] })
     const changes = await listChanges(context.db, caller, {
-      ...{ ehrIds: searched, collections: sources.flatMap(({ collections = [] }) => collections) },
+      ...{ ehrIds: searched, collections: types.flatMap(({ source }) => source.collections ?? []) },
       ...{ since: since ?? undefined, action: 'delete', limit: limit + 1 },
       from: after === null ? undefined : decodePlace(after),
     })
     // A record that has returned is no longer deleted.
-    const deleted = changes.slice(0, limit).filter((change) => change.after === null)
-    for (const { collection, ...record } of deleted)
+    const deleted = changes
+      .slice(0, limit)
+      .filter((change) => change.after === null)
+      .map((change) => ({
+        change,
+        versions: types.flatMap(({ description, source }) =>
+          limitVersions(caller, description, source, change),
+        ),
+      }))
+      .filter(({ versions }) => versions.length > 0)
+    for (const {
+      change: { collection, ...record },
+    } of deleted)
       reads.accesses.push(
         ...accessesByEhr({ collection, ehr: 'ehrId' }, caller, { action: 'query', asked: 'export' }, [
           record,
         ]),
       )
-    const resources = deleted.map((change) => ({
+    const resources = deleted.map(({ versions }) => ({
       resourceType: 'Bundle',
       type: 'transaction',
-      entry: sources
-        .flatMap((source) => source.versionsOf?.(change) ?? [])
-        .map(({ type, id }) => ({ request: { method: 'DELETE', url: `${type}/${id}` } })),
+      entry: versions.map(({ type, id }) => ({ request: { method: 'DELETE', url: `${type}/${id}` } })),
     }))
     const following = changes[limit]
     const next = following && encodeSearchCursor([following.at.getTime(), following.changeId])

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { Binary } from 'mongodb'
-import { findRolesOfUser } from '../../records/ehrs/rights/roles.ts'
+import { findRolesOfUser, withoutAccountRoles } from '../../records/ehrs/rights/roles.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { AuditedAccess } from '../../records/store/audit/audit-log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -45,7 +45,7 @@ export const exportInSteps =
       const stored = await exports.findOne({ _id: job.id })
       // It has been cancelled, has expired, or is complete.
       if (!stored?.position || stored.expiresAt <= context.clock()) break
-      const step = await readStep(await callerOf(context, job), stored, stored.position, sections)
+      const step = await readStep(await callerOf(context, job, stored), stored, stored.position, sections)
       const chunks = await createChunks(stored, step)
       const counts = { ...stored.counts }
       for (const [section, lines] of step.lines) counts[section] = (counts[section] ?? 0) + lines.length
@@ -62,10 +62,10 @@ export const exportInSteps =
   }
 
 /** Who asked for the export, with the rights of this moment. */
-const callerOf = async (context: StoreContext, { by }: Job): Promise<Caller> => ({
-  ...by,
-  roles: await findRolesOfUser(context, by.userId),
-})
+async function callerOf(context: StoreContext, { by }: Job, { app }: StoredExport): Promise<Caller> {
+  const roles = await findRolesOfUser(context, by.userId)
+  return app ? { ...by, roles: withoutAccountRoles(roles), app } : { ...by, roles }
+}
 
 async function readStep(
   caller: Caller,

@@ -1,4 +1,5 @@
 import type { Binary, Collection, Db, IndexDescription } from 'mongodb'
+import type { AppPermit } from '../../schemas/accounts/app.ts'
 
 /** Where an export goes on: at a patient, in one of the sections of an export, at a position there. */
 export interface ExportPosition {
@@ -11,6 +12,8 @@ export interface ExportPosition {
 export interface StoredExport {
   _id: string
   userId: string
+  /** The app that asked for it, with the scopes that it had then; undefined: the user. */
+  app?: AppPermit
   /** The address of the request. */
   request: string
   ehrIds: string[]

@@ -1,11 +1,19 @@
 import { compartmentOf } from '../../records/ehrs/rights/access.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import { parseToken } from '../../records/fhir/search-values.ts'
+import type { RecordChange } from '../../records/live/changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import type { AuditedReads } from '../../records/store/writing/transaction.ts'
 import type { AppPermit } from '../../schemas/accounts/app.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { ResourceSearch } from './resource-search.ts'
-import type { Interaction, ResourceDescription, ResourceSource, ResourceVersion } from './resource-source.ts'
+import type {
+  ExportSource,
+  Interaction,
+  ResourceDescription,
+  ResourceSource,
+  ResourceVersion,
+} from './resource-source.ts'
 
 /** The letters of the interactions in scopes. */
 const LETTERS: Readonly<Record<Interaction, string>> = {
@@ -33,13 +41,13 @@ interface AppReach {
 /**
  * What the scopes of an app allow together. Where some name a patient and others a category, both limits hold: less than
  * each scope alone would allow, never more.
- * @throws Forbidden
+ * @returns undefined for nothing
  */
-function reachOf(
+function findReach(
   { scopes, patient }: AppPermit,
   { type, parameters }: ResourceDescription,
   interaction: Interaction,
-): AppReach {
+): AppReach | undefined {
   const fitting = scopes.filter(
     ({ level, type: of, letters, category }) =>
       (of === type || of === '*') &&
@@ -47,14 +55,21 @@ function reachOf(
       (level !== 'patient' || patient !== undefined) &&
       (category === undefined || 'category' in parameters),
   )
-  if (fitting.length === 0)
-    throw new ServiceError('Forbidden', { detail: `The app has no scope for ${interaction} of ${type}.` })
+  if (fitting.length === 0) return undefined
   const isOfUser = fitting.filter(({ level }) => level !== 'patient')
   const whole = isOfUser.filter(({ category }) => category === undefined)
   if (whole.length > 0) return { isInCompartment: false, categories: undefined }
   const isInCompartment = isOfUser.length < fitting.length
   const categories = fitting.flatMap(({ category }) => category ?? [])
   return { isInCompartment, categories: categories.length < fitting.length ? undefined : categories }
+}
+
+/** @throws Forbidden for nothing */
+function reachOf(app: AppPermit, description: ResourceDescription, interaction: Interaction): AppReach {
+  const reach = findReach(app, description, interaction)
+  if (reach) return reach
+  const detail = `The app has no scope for ${interaction} of ${description.type}.`
+  throw new ServiceError('Forbidden', { detail })
 }
 
 /** Codes of the categories of a resource; some types have them as concepts, others as codes. */
@@ -176,4 +191,80 @@ export function limitToApp<M extends SourceMethod>(
     return byCategory(performAs, categories, rest, (id) => source.read(by, String(id)))
   }
   return limited as unknown as NonNullable<ResourceSource[M]>
+}
+
+/**
+ * Finds out what an app may export: the types for which it has scopes, and the caller who reaches their patients.
+ * @param isNamed whether the app has named the types, and so expects all of them
+ * @throws Forbidden
+ */
+export function permitExport<T extends ResourceDescription>(
+  caller: Caller,
+  types: readonly T[],
+  isNamed: boolean,
+): { types: readonly T[]; by: Caller } {
+  const { app } = caller
+  if (!app) return { types, by: caller }
+  const permitted = isNamed ? types : types.filter((one) => findReach(app, one, 'search-type'))
+  if (permitted.length === 0)
+    throw new ServiceError('Forbidden', { detail: 'The app has no scope for resources of an export.' })
+  const isInCompartment = permitted.every((one) => reachOf(app, one, 'search-type').isInCompartment)
+  return { types: permitted, by: withinReach(caller, app, isInCompartment) }
+}
+
+/** Refuses a file that an app would not get now. @param then what the app might do when it asked for it @throws Forbidden */
+export function requireNoWiderExport(
+  { app: now }: Caller,
+  then: AppPermit | undefined,
+  types: readonly ResourceDescription[],
+): void {
+  if (!now || !then) return
+  const isWider = types.some((type) => {
+    const [own, former] = [reachOf(now, type, 'search-type'), reachOf(then, type, 'search-type')]
+    const { categories } = own
+    return (
+      (own.isInCompartment && (!former.isInCompartment || now.patient !== then.patient)) ||
+      (categories && !former.categories?.every((one) => categories.includes(one)))
+    )
+  })
+  if (isWider)
+    throw new ServiceError('Forbidden', { detail: 'The app has fewer scopes now than this export.' })
+}
+
+/** Restricts each line of an export to what the app of a caller may find. */
+export const limitExport = (description: ResourceDescription, source: ExportSource): ExportSource => ({
+  async exportPage(caller, page, reads) {
+    const { app } = caller
+    if (!app) return source.exportPage(caller, page, reads)
+    const { isInCompartment, categories } = reachOf(app, description, 'search-type')
+    if (isInCompartment && page.ehrId !== app.patient) return { resources: [] }
+    const own: AuditedReads = { accesses: [] }
+    const found = await source.exportPage(withinReach(caller, app, isInCompartment), page, own)
+    const resources = categories
+      ? found.resources.filter((one) => isOfCategory(one, categories))
+      : found.resources
+    // The app does not see a page of other categories: it has one kind of records.
+    if (resources.length > 0 || found.resources.length === 0) reads.accesses.push(...own.accesses)
+    return { ...found, resources }
+  },
+})
+
+/** Restricts the versions that a change has created to those that the app of a caller may find. */
+export function limitVersions(
+  { app }: Caller,
+  description: ResourceDescription,
+  source: Pick<ResourceSource, 'versionsOf'>,
+  change: RecordChange,
+): ResourceVersion[] {
+  const versions = source.versionsOf?.(change) ?? []
+  if (!app) return versions
+  const reach = findReach(app, description, 'history-type')
+  if (!reach || (reach.isInCompartment && change.ehrId !== app.patient)) return []
+  const { categories } = reach
+  if (!categories) return versions
+  // A deletion shows no resource. It has the categories of the version before.
+  const former = source.versionsOf?.({ ...change, action: 'update' }) ?? []
+  const isShown = ({ id }: ResourceVersion) =>
+    former.some((one) => one.id === id && one.resource && isOfCategory(one.resource, categories))
+  return versions.filter(isShown)
 }

@@ -20,7 +20,7 @@ export interface Principal {
   /** A connected system, which may only use the openEHR REST API. */
   isSystem?: true
   /** What an app may do of what its user may do, in the FHIR API only. */
-  app?: AppPermit & { id: string }
+  app?: AppPermit
 }
 
 type PathParameters = Readonly<Record<string, string>>

@@ -16,6 +16,7 @@ import type { Invitations } from '../../records/accounts/administration/invitati
 import type { AppAuthorizations } from '../../records/accounts/apps/app-authorizations.ts'
 import type { AppClients } from '../../records/accounts/apps/app-clients.ts'
 import type { AppGrants } from '../../records/accounts/apps/app-grants.ts'
+import type { BackendServices } from '../../records/accounts/apps/backend-services.ts'
 import type { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
 import type { Helpers } from '../../records/accounts/helpers/helpers.ts'
 import type { Identities, IdentityProvider } from '../../records/accounts/login/identities.ts'
@@ -123,6 +124,7 @@ export interface Services {
   apps: RegisteredApps
   /** Finds out which app sends a request. */
   appClients: AppClients
+  backendServices: BackendServices
   /** What lies between the login of a person and the tokens of an app. */
   appAuthorizations: AppAuthorizations
   /** Apps that people have admitted. */

@@ -198,7 +198,7 @@ function toCaller(
 }
 
 /** The limits of an app. Unless a scope reaches further, everything that it does lies in the compartment of its patient. */
-const appLimitsOf = ({ id: _, ...app }: AppPermit & { id: string }) => ({
+const appLimitsOf = (app: AppPermit) => ({
   app,
   ...(app.patient !== undefined &&
     app.scopes.every(({ level }) => level === 'patient') && { compartment: compartmentOf(app.patient) }),

@@ -74,6 +74,17 @@ const AppKey = Type.Object(
   { additionalProperties: false, description: 'A public key (RFC 7517)' },
 )
 
+const jwksUriField = urlField(
+  'Address of the public keys, in place of jwks: https, at a public address',
+  'https://app.example.org/jwks.json',
+)
+
+const systemIdField = Type.String({
+  ...{ pattern: VISIBLE_ASCII, maxLength: 100, examples: ['system-q3WrTy78Lp'] },
+  description:
+    'The connected system with whose rights the app acts as a backend service: scopes of the level system narrow them',
+})
+
 const keySetField = Type.Object(
   { keys: Type.Array(AppKey, { minItems: 1, maxItems: 10, description: 'Public keys' }) },
   { additionalProperties: false, description: 'Public keys of an app with the authentication key' },
@@ -88,6 +99,8 @@ const appFields = {
     urlField('Address at which the app is launched', 'https://app.example.org/launch'),
   ),
   jwks: Type.Optional(keySetField),
+  jwksUri: Type.Optional(jwksUriField),
+  systemId: Type.Optional(systemIdField),
 }
 
 export const AppCreate = closedObject('AppCreate', 'An app to be registered', appFields)
@@ -115,6 +128,33 @@ export const RegisteredApp = closedObject('RegisteredApp', 'An app, with its sec
   ),
 })
 export type RegisteredApp = Static<typeof RegisteredApp>
+
+export const AppLaunchCreate = closedObject('AppLaunchCreate', 'A launch of an app for a patient', {
+  appId: idField,
+  ehrId: Type.String({
+    ...{ pattern: VISIBLE_ASCII, maxLength: 64 },
+    description: 'EHR of the patient',
+    examples: ['e5RtGb81Xz'],
+  }),
+})
+
+export const AppLaunch = closedObject('AppLaunch', 'A launch of an app', {
+  launch: Type.String({
+    description: 'Value that the app sends back, once and within five minutes',
+    examples: ['k7Qm2Xv9Lr4Tz8Np1Wd6Bs3Hf5Jc0Gy7Aq2Ue9Ix4Ro'],
+  }),
+  iss: Type.String({
+    description: 'Address of the FHIR API',
+    examples: ['https://health.example.org/fhir/R4'],
+  }),
+  launchUrl: Type.Optional(
+    Type.String({
+      description: 'Address to open: that of the app, with iss and launch',
+      examples: ['https://app.example.org/launch'],
+    }),
+  ),
+  expiresAt: Type.String({ format: 'date-time', description: 'End of the launch' }),
+})
 
 export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has admitted', {
   id: Type.String({ description: 'Id of the admission', examples: ['s8RtUv12Qx'] }),
@@ -145,9 +185,11 @@ export interface ResourceScope {
   category?: string | undefined
 }
 
-/** What a user has admitted an app to. */
+/** What a user has admitted an app to, or what a backend service may do. */
 export interface AppPermit {
+  /** The client id of the app. */
+  id: string
   scopes: readonly ResourceScope[]
   /** The EHR to which scopes of the level `patient` are limited. */
-  patient: string | undefined
+  patient?: string | undefined
 }

@@ -8,11 +8,12 @@ import { Invitations } from '../../records/accounts/administration/invitations.t
 import { AppAuthorizations } from '../../records/accounts/apps/app-authorizations.ts'
 import { AppClients } from '../../records/accounts/apps/app-clients.ts'
 import { AppGrants } from '../../records/accounts/apps/app-grants.ts'
+import { BackendServices } from '../../records/accounts/apps/backend-services.ts'
 import { RegisteredApps } from '../../records/accounts/apps/registered-apps.ts'
 import { createBackgroundTasks } from '../../records/accounts/background-tasks.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
-import { Logins } from '../../records/accounts/login/logins.ts'
+import { type AccessTokens, Logins } from '../../records/accounts/login/logins.ts'
 import { appRefreshTokensOf, RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
 import { SessionGuesses } from '../../records/accounts/login/session-guesses.ts'
 import { Sessions } from '../../records/accounts/login/sessions.ts'
@@ -39,6 +40,7 @@ import { createMailLinks } from './mail-links.ts'
 import { ACCESS_TOKEN_LIFETIME_S, createAccessTokens, createAuthenticator } from './tokens/access-tokens.ts'
 import { APP_TOKEN_LIFETIME_S, createAppTokens } from './tokens/app-tokens.ts'
 import { createAssertionVerifier } from './tokens/client-assertions.ts'
+import { createClientKeys } from './tokens/client-keys.ts'
 
 export interface AccountsOptions {
   config: Config
@@ -69,7 +71,7 @@ export async function openAccounts(options: AccountsOptions) {
   const shared = { db, database, credentials, sessions, sendMail, consume, background, clock, ...collections }
   const termsVersion = terms?.version
   const links = createMailLinks(publicUrl)
-  const appServices = await openApps({ database, sessions, credentials, keys, publicUrl, clock })
+  const appServices = await openApps({ ...shared, config, keys, accessTokens, publicUrl })
   const accounts = new Accounts({ ...shared, records, links })
   const invitations = new Invitations({ ...shared, accounts, links })
   const administrators = new Administrators({ ...shared, accounts, invitations })
@@ -77,11 +79,10 @@ export async function openAccounts(options: AccountsOptions) {
     ...{ ...shared, records },
     cleanups: [...belongings, (session, mvUid) => appServices.appGrants.forget(session, mvUid)],
   })
-  const systems = await openConnectedSystems({ database, accessTokens, clock })
   const cleaning = startUnconfirmedCleanup(removals, log)
   return {
     services: {
-      ...{ accounts, removals, invitations, administrators, sessions, systems, ...appServices },
+      ...{ accounts, removals, invitations, administrators, sessions, ...appServices },
       registrations: new Registrations({ ...shared, removals, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
@@ -95,7 +96,7 @@ export async function openAccounts(options: AccountsOptions) {
       identityProvider: createIdentityProvider(openIdentityProvider(config)),
       publicKeys: () => keys.publicKeys(),
     },
-    authenticate: createAuthenticator(accessTokens, sessions, systems, appServices.appGrants),
+    authenticate: createAuthenticator(accessTokens, sessions, appServices.systems, appServices.appGrants),
     keys,
     /** Waits for background tasks. */
     close: async () => {
@@ -105,40 +106,40 @@ export async function openAccounts(options: AccountsOptions) {
   }
 }
 
-async function openConnectedSystems(...parts: ConstructorParameters<typeof ConnectedSystems>) {
-  const systems = new ConnectedSystems(...parts)
-  await systems.prepare()
-  return systems
-}
-
-/** Opens the services for apps, which people admit to the FHIR API. */
+/** Opens the services for connected systems, and for apps at the FHIR API. */
 async function openApps({
+  config,
   database,
   sessions,
   credentials,
   keys,
+  accessTokens,
   publicUrl,
   clock,
-}: Pick<AccountsOptions, 'database' | 'publicUrl'> & {
+}: Pick<AccountsOptions, 'config' | 'database' | 'publicUrl'> & {
   sessions: Sessions
   credentials: Credentials
   keys: SigningKeys
+  accessTokens: AccessTokens
   clock: () => Date
 }) {
   const { db } = database
   const fhirBase = fhirBaseOf(publicUrl)
-  const apps = new RegisteredApps(database, clock)
+  const systems = new ConnectedSystems({ database, accessTokens, clock })
+  const apps = new RegisteredApps(database, systems, clock)
   const appAuthorizations = new AppAuthorizations(database, clock)
   const refreshTokens = new RefreshTokens(db, clock, appRefreshTokensOf(db))
   const appTokens = createAppTokens({ keys, issuer: publicUrl, audience: fhirBase, clock })
   const appGrants = new AppGrants({
-    ...{ database, apps, sessions, credentials, refreshTokens, appTokens, fhirBase, clock },
+    ...{ database, apps, sessions, systems, credentials, refreshTokens, appTokens, fhirBase, clock },
     authorizations: appAuthorizations,
   })
-  const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, clock)
+  const findKeys = createClientKeys(config.internalKeyHosts ?? [])
+  const verifyAssertion = createAssertionVerifier(smartAddresses(publicUrl).token, findKeys, clock)
   const appClients = new AppClients({ apps, authorizations: appAuthorizations, verifyAssertion })
-  for (const each of [apps, appAuthorizations, refreshTokens, appGrants]) await each.prepare()
-  return { apps, appAuthorizations, appGrants, appClients }
+  for (const each of [systems, apps, appAuthorizations, refreshTokens, appGrants]) await each.prepare()
+  const backendServices = new BackendServices(systems, appTokens)
+  return { systems, apps, appAuthorizations, appGrants, appClients, backendServices }
 }
 
 const configuredTerms = ({ termsUrl, termsVersion }: Config) =>

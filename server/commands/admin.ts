@@ -34,9 +34,9 @@ const usage = `Usage: health-record-service admin COMMAND
   revoke-system-key --id CLIENT_ID
       Locks a system out until it gets a new key. Its EHRs stay.
   register-app --name NAME --scopes SCOPES [--redirect-uris URIS]
-      [--authentication public|secret|key] [--jwks FILE] [--launch-url URL]
+      [--authentication public|secret|key] [--jwks FILE | --jwks-uri URL] [--launch-url URL] [--system CLIENT_ID]
       Registers an app for the FHIR API (default: public), and prints its client id and its secret, if it has one.
-      Commas or spaces separate several SCOPES or URIS.
+      Commas or spaces separate several SCOPES or URIS. A backend service acts with the rights of a connected --system.
   list-apps
       Lists the apps: client id, authentication, name, scopes.
   remove-app --id CLIENT_ID
@@ -92,6 +92,7 @@ async function parseCommandLine(args: string[]): Promise<CommandLine | undefined
       ...{ id: { type: 'string' }, roles: { type: 'string' } },
       ...{ scopes: { type: 'string' }, 'redirect-uris': { type: 'string' }, jwks: { type: 'string' } },
       ...{ authentication: { type: 'string' }, 'launch-url': { type: 'string' } },
+      ...{ 'jwks-uri': { type: 'string' }, system: { type: 'string' } },
       help: { type: 'boolean', short: 'h' },
     },
   })
@@ -117,7 +118,7 @@ const appOptionsOf = (values: Readonly<Record<string, string | boolean | undefin
   return {
     ...{ scopes: text('scopes') ?? '', redirectUris: text('redirect-uris') ?? '' },
     ...{ authentication: text('authentication') ?? 'public', jwks: text('jwks') },
-    launchUrl: text('launch-url'),
+    ...{ jwksUri: text('jwks-uri'), launchUrl: text('launch-url'), systemId: text('system') },
   }
 }
 

@@ -138,6 +138,11 @@ export const SETTINGS = {
     kind: visibleTexts,
     about: 'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
   },
+  internalKeyHosts: {
+    kind: visibleTexts,
+    about:
+      'Hosts of your own network from which keys of apps are fetched (jwksUri), separated by commas; others need public addresses',
+  },
   auditKey: {
     kind: key,
     made: true,

@@ -1,4 +1,3 @@
-import type { Patient } from '../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../harness/clients/path-client.ts'
 import type { Person } from '../harness/people/people.ts'
 
@@ -7,9 +6,12 @@ export type Json = any
 
 const FHIR_JSON = 'application/fhir+json'
 
-/** Calls the FHIR API as a person. A body is sent as FHIR JSON. */
+/** A person or an app. */
+export type FhirCaller = Pick<Person, 'call'>
+
+/** Calls the FHIR API as a person or an app. A body is sent as FHIR JSON. */
 export const callFhir = (
-  who: Person | Patient,
+  who: FhirCaller,
   method: string,
   path: string,
   body?: unknown,
@@ -20,7 +22,7 @@ export const callFhir = (
     ...headers,
   })
 
-export const readFhir = async (who: Person | Patient, path: string, status = 200): Promise<Json> =>
+export const readFhir = async (who: FhirCaller, path: string, status = 200): Promise<Json> =>
   assertStatus(await callFhir(who, 'GET', path), status)
 
 /** The ids of the resources in a Bundle that fit the search. */
@@ -28,7 +30,7 @@ export const idsIn = ({ entry = [] }: Json): string[] =>
   entry.filter((one: Json) => one.search.mode === 'match').map(({ resource }: Json) => resource.id)
 
 /** The resources of a search, page by page. */
-export async function readPages(who: Person | Patient, path: string): Promise<string[]> {
+export async function readPages(who: FhirCaller, path: string): Promise<string[]> {
   const found: string[] = []
   let next: string | undefined = path
   while (next !== undefined) {

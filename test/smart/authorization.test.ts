@@ -158,7 +158,7 @@ describe('the authorization of apps', () => {
     assert.equal(headers.get('access-control-allow-origin'), '*')
     assert.deepEqual(body.code_challenge_methods_supported, ['S256'])
     assert.equal(body.authorization_endpoint, `${service.url}/auth/smart/authorize`)
-    assert.ok(body.capabilities.includes('permission-v2') && !body.capabilities.includes('launch-ehr'))
+    assert.ok(body.capabilities.includes('permission-v2') && body.capabilities.includes('launch-ehr'))
     const { rest } = assertStatus(await call('GET', '/fhir/R4/metadata'))
     const { security } = rest[0]
     assert.equal(security.service[0].coding[0].code, 'SMART-on-FHIR')

@@ -4,8 +4,15 @@ import type { Interaction, ResourceType } from '../../fhir/sources/resource-sour
 import { isMapped } from '../../records/fhir/mapping.ts'
 import { CLASS_NAMES, classKindOf } from '../../records/kinds.ts'
 import { createByPath, newPlace, type Place } from '../family-kinds.ts'
-import { bloodPressureOf, type Json } from '../fhir/fhir-client.ts'
-import { createEhrAbout, createGoal, createPlan, type Patient } from '../harness/care/patients.ts'
+import { idsOf, readFiles, startExport, waitForExport } from '../fhir/export/bulk-export.ts'
+import { bloodPressureOf, callFhir, type Json } from '../fhir/fhir-client.ts'
+import {
+  createEhrAbout,
+  createGoal,
+  createPlan,
+  createWeight,
+  type Patient,
+} from '../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../harness/clients/path-client.ts'
 import { createPerson } from '../harness/people/people.ts'
 import { type Admission, admitApp, createSmartApp } from '../harness/people/smart-apps.ts'
@@ -159,12 +166,22 @@ describe('an app', () => {
         })
     }
 
-    it('cannot export, because an export has the rights of the person', async () => {
-      const answer = await app.call('GET', '/fhir/R4/Patient/$export', undefined, {
-        accept: 'application/fhir+json',
-        prefer: 'respond-async',
-      })
-      assertStatus(answer, 403)
+    it('exports all of that patient, and nothing of another one', async () => {
+      const since = new Date(Date.now() - 60_000).toISOString()
+      for (const who of [patient, other]) {
+        const id = await createWeight(who, who === patient ? places.own.carePlanId : places.other.carePlanId)
+        assertStatus(await callFhir(patient, 'DELETE', `Observation/${id}`), 204)
+      }
+      const path = await startExport(app, `Patient/$export?_since=${since}`)
+      const files = await readFiles(app, (await waitForExport(app, path)).body)
+      assert.equal(files.get('Bundle')?.length, 1)
+      assert.equal(files.get('Patient')?.length, 1)
+      for (const [type, lines] of files) {
+        assert.ok(!JSON.stringify(lines).includes(other.ehrId), type)
+        if (type === 'Bundle') continue
+        assert.deepEqual(idsOf(lines), idsOf(await findOf(patient, typeOf(type), patient.ehrId)), type)
+      }
+      assert.equal((await callFhir(patient, 'GET', path)).status, 404)
     })
 
     it('finds changes, includes and everything of that patient only', async () => {
@@ -258,6 +275,9 @@ describe('an app', () => {
       assert.equal(status, 404, interaction)
     }
     assertStatus(await fhir(app, 'POST', 'Observation', withoutId(hidden)), 403)
+    const exported = await startExport(app, `Patient/$export?_since=2000-01-01T00:00:00Z`)
+    const files = await readFiles(app, (await waitForExport(app, exported)).body)
+    assert.deepEqual(idsOf(files.get('Observation')), idsOf(found))
     assertStatus(await fhir(app, 'GET', `Observation/${found[0]?.id}`))
     const day = { ...inPlan(), effectiveDateTime: '2024-06-01T08:00:00Z' }
     assertStatus(await fhir(app, 'POST', 'Observation', bloodPressureOf(patient.ehrId, day)), 201)

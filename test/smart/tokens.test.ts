@@ -40,6 +40,20 @@ describe('the tokens of apps', () => {
     assertStatus(await read(first.access_token))
   })
 
+  it('are renewed without the id of a public app, but not without the secret of another one', async () => {
+    const { tokens } = await admit()
+    const form = (token: string | undefined) => ({ grant_type: 'refresh_token', refresh_token: token ?? '' })
+    const renewed = assertStatus(await postForm('/auth/smart/token', form(tokens.refresh_token)))
+    assertStatus(await read(renewed.access_token))
+    const secret = await createSmartApp(SCOPES.split(' '), { authentication: 'secret' })
+    const admission = await admitApp(patient, secret, SCOPES, patient.ehrId)
+    for (const token of [admission.tokens.refresh_token, 'invented', undefined]) {
+      const { status, body } = await postForm('/auth/smart/token', form(token))
+      assert.deepEqual([status, body.error], [401, 'invalid_client'])
+    }
+    assertStatus(await read(admission.tokens.access_token))
+  })
+
   it('are renewed with fewer scopes, but not with more', async () => {
     const { tokens } = await admit()
     const fewer = assertStatus(await refresh(tokens.refresh_token, { scope: 'patient/Observation.r' }))

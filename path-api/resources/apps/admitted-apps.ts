@@ -1,8 +1,10 @@
-import { AdmittedApp } from '../../../schemas/accounts/app.ts'
+import type { App } from '../../../schemas/accounts/app.ts'
+import { AdmittedApp, AppLaunch, AppLaunchCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { defineListOperation } from '../../operation/list-operation.ts'
 import { defineOperation } from '../../operation/operation.ts'
 import { createRecordIdSchema } from '../../operation/path-parameters.ts'
+import { fhirBaseOf } from '../smart-addresses.ts'
 
 const common = {
   source: 'Operations of our own: apps of SMART App Launch',
@@ -10,7 +12,49 @@ const common = {
   access: 'account',
 } as const
 
+/** @throws RuleViolated for an app without it */
+function requireLaunchScope(app: App | undefined): App {
+  if (app?.scopes.includes('launch')) return app
+  throw new ServiceError('RuleViolated', {
+    violations: [{ path: 'appId', code: 'unknown', message: 'must be an app with the scope launch' }],
+  })
+}
+
+/** The address of an app, with what it needs to know. */
+function launchAddressOf(
+  { launchUrl }: App,
+  parameters: { iss: string; launch: string },
+): string | undefined {
+  if (launchUrl === undefined) return undefined
+  const url = new URL(launchUrl)
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+  return url.href
+}
+
 export const admittedAppOperations = [
+  defineOperation({
+    ...common,
+    id: 'launchApp',
+    method: 'post',
+    path: '/auth/app-launch',
+    summary: 'Launch an app for a patient whose EHR you may read',
+    description:
+      'Open launchUrl in a browser: the app sends you to the page on which you log in and decide. It gets access to this patient without a choice. A launch is for the user who asks for it.',
+    body: AppLaunchCreate,
+    reply: [200, AppLaunch],
+    errors: ['NotFound', 'RuleViolated'],
+    handle: async ({ body: { appId, ehrId } }, { appAuthorizations, apps, ehrs, caller, publicUrl }) => {
+      await ehrs.get(caller, ehrId)
+      const app = requireLaunchScope(await apps.find(appId))
+      const launched = await appAuthorizations.launch({ mvUid: caller.userId, appId, patient: ehrId })
+      const parameters = { iss: fhirBaseOf(publicUrl), launch: launched.secret }
+      const launchUrl = launchAddressOf(app, parameters)
+      return {
+        ...{ ...parameters, expiresAt: launched.expiresAt.toISOString() },
+        ...(launchUrl !== undefined && { launchUrl }),
+      }
+    },
+  }),
   defineListOperation({
     ...common,
     id: 'listAdmittedApps',

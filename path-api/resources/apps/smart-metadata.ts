@@ -8,13 +8,14 @@ import { FHIR_PATH, fhirOperation } from '../fhir/fhir-operation.ts'
 import { smartAddresses } from '../smart-addresses.ts'
 
 const CAPABILITIES = [
-  ...['launch-standalone', 'authorize-post', 'sso-openid-connect', 'context-standalone-patient'],
+  ...['launch-standalone', 'launch-ehr', 'context-standalone-patient', 'context-ehr-patient'],
+  ...['authorize-post', 'sso-openid-connect'],
   ...['client-public', 'client-confidential-symmetric', 'client-confidential-asymmetric'],
   ...['permission-offline', 'permission-online', 'permission-patient', 'permission-user'],
   ...['permission-v1', 'permission-v2'],
 ]
 
-const RESOURCE_SCOPES = ['patient', 'user'].flatMap((level) =>
+const RESOURCE_SCOPES = ['patient', 'user', 'system'].flatMap((level) =>
   ['*', ...resourceTypes.map(({ type }) => type)].flatMap((type) => [
     `${level}/${type}.cruds`,
     `${level}/${type}.rs`,
@@ -32,7 +33,7 @@ const smartConfiguration = (publicUrl: string) => {
     introspection_endpoint: introspect,
     revocation_endpoint: revoke,
     management_endpoint: manage,
-    grant_types_supported: ['authorization_code', 'refresh_token'],
+    grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
     response_types_supported: ['code'],
     scopes_supported: [...CONTEXT_SCOPES, ...RESOURCE_SCOPES],
     code_challenge_methods_supported: ['S256'],

@@ -34,14 +34,17 @@ const TokenRequest = Type.Object(
     grant_type: Type.String({
       pattern: '^[!-~]*$',
       maxLength: 100,
-      description: 'Grant: authorization_code or refresh_token',
+      description: 'Grant: authorization_code, refresh_token, or client_credentials for a backend service',
       examples: ['authorization_code'],
     }),
     code: textField('Code that the app received', 200),
     redirect_uri: textField('Redirect URI of the code', 500),
     code_verifier: textField('Secret whose hash the app sent (PKCE)', 200),
     refresh_token: textField('Refresh token', 200),
-    scope: textField('Scopes that the new access token shall have, if fewer', 4000),
+    scope: textField(
+      'Scopes that the new access token shall have: of a backend service, or fewer than before',
+      4000,
+    ),
     ...clientFields,
   },
   { ...openForm, description: 'Request for tokens' },
@@ -93,6 +96,17 @@ function identifyApp(body: ClientFields, { appClients, basicCredentials }: Conte
   return appClients.identify(proof)
 }
 
+/** SMART App Launch has no client_id in the refresh of a public app: the token tells the app. */
+async function withAppOfToken(
+  body: Static<typeof TokenRequest>,
+  { appGrants, basicCredentials }: Context<'public'>,
+): Promise<ClientFields> {
+  const { grant_type, refresh_token, client_id, client_assertion } = body
+  const isNamed = basicCredentials !== undefined || client_id !== undefined || client_assertion !== undefined
+  if (grant_type !== 'refresh_token' || refresh_token === undefined || isNamed) return body
+  return { ...body, client_id: await appGrants.findAppId(refresh_token) }
+}
+
 type TokenHandler = (
   app: App,
   body: Static<typeof TokenRequest>,
@@ -105,6 +119,7 @@ const GRANTS: Readonly<Record<string, TokenHandler>> = {
     { code = '', redirect_uri: redirectUri = '', code_verifier: verifier = '' },
     { appGrants },
   ) => appGrants.redeemCode(app, { code, redirectUri, verifier }),
+  client_credentials: (app, { scope = '' }, { backendServices }) => backendServices.issueToken(app, scope),
   refresh_token: (app, { refresh_token = '', scope }, { appGrants }) =>
     appGrants.refresh(app, refresh_token, scope),
 }
@@ -126,14 +141,14 @@ export const smartTokenOperations = [
     ...common,
     id: 'issueAppToken',
     path: SMART_PATHS.token,
-    summary: 'Exchange a code or a refresh token of an app for tokens',
+    summary: 'Exchange a code, a refresh token or the assertion of a backend service for tokens',
     description:
-      'A code works once, for a minute. A refresh token can be exchanged once; a second exchange within ten seconds returns the same new one, later the access of the app ends.',
+      'A code works once, for a minute. A refresh token can be exchanged once; a second exchange within ten seconds returns the same new one, later the access of the app ends. A backend service signs an assertion for each token, which lasts five minutes.',
     body: formBody(TokenRequest),
     reply: [200, SmartTokens],
     errors: ['GrantRefused', 'ClientRefused'],
     handle: async ({ body }, context) => {
-      const app = await identifyApp(body, context)
+      const app = await identifyApp(await withAppOfToken(body, context), context)
       const grant = Object.hasOwn(GRANTS, body.grant_type) ? GRANTS[body.grant_type] : undefined
       if (!grant) throw grantRefused('unsupported_grant_type', 'This grant is not supported')
       return grant(app, body, context)
@@ -167,10 +182,11 @@ export const smartTokenOperations = [
     id: 'revokeAppToken',
     path: SMART_PATHS.revoke,
     summary: 'End the access of an app by one of its tokens',
-    description: 'RFC 7009. The response is the same for an unknown token.',
+    description:
+      'RFC 7009. The response is the same for an unknown token. Tokens of backend services cannot be revoked: they end after five minutes.',
     body: formBody(TokenForm),
     reply: [200],
-    errors: ['ClientRefused'],
+    errors: ['ClientRefused', 'GrantRefused'],
     handle: async ({ body }, context) =>
       context.appGrants.revoke(await identifyApp(body, context), body.token),
   }),

@@ -13,6 +13,20 @@ export interface AppRequest {
   /** Hash of the code verifier (PKCE, S256). */
   challenge: string
   nonce: string | undefined
+  /** The patient of the launch; undefined: the person chooses one. */
+  patient?: string | undefined
+}
+
+/** A launch of an app by a person who has opened the EHR of a patient. */
+interface AppLaunch {
+  mvUid: string
+  appId: string
+  patient: string
+}
+
+interface StoredLaunch extends AppLaunch {
+  _id: string
+  expiresAt: Date
 }
 
 interface StoredRequest extends AppRequest {
@@ -32,20 +46,24 @@ interface StoredCode extends Pick<AppRequest, 'appId' | 'redirectUri' | 'challen
 
 /** A person decides within this time. */
 const REQUEST_LIFETIME_MS = 10 * 60_000
+/** An app that is launched comes back within this time. */
+const LAUNCH_LIFETIME_MS = 5 * 60_000
 const CODE_LIFETIME_MS = 60_000
 const CODE_RETENTION_MS = 3_600_000
 
 /** The result of a redemption: the code, or that a used code was reused. */
 type RedeemedCode = (Omit<StoredCode, '_id'> & { isReused: false }) | { sid: string; isReused: true }
 
-/** What lies between the login of a person and the tokens of an app: the open decision, and the code. */
+/** What lies between the launch of an app and its tokens: the launch, the open decision, and the code. */
 export class AppAuthorizations {
+  readonly #launches: Collection<StoredLaunch>
   readonly #requests: Collection<StoredRequest>
   readonly #codes: Collection<StoredCode>
   readonly #assertions: Collection<{ _id: string; expiresAt: Date }>
   readonly #clock: () => Date
 
   constructor({ db }: Pick<Database, 'db'>, clock: () => Date) {
+    this.#launches = db.collection('auth.app_launches')
     this.#requests = db.collection('auth.app_requests')
     this.#codes = db.collection('auth.app_codes')
     this.#assertions = db.collection('auth.app_assertions')
@@ -54,12 +72,31 @@ export class AppAuthorizations {
 
   async prepare(): Promise<void> {
     const expiry = [{ key: { expiresAt: 1 as const }, name: 'expiry', expireAfterSeconds: 0 }]
+    await syncIndexes(this.#launches, expiry)
     await syncIndexes(this.#requests, expiry)
     await syncIndexes(this.#codes, expiry)
     await syncIndexes(this.#assertions, expiry)
   }
 
   #in = (ms: number): Date => new Date(this.#clock().getTime() + ms)
+
+  /** Launches an app for a patient. @returns the value that the app sends back, once */
+  async launch(launch: AppLaunch): Promise<{ secret: string; expiresAt: Date }> {
+    const [secret, expiresAt] = [newSecret(), this.#in(LAUNCH_LIFETIME_MS)]
+    await this.#launches.insertOne({ ...launch, _id: hashSecret(secret), expiresAt })
+    return { secret, expiresAt }
+  }
+
+  /** The patient of a launch, for the person who has launched the app; each once. */
+  async takeLaunch(
+    secret: string,
+    { mvUid, appId }: Omit<AppLaunch, 'patient'>,
+  ): Promise<string | undefined> {
+    const found = await this.#launches.findOneAndDelete({
+      ...{ _id: hashSecret(secret), mvUid, appId, expiresAt: { $gt: this.#clock() } },
+    })
+    return found?.patient
+  }
 
   /** Keeps a request of an app until the person has decided. @returns the secret of the form */
   async open(mvUid: string, request: AppRequest): Promise<string> {

@@ -5,11 +5,11 @@ import type { RegisteredApps } from './registered-apps.ts'
 
 /**
  * Verifies an assertion with the keys of the app that it names.
- * @returns undefined for one that is not valid, or lasts longer than five minutes
+ * @returns undefined for one that is not valid, or lasts longer than five minutes, or whose keys cannot be fetched
  */
 export type VerifyAssertion = (
   assertion: string,
-  keysOf: (clientId: string) => Promise<App['jwks'] | undefined>,
+  findApp: (clientId: string) => Promise<App | undefined>,
 ) => Promise<{ clientId: string; jti: string; expiresAt: Date } | undefined>
 
 /** What a request to the token endpoint says about its app. */
@@ -50,7 +50,7 @@ export class AppClients {
 
   async #identifyByKey(assertion: string, clientId: string | undefined): Promise<App> {
     const { apps, authorizations, verifyAssertion } = this.#parts
-    const proof = await verifyAssertion(assertion, async (id) => (await apps.find(id))?.jwks)
+    const proof = await verifyAssertion(assertion, (id) => apps.find(id))
     const app = proof && (await apps.find(proof.clientId))
     if (!proof || app?.authentication !== 'key' || (clientId ?? app.id) !== app.id) throw refused()
     if (!(await authorizations.isFirstUse(app.id, proof.jti, proof.expiresAt))) throw refused()

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { ClientSession, Collection } from 'mongodb'
 import type { AdmittedApp, App } from '../../../schemas/accounts/app.ts'
-import { ACCOUNT_ROLES } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { findRolesOfUser } from '../../ehrs/rights/roles.ts'
+import { isSystemId } from '../../ehrs/rights/access.ts'
+import { findRolesOfUser, withoutAccountRoles } from '../../ehrs/rights/roles.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
@@ -11,6 +11,7 @@ import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import type { RefreshTokens } from '../login/refresh-tokens.ts'
 import { APP_LOGIN, type SessionLimits, type Sessions } from '../login/sessions.ts'
+import type { ConnectedSystems } from '../systems/connected-systems.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { usersOf } from '../user/user.ts'
 import type { AppAuthorizations, AppRequest } from './app-authorizations.ts'
@@ -30,7 +31,8 @@ interface AppClaims {
 export interface AppTokens {
   /** Lifetime of an access token in seconds. */
   lifetime: number
-  sign(claims: AppClaims): Promise<string>
+  /** @param seconds the lifetime of the token, if it is not the usual one */
+  sign(claims: AppClaims, seconds?: number): Promise<string>
   signIdentity(claims: {
     sub: string
     clientId: string
@@ -70,6 +72,7 @@ interface AppGrantDependencies {
   apps: RegisteredApps
   authorizations: AppAuthorizations
   sessions: Sessions
+  systems: Pick<ConnectedSystems, 'facts'>
   credentials: Pick<Credentials, 'beginSession'>
   /** The refresh tokens of apps. */
   refreshTokens: RefreshTokens
@@ -86,10 +89,6 @@ const GRANT_LIST = 'admittedApps'
 
 const limitsFor = (scopes: readonly string[]): SessionLimits | undefined =>
   scopes.includes('offline_access') ? OFFLINE_LIMITS : undefined
-
-/** The roles of the whole service are for people, not for what they let in. */
-const withoutAccountRoles = (roles: readonly string[]): string[] =>
-  roles.filter((role) => !(ACCOUNT_ROLES as readonly string[]).includes(role))
 
 export const grantRefused = (code: string, message: string): ServiceError =>
   new ServiceError('GrantRefused', { violations: [{ path: '', code, message }] })
@@ -170,6 +169,12 @@ export class AppGrants {
     return this.#issue(app, grant, grant.scopes, refreshToken)
   }
 
+  /** The id of the app to which a refresh token belongs. */
+  async findAppId(refreshToken: string): Promise<string | undefined> {
+    const sid = await this.#parts.refreshTokens.findSid(refreshToken)
+    return sid && (await this.#grants.findOne({ _id: sid }))?.appId
+  }
+
   /** @throws GrantRefused; a token reused after ten seconds also ends the session */
   async refresh(app: App, refreshToken: string, scope: string | undefined): Promise<AppTokenGrant> {
     const { refreshTokens, sessions } = this.#parts
@@ -212,22 +217,43 @@ export class AppGrants {
     return user?.ehrId ? `${this.#parts.fhirBase}/Patient/${user.ehrId}` : undefined
   }
 
-  /** The valid access token of an app, at most 4 s old; undefined once its session has ended, or the app is removed. */
+  /**
+   * The valid access token of an app, at most 4 s old; undefined once the session of its user or the key of its system has
+   * ended, or the app is removed.
+   */
   async findAccess(token: string) {
-    const { appTokens, sessions, apps } = this.#parts
+    const { appTokens, apps } = this.#parts
     const claims = await appTokens.verify(token)
     if (!claims) return undefined
-    const [session, app] = await Promise.all([sessions.facts(claims.sid), apps.find(claims.clientId)])
-    if (session?.mvUid !== claims.sub || !app) return undefined
+    const app = await apps.find(claims.clientId)
+    const holder = app && (await this.#findHolder(claims, app))
+    if (!holder) return undefined
     const scopes = reduceScopes(claims.scopes.join(' '), app.scopes)
-    const roles = withoutAccountRoles(session.roles)
+    const roles = withoutAccountRoles(holder.roles)
     return { ...claims, app, roles, scopes, permits: resourceScopesOf(scopes) }
   }
 
-  /** Ends the admission to which a token of an app belongs; any other text is ignored. */
+  /** The user or the connected system for which an app acts, while the session or the key of its token is valid. */
+  async #findHolder(
+    { sub, sid }: AppClaims,
+    { systemId }: App,
+  ): Promise<{ roles: readonly string[] } | undefined> {
+    const { sessions, systems } = this.#parts
+    if (isSystemId(sub)) return sub === systemId ? systems.facts(sub, sid) : undefined
+    const session = await sessions.facts(sid)
+    return session?.mvUid === sub ? session : undefined
+  }
+
+  /**
+   * Ends the admission to which a token of an app belongs; any other text is ignored.
+   * @throws GrantRefused for a token of a backend service, which has no admission
+   */
   async revoke(app: App, token: string): Promise<void> {
     const { appTokens, refreshTokens, sessions } = this.#parts
-    const sid = (await appTokens.verify(token))?.sid ?? (await refreshTokens.findSid(token))
+    const claims = await appTokens.verify(token)
+    if (claims?.clientId === app.id && isSystemId(claims.sub))
+      throw grantRefused('unsupported_token_type', 'Tokens of backend services end after five minutes')
+    const sid = claims?.sid ?? (await refreshTokens.findSid(token))
     const ended = sid && (await this.#grants.findOneAndDelete({ _id: sid, appId: app.id }))
     if (ended) await sessions.revoke(ended._id)
   }

@@ -21,7 +21,13 @@ const isRedirectUri = (text: string): boolean => {
 
 const isLaunchUrl = (text: string): boolean => URL.canParse(text) && isSafeUrl(new URL(text))
 
-function redirectViolations({ redirectUris = [], launchUrl }: AppCreate): Violation[] {
+/** Keys are fetched from there: only https proves whose they are. */
+const isKeyUrl = (text: string): boolean => isLaunchUrl(text) && /^https:[^#]*$/i.test(text)
+
+const isSystemScope = (scope: string): boolean =>
+  resourceScopesOf([scope]).some(({ level }) => level === 'system')
+
+function redirectViolations({ redirectUris = [], launchUrl, scopes }: AppCreate): Violation[] {
   const faulty = redirectUris.flatMap((uri, i) =>
     isRedirectUri(uri)
       ? []
@@ -34,7 +40,7 @@ function redirectViolations({ redirectUris = [], launchUrl }: AppCreate): Violat
           },
         ],
   )
-  const isMissing = redirectUris.length === 0
+  const isMissing = redirectUris.length === 0 && !scopes.every(isSystemScope)
   return [
     ...faulty,
     ...(isMissing
@@ -52,36 +58,57 @@ function redirectViolations({ redirectUris = [], launchUrl }: AppCreate): Violat
   ]
 }
 
-function scopeViolations({ scopes }: AppCreate): Violation[] {
+function scopeViolations({ scopes, systemId }: AppCreate): Violation[] {
   return scopes.flatMap((scope, i): Violation[] => {
     const path = `scopes[${i}]`
     if (!isKnownScope(scope))
       return [{ path, code: 'scope', message: 'must be a scope of SMART App Launch: patient/Observation.rs' }]
-    const isSystem = resourceScopesOf([scope]).some(({ level }) => level === 'system')
-    return isSystem
-      ? [
-          {
-            path,
-            code: 'not-supported',
-            message: 'must be of the level patient or user: only people admit apps',
-          },
-        ]
+    return isSystemScope(scope) && systemId === undefined
+      ? [{ path, code: 'system', message: 'needs systemId: the system with whose rights the app acts' }]
       : []
   })
 }
 
+function systemViolations({ systemId, scopes, authentication }: AppCreate): Violation[] {
+  if (systemId === undefined) return []
+  return [
+    ...(scopes.some(isSystemScope)
+      ? []
+      : [{ path: 'systemId', code: 'scope', message: 'needs a scope of the level system' }]),
+    ...(authentication === 'key'
+      ? []
+      : [{ path: 'authentication', code: 'system', message: 'must be key for an app with systemId' }]),
+  ]
+}
+
+function keyViolations({ authentication, jwks, jwksUri }: AppCreate): Violation[] {
+  if (authentication !== 'key')
+    return Object.entries({ jwks, jwksUri })
+      .filter(([, value]) => value !== undefined)
+      .map(([path]) => ({ path, code: 'authentication', message: 'needs the authentication key' }))
+  if (jwksUri === undefined)
+    return jwks ? [] : [{ path: 'jwks', code: 'required', message: 'must have the public keys of the app' }]
+  return [
+    ...(jwks ? [{ path: 'jwks', code: 'ambiguous', message: 'must be absent, beside jwksUri' }] : []),
+    ...(isKeyUrl(jwksUri)
+      ? []
+      : [
+          {
+            path: 'jwksUri',
+            code: 'jwks-uri',
+            message: 'must begin with https, and have neither a user name nor a fragment',
+          },
+        ]),
+  ]
+}
+
 /** @throws RuleViolated with all violations */
 export function requireValidApp(app: AppCreate): void {
-  const { authentication, jwks } = app
   const violations = [
     ...redirectViolations(app),
     ...scopeViolations(app),
-    ...(authentication === 'key' && jwks === undefined
-      ? [{ path: 'jwks', code: 'required', message: 'must have the public keys of the app' }]
-      : []),
-    ...(authentication !== 'key' && jwks !== undefined
-      ? [{ path: 'jwks', code: 'authentication', message: 'needs the authentication key' }]
-      : []),
+    ...systemViolations(app),
+    ...keyViolations(app),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

@@ -5,6 +5,7 @@ export const CONTEXT_SCOPES = [
   'openid',
   'fhirUser',
   'profile',
+  'launch',
   'launch/patient',
   'offline_access',
   'online_access',
@@ -69,6 +70,8 @@ export function reduceScopes(requested: string, permitted: readonly string[]): s
   return [...new Set(granted)]
 }
 
-/** Whether the person has to choose a patient. */
+/** Whether the app gets a patient: that of the launch, or one that the person chooses. */
 export const needsPatient = (scopes: readonly string[]): boolean =>
-  scopes.includes('launch/patient') || resourceScopesOf(scopes).some(({ level }) => level === 'patient')
+  scopes.includes('launch') ||
+  scopes.includes('launch/patient') ||
+  resourceScopesOf(scopes).some(({ level }) => level === 'patient')

@@ -8,6 +8,7 @@ import { syncIndexes } from '../../store/documents/indexes.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../../store/reading/pages.ts'
 import { type ExpectedVersions, requireExpectedVersion } from '../../store/write-decider.ts'
+import type { ConnectedSystems } from '../systems/connected-systems.ts'
 import { hashSecret, newSecret } from '../user/secret.ts'
 import { originsOf, requireValidApp } from './app-rules.ts'
 
@@ -37,8 +38,11 @@ export class RegisteredApps {
   readonly #cache = new LRUCache<string, { app: StoredApp | undefined }>({ max: 1000, ttl: APP_CACHE_TTL_MS })
   readonly #origins = new LRUCache<string, boolean>({ max: 1000, ttl: APP_CACHE_TTL_MS })
 
-  constructor({ db }: Pick<Database, 'db'>, clock: () => Date) {
+  readonly #systems: Pick<ConnectedSystems, 'exists'>
+
+  constructor({ db }: Pick<Database, 'db'>, systems: Pick<ConnectedSystems, 'exists'>, clock: () => Date) {
     this.#apps = db.collection<StoredApp>('ehr.apps')
+    this.#systems = systems
     this.#clock = clock
   }
 
@@ -51,7 +55,7 @@ export class RegisteredApps {
    * @throws RuleViolated; Conflict when another app has this name
    */
   async register(id: string, app: AppCreate): Promise<VersionedApp> {
-    requireValidApp(app)
+    await this.#requireValid(app)
     const _id = `app-${id}`
     const { clientSecret, ...secret } = secretFor(app)
     const stored = {
@@ -69,7 +73,7 @@ export class RegisteredApps {
 
   /** Replaces what is registered about an app; its secret stays. @throws NotFound; PreconditionFailed; as register */
   async replace(_id: string, app: AppCreate, expected: ExpectedVersions): Promise<VersionedApp> {
-    requireValidApp(app)
+    await this.#requireValid(app)
     const { createdAt, secretHash, version } = await this.#require(_id, expected)
     const isKept = secretHash !== undefined && app.authentication === 'secret'
     const { clientSecret, ...secret } = isKept ? { secretHash, clientSecret: undefined } : secretFor(app)
@@ -145,6 +149,15 @@ export class RegisteredApps {
       (await this.#apps.findOne({ origins: origin }, { projection: { _id: 1 } })) !== null
     this.#origins.set(origin, known)
     return known
+  }
+
+  /** @throws RuleViolated */
+  async #requireValid(app: AppCreate): Promise<void> {
+    requireValidApp(app)
+    if (app.systemId === undefined || (await this.#systems.exists(app.systemId))) return
+    throw new ServiceError('RuleViolated', {
+      violations: [{ path: 'systemId', code: 'unknown', message: 'must be the id of a connected system' }],
+    })
   }
 
   async #require(_id: string, expected: ExpectedVersions): Promise<StoredApp> {

@@ -116,6 +116,16 @@ export class ConnectedSystems {
     return system
   }
 
+  async exists(_id: string): Promise<boolean> {
+    return (await this.#systems.findOne({ _id }, { projection: { _id: 1 } })) !== null
+  }
+
+  /** Identifies the present key of a system; undefined for a system that is locked out. */
+  async findKeyId(_id: string): Promise<string | undefined> {
+    const system = await this.#systems.findOne({ _id })
+    return system?.keyHash && keyIdOf(system.keyHash)
+  }
+
   /** Exchanges the key of a system for an access token. @throws InvalidCredentials */
   async issueToken(_id: string, clientSecret: string): Promise<{ token: string; lifetime: number }> {
     const { accessTokens } = this.#parts

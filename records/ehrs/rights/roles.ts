@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
+import { ACCOUNT_ROLES } from '../../../schemas/enums.ts'
 import type { Database } from '../../store/documents/database.ts'
 import { syncIndexes } from '../../store/documents/indexes.ts'
 import { type ParseDocument, toStoredPermissions } from '../../store/documents/parse-format.ts'
@@ -14,6 +15,10 @@ interface Membership {
 
 const membershipCollection = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
   db.collection<Membership>(`_Join:${of}:_Role`)
+
+/** The roles of the whole service are for people and their systems, not for the apps that act for them. */
+export const withoutAccountRoles = (roles: readonly string[]): string[] =>
+  roles.filter((role) => !(ACCOUNT_ROLES as readonly string[]).includes(role))
 
 /** All users of a database share the client, so it carries the events. */
 const roleEventsOf = (client: MongoClient) => client as unknown as EventEmitter<{ rolesChanged: [] }>

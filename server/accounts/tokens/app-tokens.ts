@@ -15,8 +15,8 @@ export function createAppTokens(
   const tokens = new SignedTokens({ ...options, lifetime, requiredClaims: ['client_id', 'scope'] })
   return {
     lifetime,
-    sign: ({ sub, sid, clientId, scopes, patient }) =>
-      tokens.sign({ sid, client_id: clientId, scope: scopes.join(' '), patient }, { sub }),
+    sign: ({ sub, sid, clientId, scopes, patient }, seconds) =>
+      tokens.sign({ sid, client_id: clientId, scope: scopes.join(' '), patient }, { sub, lifetime: seconds }),
     signIdentity: ({ sub, clientId, nonce, fhirUser }) =>
       tokens.sign({ nonce, fhirUser }, { sub, type: 'JWT', audience: clientId }),
     async verify(token) {

@@ -1,5 +1,6 @@
-import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, jwtVerify } from 'jose'
+import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import type { VerifyAssertion } from '../../../records/accounts/apps/app-clients.ts'
+import type { FindClientKeys } from './client-keys.ts'
 import { isTokenError } from './token-errors.ts'
 
 /** SMART App Launch demands both. */
@@ -11,13 +12,16 @@ const ASSERTION_CLOCK_TOLERANCE_S = 10
 
 /** Verifies the assertions with which apps prove who they are (RFC 7523). @param audience address of the token endpoint */
 export const createAssertionVerifier =
-  (audience: string, clock: () => Date): VerifyAssertion =>
-  async (assertion, keysOf) => {
+  (audience: string, findKeys: FindClientKeys, clock: () => Date): VerifyAssertion =>
+  async (assertion, findApp) => {
     try {
       const { iss = '' } = decodeJwt(assertion)
-      const jwks = await keysOf(iss)
-      if (!jwks) return undefined
-      const { payload } = await jwtVerify(assertion, createLocalJWKSet(jwks as JSONWebKeySet), {
+      const app = await findApp(iss)
+      const keys = app && findKeys(app)
+      const { jku } = decodeProtectedHeader(assertion)
+      // SMART App Launch 2.2: an address in the assertion must be the registered one.
+      if (!keys || (jku !== undefined && jku !== app.jwksUri)) return undefined
+      const { payload } = await jwtVerify(assertion, keys, {
         ...{ algorithms: ASSERTION_ALGORITHMS, issuer: iss, subject: iss, audience },
         ...{
           currentDate: clock(),
@@ -25,11 +29,10 @@ export const createAssertionVerifier =
           requiredClaims: ['exp', 'jti'],
         },
       })
-      const { exp = 0, jti = '' } = payload
+      const { exp = 0, jti } = payload
       const isShort = exp - clock().getTime() / 1000 <= MAX_LIFETIME_S + ASSERTION_CLOCK_TOLERANCE_S
-      return isShort
-        ? { clientId: iss, jti, expiresAt: new Date((exp + ASSERTION_CLOCK_TOLERANCE_S) * 1000) }
-        : undefined
+      if (!isShort || typeof jti !== 'string' || jti === '') return undefined
+      return { clientId: iss, jti, expiresAt: new Date((exp + ASSERTION_CLOCK_TOLERANCE_S) * 1000) }
     } catch (error) {
       if (isTokenError(error)) return undefined
       throw error

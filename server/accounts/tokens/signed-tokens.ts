@@ -31,16 +31,17 @@ export class SignedTokens {
     this.#options = options
   }
 
-  /** @param type media type of the token; @param audience default: that of the tokens that can be verified */
+  /** @param type media type of the token; by default, audience and lifetime are those of the tokens that can be verified */
   async sign(
     claims: JWTPayload,
     {
       sub,
       type = 'at+jwt',
       audience = this.#options.audience,
-    }: { sub: string; type?: string; audience?: string },
+      lifetime = this.#options.lifetime,
+    }: { sub: string; type?: string; audience?: string; lifetime?: number | undefined },
   ): Promise<string> {
-    const { keys, issuer, lifetime, clock } = this.#options
+    const { keys, issuer, clock } = this.#options
     const { kid, key } = await keys.current()
     const now = Math.floor(clock().getTime() / 1000)
     return new SignJWT(claims)

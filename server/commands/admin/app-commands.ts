@@ -13,7 +13,11 @@ export interface AppOptions {
   authentication: string
   /** A file with the public keys. */
   jwks: string | undefined
+  /** The address of the public keys. */
+  jwksUri: string | undefined
   launchUrl: string | undefined
+  /** The connected system for which a backend service acts. */
+  systemId: string | undefined
 }
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean)
@@ -24,12 +28,14 @@ async function readApp(options: AppOptions): Promise<AppCreate> {
     import('../../../schemas/accounts/app.ts'),
     import('../../../schemas/validation/validators.ts'),
   ])
-  const { name, scopes, redirectUris, authentication, jwks, launchUrl } = options
+  const { name, scopes, redirectUris, authentication, jwks, jwksUri, launchUrl, systemId } = options
   const app = {
     ...(name !== undefined && { name }),
     ...{ authentication, scopes: words(scopes), redirectUris: words(redirectUris) },
     ...(jwks !== undefined && { jwks: JSON.parse(readFileSync(jwks, 'utf8')) }),
+    ...(jwksUri !== undefined && { jwksUri }),
     ...(launchUrl !== undefined && { launchUrl }),
+    ...(systemId !== undefined && { systemId }),
   }
   const violations = createValidator(schema)(app)
   if (violations.length > 0) throw new Error(sentencesOf(violations))

@@ -9,51 +9,11 @@ import {
   readAudit,
 } from '../../harness/care/patients.ts'
 import { type Answer, assertStatus } from '../../harness/clients/path-client.ts'
-import { createPerson, type Person } from '../../harness/people/people.ts'
+import { createPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
-import { callFhir, issuesIn, type Json, readFhir } from '../fhir-client.ts'
-
-const ASYNC = { prefer: 'respond-async', accept: 'application/fhir+json' }
-
-const pathOf = (url: string | null): string => url?.replace(/^.*\/fhir\/R4\//, '') ?? ''
-
-/** Starts an export. @returns the path of its state */
-async function startExport(who: Person | Patient, path = 'Patient/$export'): Promise<string> {
-  const answer = await callFhir(who, 'GET', path, undefined, ASYNC)
-  assertStatus(answer, 202)
-  return pathOf(answer.headers.get('content-location'))
-}
-
-async function waitForExport(who: Person | Patient, path: string): Promise<Answer> {
-  let answer: Answer | undefined
-  await waitUntil(async () => {
-    answer = await callFhir(who, 'GET', path)
-    if (answer.status === 202) assert.match(answer.headers.get('x-progress') ?? '', /^\d+ of \d+ patients$/)
-    else assert.ok([200, 429].includes(answer.status), JSON.stringify(answer.body))
-    if (answer.status !== 200) assert.equal(answer.headers.get('retry-after'), '2')
-    return answer.status === 200
-  })
-  return answer as Answer
-}
-
-/** The lines of the files of an export, by the kind of file and its type. */
-async function readFiles(who: Person | Patient, { output, deleted }: Json) {
-  const files = new Map<string, Json[]>()
-  for (const { type, url, count } of [...output, ...deleted]) {
-    const answer = await callFhir(who, 'GET', pathOf(url))
-    assert.match(answer.headers.get('content-type') ?? '', /^application\/fhir\+ndjson/)
-    const lines = answer.body
-      .split('\n')
-      .filter(Boolean)
-      .map((line: string) => JSON.parse(line))
-    assert.equal(lines.length, count, url)
-    files.set(type, lines)
-  }
-  return files
-}
-
-const idsOf = (lines: Json[] = []): string[] => lines.map(({ id }) => id).sort()
+import { callFhir, issuesIn, readFhir } from '../fhir-client.ts'
+import { ASYNC, idsOf, pathOf, readFiles, startExport, waitForExport } from './bulk-export.ts'
 
 describe('the bulk export in FHIR', function suite() {
   this.timeout(120_000)

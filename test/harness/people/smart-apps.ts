@@ -68,12 +68,16 @@ const filledForm = (page: string, more: Record<string, string>): Record<string, 
   ...more,
 })
 
-/** Opens the page of an authorization request and logs in. @returns the page with the request of the app */
-export async function openRequest(who: Person, parameters: Record<string, string>): Promise<string> {
+/** Opens the page of an authorization request and logs in. @returns the response to the login */
+export async function logInOnPage(who: Person, parameters: Record<string, string>): Promise<Answer> {
   const page = assertStatus(await call('GET', `/auth/smart/authorize?${new URLSearchParams(parameters)}`))
   const { email, password } = who
-  return assertStatus(await postForm('/auth/smart/login', filledForm(page, { email, password })))
+  return postForm('/auth/smart/login', filledForm(page, { email, password }))
 }
+
+/** Opens the page of an authorization request and logs in. @returns the page with the request of the app */
+export const openRequest = async (who: Person, parameters: Record<string, string>): Promise<string> =>
+  assertStatus(await logInOnPage(who, parameters))
 
 /** Decides on a request. @returns the parameters that the app receives */
 export async function decide(

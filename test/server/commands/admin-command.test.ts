@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
 import { runAdminCommand } from '../../../server/commands/admin.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
 import { runCommand, runCommandProcess } from '../../harness/in-process/run-command.ts'
+import { createSigner, credentialsForm } from '../../harness/people/backend-services.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { postForm } from '../../harness/people/smart-apps.ts'
 import { config, service as current, request } from '../../harness/service/service.ts'
 import {
   createDataDir,
@@ -64,6 +68,43 @@ describe('npm run admin, on a service', () => {
     const { output } = await adminHere('rotate-keys')
     const { keys } = (await request().get('/auth/login/jwks')).body
     assert.ok(keys.length > 1 && output.includes(keys[0].kid), output)
+  })
+
+  it('registers, lists and removes apps, and names all faults of one', async () => {
+    const signer = await createSigner()
+    const keys = join(createDataDir(), 'keys.json')
+    writeFileSync(keys, JSON.stringify({ keys: [signer.jwk] }))
+    const [name, scopes] = [`Laboratory ${randomUUID()}`, 'system/Patient.rs,system/Observation.rs']
+    const idIn = ({ code, output, stdout }: Awaited<ReturnType<typeof adminHere>>) => {
+      assert.equal(code, 0, output)
+      return /client id: +(\S+)/.exec(stdout)?.[1] ?? ''
+    }
+    const system = idIn(await adminHere('register-system', '--name', name))
+    const options = ['--name', name, '--scopes', scopes, '--authentication', 'key', '--system', system]
+    const id = idIn(await adminHere('register-app', ...options, '--jwks', keys))
+    const ask = async () =>
+      postForm('/auth/smart/token', credentialsForm('system/Patient.rs', await signer.sign(id)))
+    assertStatus(await ask())
+    const listed = (await adminHere('list-apps')).stdout.split('\n')
+    assert.ok(listed.includes(`${id}  key  ${name}  ${scopes.replace(',', ' ')}`))
+    const uris = ['--redirect-uris', 'https://app.example.org/callback']
+    const diary = ['register-app', '--name', `Diary ${randomUUID()}`, '--scopes', 'patient/*.rs', ...uris]
+    assert.match((await adminHere(...diary, '--authentication', 'secret')).stdout, /client secret: \S+/)
+    const faulty = await adminHere(
+      'register-app',
+      ...options,
+      '--jwks-uri',
+      'http://a.example/keys',
+      '--system',
+      'x',
+    )
+    assert.deepEqual([faulty.code, faulty.stdout], [1, ''])
+    assert.match(faulty.output, /^jwksUri must begin with https/m)
+    const unknown = await adminHere('register-app', ...options, '--jwks', keys, '--system', 'system-x')
+    assert.match(unknown.output, /^systemId must be the id of a connected system/m)
+    assert.match((await adminHere('remove-app', '--id', id)).output, new RegExp(`^${id} is removed`))
+    await waitUntil(async () => (await ask()).status === 401)
+    assert.equal((await adminHere('remove-app', '--id', id)).code, 1)
   })
 })
 

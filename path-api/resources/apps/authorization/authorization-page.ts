@@ -129,7 +129,7 @@ export const authorizationPages = [
       if (!checked || 'redirect' in checked) return showLogin(parameters, context)
       const mvUid = await context.logins.identify(email, password).catch(toLoginFailure)
       if (mvUid === undefined) return showLogin(parameters, context, true)
-      return showRequest(mvUid, checked, parameters.lang, context)
+      return showLaunched(mvUid, checked, parameters, context)
     },
   }),
   defineOperation({
@@ -144,11 +144,11 @@ export const authorizationPages = [
       const request = await appAuthorizations.take(secret)
       const app = request && (await apps.find(request.appId))
       if (!request || !app) return renderNotice(await createPageView(lang, context), 'admitExpired')
-      const { redirectUri, state } = request
+      const { redirectUri, state, patient: launched = patient } = request
       const respond = (parameters: Readonly<Record<string, string>>) =>
         redirectTo(responseAddress(redirectUri, publicUrl, { ...parameters, state }))
       const admitted =
-        decision === 'admit' ? await admit(request.mvUid, app, request, patient, context) : undefined
+        decision === 'admit' ? await admit(request.mvUid, app, request, launched, context) : undefined
       return respond(admitted === undefined ? { error: 'access_denied' } : { code: admitted })
     },
   }),
@@ -174,6 +174,25 @@ function toLoginFailure(error: unknown): undefined {
   throw error
 }
 
+/** Shows the request of an app, for the patient of its launch if it has the scope. */
+async function showLaunched(
+  mvUid: string,
+  { app, request }: { app: App; request: AppRequest },
+  { launch = '', lang }: AuthorizationParameters,
+  context: PageContext,
+) {
+  const { appAuthorizations, publicUrl } = context
+  if (!request.scopes.includes('launch')) return showRequest(mvUid, { app, request }, lang, context)
+  const patient = await appAuthorizations.takeLaunch(launch, { mvUid, appId: app.id })
+  if (patient !== undefined)
+    return showRequest(mvUid, { app, request: { ...request, patient } }, lang, context)
+  const error_description = 'The launch is unknown, was used, has expired, or is that of another user'
+  const { redirectUri, state } = request
+  return redirectTo(
+    responseAddress(redirectUri, publicUrl, { error: 'invalid_request', error_description, state }),
+  )
+}
+
 async function showRequest(
   mvUid: string,
   { app, request }: { app: App; request: AppRequest },
@@ -182,14 +201,21 @@ async function showRequest(
 ) {
   const caller = await context.appGrants.callerOf(mvUid, app, context.requestId)
   const view = await createPageView(lang, { ...context, caller })
-  const patients = needsPatient(request.scopes) ? await listPatients(caller, context) : []
+  const patients = needsPatient(request.scopes) ? await listPatients(caller, request.patient, context) : []
   const secret = await context.appAuthorizations.open(mvUid, request)
   return renderRequest({ ...view, formTarget: request.redirectUri }, app, { request, secret, patients })
 }
 
-/** The patients whom the user may open, the own EHR first; undefined if there are too many to choose from. */
-const listPatients = (caller: Caller, { fhir }: PageContext): Promise<PatientChoice[] | undefined> =>
-  fhir.search(caller, 'Patient', { _count: '100' }).then(
+/**
+ * The patient of the launch, or all whom the user may open, the own EHR first; undefined if there are too many to choose
+ * from.
+ */
+const listPatients = (
+  caller: Caller,
+  launched: string | undefined,
+  { fhir }: PageContext,
+): Promise<PatientChoice[] | undefined> =>
+  fhir.search(caller, 'Patient', { _count: '100', ...(launched !== undefined && { _id: launched }) }).then(
     ({ entry = [] }) =>
       (entry as { resource: FhirResource }[]).map(({ resource }) => toChoice(caller, resource)),
     (error: unknown) => {

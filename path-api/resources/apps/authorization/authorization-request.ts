@@ -21,6 +21,7 @@ export const authorizationFields = {
   aud: textField('Address of the FHIR API', 500),
   code_challenge: textField('Hash of the code verifier (PKCE)', 100),
   code_challenge_method: textField('`S256`', 20, 'S256'),
+  launch: textField('Value of the launch, with the scope `launch`', 200),
   nonce: textField('Value that the ID token repeats', 500),
   lang: languageParameter,
 }
@@ -48,12 +49,14 @@ function faultOf(
   scopes: readonly string[],
   fhirBase: string,
 ): [error: string, description: string] | undefined {
-  const { response_type, aud = '', code_challenge = '', code_challenge_method } = parameters
+  const { response_type, aud = '', launch, code_challenge = '', code_challenge_method } = parameters
   if (response_type !== 'code') return ['unsupported_response_type', 'response_type must be code']
   if (aud.replace(/\/$/, '') !== fhirBase) return ['invalid_request', `aud must be ${fhirBase}`]
   if (code_challenge_method !== 'S256') return ['invalid_request', 'code_challenge_method must be S256']
   if (!/^[\w-]{43}$/.test(code_challenge))
     return ['invalid_request', 'code_challenge must be the SHA-256 of the verifier in base64url']
+  if (scopes.includes('launch') && !launch)
+    return ['invalid_request', 'launch is required with the scope launch']
   return scopes.length === 0 ? ['invalid_scope', 'None of these scopes is registered for the app'] : undefined
 }
 

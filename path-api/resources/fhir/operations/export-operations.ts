@@ -43,7 +43,7 @@ const startOperation = {
     _format,
   },
   description:
-    'The header `Prefer: respond-async` is required. Content-Location has the address of the export. With `_since`, the export has a file of deletions, too.',
+    'The header `Prefer: respond-async` is required. Content-Location has the address of the export. With `_since`, the export has a file of deletions, too. An app gets what its scopes name (letter s): of the types in `_type`, or of all.',
   access: 'account',
   reply: [202],
 } as const
