@@ -88,7 +88,7 @@ const limitsFor = (scopes: readonly string[]): SessionLimits | undefined =>
   scopes.includes('offline_access') ? OFFLINE_LIMITS : undefined
 
 /** The roles of the whole service are for people, not for what they let in. */
-const withoutAccountRoles = (roles: readonly string[]): string[] =>
+export const withoutAccountRoles = (roles: readonly string[]): string[] =>
   roles.filter((role) => !(ACCOUNT_ROLES as readonly string[]).includes(role))
 
 export const grantRefused = (code: string, message: string): ServiceError =>

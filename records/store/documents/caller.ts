@@ -46,6 +46,8 @@ export interface AppPermit {
   scopes: readonly ResourceScope[]
   /** The EHR to which scopes of the level `patient` are limited. */
   patient: string | undefined
+  /** The session of the admission. */
+  admission: string
 }
 
 /** The service itself as the caller, beyond the rights of any user. */

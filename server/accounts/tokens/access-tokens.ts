@@ -46,7 +46,7 @@ async function authenticateApp(token: string, apps: Pick<AppGrants, 'findAccess'
   return {
     ...{ mvUid, sessionId, validUntil: new Date(exp * 1000), application: app.name },
     roles,
-    app: { id: app.id, scopes, patient },
+    app: { id: app.id, scopes, patient, admission: sessionId },
   }
 }
 
