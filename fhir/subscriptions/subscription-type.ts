@@ -58,6 +58,9 @@ function ownerOf({ userId, app, acting }: Caller): Pick<SubscriptionFields, 'use
   return { userId, admission: app?.admission ?? '' }
 }
 
+/** A subscription lies in the compartment of no patient; its events do. */
+const asOwner = (caller: Caller): Caller => ({ ...caller, compartment: undefined })
+
 /** The subscriptions of users. Nobody else sees them. */
 export class Subscriptions implements ResourceSource {
   readonly events: SubscriptionEvents
@@ -72,12 +75,12 @@ export class Subscriptions implements ResourceSource {
 
   /** @throws NotFound */
   find(caller: Caller, id: string): Promise<StoredSubscription> {
-    return this.#store.get(caller, this.#keyOf(caller, id))
+    return this.#store.get(asOwner(caller), this.#keyOf(caller, id))
   }
 
   /** Whether there are events to come. */
   async isActive(caller: Caller, id: string): Promise<boolean> {
-    const found = await this.#store.find(caller, this.#keyOf(caller, id))
+    const found = await this.#store.find(asOwner(caller), this.#keyOf(caller, id))
     return found !== undefined && isActive(found, this.#context.clock())
   }
 
@@ -87,7 +90,7 @@ export class Subscriptions implements ResourceSource {
 
   async search(caller: Caller, { criteria, count, after = '0' }: ResourceSearch): Promise<FoundResources> {
     const query = { where: ownerOf(caller), limit: MAX_SUBSCRIPTIONS }
-    const { items } = await this.#store.list(caller, 'own', query)
+    const { items } = await this.#store.list(asOwner(caller), 'own', query)
     const found = items
       .map((one) => this.#show(one))
       .filter((one) => criteria.every((criterion) => fits(one, criterion)))
@@ -113,7 +116,7 @@ export class Subscriptions implements ResourceSource {
       await this.#makeRoom(caller, within)
       await this.events.start(within.session, id, position)
       const own = [caller.userId]
-      return this.#store.create(caller, fields, { read: own, write: own }, { tx: within, id })
+      return this.#store.create(asOwner(caller), fields, { read: own, write: own }, { tx: within, id })
     }
     const created = tx
       ? await create(tx)
@@ -134,7 +137,7 @@ export class Subscriptions implements ResourceSource {
     const fields = { ...(await this.#check(caller, resource, onUnkept)), ...ownerOf(caller) }
     const position = await this.events.position()
     const update = async (within: Transaction) => {
-      const updated = await this.#store.update(caller, this.#keyOf(caller, id), () => fields, {
+      const updated = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
         ...{ tx: within, expected },
       })
       // What happens during a pause is not told.
@@ -148,7 +151,7 @@ export class Subscriptions implements ResourceSource {
   async remove(caller: Caller, id: string, { expected, tx }: ResourceWrite): Promise<void> {
     const key = this.#keyOf(caller, id)
     const remove = async (within: Transaction) => {
-      await this.#store.remove(caller, key, { tx: within, expected })
+      await this.#store.remove(asOwner(caller), key, { tx: within, expected })
       await this.events.remove(within.session, key.id)
     }
     await (tx ? remove(tx) : runStoreTransaction(this.#context, remove))
@@ -187,11 +190,11 @@ export class Subscriptions implements ResourceSource {
       .find({ userId, end: { $lt: this.#context.clock().toISOString() } }, { projection: { _id: 1 } })
       .toArray()
     for (const { _id: id } of await ended) {
-      await this.#store.delete(caller, { id }, { tx })
+      await this.#store.delete(asOwner(caller), { id }, { tx })
       await this.events.remove(tx.session, id)
     }
     const query = { where: { userId, admission }, limit: MAX_SUBSCRIPTIONS }
-    const { items } = await this.#store.list(caller, 'own', query, { tx })
+    const { items } = await this.#store.list(asOwner(caller), 'own', query, { tx })
     if (items.length >= MAX_SUBSCRIPTIONS) throw tooManyError()
   }
 

@@ -51,21 +51,21 @@ export interface ReadNotification {
 
 /** The content of a notification, or of a Bundle with a status. */
 export function readNotification({ entry: [{ resource }] }: Json): ReadNotification {
-  const valueOf = (parameters: Json[], name: string) => {
+  const valueIn = (parameters: Json[], name: string) => {
     const { name: _, ...value } = parameters.find((one) => one.name === name) ?? {}
     return Object.values(value)[0] as Json
   }
   const { parameter } = resource
   return {
-    type: valueOf(parameter, 'type'),
-    status: valueOf(parameter, 'status'),
-    count: Number(valueOf(parameter, 'events-since-subscription-start')),
-    topic: valueOf(parameter, 'topic'),
+    type: valueIn(parameter, 'type'),
+    status: valueIn(parameter, 'status'),
+    count: Number(valueIn(parameter, 'events-since-subscription-start')),
+    topic: valueIn(parameter, 'topic'),
     events: parameter
       .filter(({ name }: Json) => name === 'notification-event')
       .map(({ part }: Json) => [
-        Number(valueOf(part, 'event-number')),
-        valueOf(part, 'focus')?.reference.replace(/^.*\/fhir\/R4\//, ''),
+        Number(valueIn(part, 'event-number')),
+        valueIn(part, 'focus')?.reference.replace(/^.*\/fhir\/R4\//, ''),
       ]),
   }
 }
