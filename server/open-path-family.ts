@@ -4,7 +4,7 @@ import { FhirResources } from '../fhir/requests/fhir-resources.ts'
 import { resourceTypes, watchedTypes } from '../fhir/resource-types.ts'
 import { forgetSubscriptionEvents } from '../fhir/subscriptions/stored-events.ts'
 import { SubscriptionNotifications } from '../fhir/subscriptions/subscription-notifications.ts'
-import { Subscriptions as FhirSubscriptions } from '../fhir/subscriptions/subscription-type.ts'
+import { FhirSubscriptions } from '../fhir/subscriptions/subscription-type.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'

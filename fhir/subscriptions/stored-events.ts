@@ -13,7 +13,7 @@ export interface SubscriptionProgress {
 }
 
 /** An event of a subscription: a resource was created or changed. */
-export interface StoredEvent {
+export interface StoredSubscriptionEvent {
   /** Subscription and number. */
   _id: string
   ehrId: string
@@ -30,8 +30,8 @@ export const EVENT_RETENTION_MS = 7 * 86_400_000
 export const progressCollection = (db: Db): Collection<SubscriptionProgress> =>
   db.collection<SubscriptionProgress>('fhir.subscription_progress')
 
-export const eventCollection = (db: Db): Collection<StoredEvent> =>
-  db.collection<StoredEvent>('fhir.subscription_events')
+export const eventCollection = (db: Db): Collection<StoredSubscriptionEvent> =>
+  db.collection<StoredSubscriptionEvent>('fhir.subscription_events')
 
 export const subscriptionEventIndexes = (db: Db): [collection: string, IndexDescription[]][] => [
   [progressCollection(db).collectionName, []],
@@ -43,7 +43,7 @@ const DIGITS = 12
 export const eventId = (subscriptionId: string, number: number): string =>
   `${subscriptionId}/${String(Math.min(number, 10 ** DIGITS - 1)).padStart(DIGITS, '0')}`
 
-export const eventNumberOf = ({ _id }: StoredEvent): number => Number(_id.slice(-DIGITS))
+export const eventNumberOf = ({ _id }: StoredSubscriptionEvent): number => Number(_id.slice(-DIGITS))
 
 /** The ids of the events of a subscription. '0' is the character after '/'. */
 export const eventIdRange = (subscriptionId: string): { $gte: string; $lt: string } => ({

@@ -16,7 +16,7 @@ import {
   eventIdRange,
   eventNumberOf,
   progressCollection,
-  type StoredEvent,
+  type StoredSubscriptionEvent,
   type SubscriptionProgress,
 } from './stored-events.ts'
 import { parseCriteria } from './subscription-criteria.ts'
@@ -140,7 +140,7 @@ export class SubscriptionEvents {
   async #show(
     caller: Caller,
     subscription: StoredSubscription,
-    stored: readonly StoredEvent[],
+    stored: readonly StoredSubscriptionEvent[],
   ): Promise<SubscriptionEvent[]> {
     const { type } = parseCriteria(this.#descriptions, subscription)
     const named = stored.map(({ ehrId, resourceId }) => ({ ehrId, resourceId }))
@@ -273,7 +273,7 @@ export class SubscriptionEvents {
     const first = before.count + gap + 1
     const after = { ...before, position, checkedAt: now, count: before.count + gap + matched.length }
     const events = matched.map(
-      ({ change, resourceId }, i): StoredEvent => ({
+      ({ change, resourceId }, i): StoredSubscriptionEvent => ({
         ...{ _id: eventId(_id, first + i), ehrId: String(change.ehrId), change: changeKey(change) },
         ...{ resourceId, at: change.at, expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS) },
       }),

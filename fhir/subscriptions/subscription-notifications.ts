@@ -6,7 +6,7 @@ import { parameterError } from '../outcome/issue.ts'
 import type { FhirResources } from '../requests/fhir-resources.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
 import type { SubscriptionEvent } from './subscription-events.ts'
-import type { Subscriptions } from './subscription-type.ts'
+import type { FhirSubscriptions } from './subscription-type.ts'
 
 type NotificationType = 'handshake' | 'event-notification' | 'query-status' | 'query-event'
 
@@ -22,9 +22,9 @@ interface Notification {
 /** What happened to a subscription: its state, and the resources of its events by their ids. */
 export class SubscriptionNotifications {
   readonly #fhir: Pick<FhirResources, 'base' | 'read'>
-  readonly #subscriptions: Subscriptions
+  readonly #subscriptions: FhirSubscriptions
 
-  constructor(fhir: Pick<FhirResources, 'base' | 'read'>, subscriptions: Subscriptions) {
+  constructor(fhir: Pick<FhirResources, 'base' | 'read'>, subscriptions: FhirSubscriptions) {
     this.#fhir = fhir
     this.#subscriptions = subscriptions
   }

@@ -62,7 +62,7 @@ function ownerOf({ userId, app, acting }: Caller): Pick<SubscriptionFields, 'use
 const asOwner = (caller: Caller): Caller => ({ ...caller, compartment: undefined })
 
 /** The subscriptions of users. Nobody else sees them. */
-export class Subscriptions implements ResourceSource {
+export class FhirSubscriptions implements ResourceSource {
   readonly events: SubscriptionEvents
   readonly #context: StoreContext
   readonly #store
@@ -247,5 +247,5 @@ export const subscriptionType = (types: readonly ResourceType[]): ResourceType =
     criteria: { type: 'string', description: 'Beginning of the criteria' },
   },
   sortedBy: undefined,
-  open: (services) => new Subscriptions(types, services),
+  open: (services) => new FhirSubscriptions(types, services),
 })
