@@ -20,14 +20,25 @@ import { type RecordWithMetadata, renderRecord } from './render.ts'
 const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => has(name) && value !== undefined))
 
+type KindFields = Pick<ClassKind, 'fields'> & { fhir: FhirMapping }
+
+/** A field that is a day keeps the day of a time where that was sent; the comparison then finds that the time is lost. */
+const dayOf = (value: unknown): unknown =>
+  typeof value === 'string' ? value.replace(/^(\d{4}-\d\d-\d\d)T.*$/s, '$1') : value
+
 /** The fields that a resource states; `status` ACTIVE is implied for a new record. */
-export const fieldsOf = (mapping: FhirMapping, resource: FhirResource): FieldValues =>
-  pick(readElements(mapping, resource), () => true)
+export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
+  const stated = Object.entries(readElements(fhir, resource)).map(([name, value]) => [
+    name,
+    fields[name]?.format === 'date' ? dayOf(value) : value,
+  ])
+  return pick(Object.fromEntries(stated), () => true)
+}
 
 /** The fields of a changed record: those of the resource, and those that FHIR does not show. */
-export function mergeFields(mapping: FhirMapping, now: FieldValues, resource: FhirResource): FieldValues {
-  const shown = mappedFields(mapping)
-  return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(mapping, resource) }
+export function mergeFields(kind: KindFields, now: FieldValues, resource: FhirResource): FieldValues {
+  const shown = mappedFields(kind.fhir)
+  return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(kind, resource) }
 }
 
 /**
