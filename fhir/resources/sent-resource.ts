@@ -22,15 +22,21 @@ const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues 
 
 type KindFields = Pick<ClassKind, 'fields'> & { fhir: FhirMapping }
 
-/** A field that is a day keeps the day of a time where that was sent; the comparison then finds that the time is lost. */
-const dayOf = (value: unknown): unknown =>
-  typeof value === 'string' ? value.replace(/^(\d{4}-\d\d-\d\d)T.*$/s, '$1') : value
+/**
+ * Dates as the fields keep them: a day without the time that was sent, a time at the beginning of the day that was sent.
+ * The comparison then finds that this is not what the client has sent.
+ */
+function dateOf(value: unknown, format: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (format === 'date') return value.replace(/^(\d{4}-\d\d-\d\d)T.*$/s, '$1')
+  return format === 'date-time' ? value.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00.000Z') : value
+}
 
 /** The fields that a resource states; `status` ACTIVE is implied for a new record. */
 export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
   const stated = Object.entries(readElements(fhir, resource)).map(([name, value]) => [
     name,
-    fields[name]?.format === 'date' ? dayOf(value) : value,
+    dateOf(value, fields[name]?.format),
   ])
   return pick(Object.fromEntries(stated), () => true)
 }
@@ -72,7 +78,7 @@ const missingElements = ({ type, required }: FhirMapping, resource: FhirResource
     .map((path) => ({ path: `${type}.${path}`, code: 'required', message: 'is required' }))
 
 /** Elements that the service sets, or generates from the others. */
-const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text', 'implicitRules', 'language']
+const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text']
 
 interface UnkeptComparison {
   /** Equivalent values by path without positions. */
