@@ -1,6 +1,6 @@
 import type Parse from 'parse/node'
 import type { Helpers } from '../records/accounts/helpers/helpers.ts'
-import { batchedEhrFinder } from '../records/ehr-records/parents.ts'
+import { cachedEhrFinder } from '../records/ehr-records/parents.ts'
 import { Event } from '../records/events/event.ts'
 import type { Events } from '../records/events/events.ts'
 import type { Handovers } from '../records/handovers/handovers.ts'
@@ -34,7 +34,7 @@ import { defineFunction } from './functions/define-function.ts'
 import { registerHelperFunctions } from './functions/helper-functions.ts'
 import { translateOutage } from './request/parse-errors.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/ehr-find-triggers.ts'
-import { beforeCreate, createEhrFinder } from './triggers/objects/create-triggers.ts'
+import { beforeCreate } from './triggers/objects/create-triggers.ts'
 import { beforeUpdate } from './triggers/objects/update-triggers.ts'
 import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.ts'
 
@@ -43,7 +43,7 @@ import { beforeSaveUser, createEhrAtFirstLogin } from './triggers/user-triggers.
  * properties. The open test environment has none.
  */
 export function registerCloudTriggers({ Cloud }: typeof Parse, records: StoreContext): void {
-  const findEhrId = createEhrFinder(batchedEhrFinder(records))
+  const findEhrId = cachedEhrFinder(records)
   for (const className of CLASS_NAMES) {
     const kind = classKindOf(className)
     Cloud.beforeSave(

@@ -7,30 +7,34 @@ const HELP = `Usage: npm run names
 
 Reads the syntax of the product and of its tests, and fails if:
 
-  - two files export different things by the same name
+  - two files of a program (the service, the client, the console) export different things by the same name
   - a constant of time does not say its unit (_MS or _S) or what it limits, or has two values by the same name
   - the name of a limit does not begin with MAX_ or MIN_
   - no export of a file resembles the file's name
   - a test title does not begin with a verb or the subject
 `
-const PRODUCT = ['cloud', 'fhir', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server']
+const PROGRAMS = [
+  ['cloud', 'fhir', 'packages', 'path-api', 'openehr', 'records', 'schemas', 'server'],
+  ['client'],
+  ['console'],
+]
 const TESTS = ['packages', 'test']
 
 /** Files whose exports do not resemble their name, with the reason. */
 const FILES_BY_SUBJECT = new Map(
   Object.entries({
     'an entry of the package, named in its package.json': [
-      ...['packages/embedded-mongo/index.ts', 'packages/embedded-mongo/matcher.ts'],
+      ...['client/index.ts', 'packages/embedded-mongo/index.ts', 'packages/embedded-mongo/matcher.ts'],
       'packages/embedded-mongo/testing.ts',
     ],
     'many functions of one subject': [
       'packages/embedded-mongo/language/expressions/arithmetic.ts',
       'packages/embedded-mongo/language/expressions/operators/dates/calendar.ts',
-      'records/measurements/quantities/quantities.ts',
+      ...['records/measurements/quantities/quantities.ts', 'console/src/model/health-record.ts'],
       'schemas/common.ts',
     ],
     'named by the standard or the term of the field': [
-      ...['openehr/aql/language/ast.ts', 'openehr/rm/iso8601.ts'],
+      ...['openehr/aql/language/ast.ts', 'openehr/rm/iso8601.ts', 'console/src/browser/router.tsx'],
     ],
     'each export has the name of an update operator': [
       'packages/embedded-mongo/language/updates/array-updates.ts',
@@ -48,7 +52,7 @@ const pathsIn = (folders) =>
   folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true })
       .map((path) => join(folder, path))
-      .filter((path) => path.endsWith('.ts') && !/(^|\/)(dist|\.build|node_modules)\//.test(path)),
+      .filter((path) => /\.tsx?$/.test(path) && !/(^|\/)(dist|\.build|generated|node_modules)\//.test(path)),
   )
 
 const isTest = (path) => /(^|\/)test\//.test(path)
@@ -176,7 +180,7 @@ function checkFileName(file) {
   const names = file.statements.flatMap((statement) => exportedNames(statement, false))
   const [first] = names
   if (!first || FILES_BY_SUBJECT.has(file.fileName)) return
-  const words = wordsOf(basename(file.fileName, '.ts'))
+  const words = wordsOf(basename(file.fileName).replace(/\.tsx?$/, ''))
   const resembles = ({ text }) => {
     const exported = wordsOf(text)
     return words.filter((word) => exported.some((one) => areAlike(word, one))).length >= words.length / 2
@@ -219,19 +223,23 @@ function checkTitles(files) {
 
 if (process.argv.includes('--help')) process.stdout.write(HELP)
 else {
-  const product = pathsIn(PRODUCT)
-    .filter((path) => !isTest(path))
-    .map(parse)
+  const programs = PROGRAMS.map((folders) =>
+    pathsIn(folders)
+      .filter((path) => !isTest(path))
+      .map(parse),
+  )
   const tests = pathsIn(TESTS)
     .filter((path) => isTest(path))
     .map(parse)
-  checkExports(product)
-  checkConstants(product)
-  for (const file of product) checkFileName(file)
+  for (const files of programs) {
+    checkExports(files)
+    checkConstants(files)
+    for (const file of files) checkFileName(file)
+  }
   checkTitles(tests)
-  process.stdout.write(`${product.length} files of the product, ${tests.length} of its tests\n`)
-  if (product.length === 0 || tests.length === 0)
-    findings.push('No files were found: correct PRODUCT and TESTS in scripts/names.mjs')
+  process.stdout.write(`${programs.flat().length} files of the product, ${tests.length} of its tests\n`)
+  if (programs.some((files) => files.length === 0) || tests.length === 0)
+    findings.push('No files were found: correct PROGRAMS and TESTS in scripts/names.mjs')
   for (const finding of findings) process.stderr.write(`${finding}\n`)
   process.exitCode = findings.length > 0 ? 1 : 0
 }

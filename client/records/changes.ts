@@ -15,8 +15,8 @@ export interface FollowOptions {
 }
 
 /** The service sends something each 45 s. */
-const SILENCE_MS = 100_000
-const MAX_WAIT_MS = 30_000
+const STREAM_SILENCE_MS = 100_000
+const MAX_RECONNECT_WAIT_MS = 30_000
 
 interface StreamBlock {
   id: string | undefined
@@ -70,7 +70,7 @@ async function* readEvents<Change>(
 ): AsyncGenerator<ChangeEvent<Change>> {
   const parser = new BlockParser()
   const decoder = new TextDecoder()
-  for await (const chunk of readChunks(response, SILENCE_MS))
+  for await (const chunk of readChunks(response, STREAM_SILENCE_MS))
     for (const { id, event, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
       position.lastEventId = id ?? position.lastEventId
       const lastEventId = position.lastEventId ?? ''
@@ -84,7 +84,10 @@ const isPassing = ({ status }: Problem): boolean =>
   status === 0 || status === 408 || status === 429 || status >= 500
 
 const waitMsOf = ({ retryAfter = 0 }: Problem, attempt: number): number =>
-  Math.max(retryAfter * 1000, Math.min(1000 * 2 ** attempt, MAX_WAIT_MS) * (0.5 + Math.random() / 2))
+  Math.max(
+    retryAfter * 1000,
+    Math.min(1000 * 2 ** attempt, MAX_RECONNECT_WAIT_MS) * (0.5 + Math.random() / 2),
+  )
 
 /**
  * The changes from now on, or after an event. Resumes after the last event when the stream is interrupted, for as long as

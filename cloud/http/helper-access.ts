@@ -1,6 +1,7 @@
 import { isHelperToken } from '../../records/accounts/login/sessions.ts'
 import { classKindOf, isClassName } from '../../records/kinds.ts'
-import { type Acting, isReadableByHelper } from '../../records/store/documents/caller.ts'
+import { isReadableByHelper } from '../../records/store/documents/caller.ts'
+import type { Acting } from '../../schemas/accounts/helper.ts'
 import { markHelped } from '../request/helper-sessions.ts'
 import { type ParseRequest, parseErrorCode, Refusal } from './request/parse-request.ts'
 import { isRead, normalizePath, type RequestPart } from './request/request-parts.ts'

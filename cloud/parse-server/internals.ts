@@ -70,16 +70,7 @@ export interface AccountInternals {
     }
   }
   auth: { master(config: unknown): unknown; nobody(config: unknown): unknown }
-  rest: {
-    create(
-      config: unknown,
-      auth: unknown,
-      name: string,
-      data: object,
-      context: object,
-    ): Promise<{ response: { objectId: string } }>
-    update(config: unknown, auth: unknown, name: string, where: object, data: object): Promise<unknown>
-  }
+  rest: Record<'create' | 'update', (...of: unknown[]) => Promise<{ response: { objectId: string } }>>
   users: {
     handleLogIn(request: object): Promise<{ response: { sessionToken: string } & Record<string, unknown> }>
   }

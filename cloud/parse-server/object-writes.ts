@@ -61,92 +61,79 @@ export interface WriteModules {
   conversion: DocumentConversion
 }
 
+/** A write of an object, in place of Parse Server's. */
+interface ObjectWrite extends WriteModules {
+  writer: ObjectWriter
+  of: ClassRequest
+  context: Pick<WriteContext, 'write'>
+}
+
 /**
  * Hands every write of an object to the writer of its class. Parse Server still authenticates, checks and runs the
  * triggers, which return the fields to write. The response shows the full object, as stored.
  */
 export function handOverWrites(adapter: object, modules: WriteModules, findWriter: FindObjectWriter): void {
   const { rest } = modules
-  const handOver = (
+  const handOver = <A extends unknown[]>(
     name: keyof WriteModules['rest'],
-    carryOut: (write: ObjectWrite, ...args: never[]) => Promise<unknown>,
+    carryOut: (write: ObjectWrite, ...args: A) => Promise<unknown>,
   ) => {
     const former = rest[name]
-    rest[name] = (config, auth, className, ...args) => {
+    rest[name] = async (...request) => {
+      const [config, auth, className, ...args] = request
       // Other services in this process share the module, but not the adapter.
       const isOwn = Object.getPrototypeOf(config.database.adapter) === adapter
       const writer = isOwn ? findWriter(className) : undefined
-      if (!writer) return former(config, auth, className, ...args)
-      const write = new ObjectWrite(modules, writer, [config, auth, className], args.at(-1) as WriteContext)
-      return carryOut(write, ...(args as never[]))
+      if (!writer) return former(...request)
+      const of: ClassRequest = [config, auth, className]
+      await requirePermission(of, name === 'del' ? 'delete' : name)
+      return carryOut({ ...modules, writer, of, context: args.at(-1) as WriteContext }, ...(args as A))
     }
   }
-  handOver('create', (write, sent) => write.create(sent))
-  handOver('update', (write, where, sent) => write.update(where, sent))
-  handOver('del', (write, objectId) => write.remove(objectId))
+  handOver('create', create)
+  handOver('update', update)
+  handOver('del', ({ writer, context }, objectId: string) => writer.remove(context.write, objectId))
 }
 
-/** A write of an object, in place of Parse Server's. */
-class ObjectWrite {
-  readonly #modules: WriteModules
-  readonly #writer: ObjectWriter
-  readonly #request: ClassRequest
-  readonly #context: Pick<WriteContext, 'write'>
+async function create(write: ObjectWrite, sent: object): Promise<object> {
+  const [{ mount }, , className] = write.of
+  const fields = await runTrigger(write, null, sent)
+  const document = await write.writer.create(write.context.write, fields)
+  const location = `${mount}/classes/${className}/${document._id}`
+  return { status: 201, response: await toObject(write, document), location }
+}
 
-  constructor(
-    modules: WriteModules,
-    writer: ObjectWriter,
-    request: ClassRequest,
-    context: Pick<WriteContext, 'write'>,
-  ) {
-    this.#modules = modules
-    this.#writer = writer
-    this.#request = request
-    this.#context = context
-  }
+async function update(write: ObjectWrite, where: { objectId: string }, sent: object): Promise<object> {
+  const { writer, context } = write
+  const found = await writer.find(context.write, where.objectId)
+  const changes = await runTrigger(write, where, sent, await toObject(write, found))
+  const document = await writer.update(context.write, where.objectId, changes)
+  return { response: await toObject(write, document) }
+}
 
-  async create(sent: object): Promise<object> {
-    const [{ mount }, , className] = this.#request
-    await this.#requirePermission('create')
-    const fields = await this.#runTrigger(null, sent)
-    const document = await this.#writer.create(this.#context.write, fields)
-    const location = `${mount}/classes/${className}/${document._id}`
-    return { status: 201, response: await this.#toObject(document), location }
-  }
+/** @returns the fields to write, or their changes */
+async function runTrigger(
+  { RestWrite, triggers, of, context }: ObjectWrite,
+  where: object | null,
+  sent: object,
+  stored?: ClassForm,
+): Promise<Fields> {
+  const [config, auth] = of
+  const known = { ...context, sent, stored }
+  const write = new RestWrite(...of, where, sent, stored, known)
+  const { updatedObject, originalObject } = write.buildParseObjects()
+  const args = [auth, updatedObject, originalObject, config, known]
+  return (await triggers.maybeRunTrigger('beforeSave', ...args)).object
+}
 
-  async update(where: { objectId: string }, sent: object): Promise<object> {
-    await this.#requirePermission('update')
-    const found = await this.#writer.find(this.#context.write, where.objectId)
-    const changes = await this.#runTrigger(where, sent, await this.#toObject(found))
-    const document = await this.#writer.update(this.#context.write, where.objectId, changes)
-    return { response: await this.#toObject(document) }
-  }
+async function requirePermission(of: ClassRequest, operation: string): Promise<void> {
+  const [{ database }, { isMaster, user }, className] = of
+  if (isMaster) return
+  const schemas = await database.loadSchema()
+  await schemas.validatePermission(className, ['*', ...(user ? [user.id] : [])], operation)
+}
 
-  async remove(objectId: string): Promise<void> {
-    await this.#requirePermission('delete')
-    await this.#writer.remove(this.#context.write, objectId)
-  }
-
-  /** @returns the fields to write, or their changes */
-  async #runTrigger(where: object | null, sent: object, stored?: ClassForm): Promise<Fields> {
-    const { RestWrite, triggers } = this.#modules
-    const [config, auth] = this.#request
-    const context = { ...this.#context, sent, stored }
-    const write = new RestWrite(...this.#request, where, sent, stored, context)
-    const { updatedObject, originalObject } = write.buildParseObjects()
-    const of = [auth, updatedObject, originalObject, config, context]
-    return (await triggers.maybeRunTrigger('beforeSave', ...of)).object
-  }
-
-  async #requirePermission(operation: string): Promise<void> {
-    const [{ database }, { isMaster, user }, className] = this.#request
-    if (isMaster) return
-    const schemas = await database.loadSchema()
-    await schemas.validatePermission(className, ['*', ...(user ? [user.id] : [])], operation)
-  }
-
-  async #toObject(document: ParseDocument): Promise<ClassForm> {
-    const [{ database }, , className] = this.#request
-    return toClassObject(this.#modules.conversion, await database.loadSchema(), className, document)
-  }
+async function toObject({ conversion, of }: ObjectWrite, document: ParseDocument): Promise<ClassForm> {
+  const [{ database }, , className] = of
+  return toClassObject(conversion, await database.loadSchema(), className, document)
 }

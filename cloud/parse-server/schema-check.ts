@@ -27,10 +27,7 @@ export function skipUnchangedClasses(migration: SchemaMigration): void {
   }
 }
 
-/**
- * Parse only logs a failed migration, but the service must not run with missing fields or permissions.
- * @throws Error naming the differences
- */
+/** Parse only logs a failed migration. @throws Error naming the differences: the service must not run with them */
 export async function verifySchema(
   database: DatabaseController,
   definitions: readonly object[],

@@ -1,4 +1,4 @@
-import type { Acting } from '../../records/store/documents/caller.ts'
+import type { Acting } from '../../schemas/accounts/helper.ts'
 
 /** Parse creates the object of the user anew for each request. */
 const actingByUser = new WeakMap<object, Acting>()

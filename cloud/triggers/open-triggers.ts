@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
 import { type ClassKind, resolveRules } from '../../records/ehr-records/kind.ts'
-import { batchedEhrFinder } from '../../records/ehr-records/parents.ts'
+import { batchedEhrFinder, type FindEhrId } from '../../records/ehr-records/parents.ts'
 import { defaultsOf, initialStatusOf } from '../../records/ehr-records/validation/record-bodies.ts'
 import { derivedFieldNames } from '../../records/ehr-records/validation/record-validation.ts'
 import { CONTAINER_ID_FIELDS } from '../../records/ehrs/deletion/cascading-deletion.ts'
@@ -19,8 +19,6 @@ import { PARSE_PROPERTIES } from './objects/own-properties.ts'
 
 // The open test environment has no sessions and validates nothing. Objects are otherwise completed as in the main
 // service: docs/decisions/open-environment.md.
-
-type FindEhrId = (carePlanId: string) => Promise<string | undefined>
 
 interface OpenContext {
   write?: ObjectWriteRequest

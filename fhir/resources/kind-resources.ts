@@ -7,6 +7,7 @@ import { elementPathOf, type FhirMapping, type FhirResource } from '../../record
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
+import { findDeletions } from '../../records/live/listed-changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
@@ -25,7 +26,7 @@ import type {
   ResourceWrite,
 } from '../sources/resource-source.ts'
 import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
-import { findOnlyOpenPlan, findPlanOfGoal, readableEhrIds } from './patients-of-caller.ts'
+import { findOnlyOpenPlan, findPlanOfGoal } from './patients-of-caller.ts'
 import { withKnownPractitioners } from './people/practitioner-references.ts'
 import type { RecordWithMetadata } from './render.ts'
 import { emptyIfUnknown, searchStreams } from './search-streams.ts'
@@ -344,13 +345,14 @@ class KindResources implements ResourceSource {
     throw new ServiceError('NotFound')
   }
 
-  /** Histories begin with the EHR, so that of a deleted record is found by the EHRs of the caller. */
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
-    for (const ehrId of await readableEhrIds(this.#context, caller))
-      for (const stream of streams) {
-        const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
-        if (record) return { stream, record: record as unknown as RecordWithMetadata }
-      }
+    // A blood pressure and its alert have the same id.
+    for (const { collection, ehrId } of await findDeletions(this.#context.db, id)) {
+      const stream = streams.find(({ kind }) => kind.collection === collection)
+      if (!stream) continue
+      const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)
+      if (record) return { stream, record: record as unknown as RecordWithMetadata }
+    }
     return undefined
   }
 

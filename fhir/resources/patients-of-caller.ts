@@ -10,7 +10,7 @@ import type { SearchCriterion } from '../sources/resource-search.ts'
 export const MAX_SEARCHED_PATIENTS = 20
 
 /** The ids of EHRs that a caller may read, newest first; one more than a search may cover means too many. */
-export async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): Promise<string[]> {
+async function readableEhrIds(database: Pick<Database, 'db'>, caller: Caller): Promise<string[]> {
   const readable = permissionFilter('_rperm', caller) as Filter<ParseDocument>
   const found = documentCollection(database, 'Ehr').find(readable, { projection: { _id: 1 } })
   const ehrs = await found

@@ -1,4 +1,6 @@
-import { type Acting, type AppPermit, isAdmin } from '../../records/store/documents/caller.ts'
+import { isAdmin } from '../../records/store/documents/caller.ts'
+import type { AppPermit } from '../../schemas/accounts/app.ts'
+import type { Acting } from '../../schemas/accounts/helper.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Services } from './services.ts'
 

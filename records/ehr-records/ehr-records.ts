@@ -213,7 +213,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     record: Static<S> & ParentIds,
     id: string,
     tx?: Transaction,
-  ): Promise<WrittenRecord<Static<S>>> {
+  ): Promise<WrittenRecord<S>> {
     const kind = this.kind as unknown as ClassKind
     if (!hasCapacityLimit(kind)) {
       const target = insertTargetFor(kind, id, record)
@@ -229,7 +229,7 @@ export class EhrRecords<S extends TObject, L extends string> {
     caller: Caller,
     record: Static<S> & ParentIds,
     id: string,
-  ): Promise<WrittenRecord<Static<S>>> {
+  ): Promise<WrittenRecord<S>> {
     const kind = this.kind as unknown as ClassKind
     const find = parentFinderIn(this.#records, tx.session)
     const { permissions } = await resolveParent(find, caller, kind, id, record)

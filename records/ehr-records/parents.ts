@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { createBatchedLookup } from '../store/batching/batched-lookup.ts'
@@ -34,13 +35,29 @@ export const parentFinderIn =
   async (className, _id) =>
     (await documentCollection(database, className).findOne({ _id }, { session })) ?? undefined
 
+/** Finds the EHR of a care plan, whoever may read it. */
+export type FindEhrId = (carePlanId: string) => Promise<string | undefined>
+
 /** Finds the EHRs of care plans; concurrent requests share queries. */
-export function batchedEhrFinder(database: Database): (carePlanId: string) => Promise<string | undefined> {
+export function batchedEhrFinder(database: Database): FindEhrId {
   const plans = documentCollection(database, 'CarePlan')
   const lookup = createBatchedLookup((ids) =>
     plans.find({ _id: { $in: ids } }, { projection: { ehrId: 1 } }).toArray(),
   )
   return async (carePlanId) => (await lookup(carePlanId))?.ehrId as string | undefined
+}
+
+const MAX_KNOWN_PLANS = 10_000
+
+/** Remembers the EHRs that it has found, which the service never changes. */
+export function cachedEhrFinder(database: Database): FindEhrId {
+  const find = batchedEhrFinder(database)
+  const known = new LRUCache<string, string>({ max: MAX_KNOWN_PLANS })
+  return async (carePlanId) => {
+    const ehrId = known.get(carePlanId) ?? (await find(carePlanId))
+    if (ehrId !== undefined) known.set(carePlanId, ehrId)
+    return ehrId
+  }
 }
 
 /** Checks, before an entry in the audit, that the caller may read an EHR. @throws NotFound */

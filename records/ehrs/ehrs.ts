@@ -183,7 +183,7 @@ export class Ehrs {
     id: string,
     keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
     isOnly = false,
-  ): Promise<WrittenRecord<Static<typeof EhrForms.record>>> {
+  ): Promise<WrittenRecord<typeof EhrForms.record>> {
     const work = async (tx: Transaction) => {
       const ehr = { _id: id, subjectId }
       if (isOnly) await this.#requireOnly(tx, caller, ehr)

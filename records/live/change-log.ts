@@ -1,6 +1,7 @@
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import { isDuplicateKeyError } from '../store/documents/database.ts'
 import { historyCollection } from '../store/writing/history.ts'
+import { DELETION_INDEX } from './listed-changes.ts'
 
 /**
  * Changes found at the same moment, by the ids of their history entries. Batches are numbered without gaps,
@@ -48,13 +49,16 @@ export function parsePosition(text: string): FeedPosition | undefined {
 /** No Parse class can have a name with a dot, so the class family never reaches the collection. */
 const changeBatchesOf = (db: Db): Collection<ChangeBatch> => db.collection<ChangeBatch>('changes.log')
 
-/** The index of the log, and the index of the history that finds new changes. */
+/** The index of the log, and those of the history: for new changes, and for the deletions of a record. */
 export const changeLogIndexes = (db: Db): [collection: string, IndexDescription[]][] => [
   [
     changeBatchesOf(db).collectionName,
     [{ name: 'age', key: { at: 1 }, expireAfterSeconds: CHANGE_RETENTION_S }],
   ],
-  [historyCollection(db).collectionName, [{ name: 'logicalTime', key: { logicalTime: 1, _id: 1 } }]],
+  [
+    historyCollection(db).collectionName,
+    [{ name: 'logicalTime', key: { logicalTime: 1, _id: 1 } }, DELETION_INDEX],
+  ],
 ]
 
 /** The common order of the changes of the last hour, for all instances. @see docs/decisions/live.md */

@@ -1,4 +1,4 @@
-import type { Db } from 'mongodb'
+import type { Db, IndexDescription } from 'mongodb'
 import { type Caller, isPermitted, permissionFilter } from '../store/documents/caller.ts'
 import { documentCollection } from '../store/documents/database.ts'
 import { findDeletedVersion, historyCollection } from '../store/writing/history.ts'
@@ -29,6 +29,19 @@ export interface ListedChange extends RecordChange {
 }
 
 type FoundChange = ChangePlace & ChangedRecord
+
+/** Keys of the history begin with the EHR. This finds the deletions of a record whose EHR nobody has named. */
+export const DELETION_INDEX: IndexDescription = {
+  name: 'deletions',
+  key: { 'before._id': 1 },
+  partialFilterExpression: { action: 'delete' },
+}
+
+/** Finds where records with this id were deleted; they may have been restored since. */
+export async function findDeletions(db: Db, id: string): Promise<ChangedRecord[]> {
+  const deletions = historyCollection(db).find({ action: 'delete', 'before._id': id })
+  return (await deletions.project({ _id: 1 }).toArray()).map(({ _id }) => parseChangeId(_id))
+}
 
 /** Changes to look at in one round; the caller may read only some of them. */
 const ROUND_SIZE = 200

@@ -3,7 +3,7 @@ import type { IndexDescription } from 'mongodb'
 import type { HelperAct } from '../../schemas/enums.ts'
 import type { AuditedAccess } from './audit/audit-log.ts'
 import { authorOf, type Caller } from './documents/caller.ts'
-import type { SavedRecord } from './documents/parse-format.ts'
+import type { RecordOf } from './documents/parse-format.ts'
 import type { ListDefinition } from './reading/pages.ts'
 import type { RecordDerivation } from './writing/derived-records.ts'
 import type { HistoryKey } from './writing/history.ts'
@@ -13,7 +13,7 @@ export interface Resource<S extends TObject, L extends string> {
   collection: string
   schema: S
   /** The field with the EHR's id; every access is then audited. Absent: the data belongs to no EHR. */
-  ehr?: keyof SavedRecord<Static<S>> & string
+  ehr?: keyof RecordOf<S> & string
   /** All lists of the resource; each has an index of its own. */
   lists: Record<L, ListDefinition<Static<S>>>
   /** Further indexes, by the names of the stored fields. A violation of a unique one becomes a Conflict. */
@@ -27,11 +27,11 @@ export interface Resource<S extends TObject, L extends string> {
   /** What a helper needs for writing these records, and for reading messages; absent: helpers only read them. */
   helperAct?: HelperAct | undefined
   /** @throws ServiceError for a derived record, which changes only with the record that it is derived from */
-  refuseChange?: ((record: SavedRecord<Static<S>>) => void) | undefined
+  refuseChange?: ((record: RecordOf<S>) => void) | undefined
 }
 
 /** The record's id and further fields that must match: `{ id, ehrId }`. undefined matches any value. */
-export type RecordSelector<T> = { id: string } & {
+export type RecordSelector<S extends TObject, T = Static<S>> = { id: string } & {
   [K in keyof T as NonNullable<T[K]> extends string | number | boolean ? K : never]?: T[K] | undefined
 }
 
@@ -79,11 +79,9 @@ export function historyKeyOf({ collection, ehr }: AuditedResource, record: { id:
 }
 
 /** The author of a request, as the audit names them. */
-export const requesterOf = (
-  caller: Caller,
-): Pick<AuditedAccess, 'requestId' | 'userId' | 'onBehalfOf' | 'application'> => ({
-  requestId: caller.requestId,
+export const requesterOf = (caller: Caller) => ({
   ...authorOf(caller),
+  requestId: caller.requestId,
   application: caller.application,
 })
 

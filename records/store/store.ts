@@ -17,6 +17,7 @@ import {
   createParseFormat,
   type ParseDocument,
   type ParseFormat,
+  type RecordOf,
   type SavedRecord,
 } from './documents/parse-format.ts'
 import { qualifiedListName } from './reading/cursor.ts'
@@ -39,7 +40,6 @@ import {
 import {
   type ExpectedVersions,
   isSelected,
-  requireParentPermissions,
   type UpdateConditions,
   WriteDecider,
   type WrittenRecord,
@@ -53,6 +53,7 @@ import {
   versionAfterDeletion,
 } from './writing/history.ts'
 import type { AuditedReads, StoreContext, Transaction } from './writing/transaction.ts'
+import type { FirstVersion } from './writing/write-decision.ts'
 
 interface ReadOptions {
   /** The transaction, or the group of audited reads, to join. */
@@ -115,12 +116,12 @@ export class Store<S extends TObject, L extends string> {
     input: Static<S>,
     permissions: Permissions | RecordParent,
     { tx, id = newId() }: WriteOptions & { id?: string } = {},
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<RecordOf<S>> {
     try {
       return (await this.insert(caller, input, permissions, { tx, id })).record
     } catch (error) {
       const isKnown = !tx && error instanceof ServiceError && isDuplicateIdError(error.cause)
-      if (isKnown) return this.get(caller, { id } as RecordSelector<Static<S>>)
+      if (isKnown) return this.get(caller, { id } as RecordSelector<S>)
       throw error
     }
   }
@@ -131,7 +132,7 @@ export class Store<S extends TObject, L extends string> {
     input: Static<S>,
     permissions: Permissions | RecordParent,
     { tx, id }: WriteOptions & { id: string },
-  ): Promise<WrittenRecord<Static<S>>> {
+  ): Promise<WrittenRecord<S>> {
     const inputs = [{ ...(input as object), id } as Static<S>]
     return this.#write(this.#creationOf(caller, inputs, permissions), tx).catch(throwConflict)
   }
@@ -142,7 +143,7 @@ export class Store<S extends TObject, L extends string> {
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
     { tx }: WriteOptions = {},
-  ): Promise<SavedRecord<Static<S>>[]> {
+  ): Promise<RecordOf<S>[]> {
     if (inputs.length === 0) return []
     const created = await this.#writer.write(this.#creationOf(caller, inputs, permissions), tx)
     return created.map(({ record }) => record)
@@ -152,20 +153,21 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
     permissions: Permissions | RecordParent,
-  ): WriteRequest<WrittenRecord<Static<S>>> {
+    first?: FirstVersion,
+  ): WriteRequest<WrittenRecord<S>> {
     return {
       id: null,
       parent: 'permissions' in permissions ? permissions : undefined,
-      decide: (_, parent) => this.#decider.decideCreate(caller, inputs, permissions, parent),
+      decide: (_, parent) => this.#decider.decideCreate(caller, inputs, permissions, parent, first),
     }
   }
 
   /** Finds a record that the caller may read, for a decision that the audit entry of the access follows. */
   async find(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     { tx, without = [] }: ReadOptions = {},
-  ): Promise<SavedRecord<Static<S>> | undefined> {
+  ): Promise<RecordOf<S> | undefined> {
     if (!isReadableByHelper(caller, this.#resource.helperAct)) return undefined
     const filter = {
       ...toMongoFilter(this.#format, key as Where<Static<S>>),
@@ -175,15 +177,11 @@ export class Store<S extends TObject, L extends string> {
       ...(tx?.session && { session: tx.session }),
       ...(without.length > 0 && { projection: Object.fromEntries(without.map((name) => [name, 0])) }),
     })
-    return document ? this.#format.fromStored(document) : undefined
+    return document ? this.toRecord(document) : undefined
   }
 
   /** @throws NotFound, also for a record that the caller may not read */
-  async get(
-    caller: Caller,
-    key: RecordSelector<Static<S>>,
-    { tx, without }: ReadOptions = {},
-  ): Promise<SavedRecord<Static<S>>> {
+  async get(caller: Caller, key: RecordSelector<S>, { tx, without }: ReadOptions = {}): Promise<RecordOf<S>> {
     const record = await this.find(caller, key, { tx, without })
     if (!record) return this.#refuse(caller, 'read', key, new ServiceError('NotFound'))
     await this.reportRead(caller, record, tx)
@@ -200,7 +198,7 @@ export class Store<S extends TObject, L extends string> {
     name: L,
     query: PageQuery<Static<S>>,
     { tx }: ReadOptions = {},
-  ): Promise<Page<SavedRecord<Static<S>>>> {
+  ): Promise<Page<RecordOf<S>>> {
     if (!isReadableByHelper(caller, this.#resource.helperAct))
       return this.#refuse(caller, 'query', { id: '', ...query.where }, new ServiceError('NotFound'))
     const list = { name: qualifiedListName(this.#resource.collection, name), ...this.#resource.lists[name] }
@@ -208,8 +206,7 @@ export class Store<S extends TObject, L extends string> {
     const limits = tx?.session ? undefined : createReadLimits(caller)
     const reading = { session: tx?.session, limits }
     const page = await readPage(this.#documents, this.#format, list, readable, query, reading)
-    const toRecord = (document: ParseDocument) => this.#format.fromStored(document)
-    const items = await mapInSlices(page.items, toRecord, limits?.slice)
+    const items = await mapInSlices(page.items, (one) => this.toRecord(one), limits?.slice)
     const asked = `${name}: ${describeWhere(query.where)}`
     const found = { resource: this.#resource, query, asked, items }
     await this.#reportAccesses(tx, await this.#context.accessesOfList(this.#context, caller, found, tx))
@@ -223,10 +220,10 @@ export class Store<S extends TObject, L extends string> {
    */
   async update(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
-    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    key: RecordSelector<S>,
+    change: (now: RecordOf<S>) => Static<S>,
     options: UpdateOptions = {},
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<RecordOf<S>> {
     const { action = 'update' } = options
     const replace = () => this.replace(caller, key, change, options)
     return (await this.auditRefusal(caller, action, key, replace)).record
@@ -235,13 +232,23 @@ export class Store<S extends TObject, L extends string> {
   /** Updates a record, without an audit entry of a refusal. @throws as update; Conflict with a unique index */
   async replace(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
-    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    key: RecordSelector<S>,
+    change: (now: RecordOf<S>) => Static<S>,
     { tx, ...conditions }: UpdateOptions = {},
-  ): Promise<WrittenRecord<Static<S>>> {
-    const decide = (found: ParseDocument | null) =>
-      this.#decider.decideUpdate(caller, key, found, change, conditions)
-    return this.#write({ id: key.id, decide }, tx).catch(throwConflict)
+  ): Promise<WrittenRecord<S>> {
+    return this.#write(this.#updateOf(caller, key, change, conditions), tx).catch(throwConflict)
+  }
+
+  #updateOf(
+    caller: Caller,
+    key: RecordSelector<S>,
+    change: (now: RecordOf<S>) => Static<S>,
+    conditions?: UpdateConditions,
+  ): WriteRequest<WrittenRecord<S>> {
+    return {
+      id: key.id,
+      decide: (found) => this.#decider.decideUpdate(caller, key, found, change, conditions),
+    }
   }
 
   /** Checks that the caller may change a record. @throws NotFound; Forbidden; PreconditionFailed */
@@ -253,66 +260,48 @@ export class Store<S extends TObject, L extends string> {
     return this.#decider.requireChangeable(caller, found, expected).document
   }
 
-  /** Updates several records within a transaction and audits them together. @throws as update */
+  /** Updates several records within a transaction. @throws as update */
   async updateAll(
     caller: Caller,
     ids: readonly string[],
-    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    change: (now: RecordOf<S>) => Static<S>,
     tx: Transaction,
-  ): Promise<SavedRecord<Static<S>>[]> {
-    const writes = ids.map((id) => ({
-      id,
-      decide: (found: ParseDocument | null) => ({
-        ...this.#decider.decideUpdate(caller, { id } as RecordSelector<Static<S>>, found, change),
-        accesses: [],
-      }),
-    }))
-    const updated = (await this.#writer.writeAll(writes, tx)).flat().map(({ record }) => record)
-    tx.accesses.push(...accessesByEhr(this.#resource, caller, { action: 'update' }, updated))
-    return updated
+  ): Promise<RecordOf<S>[]> {
+    const writes = ids.map((id) => this.#updateOf(caller, { id } as RecordSelector<S>, change))
+    return (await this.#writer.writeAll(writes, tx)).flat().map(({ record }) => record)
   }
 
   /** @throws as update */
-  async remove(
-    caller: Caller,
-    key: RecordSelector<Static<S>>,
-    options: ConditionalWriteOptions = {},
-  ): Promise<void> {
+  async remove(caller: Caller, key: RecordSelector<S>, options: ConditionalWriteOptions = {}): Promise<void> {
     await this.auditRefusal(caller, 'delete', key, () => this.delete(caller, key, options))
   }
 
   /** Removes a record, without an audit entry of a refusal. @returns the removed record. @throws as update */
   async delete(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     { tx, expected }: ConditionalWriteOptions,
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<RecordOf<S>> {
     const decide = (found: ParseDocument | null) => this.#decider.decideRemoval(caller, key, found, expected)
     return (await this.#write({ id: key.id, decide }, tx)).record
   }
 
   async #write(
-    write: WriteRequest<WrittenRecord<Static<S>>>,
+    write: WriteRequest<WrittenRecord<S>>,
     tx: Transaction | undefined,
-  ): Promise<WrittenRecord<Static<S>>> {
-    return (await this.#writer.write(write, tx))[0] as WrittenRecord<Static<S>>
+  ): Promise<WrittenRecord<S>> {
+    return (await this.#writer.write(write, tx))[0] as WrittenRecord<S>
   }
 
-  /**
-   * Finds the last version of a deleted record, for those who could read it and can still read its EHR.
-   * @returns undefined for a record that exists, or never existed
-   */
-  async findDeleted(
-    caller: Caller,
-    key: RecordSelector<Static<S>>,
-  ): Promise<SavedRecord<Static<S>> | undefined> {
+  /** Finds the last version of a deleted record, for those who could read it and can still read its EHR. */
+  async findDeleted(caller: Caller, key: RecordSelector<S>): Promise<RecordOf<S> | undefined> {
     const record = historyKeyOf(this.#resource, key)
     const before = await findDeletedVersion(this.#context.db, record)
     if (!isReadableByHelper(caller, this.#resource.helperAct)) return
     if (!before || !isPermitted(before._rperm, caller) || !isSelected(this.#format, key, before)) return
     const ehr = { _id: record.ehrId ?? '', ...permissionFilter('_rperm', caller) }
     if (record.ehrId && !(await documentCollection(this.#context, 'Ehr').findOne(ehr))) return
-    const deleted = this.#format.fromStored(before)
+    const deleted = this.toRecord(before)
     await this.reportRead(caller, deleted)
     return deleted
   }
@@ -324,30 +313,27 @@ export class Store<S extends TObject, L extends string> {
    */
   async returnDeleted(
     caller: Caller,
-    deleted: SavedRecord<Static<S>>,
+    deleted: RecordOf<S>,
     wanted: number,
-    rule: (former: SavedRecord<Static<S>>) => Static<S>,
+    rule: (former: RecordOf<S>) => Static<S>,
     { parent, tx }: { parent: RecordParent; tx: Transaction },
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<RecordOf<S>> {
     const record = historyKeyOf(this.#resource, deleted)
     const former = await findVersion(this.#context.db, record, wanted)
     const last = await findDeletedVersion(this.#context.db, record)
     if (!former || !last) throw unknownVersionError(wanted)
-    const next = rule(this.#format.fromStored(former))
-    const key = { id: record.id } as RecordSelector<Static<S>>
+    const key = { id: deleted.id } as RecordSelector<S>
+    const inputs = [{ ...rule(this.toRecord(former)), ...key }]
     const first = { version: versionAfterDeletion(last), createdAt: last._created_at }
-    const decide = (_: unknown, found: ParseDocument | null) => {
-      const permissions = requireParentPermissions(parent, caller, found)
-      return this.#decider.decideCreate(caller, [{ ...next, id: record.id }], permissions, null, first)
-    }
-    const create = () => this.#write({ id: null, parent, decide }, tx).catch(throwConflict)
+    const write = this.#creationOf(caller, inputs, parent, first)
+    const create = () => this.#write(write, tx).catch(throwConflict)
     return (await this.auditRefusal(caller, 'update', key, create)).record
   }
 
   /** Lists the changes of a record, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
   async history(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     page: PageRequest,
   ): Promise<Page<RecordHistoryEntry<Static<S>>>> {
     const now = (await this.findDeleted(caller, key)) ?? (await this.get(caller, key))
@@ -358,7 +344,7 @@ export class Store<S extends TObject, L extends string> {
       items: items.map(
         ({ version, at, userId, onBehalfOf = null, application, action, changed, before }) => ({
           ...{ version, at: at.toISOString(), userId, onBehalfOf, application, action, changed },
-          before: before && this.#format.fromStored(before),
+          before: before && this.toRecord(before),
         }),
       ),
     }
@@ -367,13 +353,13 @@ export class Store<S extends TObject, L extends string> {
   /** Returns a former version of a record that the caller has read; undefined when the version is unknown. */
   async findFormerVersion(
     caller: Caller,
-    now: SavedRecord<Static<S>>,
+    now: RecordOf<S>,
     version: number,
-  ): Promise<SavedRecord<Static<S>> | undefined> {
+  ): Promise<RecordOf<S> | undefined> {
     const former = await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version)
     if (!former) return undefined
     await this.reportRead(caller, now)
-    return this.#format.fromStored(former)
+    return this.toRecord(former)
   }
 
   /**
@@ -382,24 +368,24 @@ export class Store<S extends TObject, L extends string> {
    */
   async restore(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     version: number,
-    rule: (now: SavedRecord<Static<S>>, former: SavedRecord<Static<S>>) => Static<S>,
+    rule: (now: RecordOf<S>, former: RecordOf<S>) => Static<S>,
     options: ConditionalWriteOptions = {},
-  ): Promise<SavedRecord<Static<S>>> {
+  ): Promise<RecordOf<S>> {
     const now = await this.find(caller, key, options)
     const former = now && (await findVersion(this.#context.db, historyKeyOf(this.#resource, now), version))
     if (!former) {
       const refusal = now ? unknownVersionError(version) : new ServiceError('NotFound')
       return this.#refuse(caller, 'update', key, refusal)
     }
-    return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
+    return this.update(caller, key, (now) => rule(now, this.toRecord(former)), options)
   }
 
   async auditRefusal<R>(
     caller: Caller,
     action: 'update' | 'delete',
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     write: () => Promise<R>,
   ): Promise<R> {
     return write().catch((error: unknown) => {
@@ -421,7 +407,7 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** The record of a stored document that the caller may read. */
-  toRecord(document: ParseDocument): SavedRecord<Static<S>> {
+  toRecord(document: ParseDocument): RecordOf<S> {
     return this.#format.fromStored(document)
   }
 

@@ -13,7 +13,7 @@ import {
   fromStoredPermissions,
   type ParseDocument,
   type ParseFormat,
-  type SavedRecord,
+  type RecordOf,
   toStoredPermissions,
 } from './documents/parse-format.ts'
 import { accessesByEhr, historyKeyOf, type RecordSelector, type Resource } from './resource.ts'
@@ -25,8 +25,8 @@ import type { DocumentWrite, FirstVersion, WriteDecision } from './writing/write
 export type ExpectedVersions = readonly number[] | undefined
 
 /** A record as it was written: in the form of the API, and as stored, with its permissions. */
-export interface WrittenRecord<T> {
-  record: SavedRecord<T>
+export interface WrittenRecord<S extends TObject> {
+  record: RecordOf<S>
   document: ParseDocument
 }
 
@@ -40,9 +40,9 @@ export interface UpdateConditions {
 }
 
 /** The versions of a record before and after a write; null: there is none. */
-interface RecordChange<T> {
-  before: WrittenRecord<T> | null
-  after: WrittenRecord<T> | null
+interface RecordChange<S extends TObject> {
+  before: WrittenRecord<S> | null
+  after: WrittenRecord<S> | null
   /** The names of the stored fields that an update changes. */
   changed?: string[]
 }
@@ -69,7 +69,7 @@ export class WriteDecider<S extends TObject> {
     permissions: Permissions | RecordParent,
     parentDocument: ParseDocument | null,
     { version, createdAt }: FirstVersion = { version: 1 },
-  ): WriteDecision<WrittenRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<S>> {
     const given =
       'permissions' in permissions
         ? requireParentPermissions(permissions, caller, parentDocument)
@@ -90,11 +90,11 @@ export class WriteDecider<S extends TObject> {
   /** @throws NotFound; Forbidden; PreconditionFailed with the current version; errors of `refuseChange` */
   decideUpdate(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     found: ParseDocument | null,
-    change: (now: SavedRecord<Static<S>>) => Static<S>,
+    change: (now: RecordOf<S>) => Static<S>,
     { expected, permissions, action = 'update', skipUnchanged }: UpdateConditions = {},
-  ): WriteDecision<WrittenRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
     const next = this.#nextDocument(before.document, change(before.record), permissions)
     const changed = changedFieldNames(before.document, next)
@@ -108,10 +108,10 @@ export class WriteDecider<S extends TObject> {
   /** @throws as decideUpdate */
   decideRemoval(
     caller: Caller,
-    key: RecordSelector<Static<S>>,
+    key: RecordSelector<S>,
     found: ParseDocument | null,
     expected?: ExpectedVersions,
-  ): WriteDecision<WrittenRecord<Static<S>>> {
+  ): WriteDecision<WrittenRecord<S>> {
     const before = this.requireChangeable(caller, found, expected, key)
     const { deleters } = this.#resource
     if (deleters && !isPermitted(deleters.of(before.document), caller))
@@ -119,44 +119,42 @@ export class WriteDecider<S extends TObject> {
     return this.#decide(caller, 'delete', [{ before, after: null }])
   }
 
-  #load(document: ParseDocument): WrittenRecord<Static<S>> {
+  #load(document: ParseDocument): WrittenRecord<S> {
     return { document, record: this.#format.fromStored(document) }
   }
 
   #decide(
     caller: Caller,
     action: HistoryEntry['action'],
-    changes: readonly RecordChange<Static<S>>[],
-  ): WriteDecision<WrittenRecord<Static<S>>> {
-    const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<Static<S>>)
+    changes: readonly RecordChange<S>[],
+  ): WriteDecision<WrittenRecord<S>> {
+    const result = changes.map(({ before, after }) => (after ?? before) as WrittenRecord<S>)
     const records = result.map(({ record }) => record)
-    const accesses = accessesByEhr(this.#resource, caller, { action }, records)
-    const derivedWrites = changes.flatMap(
-      ({ before, after }, i) =>
-        this.#resource.recordDerivation?.deriveWrites(caller, {
-          before: before?.record ?? null,
-          after: after?.record ?? null,
-          permissions: fromStoredPermissions((result[i] as WrittenRecord<Static<S>>).document),
-        }) ?? [],
-    )
     return {
+      result,
       writes: changes.map((change) => documentWriteOf(change, caller)),
-      changes: changes.map((change) => this.#historyEntryOf(change, { caller, at: this.#clock() }, action)),
-      ...{ accesses, derivedWrites, result },
+      changes: changes.map((change) => this.#historyEntryOf(change, caller, action)),
+      accesses: accessesByEhr(this.#resource, caller, { action }, records),
+      derivedWrites: changes.flatMap(
+        ({ before, after }, i) =>
+          this.#resource.recordDerivation?.deriveWrites(caller, {
+            before: before?.record ?? null,
+            after: after?.record ?? null,
+            permissions: fromStoredPermissions((result[i] as WrittenRecord<S>).document),
+          }) ?? [],
+      ),
     }
   }
 
   #historyEntryOf(
-    { before, after, changed = [] }: RecordChange<Static<S>>,
-    by: { caller: Caller; at: Date },
+    { before, after, changed = [] }: RecordChange<S>,
+    caller: Caller,
     action: HistoryEntry['action'],
   ): HistoryEntry {
-    const { record, document } = (after ?? before) as WrittenRecord<Static<S>>
-    return createHistoryEntry(historyKeyOf(this.#resource, record), by, {
-      action,
-      version: after ? document.version : document.version + 1,
-      ...{ before: before?.document ?? null, changed },
-    })
+    const { record, document } = (after ?? before) as WrittenRecord<S>
+    const version = after ? document.version : document.version + 1
+    const write = { action, version, before: before?.document ?? null, changed }
+    return createHistoryEntry(historyKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
   }
 
   /** Checks that the caller may change the found record. @throws as decideUpdate */
@@ -165,7 +163,7 @@ export class WriteDecider<S extends TObject> {
     found: ParseDocument | null | undefined,
     expected: ExpectedVersions,
     key: object = {},
-  ): WrittenRecord<Static<S>> {
+  ): WrittenRecord<S> {
     if (!found || !isPermitted(found._rperm, caller) || !isSelected(this.#format, key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
@@ -194,8 +192,8 @@ export class WriteDecider<S extends TObject> {
 }
 
 /** Updates and removals match only the version that was read, and only with write access. */
-function documentWriteOf<T>({ before, after }: RecordChange<T>, caller: Caller): DocumentWrite {
-  const { _id, version } = ((before ?? after) as WrittenRecord<T>).document
+function documentWriteOf({ before, after }: RecordChange<TObject>, caller: Caller): DocumentWrite {
+  const { _id, version } = ((before ?? after) as WrittenRecord<TObject>).document
   const filter = before ? { _id, version, ...permissionFilter('_wperm', caller) } : undefined
   return { id: _id, filter, document: after?.document ?? null }
 }
@@ -214,7 +212,7 @@ export const isSelected = <T>(format: ParseFormat<T>, key: object, document: Par
   })
 
 /** The permissions of new records of the parent. @throws NotFound; Forbidden without write access to it */
-export function requireParentPermissions(
+function requireParentPermissions(
   { key, allowsReaders, permissions }: RecordParent,
   caller: Caller,
   parentDocument: ParseDocument | null,

@@ -133,3 +133,23 @@ export const AdmittedApp = closedObject('AdmittedApp', 'An app that a person has
   expiresAt: Type.String({ format: 'date-time', description: 'End, unless the app gets a new token' }),
 })
 export type AdmittedApp = Static<typeof AdmittedApp>
+
+/** A scope of SMART App Launch for resources: `patient/Observation.rs?category=vital-signs`. */
+export interface ResourceScope {
+  level: 'patient' | 'user' | 'system'
+  /** A resource type, or `*`. */
+  type: string
+  /** Letters of `cruds`: create, read, update, delete, search. */
+  letters: string
+  /** The only category of the resources: `code`, or `system|code`. */
+  category?: string | undefined
+}
+
+/** What a user has admitted an app to. */
+export interface AppPermit {
+  scopes: readonly ResourceScope[]
+  /** The EHR to which scopes of the level `patient` are limited. */
+  patient: string | undefined
+  /** The session of the admission. */
+  admission: string
+}

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closedObject, idField, shortTextField } from '../common.ts'
-import { HelperActEnum, HelperRelationEnum, HelperStateEnum } from '../enums.ts'
+import { type HelperAct, HelperActEnum, HelperRelationEnum, HelperStateEnum } from '../enums.ts'
 import { nullable } from '../forms/nullable.ts'
 
 const helperIdField = idField('the other user', 'bW81kPzQ7e')
@@ -45,6 +45,12 @@ export const Helper = closedObject('Helper', 'An agreement that a user acts for 
   updatedAt: timeField('Time of the last change'),
 })
 export type Helper = Static<typeof Helper>
+
+/** A helper who acts for the user of a request. @see docs/decisions/helpers.md */
+export interface Acting {
+  helperId: string
+  acts: readonly HelperAct[]
+}
 
 const HelperTermsObject = Type.Object({ ...termsFields, from: Type.Optional(fromField) })
 export type HelperTerms = Static<typeof HelperTermsObject>

@@ -40,3 +40,7 @@ export const AccessEntry = closedObject('AccessEntry', 'An access to the data of
   requestId: Type.String({ description: 'Id of the request, as in its response' }),
 })
 export type AccessEntry = Static<typeof AccessEntry>
+
+/** An entry in an EHR's audit is about that EHR, or about all EHRs that the user might read. */
+export const accessScopeOf = (ehrId: string, entry: { ehrId: string | null }): AccessEntry['scope'] =>
+  entry.ehrId === ehrId ? 'ehr' : 'readable'

@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import { collectFaults, useBrowser } from '../harness/browser/browser.ts'
 import { waitForMail } from '../harness/people/mail.ts'
 import { password } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
 interface ConsoleOptions {
   language?: 'en' | 'nl'
   url?: string
-}
-
-/** A browser with the console; its faults fail the test that asks for them. */
-interface ConsoleBrowser {
-  browser: Browser
-  /** Opens the console in a context of its own, or in one that is given, as another tab. */
-  open(options?: ConsoleOptions, context?: BrowserContext): Promise<Page>
-  close(): Promise<void>
 }
 
 const faults = new WeakMap<Page, string[]>()
@@ -26,32 +16,7 @@ const faults = new WeakMap<Page, string[]>()
 const isFault = (text: string): boolean => !/Failed to load resource/.test(text)
 
 /** Asserts that nothing was thrown, and that the policy for scripts and styles refused nothing. */
-export const assertNoFaults = (page: Page): void => assert.deepEqual(faults.get(page), [])
-
-/** @returns undefined without Chromium */
-async function startConsoleBrowser(): Promise<ConsoleBrowser | undefined> {
-  if (!existsSync(executablePath)) {
-    process.stderr.write(`${executablePath} is missing: the tests of the console skip\n`)
-    return undefined
-  }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  return {
-    browser,
-    async open({ language = 'en', url = service.url } = {}, context) {
-      const page = await (context ?? (await browser.newContext({ locale: language }))).newPage()
-      const found: string[] = []
-      faults.set(page, found)
-      page.on('console', (message) => {
-        if (message.type() === 'error' && isFault(message.text())) found.push(message.text())
-      })
-      page.on('pageerror', (error) => found.push(error.message))
-      await page.goto(`${url}/`)
-      await page.locator('h1').waitFor()
-      return page
-    },
-    close: () => browser.close(),
-  }
-}
+export const assertNoFaults = (page: Page): void => assert.deepEqual(faults.get(page)?.filter(isFault), [])
 
 export async function register(page: Page, email: string, name = 'Anna de Vries'): Promise<void> {
   await page.getByRole('link', { name: 'Make a new account' }).click()
@@ -73,15 +38,24 @@ export async function activate(page: Page, email: string): Promise<void> {
   await page.goto(`${service.url}/console`)
 }
 
-/** A browser for the tests of a suite, which skip without Chromium. */
-export function useConsoleBrowser(): Pick<ConsoleBrowser, 'open'> {
-  let started: ConsoleBrowser | undefined
-  before(async function () {
-    started = await startConsoleBrowser()
-    if (!started) this.skip()
-  })
-  after(() => started?.close())
-  return { open: (...given) => (started as ConsoleBrowser).open(...given) }
+/** Opens the console in the browser of a suite; its faults fail the test that asks for them. */
+export function useConsoleBrowser() {
+  const browser = useBrowser()
+  return {
+    /** In a context of its own, or in one that is given, as another tab. */
+    async open(
+      { language = 'en', url = service.url }: ConsoleOptions = {},
+      context?: BrowserContext,
+    ): Promise<Page> {
+      const page = await (context ?? (await browser().newContext({ locale: language }))).newPage()
+      const found: string[] = []
+      faults.set(page, found)
+      collectFaults(page, found)
+      await page.goto(`${url}/`)
+      await page.locator('h1').waitFor()
+      return page
+    },
+  }
 }
 
 /** Logs in, and waits for the home page. */

@@ -1,28 +1,22 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { findAccessibilityViolations } from '../harness/clients/axe.ts'
+import type { Page } from 'playwright-core'
+import { findAccessibilityViolations } from '../harness/browser/axe.ts'
+import { collectFaults, useBrowser } from '../harness/browser/browser.ts'
 import { service } from '../harness/service/service.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
 describe('the documentation page in a browser', () => {
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   const faults: string[] = []
 
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage()
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-    page.on('pageerror', (error) => faults.push(error.message))
+  before(async () => {
+    page = await browser().newPage()
+    collectFaults(page, faults)
     page.on('request', (request) => {
       if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
         faults.push(request.url())
     })
   })
-  after(() => browser?.close())
 
   it('shows the operations, loads nothing from other hosts and violates no policy', async () => {
     await page.goto(`${service.url}/docs`)

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { operationTable } from '../../path-api/operation-table.ts'
 import { htmlBody } from '../../path-api/pages/page.ts'
-import { findAccessibilityViolations } from '../harness/clients/axe.ts'
+import { findAccessibilityViolations } from '../harness/browser/axe.ts'
+import { useBrowser } from '../harness/browser/browser.ts'
 import { call } from '../harness/clients/path-client.ts'
 import { waitForMail } from '../harness/people/mail.ts'
 import { createAddress, createPerson, signUp } from '../harness/people/people.ts'
 import { service } from '../harness/service/service.ts'
-
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 const pages = operationTable.filter(
   ({ method, reply: [, schema] }) => method === 'get' && schema === htmlBody,
@@ -31,14 +29,11 @@ const LINKS: Record<string, () => Promise<string>> = {
 
 /** The narrowest phone and dark mode, where layouts break first. */
 describe('every page', () => {
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 360, height: 740 } })
+  before(async () => {
+    page = await browser().newPage({ viewport: { width: 360, height: 740 } })
   })
-  after(() => browser?.close())
 
   it('is tried here', () => {
     const ids = pages.map(({ id }) => id)

@@ -110,6 +110,21 @@ describe('observations in FHIR', () => {
     assert.ok((await readAudit(patient.ehrId)).includes('query HeartRate denied'))
   })
 
+  it('are gone after a deletion, however many EHRs the reader has', async () => {
+    const reader = await createPatient()
+    const plan = await createPlan(reader)
+    // Its alert has the same id.
+    const high = { systolic: 190, diastolic: 120 }
+    const body = { ...pressure, ...high, carePlanId: plan, timestamp: '2026-03-01T08:30:00Z' }
+    const { id } = assertStatus(await reader.call('POST', 'procedure/bloodpressure', body), 201)
+    for (let i = 0; i < 25; i++)
+      assertStatus(await reader.call('POST', '/ehr', { subjectId: `somebody ${i}` }), 201)
+    assertStatus(await reader.call('DELETE', `procedure/bloodpressure/${id}`), 204)
+    assertStatus(await reader.call('GET', `/fhir/R4/Observation/${id}`), 410)
+    const stranger = await createPerson()
+    assert.equal((await stranger.call('GET', `/fhir/R4/Observation/${id}`)).status, 404)
+  })
+
   it('keep their former versions, also after a deletion', async () => {
     const id = await store('bodyweight', { weight: 70, weightUnit: 'kg' })
     const path = `procedure/bodyweight/${id}`

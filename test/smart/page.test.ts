@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { findAccessibilityViolations } from '../harness/browser/axe.ts'
+import { useBrowser } from '../harness/browser/browser.ts'
 import { createPatient, createPlan, type Patient } from '../harness/care/patients.ts'
-import { findAccessibilityViolations } from '../harness/clients/axe.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
 import {
   authorizationOf,
@@ -13,26 +13,21 @@ import {
 } from '../harness/people/smart-apps.ts'
 import { service } from '../harness/service/service.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
 const SCOPES = ['launch/patient', 'patient/Observation.rs', 'patient/Condition.cruds', 'offline_access']
 
 describe('the page on which a person admits an app', () => {
-  let browser: Browser
+  const browser = useBrowser()
   let page: Page
   let patient: Patient
   let app: SmartApp
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    page = await browser.newPage({ viewport: { width: 360, height: 740 } })
+  before(async () => {
+    page = await browser().newPage({ viewport: { width: 360, height: 740 } })
     // The app is another origin than the service.
     await page.route('https://app.example.org/**', (route) => route.fulfill({ body: 'The app' }))
     patient = await createPatient()
     await createPlan(patient)
     app = await createSmartApp(SCOPES)
   })
-  after(() => browser?.close())
 
   for (const [language, logIn, allow] of [
     ['en', 'Log in', 'Allow'],

@@ -8,7 +8,7 @@ export type GraphSeries = Schemas['GraphSeries']
 export type Task = Schemas['TaskResource']
 export type CarePlan = Schemas['CarePlanResource']
 
-const WEEK_MS = 7 * 86_400_000
+const VISITORS_PERIOD_MS = 7 * 86_400_000
 const path = (ehrId: string) => ({ path: { ehrId } })
 
 /** All measured values, thinned out so that their lines keep their shape. */
@@ -64,7 +64,7 @@ export const visitorsQuery = (ehrId: string) =>
   queryOptions({
     queryKey: ['visitors', ehrId],
     queryFn: async () => {
-      const from = new Date(Date.now() - WEEK_MS).toISOString()
+      const from = new Date(Date.now() - VISITORS_PERIOD_MS).toISOString()
       const params = { ...path(ehrId), query: { others: true, from, limit: 1000 } }
       return (await api.GET('/ehr/{ehrId}/audit', { params })).data.items
     },

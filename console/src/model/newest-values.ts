@@ -1,6 +1,6 @@
 import type { GraphSeries } from './health-record.ts'
 
-const MONTH_MS = 30 * 86_400_000
+const SPARKLINE_PERIOD_MS = 30 * 86_400_000
 
 export interface Band {
   code: string
@@ -52,6 +52,6 @@ function toNewest(measure: string, lines: GraphSeries[], now: number): NewestVal
       value: line.stats?.last.y ?? 0,
     })),
     band: bands.sort((a, b) => b.severity - a.severity)[0],
-    line: first?.points.filter(({ x }) => x > now - MONTH_MS) ?? [],
+    line: first?.points.filter(({ x }) => x > now - SPARKLINE_PERIOD_MS) ?? [],
   }
 }

@@ -121,7 +121,7 @@ export class Transactions {
   /** @throws 251 if it has ended */
   active(id: string, number: bigint): EngineTransaction {
     const transaction = this.find(id, number)
-    if (transaction.state !== 'active') throw createMissingError(number)
+    checkActive(transaction)
     return transaction
   }
 
@@ -171,9 +171,10 @@ export class Transactions {
 
   /**
    * Runs a statement. Queued writers will meet its claims; the writers before them have finished deciding.
-   * @throws 112 if it meets another transaction's claim or a later write
+   * @throws 112 if it meets another transaction's claim or a later write, 251 if the transaction has ended meanwhile
    */
   write<T>(transaction: EngineTransaction, run: (view: WritableView) => T): T {
+    checkActive(transaction)
     const statement = new Overlay(transaction.view)
     const value = run(statement)
     const claimed = this.#claim(transaction, statement)
@@ -249,6 +250,11 @@ const isDataSpace = (space: number): boolean => space !== 0
 
 const createMissingError = (number: bigint) =>
   createTransientError(251, `Given transaction number ${number} does not match any in-progress transactions.`)
+
+/** A command runs in steps, and its transaction may end between two of them. @throws 251 */
+export const checkActive = ({ state, id }: EngineTransaction): void => {
+  if (state !== 'active') throw createMissingError(id.number)
+}
 
 const createConflictError = () =>
   createTransientError(112, 'WriteConflict: another operation changed the same data. Please retry.')

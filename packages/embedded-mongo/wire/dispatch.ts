@@ -12,7 +12,7 @@ import { writes } from '../commands/writes/writes.ts'
 import { evaluateConstant } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
-import type { EngineTransaction } from '../storage/transactions.ts'
+import { checkActive, type EngineTransaction } from '../storage/transactions.ts'
 import { encode, isNullish, isObject, isTruthy } from '../values/bson-values.ts'
 import { CommandError, createTransientError, fail, toCommandError } from '../values/errors.ts'
 import { readInteger, toBigInt } from '../values/numbers.ts'
@@ -175,6 +175,8 @@ export class Dispatcher {
         owner: transactionOwner(id, number),
       })
     } catch (error) {
+      // A command cannot read the snapshot of a transaction that has ended meanwhile.
+      checkActive(transaction)
       engine.transactions.abort(transaction)
       engine.cursors.killOwned(transactionOwner(id, number))
       throw error

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { AUDIT_QUERY_TIMEOUT_MS, accessScopeOf } from '../../../records/store/audit/audit-log.ts'
-import { AccessEntry } from '../../../schemas/ehrs/access-entry.ts'
+import { AUDIT_QUERY_TIMEOUT_MS } from '../../../records/store/audit/audit-log.ts'
+import { AccessEntry, accessScopeOf } from '../../../schemas/ehrs/access-entry.ts'
 import { defineListOperation, mapPage } from '../../operation/list-operation.ts'
 
 export const ehrAccessOperations = [

@@ -1,4 +1,4 @@
-import type { ResourceScope } from '../../store/documents/caller.ts'
+import type { ResourceScope } from '../../../schemas/accounts/app.ts'
 
 /** Scopes that name no resources: the identity of the user, the patient of the launch, and the lifetime. */
 export const CONTEXT_SCOPES = [

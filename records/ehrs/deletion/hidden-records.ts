@@ -1,6 +1,7 @@
-import type { ClientSession, Db } from 'mongodb'
-import { type IdFilter, iterateIdBatches } from '../../store/batching/transaction-batches.ts'
+import type { ClientSession, Db, Filter } from 'mongodb'
+import { iterateIdBatches } from '../../store/batching/transaction-batches.ts'
 import { documentCollection } from '../../store/documents/database.ts'
+import type { ParseDocument } from '../../store/documents/parse-format.ts'
 import type { JobSteps } from '../../store/jobs/background-jobs.ts'
 
 /**
@@ -10,13 +11,18 @@ import type { JobSteps } from '../../store/jobs/background-jobs.ts'
  */
 export interface HiddenRecords {
   /** The records that have the prefix. */
-  hidden: IdFilter
-  visible: IdFilter
+  hidden: Filter<ParseDocument>
+  visible: Filter<ParseDocument>
   hide: ChangeDocuments
   show: ChangeDocuments
 }
 
-type ChangeDocuments = (db: Db, name: string, which: IdFilter, session: ClientSession) => Promise<unknown>
+type ChangeDocuments = (
+  db: Db,
+  name: string,
+  which: Filter<ParseDocument>,
+  session: ClientSession,
+) => Promise<unknown>
 
 /** @param prefix of letters, digits, `-` and `:` */
 export function hiddenRecordsWith(prefix: string): HiddenRecords {
@@ -40,9 +46,9 @@ const changeOf =
 interface StepwiseChange {
   collections: readonly string[]
   /** All records to change, by an indexed field. */
-  which: IdFilter
+  which: Filter<ParseDocument>
   /** The condition that the change itself removes. */
-  still: IdFilter
+  still: Filter<ParseDocument>
   change: ChangeDocuments
 }
 

@@ -36,7 +36,7 @@ export abstract class ContactDetails<S extends TObject> {
 
   /** @throws NotFound */
   get(caller: Caller, owner: Owner, id: string, tx?: Transaction): Promise<SavedRecord<Static<S>>> {
-    return this.store.get(caller, ownedRecordKey(owner, id) as RecordSelector<Static<S>>, { tx })
+    return this.store.get(caller, ownedRecordKey(owner, id) as RecordSelector<S>, { tx })
   }
 
   /** Deletes all records of one owner, each with a history entry. */
@@ -45,7 +45,7 @@ export abstract class ContactDetails<S extends TObject> {
       const where = ownerFieldOf(owner) as Where<Static<S>>
       const { items } = await this.store.list(caller, 'own', { where, limit: 100 }, { tx })
       if (items.length === 0) return
-      for (const { id } of items) await this.store.remove(caller, { id } as RecordSelector<Static<S>>, { tx })
+      for (const { id } of items) await this.store.remove(caller, { id } as RecordSelector<S>, { tx })
     }
   }
 

@@ -124,10 +124,6 @@ function startSigning({ db, key, clock, onFault }: AuditOptions, instance: numbe
   }
 }
 
-/** An entry in an EHR's audit is about that EHR, or about all EHRs that the user might read. */
-export const accessScopeOf = (ehrId: string, entry: Pick<AuditEntry, 'ehrId'>): 'ehr' | 'readable' =>
-  entry.ehrId === ehrId ? 'ehr' : 'readable'
-
 /** Timeout of audit queries. */
 export const AUDIT_QUERY_TIMEOUT_MS = 15_000
 const AUDIT_QUERY_OPTIONS = { maxTimeMS: AUDIT_QUERY_TIMEOUT_MS }

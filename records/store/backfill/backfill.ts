@@ -1,8 +1,8 @@
 import { setImmediate as giveWay } from 'node:timers/promises'
-import type { AnyBulkWriteOperation, Collection, Db, MongoClient } from 'mongodb'
+import type { AnyBulkWriteOperation, Collection, Db } from 'mongodb'
 import { type PeriodicTask, startPeriodicTask } from '../batching/periodic-task.ts'
 import { dueCondition } from '../clocks/lease.ts'
-import { documentCollection, isDuplicateIdError } from '../documents/database.ts'
+import { type Database, documentCollection, isDuplicateIdError } from '../documents/database.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { Derivation, DerivationContext } from './derivation.ts'
@@ -61,7 +61,7 @@ export class Backfill {
   readonly #worker = newId()
   #context: DerivationContext | undefined
 
-  constructor({ client, db }: { client: MongoClient; db: Db }, derivations: readonly Derivation[]) {
+  constructor({ client, db }: Database, derivations: readonly Derivation[]) {
     // The same database without the filters that hide documents from reads.
     this.#db = client.db(db.databaseName)
     this.#derivations = derivations
@@ -82,10 +82,7 @@ export class Backfill {
     return this.#context && complete ? complete(this.#context, document) : document
   }
 
-  /**
-   * Determines the pending collections; empty ones never are.
-   * @throws Error for data that a newer version of the service has derived
-   */
+  /** Determines the pending collections; empty ones never are. @throws Error for data of a newer version */
   async open(context: DerivationContext): Promise<void> {
     this.#context = { ...context, db: this.#db }
     for (const derivation of this.#derivations) await this.#check(derivation)

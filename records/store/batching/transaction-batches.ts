@@ -5,13 +5,11 @@ import type { ParseDocument } from '../documents/parse-format.ts'
 /** Limit of the changes in one transaction. */
 export const BATCH_LIMITS = { maxDocuments: 1000 }
 
-export type IdFilter = Filter<ParseDocument>
-
 /** Tells whether one transaction can change all matching documents of these collections. */
 export async function canFitInTransaction(
   db: Db,
   collections: readonly string[],
-  filter: IdFilter,
+  filter: Filter<ParseDocument>,
   session: ClientSession,
 ): Promise<boolean> {
   let left = BATCH_LIMITS.maxDocuments
@@ -38,10 +36,7 @@ export async function* iterateIdBatches<T extends { _id: string }>(
   if (ids.length > 0) yield ids
 }
 
-/**
- * Removes all matching documents in batches, so that no command takes long.
- * @param remove removes the documents with these ids; may do more
- */
+/** Removes all matching documents in batches, so that no command takes long. @param remove may do more */
 export async function deleteInBatches<T extends { _id: string }>(
   documents: Collection<T>,
   filter: Filter<T>,

@@ -1,12 +1,8 @@
+import type { AppPermit } from '../../../schemas/accounts/app.ts'
+import type { Acting } from '../../../schemas/accounts/helper.ts'
 import type { HelperAct } from '../../../schemas/enums.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Admission } from '../../limits/admission/admission-control.ts'
-
-/** A helper who acts for the user of a request. @see docs/decisions/helpers.md */
-export interface Acting {
-  helperId: string
-  acts: readonly HelperAct[]
-}
 
 /** The user who sends a request, with the application and roles: all that access rules and audit need. */
 export interface Caller {
@@ -28,26 +24,6 @@ export interface Caller {
   compartment?: string | undefined
   /** Set for the service's own jobs and for restores by administrators: no access filter, but audited. */
   unrestricted?: true
-}
-
-/** A scope of SMART App Launch for resources: `patient/Observation.rs?category=vital-signs`. */
-export interface ResourceScope {
-  level: 'patient' | 'user' | 'system'
-  /** A resource type, or `*`. */
-  type: string
-  /** Letters of `cruds`: create, read, update, delete, search. */
-  letters: string
-  /** The only category of the resources: `code`, or `system|code`. */
-  category?: string | undefined
-}
-
-/** What a user has admitted an app to. */
-export interface AppPermit {
-  scopes: readonly ResourceScope[]
-  /** The EHR to which scopes of the level `patient` are limited. */
-  patient: string | undefined
-  /** The session of the admission. */
-  admission: string
 }
 
 /** The service itself as the caller, beyond the rights of any user. */
@@ -72,14 +48,8 @@ export const authorOf = ({ userId, acting }: Pick<Caller, 'userId' | 'acting'>):
 export const isReadableByHelper = ({ acting }: Pick<Caller, 'acting'>, act: HelperAct | undefined): boolean =>
   !acting || act !== 'MESSAGES' || acting.acts.includes(act)
 
-/**
- * @param act what a helper needs for writing such records; undefined: no helper may write them
- * @throws Forbidden for a helper without this grant
- */
-export function requireWritableByHelper(
-  { acting }: Pick<Caller, 'acting'>,
-  act: HelperAct | undefined,
-): void {
+/** @param act the grant that a write needs; undefined: no helper may write. @throws Forbidden without the grant */
+export function requireWritableByHelper({ acting }: Caller, act: HelperAct | undefined): void {
   if (acting && (act === undefined || !acting.acts.includes(act)))
     throw new ServiceError('Forbidden', {
       detail: 'You act for another person, who has not granted you this.',
@@ -95,11 +65,9 @@ export interface Permissions {
 }
 
 /** The entries of `_rperm` and `_wperm` that match a caller. */
-const permissionKeysOf = (caller: Caller): string[] => [
-  '*',
-  caller.userId,
-  ...caller.roles.map((role) => `role:${role}`),
-]
+function permissionKeysOf({ userId, roles }: Caller): string[] {
+  return ['*', userId, ...roles.map((role) => `role:${role}`)]
+}
 
 /** The entries of which a record must have one to lie in the compartment of a caller; what everyone reads is no patient's. */
 const compartmentKeysOf = (compartment: string): string[] => ['*', compartment]
@@ -109,18 +77,16 @@ export function permissionFilter(
   field: '_rperm' | '_wperm',
   caller: Caller,
 ): { [field: string]: { $in: string[]; $elemMatch?: { $in: string[] } } } {
-  if (caller.unrestricted) return {}
-  const { compartment } = caller
+  const { unrestricted, compartment } = caller
+  if (unrestricted) return {}
   const within = compartment !== undefined && { $elemMatch: { $in: compartmentKeysOf(compartment) } }
   return { [field]: { $in: permissionKeysOf(caller), ...within } }
 }
 
 /** Checks a loaded permission list in the same way as {@link permissionFilter}. */
 export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
-  if (caller.unrestricted) return true
+  const { unrestricted, compartment } = caller
+  if (unrestricted) return true
   const has = (keys: readonly string[]) => keys.some((key) => listed?.includes(key))
-  return (
-    has(permissionKeysOf(caller)) &&
-    (caller.compartment === undefined || has(compartmentKeysOf(caller.compartment)))
-  )
+  return has(permissionKeysOf(caller)) && (compartment === undefined || has(compartmentKeysOf(compartment)))
 }

@@ -115,14 +115,9 @@ const keyFieldsOf = ({ key }: Pick<IndexDescription, 'key'>): [field: string, di
 /** The properties that distinguish an index from another one. */
 const comparableDefinition = (index: IndexDescription) => [keyFieldsOf(index), ...comparableOptions(index)]
 
-const comparableOptions = ({
-  unique,
-  sparse,
-  partialFilterExpression,
-  expireAfterSeconds,
-}: IndexDescription) => [
-  [unique, sparse].map(Boolean),
-  [partialFilterExpression, expireAfterSeconds].map((option) => option ?? null),
+const comparableOptions = (index: IndexDescription) => [
+  [index.unique, index.sparse].map(Boolean),
+  [index.partialFilterExpression, index.expireAfterSeconds].map((option) => option ?? null),
 ]
 
 const isSameIndex = (one: NamedIndex, other: NamedIndex): boolean =>

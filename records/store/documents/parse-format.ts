@@ -15,6 +15,9 @@ interface RecordMetadata {
 /** A record in API form: plain JSON values. */
 export type SavedRecord<T> = T & RecordMetadata
 
+/** A record of a schema, in API form. */
+export type RecordOf<S extends TObject> = SavedRecord<Static<S>>
+
 /** A record in its stored form, which Parse Server reads and writes, too. */
 export interface ParseDocument {
   _id: string
@@ -187,10 +190,7 @@ export function createParseFormat<S extends TObject>(schema: S): ParseFormat<Sta
   }
 }
 
-/**
- * Converts a field.
- * @throws ServiceError naming the field, for a time of valid format that does not exist (23:59:60)
- */
+/** @throws ServiceError naming the field, for a time of valid format that does not exist (23:59:60) */
 function convertField(name: string, store: Converter, value: unknown): unknown {
   try {
     return store(value)

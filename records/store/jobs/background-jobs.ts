@@ -164,28 +164,26 @@ export class JobRunner implements BackgroundJobs {
 
   #createSteps(records: StoreContext, { _id, job }: Job): JobSteps {
     const step = async (
-      touch: (tx: Transaction) => Promise<boolean>,
+      touch: (tx: Transaction) => Promise<{ matchedCount?: number; deletedCount?: number }>,
       work: Parameters<JobSteps['runStep']>[0],
     ) => {
       if (this.#isStopping) throw new LeaseLost()
       await runStoreTransaction(records, async (tx) => {
         this.#unfilteredSessions.add(tx.session)
-        if (!(await touch(tx))) throw new LeaseLost()
+        const { matchedCount, deletedCount } = await touch(tx)
+        if (!matchedCount && !deletedCount) throw new LeaseLost()
         await work(tx)
       })
     }
     return {
       unfilteredDb: this.unfilteredDb,
       runStep: (work) =>
-        step(async ({ session }) => {
+        step(({ session }) => {
           const change = { $set: { leaseUntil: newLeaseEnd() } }
-          return (await this.#jobs.updateOne({ _id, job }, change, { session })).matchedCount > 0
+          return this.#jobs.updateOne({ _id, job }, change, { session })
         }, work),
       runLastStep: (work = async () => {}) =>
-        step(
-          async ({ session }) => (await this.#jobs.deleteOne({ _id, job }, { session })).deletedCount > 0,
-          work,
-        ),
+        step(({ session }) => this.#jobs.deleteOne({ _id, job }, { session }), work),
     }
   }
 }

@@ -8,8 +8,7 @@ type SearchedValue<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNul
 /**
  * `from` and `upTo` are inclusive, `to` and `after` exclusive.
  * `checked`: equality that the query planner should not use for an index, because other conditions imply it.
- * `starting`: for each of these prefixes, some word of the list starts with it. An empty list matches
- * nothing.
+ * `starting`: for each of these prefixes, some word of the list starts with it. An empty list matches nothing.
  */
 type FieldCondition<V> =
   | V
@@ -45,10 +44,7 @@ const MONGO_OPERATORS = {
   exists: '$exists',
 } as const
 
-/**
- * Builds the MongoDB filter. It accepts only scalars, so no operator of a client reaches the database.
- * @throws TypeError for any other value
- */
+/** Accepts only scalars, so no operator of a client reaches the database. @throws TypeError for any other value */
 export function toMongoFilter<T>(
   format: ParseFormat<T>,
   { allOf, ...where }: Where<T> & Alternatives<T>,

@@ -45,11 +45,7 @@ export interface Page<R> {
   total?: number
 }
 
-/**
- * Creates a page from the found records. One more record than the limit means that a next page exists.
- * @param list qualified name of the list, for its cursors
- * @param positionOf returns the cursor position of the last record
- */
+/** Creates a page of a list, by its qualified name. One record more than the limit means that a next page exists. */
 export function createPage<R>(
   list: string,
   found: readonly R[],
@@ -180,14 +176,8 @@ function mergePages(
 ): ParseDocument[] {
   const documents = lists.flatMap((list) => list.documents)
   if (lists.length === 1) return documents
-  const compare = (a: ParseDocument, b: ParseDocument): number => {
-    for (const field of [key, '_id']) {
-      if (isBefore(a[field], b[field])) return -direction
-      if (isBefore(b[field], a[field])) return direction
-    }
-    return 0
-  }
-  return documents.sort(compare)
+  const compare = (a: unknown, b: unknown): number => Number(isBefore(b, a)) - Number(isBefore(a, b))
+  return documents.sort((a, b) => direction * (compare(a[key], b[key]) || compare(a._id, b._id)))
 }
 
 const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

@@ -7,6 +7,7 @@ import { isOutage, isWriteConflict } from '../documents/outage.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import {
   findDocumentsById,
+  groupByCollection,
   joinedRulesOf,
   type RecordDerivation,
   writeDerivedRecords,
@@ -37,12 +38,7 @@ export interface WriteRequest<R> {
   /** The record to replace or remove; null when records are only added. */
   id: string | null
   parent?: RecordParent | undefined
-  /**
-   * Runs again when another write came first.
-   * @param before the record to replace or remove
-   * @param parentDocument the parent of a new record
-   * @throws ServiceError when the write is forbidden
-   */
+  /** Runs again when another write came first. @throws ServiceError when the write is forbidden */
   decide(before: ParseDocument | null, parentDocument: ParseDocument | null): WriteDecision<R>
 }
 
@@ -99,16 +95,13 @@ export class BatchWriter {
     } catch (error) {
       const isOver = isOutage(error) && (retry || !isWriteConflict(error))
       if (isCommitInDoubt(error) || isOver || (retry && writes.length === 1)) throw error
-      const outcomes = new Map<WriteRequest<unknown>, Promise<WriteOutcome<unknown>>>()
-      for (const part of retry ? writes.map((one) => [one]) : splitByRecord(writes)) {
+      const parts = retry ? writes.map((one) => [one]) : splitByRecord(writes)
+      const outcomes = parts.flatMap((part) => {
         const written = this.#writeBatch(part, true)
-        for (const [i, write] of part.entries())
-          outcomes.set(
-            write,
-            written.then((all) => all[i] as WriteOutcome<unknown>),
-          )
-      }
-      return writes.map((write) => outcomes.get(write) as Promise<WriteOutcome<unknown>>)
+        return part.map((write, i) => [write, written.then((all) => all[i])] as const)
+      })
+      const byWrite = new Map(outcomes)
+      return writes.map((write) => byWrite.get(write) as Promise<WriteOutcome<unknown>>)
     }
   }
 
@@ -121,7 +114,7 @@ export class BatchWriter {
     const written = new DocumentWrites(await findDocumentsById(this.#documents, ids, session))
     const outcomes = writes.map((write) => {
       const parentDocument = parentDocuments.get(write.parent?.key._id ?? '') ?? null
-      const outcome = decideWrite(write, written.find(write.id ?? ''), parentDocument)
+      const outcome = outcomeOf(() => write.decide(written.find(write.id ?? ''), parentDocument))
       written.add(outcome.decision?.writes)
       return outcome
     })
@@ -138,13 +131,10 @@ export class BatchWriter {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
     }
-    const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
-    const derivation = this.#derivation
-    if (derivation && derivedWrites.length > 0) {
-      const known = new Map(
-        [...parentDocuments].map(([id, document]) => [id, joinedRulesOf(derivation, document)]),
-      )
-      await writeDerivedRecords(this.#context, tx, derivation.rulesCollections, derivedWrites, known)
+    if (this.#derivation) {
+      const derivedWrites = decisions.flatMap((decision) => decision.derivedWrites ?? [])
+      const known = joinedRulesOf(this.#derivation, parentDocuments)
+      await writeDerivedRecords(this.#context, tx, this.#derivation.rulesCollections, derivedWrites, known)
     }
     return outcomes
   }
@@ -154,10 +144,8 @@ export class BatchWriter {
     { session }: Transaction,
     referencedRecords: readonly ReferencedRecord[],
   ): Promise<void> {
-    for (const name of new Set(referencedRecords.map(({ collection }) => collection))) {
-      const ids = new Set(
-        referencedRecords.flatMap(({ collection, id }) => (collection === name ? [id] : [])),
-      )
+    for (const [name, references] of groupByCollection(referencedRecords)) {
+      const ids = new Set(references.map(({ id }) => id))
       const documents = documentCollection(this.#context, name)
       if ((await documents.countDocuments({ _id: { $in: [...ids] } }, { session })) < ids.size)
         throw new ServiceError('Conflict', {
@@ -182,31 +170,22 @@ export class BatchWriter {
 
   /** The parents of the new records, by id. */
   async #findParents({ session }: Transaction, parents: RecordParent[]): Promise<Map<string, ParseDocument>> {
-    const documents = new Map<string, ParseDocument>()
-    for (const name of new Set(parents.map(({ collection }) => collection))) {
-      const ids = parents.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
-      for (const [id, document] of await findDocumentsById(
-        documentCollection(this.#context, name),
-        ids,
-        session,
-        this.#derivation,
-      ))
-        documents.set(id, document)
+    const found: [string, ParseDocument][] = []
+    for (const [name, ofOne] of groupByCollection(parents)) {
+      const ids = ofOne.map(({ key }) => key._id)
+      const documents = documentCollection(this.#context, name)
+      found.push(...(await findDocumentsById(documents, ids, session, this.#derivation)))
     }
-    return documents
+    return new Map(found)
   }
 }
 
 /** The decision, or the error that forbids the write. */
 type WriteOutcome<R> = { decision: WriteDecision<R>; error?: never } | { decision?: never; error: unknown }
 
-function decideWrite<R>(
-  write: WriteRequest<R>,
-  before: ParseDocument | null,
-  parentDocument: ParseDocument | null,
-): WriteOutcome<R> {
+function outcomeOf<R>(decide: () => WriteDecision<R>): WriteOutcome<R> {
   try {
-    return { decision: write.decide(before, parentDocument) }
+    return { decision: decide() }
   } catch (error) {
     return { error }
   }

@@ -17,10 +17,7 @@ export interface RecordTransition<T> {
 export const isCreation = ({ before, after }: RecordTransition<{ version: number }>): boolean =>
   before === null && after?.version === 1
 
-/**
- * Derives records of other collections from those of a resource: an alert from a measurement, measurements
- * from a composition. Both are written in one transaction.
- */
+/** Derives records of other collections, written in the same transaction: an alert from a measurement, say. */
 export interface RecordDerivation {
   /** The collections of the rules, with at most one document for each parent, under the parent's id. */
   rulesCollections: readonly string[]
@@ -38,16 +35,14 @@ const rulesLookupStages = ({ rulesCollections }: RecordDerivation) =>
 
 const RULES_FIELD = 'rules'
 
-export const joinedRulesOf = (
+export function joinedRulesOf(
   { rulesCollections }: RecordDerivation,
-  parentDocument: ParseDocument,
-): ParentRules =>
-  Object.fromEntries(
-    rulesCollections.map((name, i) => [
-      name,
-      (parentDocument[RULES_FIELD + i] as ParseDocument[] | undefined)?.[0] ?? null,
-    ]),
-  )
+  parents: ReadonlyMap<string, ParseDocument>,
+): RulesByParentId {
+  const rulesOf = (parent: ParseDocument) =>
+    rulesCollections.map((name, i) => [name, (parent[RULES_FIELD + i] as ParseDocument[] | undefined)?.[0]])
+  return new Map([...parents].map(([id, parent]) => [id, Object.fromEntries(rulesOf(parent))]))
+}
 
 /** Writes derived records with their history and audit entries, then the records derived from these. */
 export async function writeDerivedRecords(
@@ -59,14 +54,18 @@ export async function writeDerivedRecords(
 ): Promise<void> {
   if (writes.length === 0) return
   const unknown = writes.flatMap(({ parentId }) => (known.has(parentId) ? [] : [parentId]))
-  const others = await findRules(records, tx, rules, unknown)
-  const all = new Map([...others, ...known])
-  for (const name of new Set(writes.map(({ collection }) => collection))) {
-    const ofOne = writes.filter(({ collection }) => collection === name)
+  const all = new Map([...(await findRules(records, tx, rules, unknown)), ...known])
+  for (const [name, ofOne] of groupByCollection(writes)) {
     const following = await writeToCollection(records, tx, name, ofOne, all)
     await writeDerivedRecords(records, tx, rules, following, all)
   }
 }
+
+export const groupByCollection = <T extends { collection: string }>(all: readonly T[]): [string, T[]][] =>
+  [...new Set(all.map(({ collection }) => collection))].map((name) => [
+    name,
+    all.filter(({ collection }) => collection === name),
+  ])
 
 async function findRules(
   records: StoreContext,
@@ -77,7 +76,7 @@ async function findRules(
   const found = await Promise.all(
     collections.map((name) => findDocumentsById(documentCollection(records, name), parentIds, session)),
   )
-  const rulesOf = (id: string) => collections.map((name, i) => [name, found[i]?.get(id) ?? null])
+  const rulesOf = (id: string) => collections.map((name, i) => [name, found[i]?.get(id)])
   return new Map(parentIds.map((id) => [id, Object.fromEntries(rulesOf(id))]))
 }
 

@@ -3,23 +3,20 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import { limitOfPage, type ReadLimits, readDocuments } from '../../limits/read-limits.ts'
 import { deleteInBatches } from '../batching/transaction-batches.ts'
 import { LogicalClock } from '../clocks/logical-clock.ts'
-import { authorOf, type Caller } from '../documents/caller.ts'
+import { type Author, authorOf, type Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { createPage, type Page, type PageRequest } from '../reading/pages.ts'
 
 /** One change of a record: the new version, its author and time, and the record before. */
-export interface HistoryEntry {
+export interface HistoryEntry extends Author {
   _id: string
   /** The version that the write created. */
   version: number
   at: Date
   /** Orders all changes, independently of any wall clock; earlier releases did not store it. */
   logicalTime?: number
-  userId: string
-  /** The person for whom the user acted as a helper. */
-  onBehalfOf?: string
   application: string
   action: 'create' | 'update' | 'delete'
   /** The names of the changed stored fields; empty unless an update. */
@@ -68,10 +65,9 @@ export function changedFieldNames(before: Record<string, unknown>, after: Record
 /** Creates the history entry of the write that creates `version` of a record. */
 export function createHistoryEntry(
   record: HistoryKey,
-  by: { caller: Caller; at: Date },
+  { caller, at }: { caller: Caller; at: Date },
   write: Pick<HistoryEntry, 'action' | 'version' | 'before' | 'changed'>,
 ): HistoryEntry {
-  const { caller, at } = by
   const _id = `${entryIdStart(record, write.version)}/${newId()}`
   return { _id, at, ...authorOf(caller), application: caller.application, ...write }
 }

@@ -1,9 +1,9 @@
 import type { LRUCache } from 'lru-cache'
-import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
+import { type ClientSession, MongoError } from 'mongodb'
 import type { Admission } from '../../limits/admission/admission-control.ts'
 import type { AuditedAccess, AuditLog } from '../audit/audit-log.ts'
 import type { Caller } from '../documents/caller.ts'
-import { runTransaction } from '../documents/database.ts'
+import { type Database, runTransaction } from '../documents/database.ts'
 import type { BackgroundJobs, Job } from '../documents/job.ts'
 import type { PageQuery } from '../reading/pages.ts'
 import type { EhrLocks, LockHolder } from './ehr-locks.ts'
@@ -17,9 +17,7 @@ export interface AuditedList {
 }
 
 /** The shared services of all stores; created once on startup. */
-export interface StoreContext {
-  client: MongoClient
-  db: Db
+export interface StoreContext extends Database {
   clock: () => Date
   audit: AuditLog
   /** The collections of the records in an EHR, and of the contents of a care plan, goal, task or event. */
@@ -81,10 +79,7 @@ export async function runAuditedReads<T>(
   }
 }
 
-/**
- * Runs all writes of `work` in one transaction; an exception rolls them back. After a write conflict, `work`
- * runs again on the newer data.
- */
+/** Runs all writes of `work` in one transaction. After a write conflict, `work` runs again on the newer data. */
 export async function runStoreTransaction<T>(
   records: StoreContext,
   work: (tx: Transaction) => Promise<T>,

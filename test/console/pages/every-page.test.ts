@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import type { Page } from 'playwright-core'
+import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import {
   addParticipant,
   createAlert,
@@ -10,7 +11,6 @@ import {
   createTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { COLOUR_RULES, findAccessibilityViolations } from '../../harness/clients/axe.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
 import {
   createGoal,
   createPatient,
@@ -7,7 +8,6 @@ import {
   createTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { findAccessibilityViolations } from '../../harness/clients/axe.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createHelper } from '../../harness/people/helper-invitations.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'

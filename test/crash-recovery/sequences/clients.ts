@@ -227,6 +227,11 @@ export class Clients {
     for (const end = Date.now() + 60_000; Date.now() < end; ) {
       const { status, body } = await this.#send(++this.#number, call)
       if (status === 0) continue
+      // The account has too many requests under way.
+      if (status === 429) {
+        await sleep(1_000)
+        continue
+      }
       assert.ok(status < 300 || /closed/.test(JSON.stringify(body)), `${status} ${JSON.stringify(body)}`)
       return
     }

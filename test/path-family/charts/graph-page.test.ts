@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
-import { type Browser, chromium } from 'playwright-core'
+import { collectFaults, useBrowser } from '../../harness/browser/browser.ts'
 import { createPatient, createPlan } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const require = createRequire(import.meta.url)
 const library = require.resolve('echarts/dist/echarts.min.js')
 const DAYS = 90
@@ -48,11 +47,10 @@ const html = `<!doctype html><html lang="en"><title>Graph</title><style>#chart {
 <div id="chart"></div><script src="/echarts.js"></script><script src="/drawing.js"></script></html>`
 
 describe('the graph of an EHR, drawn by ECharts', () => {
-  let browser: Browser
+  const browser = useBrowser()
   let server: Server
   let graph: { series: { points: object[] }[]; annotations: object[] }
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
+  before(async () => {
     const patient = await createPatient()
     const carePlanId = await createPlan(patient)
     assertStatus(await patient.call('PUT', `careplan/${carePlanId}/thresholds`, { bloodpressure: 'esc2018' }))
@@ -66,7 +64,6 @@ describe('the graph of an EHR, drawn by ECharts', () => {
       )
     }
     graph = assertStatus(await patient.call('GET', 'summary/medgraph?points=60'))
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
     const pages: Record<string, [string, string | Buffer]> = {
       '/': ['text/html', html],
       '/graph': ['application/json', JSON.stringify(graph)],
@@ -81,16 +78,12 @@ describe('the graph of an EHR, drawn by ECharts', () => {
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   })
-  after(async () => {
-    await browser?.close()
-    server?.close()
-  })
+  after(() => server?.close())
 
   it('is drawn without changes, under a strict policy for scripts', async () => {
-    const page = await browser.newPage()
+    const page = await browser().newPage()
     const faults: string[] = []
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-    page.on('pageerror', (error) => faults.push(error.message))
+    collectFaults(page, faults)
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
     await page.waitForSelector('body[data-drawn]')
     const drawn = JSON.parse((await page.getAttribute('body', 'data-drawn')) ?? '')

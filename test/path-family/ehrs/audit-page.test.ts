@@ -1,30 +1,25 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
+import { findAccessibilityViolations } from '../../harness/browser/axe.ts'
+import { collectFaults, useBrowser } from '../../harness/browser/browser.ts'
 import { addParticipant, createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
-import { findAccessibilityViolations } from '../../harness/clients/axe.ts'
 import { createClassClient } from '../../harness/clients/class-client.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person, password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-
 describe("the page with accesses to a patient's record", () => {
-  let browser: Browser
+  const browser = useBrowser()
   let context: BrowserContext
   let page: Page
   let patient: Patient
   let nurse: Person
   const faults: string[] = []
 
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-    context = await browser.newContext()
+  before(async () => {
+    context = await browser().newContext()
     page = await context.newPage()
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-    page.on('pageerror', (error) => faults.push(error.message))
+    collectFaults(page, faults)
     ;[patient, nurse] = await Promise.all([createPatient(), createPerson()])
     const named = { name: { displayName: '<b>Nurse</b> & "Ann"' } }
     assertStatus(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
@@ -35,7 +30,6 @@ describe("the page with accesses to a patient's record", () => {
     assert.equal((await nurse.call('PUT', path, { name: 'x' })).status, 403)
     assert.equal((await (await createPerson()).call('GET', path)).status, 404)
   })
-  after(() => browser?.close())
   beforeEach(() => context.clearCookies())
 
   async function logIn(lang: string, secret = password): Promise<void> {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
+import { collectFaults, useBrowser } from '../../harness/browser/browser.ts'
 import { createPatient, createPlan, type Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
 import { waitUntil } from '../../harness/wait.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** A developer's page on the service's own origin; only scripts of that origin may run. */
@@ -19,7 +19,7 @@ const hostPage = (lang: string, ids: string) => `<!doctype html>
 <body><main><h1>Clinic</h1><div id="here" ${ids}></div></main></body></html>`
 
 describe('the script that embeds the DSMQ in a page', () => {
-  let browser: Browser
+  const browser = useBrowser()
   let context: BrowserContext
   let page: Page
   let patient: Patient
@@ -27,22 +27,18 @@ describe('the script that embeds the DSMQ in a page', () => {
   let authToken: string
   const faults: string[] = []
 
-  before(async function () {
-    if (!existsSync(executablePath)) return this.skip()
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  before(async () => {
     patient = await createPatient()
     carePlanId = await createPlan(patient)
     const { body } = await request().post('/auth/login/password').send({ email: patient.email, password })
     authToken = body.authToken
   })
-  after(() => browser?.close())
   beforeEach(async () => {
-    context = await browser.newContext({ viewport: { width: 360, height: 740 } })
+    context = await browser().newContext({ viewport: { width: 360, height: 740 } })
     await context.addCookies([{ name: 'authToken', value: authToken, url: service.url }])
     page = await context.newPage()
     faults.length = 0
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-    page.on('pageerror', (error) => faults.push(error.message))
+    collectFaults(page, faults)
   })
   afterEach(() => context?.close())
 

@@ -9,10 +9,7 @@ export interface RequestDatabase<Schema> {
   loadSchema(): Promise<Schema>
 }
 
-/**
- * Parse Server rebuilds its schema in every step of a request, a tenth of its cost. Our schema never changes
- * at runtime, so one instance serves all requests.
- */
+/** Parse Server rebuilds its schema in every step of a request, a tenth of its cost. Ours never changes at runtime. */
 export function createSchemaCache<Schema>(): (database: RequestDatabase<Schema>) => void {
   let built: Promise<Schema> | undefined
   return (database) => {

@@ -229,6 +229,35 @@ describe('transactions', () => {
     }
   })
 
+  for (const [what, read] of Object.entries({
+    query: (session: ClientSession) =>
+      entries.find({ $expr: { $eq: ['$amount', -1] } }, { session }).toArray(),
+    join: (session: ClientSession) =>
+      entries
+        .aggregate(
+          [
+            { $lookup: { from: 'entries', localField: '_id', foreignField: '_id', as: 'same' } },
+            { $match: { same: [] } },
+          ],
+          { session },
+        )
+        .toArray(),
+    'write of many documents': (session: ClientSession) =>
+      entries.updateMany({}, { $inc: { amount: 1 } }, { session }),
+  }))
+    it(`are 251 for a ${what} that is running when they end`, async function () {
+      this.timeout(30_000)
+      const many = Array.from({ length: 20_000 }, (_, i) => ({ _id: `${i}`, amount: i }))
+      await entries.insertMany(many)
+      const session = begin()
+      const running = isTransient(read(session), 251)
+      await sleep(20)
+      await engine.client.db('admin').command({ killAllSessions: [] })
+      await running
+      await add(1, 1)
+      assert.equal(await entries.countDocuments({ amount: 19_999 }), 1)
+    })
+
   it('end with their connection', async () => {
     const { uri, pull } = await cable(engine.uri)
     const client = new MongoClient(uri, { directConnection: true, serverSelectionTimeoutMS: 100 })

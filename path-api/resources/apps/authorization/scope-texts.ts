@@ -1,7 +1,7 @@
 import { needsPatient, resourceScopesOf } from '../../../../records/accounts/apps/app-scopes.ts'
 import { isMapped } from '../../../../records/fhir/mapping.ts'
 import { CLASS_NAMES, classKindOf } from '../../../../records/kinds.ts'
-import type { ResourceScope } from '../../../../records/store/documents/caller.ts'
+import type { ResourceScope } from '../../../../schemas/accounts/app.ts'
 import type { InterfaceLanguage } from '../../../../schemas/code-lists.ts'
 import { type PageText, translate, translateName } from '../../../pages/page.ts'
 

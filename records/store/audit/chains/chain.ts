@@ -1,11 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Author } from '../../documents/caller.ts'
 
 /** One access to EHR data. */
-export interface AuditedAccess {
+export interface AuditedAccess extends Author {
   requestId: string
-  userId: string
-  /** The person for whom the user acted as a helper. */
-  onBehalfOf?: string
   application: string
   action: 'create' | 'read' | 'query' | 'update' | 'delete'
   /** The EHR, or a scope of many (scopes.ts); null when the request named none. */
@@ -13,10 +11,7 @@ export interface AuditedAccess {
   /** The collection of the records. */
   type: string
   ids: string[]
-  /**
-   * `done`: carried out. `denied`: no such record exists for this caller. `refused`: forbidden by a rule, a
-   * permission or a newer version.
-   */
+  /** `denied`: no such record for this caller. `refused`: a rule, a permission or a newer version forbade it. */
   outcome: 'done' | 'denied' | 'refused'
   /** The fields of a query, without their values. */
   asked?: string
@@ -66,21 +61,8 @@ export function isSameMac(a: string, b: string): boolean {
 export function macOfEntry(key: string, previous: string, entry: Omit<AuditEntry, 'mac'>): string {
   const { _id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked, ...others } =
     entry
-  return computeMac(key, [
-    previous,
-    _id,
-    at,
-    requestId,
-    userId,
-    application,
-    action,
-    ehrId,
-    type,
-    ids,
-    outcome,
-    asked ?? null,
-    ...Object.entries(others),
-  ])
+  const known = [_id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked ?? null]
+  return computeMac(key, [previous, ...known, ...Object.entries(others)])
 }
 
 /** At most 200 characters, which the database returns unchanged: the MAC must match the text that is read. */

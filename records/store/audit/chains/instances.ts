@@ -47,10 +47,7 @@ export function isSealedBy(key: string, run: AuditInstance): boolean {
   }
 }
 
-/**
- * Tells whether this key signed one of the runs since the last change of AUDIT_KEY.
- * @returns true for an empty registry, which any key may start
- */
+/** Tells whether this key signed a run since the last change of AUDIT_KEY. Any key may start an empty registry. */
 export async function isAuditKey(db: Db, key: string): Promise<boolean> {
   let last: AuditInstance | undefined
   for await (const run of auditInstanceCollection(db).find().sort({ _id: -1 })) {

@@ -13,8 +13,7 @@ export interface KeyPeriod {
 
 /**
  * Splits the registry at each change of AUDIT_KEY. The last period gets the current key. An earlier one gets
- * the former key that signed any of its runs: so a manipulated run does not hide the others from
- * verification.
+ * the former key that signed any of its runs: so a manipulated run does not hide the others.
  */
 export async function readKeyPeriods(
   db: Db,
