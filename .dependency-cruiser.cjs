@@ -61,7 +61,17 @@ const rooms = {
     'aql',
     'examples',
   ],
-  fhir: ['outcome', 'sources', 'search', 'resources', 'bundles', 'operations', 'export', 'requests'],
+  fhir: [
+    'outcome',
+    'sources',
+    'search',
+    'resources',
+    'bundles',
+    'operations',
+    'export',
+    'requests',
+    'subscriptions',
+  ],
   cloud: ['parse-server', 'request', 'functions', 'writes', 'triggers', 'class-definitions', 'http', 'live'],
   'path-api': [
     'browser',

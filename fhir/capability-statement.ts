@@ -8,11 +8,18 @@ const listOf = (element: string, items: readonly object[]) => (items.length > 0 
 const namesOf = (element: string, includes: readonly Include[]) =>
   includes.length > 0 ? { [element]: ['*', ...new Set(includes.map(includeName))] } : {}
 
+const TOPIC_CANONICAL =
+  'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition/capabilitystatement-subscriptiontopic-canonical'
+
 const describeType = (description: ResourceDescription, types: readonly ResourceDescription[]) => {
-  const { type, profiles, interactions, parameters, operations = {} } = description
+  const { type, profiles, interactions, parameters, operations = {}, topics = [] } = description
   const { forward, reverse } = knownIncludes(description, types)
   const has = (interaction: Interaction) => interactions.includes(interaction)
   return {
+    ...listOf(
+      'extension',
+      topics.map((valueCanonical) => ({ url: TOPIC_CANONICAL, valueCanonical })),
+    ),
     type,
     ...(profiles.length > 0 && { supportedProfile: profiles }),
     ...listOf(

@@ -12,6 +12,7 @@ import { binaryType, documentReferenceType } from './resources/read-only/documen
 import { provenanceType } from './resources/read-only/provenances.ts'
 import { questionnaireType } from './resources/read-only/questionnaires.ts'
 import type { ResourceDescription, ResourceType } from './sources/resource-source.ts'
+import { subscriptionType } from './subscriptions/subscription-type.ts'
 
 const isMappedKind = (kind: ClassKind): kind is MappedKind => isMapped(kind.fhir)
 
@@ -26,7 +27,8 @@ function mappedTypes(): ResourceType[] {
   return [...kindsByType.values()].map(kindResourceType)
 }
 
-const typesOfKinds = mappedTypes()
+/** The types of whose changes clients are told. */
+export const watchedTypes = mappedTypes()
 
 /**
  * THE table of resource types: routes, CapabilityStatement, searches, documentation and tests follow from it. Types
@@ -37,12 +39,13 @@ export const resourceTypes: readonly ResourceType[] = [
   practitionerType,
   relatedPersonType,
   careTeamType,
-  ...typesOfKinds,
+  ...watchedTypes,
   questionnaireType,
   documentReferenceType,
   binaryType,
   auditEventType,
-  provenanceType(typesOfKinds),
+  provenanceType(watchedTypes),
+  subscriptionType(watchedTypes),
 ]
 
 /** Groups can only be exported: that of all patients, and that of a care plan. */

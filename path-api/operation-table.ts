@@ -36,6 +36,7 @@ import { fhirBundleOperations } from './resources/fhir/bundle-operations.ts'
 import { fhirMetadataOperations } from './resources/fhir/fhir-metadata.ts'
 import { fhirExportOperations } from './resources/fhir/operations/export-operations.ts'
 import { fhirPatientOperations } from './resources/fhir/operations/patient-operations.ts'
+import { fhirSubscriptionOperations } from './resources/fhir/operations/subscription-operations.ts'
 import { fhirTypeOperations } from './resources/fhir/operations/type-operations.ts'
 import { fhirResourceOperations } from './resources/fhir/resource-operations.ts'
 import { healthOperations } from './resources/health.ts'
@@ -137,6 +138,7 @@ export const operationTable: readonly Operation[] = [
   ...fhirPatientOperations,
   ...fhirTypeOperations,
   ...fhirExportOperations,
+  ...fhirSubscriptionOperations,
   ...typeOperations,
   ...userDataOperations,
   ...chatOperations,

@@ -1,7 +1,10 @@
 import type { ClientSession } from 'mongodb'
 import { BundleRequests } from '../fhir/requests/bundle-requests.ts'
 import { FhirResources } from '../fhir/requests/fhir-resources.ts'
-import { resourceTypes } from '../fhir/resource-types.ts'
+import { resourceTypes, watchedTypes } from '../fhir/resource-types.ts'
+import { forgetSubscriptionEvents } from '../fhir/subscriptions/stored-events.ts'
+import { SubscriptionNotifications } from '../fhir/subscriptions/subscription-notifications.ts'
+import { FhirSubscriptions } from '../fhir/subscriptions/subscription-type.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { startPage } from '../path-api/pages/start-page.ts'
@@ -78,7 +81,10 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const accounts = await openAccounts({
     ...parts,
     sendMail: toSendMail(parts.mails),
-    belongings: belongingsOf(parts.services),
+    belongings: [
+      ...belongingsOf(parts.services),
+      (session, mvUid) => forgetSubscriptionEvents(database.db, session, mvUid),
+    ],
   })
   const { records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
@@ -147,10 +153,12 @@ const belongingsOf = ({
 ]
 
 /** Opens the FHIR API. */
-function openFhir({ publicUrl, records, recordsOf, services }: PathFamilyDependencies) {
-  const from = createFhirServices(records, recordsOf, services, publicUrl)
+function openFhir({ publicUrl, records, recordsOf, services, tail: feed }: PathFamilyDependencies) {
+  const from = createFhirServices(records, recordsOf, services, { publicUrl, feed })
   const fhir = new FhirResources(fhirBaseOf(publicUrl), resourceTypes, from)
-  return { fhir, fhirBundles: new BundleRequests(records, fhir) }
+  const subscriptions = new FhirSubscriptions(watchedTypes, from)
+  const fhirNotifications = new SubscriptionNotifications(fhir, subscriptions)
+  return { fhir, fhirBundles: new BundleRequests(records, fhir), fhirNotifications }
 }
 
 const NO_ACCOUNTS = { drain: async () => {}, close: async () => {} }

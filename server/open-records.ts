@@ -4,6 +4,7 @@ import type { IndexDescription } from 'mongodb'
 import { BulkExports } from '../fhir/export/bulk-exports.ts'
 import { resourceTypes } from '../fhir/resource-types.ts'
 import type { FhirServices } from '../fhir/sources/resource-source.ts'
+import { subscriptionIndexes } from '../fhir/subscriptions/subscription-type.ts'
 import { Queries } from '../openehr/aql/queries.ts'
 import { StoredQueries } from '../openehr/aql/stored-queries.ts'
 import { Compositions, toRmJson } from '../openehr/compositions/compositions.ts'
@@ -43,6 +44,7 @@ import {
   containedCollections,
   MEASUREMENT_KINDS,
 } from '../records/kinds.ts'
+import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { changeLogIndexes } from '../records/live/change-log.ts'
 import { PlanAlertRulesStore } from '../records/measurements/alerts/alert-rules.ts'
 import { AlertWatch } from '../records/measurements/alerts/attention/alert-watch.ts'
@@ -116,7 +118,7 @@ export async function openRecords(
   const stores = [...Object.values({ ...openehr, ...types }), ...registered.values(), ofUsers.helpers]
   const others = [own.profiles, ehrs, carePlans, chats, worklistViews, handovers, fhirExports, ...stores]
   const ofPlans = [charts.thresholds, charts.alertRules].map((one) => one.indexes())
-  const needed = others.flatMap((one) => one.indexes())
+  const needed = [...subscriptionIndexes(records), ...others.flatMap((one) => one.indexes())]
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, ...ofPlans], log)
   const filling = await startBackfill(backfill, records, log, metrics)
   await addBuiltIns(types, openehr)
@@ -128,16 +130,17 @@ export async function openRecords(
   return { records, services, recordsOf, close }
 }
 
-/** What the resources of FHIR are made of. @param publicUrl absent: they show no addresses */
+/** What the resources of FHIR are made of. Exports show no addresses and follow no changes. */
 export const createFhirServices = (
   context: StoreContext,
   recordsOf: FhirServices['recordsOf'],
   { ehrs, profiles, carePlans }: { ehrs: Ehrs; profiles: Profiles; carePlans: CarePlans },
-  publicUrl?: string,
+  { publicUrl, feed }: { publicUrl?: string; feed?: ChangeFeed } = {},
 ): FhirServices => ({
   ...{ context, recordsOf, ehrs, profiles, participants: carePlans.participants },
   toCompositionJson: toRmJson,
   publicUrl: publicUrl?.replace(/\/+$/, ''),
+  feed,
 })
 
 /** Opens the stores of kinds that have more operations than the others. */

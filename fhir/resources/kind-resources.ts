@@ -211,7 +211,7 @@ class KindResources implements ResourceSource {
   ): Promise<FhirResource> {
     const stream = this.#streamFor(resource)
     const { kind } = stream
-    const stated = await this.#withPlan(caller, kind, fieldsOf(kind.fhir, resource))
+    const stated = await this.#withPlan(caller, kind, fieldsOf(kind, resource))
     const [status = ''] = markedFieldNames(kind.fields, 'status')
     const changed = Object.keys(stated)
     requireValidResource(await this.#kindFor(kind, stated), resource, stated, { id, changed, onUnkept })
@@ -248,9 +248,9 @@ class KindResources implements ResourceSource {
     const { id } = record
     const kind = await this.#kindFor(stream.kind, record)
     const [status = ''] = markedFieldNames(kind.fields, 'status')
-    const closes = (fieldsOf(kind.fhir, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
+    const closes = (fieldsOf(kind, resource)[status] ?? 'ACTIVE') !== 'ACTIVE'
     const apply = (now: FieldValues) => {
-      const next = mergeFields(kind.fhir, now, resource)
+      const next = mergeFields(kind, now, resource)
       requireValidResource(kind, resource, next, { id, changed: changedNames(now, next), onUnkept })
       return next
     }

@@ -20,14 +20,31 @@ import { type RecordWithMetadata, renderRecord } from './render.ts'
 const pick = (values: FieldValues, has: (name: string) => boolean): FieldValues =>
   Object.fromEntries(Object.entries(values).filter(([name, value]) => has(name) && value !== undefined))
 
+type KindFields = Pick<ClassKind, 'fields'> & { fhir: FhirMapping }
+
+/**
+ * Dates as the fields keep them: a day without the time that was sent, a time at the beginning of the day that was sent.
+ * The comparison then finds that this is not what the client has sent.
+ */
+function dateOf(value: unknown, format: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (format === 'date') return value.replace(/^(\d{4}-\d\d-\d\d)T.*$/s, '$1')
+  return format === 'date-time' ? value.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00.000Z') : value
+}
+
 /** The fields that a resource states; `status` ACTIVE is implied for a new record. */
-export const fieldsOf = (mapping: FhirMapping, resource: FhirResource): FieldValues =>
-  pick(readElements(mapping, resource), () => true)
+export function fieldsOf({ fhir, fields }: KindFields, resource: FhirResource): FieldValues {
+  const stated = Object.entries(readElements(fhir, resource)).map(([name, value]) => [
+    name,
+    dateOf(value, fields[name]?.format),
+  ])
+  return pick(Object.fromEntries(stated), () => true)
+}
 
 /** The fields of a changed record: those of the resource, and those that FHIR does not show. */
-export function mergeFields(mapping: FhirMapping, now: FieldValues, resource: FhirResource): FieldValues {
-  const shown = mappedFields(mapping)
-  return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(mapping, resource) }
+export function mergeFields(kind: KindFields, now: FieldValues, resource: FhirResource): FieldValues {
+  const shown = mappedFields(kind.fhir)
+  return { ...pick(now, (name) => !shown.includes(name)), ...fieldsOf(kind, resource) }
 }
 
 /**
@@ -61,22 +78,41 @@ const missingElements = ({ type, required }: FhirMapping, resource: FhirResource
     .map((path) => ({ path: `${type}.${path}`, code: 'required', message: 'is required' }))
 
 /** Elements that the service sets, or generates from the others. */
-const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text', 'implicitRules', 'language']
+const SERVICE_ELEMENTS = ['resourceType', 'id', 'meta', 'text']
 
-function unkeptElements(mapping: FhirMapping, resource: FhirResource, record: RecordWithMetadata): string[] {
-  const shown = renderRecord(mapping, record)
-  const accepted = Object.assign({}, ...mapping.elements.map((element) => element.accepted ?? {}))
-  const ignored = [...SERVICE_ELEMENTS, ...mapping.elements.flatMap((element) => element.ignored ?? [])]
-  const sent = Object.entries(resource).filter(([name]) => !ignored.includes(name))
+interface UnkeptComparison {
+  /** Equivalent values by path without positions. */
+  accepted?: Readonly<Record<string, readonly unknown[]>>
+  /** Elements that the service ignores. */
+  ignored?: readonly string[]
+  profile?: string | undefined
+}
+
+/** The paths of what a sent resource has and the shown one lacks, so that it would be lost. */
+export function unkeptElements(
+  resource: FhirResource,
+  shown: FhirResource,
+  { accepted = {}, ignored = [], profile: known }: UnkeptComparison,
+): string[] {
+  const { resourceType: type } = shown
+  const isIgnored = (name: string) => SERVICE_ELEMENTS.includes(name) || ignored.includes(name)
+  const sent = Object.entries(resource).filter(([name]) => !isIgnored(name))
   const { profile = [] } = (resource.meta ?? {}) as { profile?: unknown[] }
   const profiles = Array.isArray(profile) ? profile : []
   return [
     ...sent.flatMap(([name, value]) =>
-      unkeptPaths(value, memberOf(shown, name), `${mapping.type}.${name}`, { accepted }),
+      unkeptPaths(value, memberOf(shown, name), `${type}.${name}`, { accepted }),
     ),
-    ...profiles.flatMap((one, i) => (one === mapping.profile ? [] : [`${mapping.type}.meta.profile[${i}]`])),
+    ...profiles.flatMap((one, i) => (one === known ? [] : [`${type}.meta.profile[${i}]`])),
   ]
 }
+
+const unkeptOfRecord = (mapping: FhirMapping, resource: FhirResource, record: RecordWithMetadata) =>
+  unkeptElements(resource, renderRecord(mapping, record), {
+    accepted: Object.assign({}, ...mapping.elements.map((element) => element.accepted ?? {})),
+    ignored: mapping.elements.flatMap((element) => element.ignored ?? []),
+    profile: mapping.profile,
+  })
 
 /** Metadata of a record that is not stored yet. */
 const NO_METADATA = { version: 1, createdAt: '', updatedAt: '' }
@@ -117,8 +153,20 @@ export function requireValidResource(
     .filter(({ path }) => !names.has(path))
   const record = { ...NO_METADATA, ...values, ...kind.rules.derived?.(values), id }
   const faults = [...missing, ...invalid]
+  requireKept(faults, unkeptOfRecord(mapping, resource, record), onUnkept)
+}
+
+/**
+ * Refuses a resource for its faults, and for what would be lost of it elsewhere, unless the client accepts that.
+ * @throws RuleViolated
+ */
+export function requireKept(
+  faults: readonly Violation[],
+  lost: readonly string[],
+  onUnkept: ResourceCheck['onUnkept'],
+): void {
   const faulty = faults.map(({ path }) => withoutPositions(path))
-  const unkept = unkeptElements(mapping, resource, record).filter((path) => {
+  const unkept = lost.filter((path) => {
     const place = withoutPositions(path)
     return !faulty.some((fault) => fault.startsWith(place) || place.startsWith(fault))
   })

@@ -4,6 +4,7 @@ import type { EhrRecords } from '../../records/ehr-records/ehr-records.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
+import type { ChangeFeed } from '../../records/live/change-feed.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -73,10 +74,12 @@ export interface ResourceDescription {
   codes?: readonly string[]
   /** Errors of a search beyond those of every search. */
   searchErrors?: readonly ErrorName[]
-  /** Who may read single resources, if they are not data of a patient. */
-  readers?: 'user'
+  /** Who may use the resources, if they are not data of a patient; `account`: nobody on behalf of somebody else. */
+  readers?: 'user' | 'account'
   /** Media types of the content that a resource wraps, which a client may read instead. */
   contentTypes?: readonly string[]
+  /** Canonical URIs of the topics to which clients can subscribe. */
+  topics?: readonly string[]
   parameters: Readonly<Record<string, SearchParameterDescription>>
   /** The parameter of the order; without one the order cannot be chosen. */
   sortedBy: string | undefined
@@ -104,6 +107,8 @@ export interface FhirServices {
   participants: Pick<Participants, 'list'>
   /** The address of the service, without a slash at its end; undefined in exports. */
   publicUrl: string | undefined
+  /** Tells the changes of records; undefined in exports. */
+  feed?: Pick<ChangeFeed, 'position' | 'changesBetween'> | undefined
   /** The canonical JSON of an openEHR composition. */
   toCompositionJson(stored: { id: string; version: number; json?: string | undefined }): string | undefined
 }

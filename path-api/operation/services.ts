@@ -1,6 +1,7 @@
 import type { BulkExports } from '../../fhir/export/bulk-exports.ts'
 import type { BundleRequests } from '../../fhir/requests/bundle-requests.ts'
 import type { FhirResources } from '../../fhir/requests/fhir-resources.ts'
+import type { SubscriptionNotifications } from '../../fhir/subscriptions/subscription-notifications.ts'
 import type { Queries } from '../../openehr/aql/queries.ts'
 import type { StoredQueries } from '../../openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../openehr/compositions/compositions.ts'
@@ -147,6 +148,8 @@ export interface Services {
   fhir: FhirResources
   /** Batches and transactions of FHIR. */
   fhirBundles: BundleRequests
+  /** Events of the subscriptions of FHIR. */
+  fhirNotifications: SubscriptionNotifications
   /** Exports of many patients for FHIR. */
   fhirExports: BulkExports
   /** Folders of each EHR. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { TSchema } from '@sinclair/typebox'
 import { RawBody } from './body-media.ts'
@@ -27,7 +28,15 @@ export class EventStreamWriter extends Readable {
     this.#send(`retry: ${RECONNECT_DELAY_MS}\n\n`)
   }
 
-  override _read(): void {}
+  override _read(): void {
+    this.emit('room')
+  }
+
+  /** Resolves when the client has read most of what was sent, or is gone. */
+  async waitForRoom(): Promise<void> {
+    while (!this.destroyed && this.readableLength > MAX_UNREAD_BYTES / 4)
+      await Promise.race([once(this, 'room'), once(this, 'close')])
+  }
 
   sendEvent(name: string, data: unknown, id?: string): void {
     this.#send(formatEvent(name, data, id))

@@ -107,6 +107,16 @@ export class ChangeFeed {
     this.#subscribers.delete(follower)
   }
 
+  /** The position of the last change. @throws Unavailable */
+  async position(): Promise<FeedPosition> {
+    const nobody: FeedSubscriber = { concerns: () => false, deliver: () => {} }
+    try {
+      return await this.subscribe(nobody)
+    } finally {
+      this.unsubscribe(nobody)
+    }
+  }
+
   /** Reads the relevant changes between two positions. @returns undefined when the log no longer has them */
   async changesBetween(
     from: FeedPosition,

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Sessions } from '../accounts/login/sessions.ts'
+import { withoutAccountRoles } from '../ehrs/rights/roles.ts'
 import { type PeriodicTask, startPeriodicTask } from '../store/batching/periodic-task.ts'
 import { type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { StoreContext } from '../store/writing/transaction.ts'
@@ -24,13 +25,15 @@ export interface SubscriptionTopic {
   includes?(happening: RecordChange): boolean
   /** Tells whether the caller may still access the topic; called periodically. */
   isReachable(caller: Caller): Promise<boolean>
+  /** The listener shows none of the changed records, and audits what it reads by itself. */
+  isAuditedByListener?: true
 }
 
 /** Receives the changes of a subscription. */
 export interface ChangeListener {
   onChange(happening: RecordChange, caller: Caller): Promise<void> | void
   /** All changes up to this position have been delivered. */
-  onPosition(position: string): void
+  onPosition(position: string, caller: Caller): void
   /** Earlier changes are lost: the caller must read everything again. */
   onReset(): void
   onEnd(): void
@@ -160,7 +163,7 @@ class Subscription implements FeedSubscriber {
       if (!missed) this.#listener.onReset()
       else for await (const happenings of missed) await this.#deliver(happenings)
       this.#position = position
-      this.#listener.onPosition(formatPosition(position))
+      this.#listener.onPosition(formatPosition(position), this.#caller)
     })
   }
 
@@ -188,7 +191,7 @@ class Subscription implements FeedSubscriber {
       return this.end()
     }
     if (withSign && this.#position && this.#undelivered === 0)
-      this.#listener.onPosition(formatPosition(this.#position))
+      this.#listener.onPosition(formatPosition(this.#position), this.#caller)
   }
 
   end(): void {
@@ -203,7 +206,8 @@ class Subscription implements FeedSubscriber {
     const { sid, until } = this.#subscriber
     const facts = await this.#sessions.facts(sid)
     if (!facts || until.getTime() <= Date.now()) return false
-    this.#caller = { ...this.#caller, roles: facts.roles }
+    const roles = this.#caller.app ? withoutAccountRoles(facts.roles) : facts.roles
+    this.#caller = { ...this.#caller, roles }
     return !forAccess || this.#topic.isReachable(this.#caller)
   }
 
@@ -214,7 +218,7 @@ class Subscription implements FeedSubscriber {
     const visible = happenings.filter(
       (one) => isPermitted((one.after ?? one.before)?._rperm, this.#caller) && includes(one),
     )
-    await this.#auditLog.record(this.#caller, visible)
+    if (!this.#topic.isAuditedByListener) await this.#auditLog.record(this.#caller, visible)
     for (const one of visible) if (!this.#ended) await this.#listener.onChange(one, this.#caller)
   }
 

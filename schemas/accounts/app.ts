@@ -192,4 +192,6 @@ export interface AppPermit {
   scopes: readonly ResourceScope[]
   /** The EHR to which scopes of the level `patient` are limited. */
   patient?: string | undefined
+  /** The session of the admission; the app itself, if it is a backend service. */
+  admission: string
 }

@@ -24,6 +24,7 @@ import { service } from '../harness/service/service.ts'
 const ABOUT_EHRS = {
   'audit.entries': 'stays: who saw what is not forgotten with the EHR',
   'history.changes': 'goes by its own range of ids',
+  'fhir.subscription_events': 'stays for a week: it has ids alone, and shows those that a search finds',
   _SCHEMA: 'says which fields a class has',
   _User: 'an account names the EHR that came with it',
 }

@@ -15,7 +15,7 @@ export const fhirOperation = { source: 'FHIR R4', extra: true, api: 'fhir' } as 
 
 const MEDIA_TYPES = ['application/fhir+json', 'application/json', 'application/json+fhir'] as const
 
-const resourceSchema = (type: string) =>
+export const resourceSchema = (type: string) =>
   Type.Unsafe<object>({
     type: 'object',
     additionalProperties: true,

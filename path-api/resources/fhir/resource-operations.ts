@@ -111,7 +111,7 @@ const READ_OPERATIONS: Partial<Record<Interaction, (of: ResourceType) => Operati
     const common = {
       ...fhirOperation,
       summary: `Search for ${of.plural}`,
-      access: 'user',
+      access: of.readers ?? 'user',
       reply: [200, resourceBody('Bundle')],
       errors: of.searchErrors ?? [],
     } as const

@@ -94,7 +94,7 @@ export const WRITE_OPERATIONS: Partial<
       description:
         'With If-None-Exist, a resource that the search finds is returned in place of a new one. Elements that the ' +
         'service does not keep are refused; with `Prefer: handling=lenient` they are left out, and the response names them.',
-      access: 'user',
+      access: of.readers ?? 'user',
       body: resourceBody(of.type),
       reply: [200, resourceBody(of.type), 'versioned'],
       creates: true,
@@ -118,7 +118,7 @@ export const WRITE_OPERATIONS: Partial<
       path,
       params,
       summary: `Replace ${one}`,
-      access: 'record',
+      access: of.readers ?? 'record',
       body: resourceBody(of.type),
       reply: [200, resourceBody(of.type), 'versioned'],
       errors: [...ERRORS, 'IdMismatch'],
@@ -139,7 +139,7 @@ export const WRITE_OPERATIONS: Partial<
       method: 'put',
       path: typePath,
       summary: `Replace the ${of.type} that a search finds, or create it`,
-      access: 'user',
+      access: of.readers ?? 'user',
       query: searchParametersOf(of),
       openQuery: true,
       body: resourceBody(of.type),
@@ -169,7 +169,7 @@ export const WRITE_OPERATIONS: Partial<
         path,
         params,
         summary: `Change ${one} by a JSON Patch`,
-        access: 'record',
+        access: of.readers ?? 'record',
         errors: [...ERRORS, 'IdMismatch'],
         handle: async ({ params: { id }, body }, context) => {
           const { caller, fhir, ifMatch: expected } = context
@@ -184,7 +184,7 @@ export const WRITE_OPERATIONS: Partial<
         id: `patchFoundFhir${of.type}`,
         path: typePath,
         summary: `Change the ${of.type} that a search finds by a JSON Patch`,
-        access: 'user',
+        access: of.readers ?? 'user',
         query: searchParametersOf(of),
         openQuery: true,
         errors: [...ERRORS, 'IdMismatch', 'Forbidden', 'NotFound'],
@@ -208,7 +208,7 @@ export const WRITE_OPERATIONS: Partial<
       path,
       params,
       summary: `Delete ${one}`,
-      access: 'record',
+      access: of.readers ?? 'record',
       reply: [204],
       errors: ['Conflict'],
       handle: async ({ params: { id } }, { caller, fhir, ifMatch: expected }) =>
@@ -220,7 +220,7 @@ export const WRITE_OPERATIONS: Partial<
       method: 'delete',
       path: typePath,
       summary: `Delete the ${of.type} that a search finds`,
-      access: 'user',
+      access: of.readers ?? 'user',
       query: searchParametersOf(of),
       openQuery: true,
       reply: [204],

@@ -8,4 +8,5 @@ export const PROFILE_COLLECTIONS = {
   connection: 'profile.connections',
   handover: 'profile.handovers',
   worklistViews: 'profile.worklist-views',
+  subscription: 'profile.subscriptions',
 } as const

@@ -46,7 +46,7 @@ async function authenticateApp(token: string, apps: Pick<AppGrants, 'findAccess'
   return {
     ...{ mvUid, sessionId, validUntil: new Date(exp * 1000), application: app.name },
     roles,
-    app: { id: app.id, scopes, ...(patient !== undefined && { patient }) },
+    app: { id: app.id, scopes, admission: isSystemId(mvUid) ? app.id : sessionId, patient },
   }
 }
 

@@ -11,6 +11,7 @@ import type { Patient } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { isFullSize } from '../../harness/test-size.ts'
 import { type Json, readFhir } from '../fhir-client.ts'
+import { createSubscription, subscriptionOf } from '../subscriptions/subscription-requests.ts'
 
 /** What a caller may do: by a rule of the path family, or by a rule of its own. */
 type Rule = Access | ((caller: CallerName) => Verdict)
@@ -22,9 +23,9 @@ export interface TypeExample {
   /** The parameter by which a search finds it. */
   query: string
   read: Rule
-  create?: Access
-  update?: Access
-  delete?: Access
+  create?: Rule
+  update?: Rule
+  delete?: Rule
   /** Other resources of the type may have the same natural key. */
   isKeyed: boolean
 }
@@ -44,9 +45,11 @@ const only =
   (caller: CallerName): Verdict =>
     caller === 'anonymous' ? 401 : callers.includes(caller) ? 'done' : 404
 
+type OtherExample = Omit<TypeExample, 'type' | 'isKeyed'>
+
 /** The types without a kind. */
 const OTHER_EXAMPLES: Readonly<
-  Record<string, (patient: Patient, ids: Ids) => { id: string; query: string; read: Rule }>
+  Record<string, (patient: Patient, ids: Ids) => OtherExample | Promise<OtherExample>>
 > = {
   Patient: ({ ehrId }) => ({ id: ehrId, query: `_id=${ehrId}`, read: 'ehr:read' }),
   Practitioner: ({ mvUid }) => ({ id: mvUid, query: `_id=${mvUid}`, read: only('subject', 'connection') }),
@@ -57,6 +60,11 @@ const OTHER_EXAMPLES: Readonly<
   }),
   Binary: (_, ids) => ({ id: ids.compositionId ?? '', query: '', read: 'plan:read' }),
   Questionnaire: () => ({ id: 'acq-6', query: 'name=ACQ', read: 'user' }),
+  Subscription: async (patient) => {
+    const id = await createSubscription(patient, subscriptionOf(`Task?patient=${patient.ehrId}`))
+    const own = only('subject')
+    return { id, query: `_id=${id}`, read: own, create: 'user', update: own, delete: own }
+  },
   AuditEvent: ({ ehrId }) => ({ id: '', query: `patient=${ehrId}`, read: 'ehr:subject' }),
   Provenance: (_, { careplanId = '' }) => ({
     ...{ id: `CarePlan.${careplanId}.1`, query: `target=CarePlan/${careplanId}`, read: 'plan:read' },
@@ -105,7 +113,7 @@ export async function createExamplesOfTypes(patient: Patient, ids: Ids): Promise
     examples.push({ type, id, query: `patient=${patient.ehrId}`, ...rulesOf(kind, isInPlan), isKeyed })
   }
   for (const [name, exampleOf] of Object.entries(OTHER_EXAMPLES))
-    examples.push({ type: typeOf(name), ...exampleOf(patient, ids), isKeyed: false })
+    examples.push({ type: typeOf(name), ...(await exampleOf(patient, ids)), isKeyed: false })
   const covered = new Set(examples.map(({ type }) => type))
   assert.deepEqual(
     resourceTypes.filter((type) => !covered.has(type)).map(({ type }) => type),

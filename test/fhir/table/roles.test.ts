@@ -17,6 +17,9 @@ import { type Answer, call } from '../../harness/clients/path-client.ts'
 import { type Json, readFhir } from '../fhir-client.ts'
 import { createExamplesOfTypes, type TypeExample } from './examples-of-types.ts'
 
+/** Types that are no data of an EHR, so that its audit has no entry. */
+const OF_USERS = ['Practitioner', 'RelatedPerson', 'Subscription']
+
 const REFUSED_OUTCOMES: Readonly<Record<string, string>> = { 404: 'denied', 403: 'refused' }
 
 const mediaTypeOf = (method: string) =>
@@ -81,7 +84,7 @@ describe('access to resources in FHIR', function () {
     // Rights are checked before the uniqueness of a key.
     else assert.ok([200, 201, 204, ...(example.isKeyed ? [409] : [])].includes(answer.status), about)
     const outcome = REFUSED_OUTCOMES[wanted]
-    if (outcome && example.type.type !== 'Practitioner' && example.type.type !== 'RelatedPerson')
+    if (outcome && !OF_USERS.includes(example.type.type))
       assert.ok(
         (await outcomesOf(requestId)).some((one) => one.startsWith(outcome)),
         about,

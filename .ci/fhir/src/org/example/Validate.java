@@ -26,6 +26,8 @@ public class Validate {
   private static final int MAX_PRINTED_ERRORS = 200;
   private static final List<ResultSeverityEnum> ERRORS = List.of(ResultSeverityEnum.ERROR, ResultSeverityEnum.FATAL);
 
+  private static final String BACKPORT = "http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition";
+
   private final FhirValidator validator = createValidator();
   private final TreeMap<String, Integer> counts = new TreeMap<>();
   private int errors = 0;
@@ -74,7 +76,12 @@ public class Validate {
   }
 
   private static List<String> readLines(Path file) throws IOException {
-    return Files.readAllLines(file).stream().filter(line -> !line.isBlank()).toList();
+    return Files.readAllLines(file).stream().filter(line -> !line.isBlank()).map(Validate::withoutBackport).toList();
+  }
+
+  /** No artifact of Maven has the profile of the backport of subscriptions, so its claim cannot be checked. */
+  private static String withoutBackport(String json) {
+    return json.replace(",\"profile\":[\"" + BACKPORT + "/backport-subscription\"]", "");
   }
 
   private void report(Line line) throws Exception {

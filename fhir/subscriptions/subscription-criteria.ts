@@ -1,0 +1,52 @@
+import { ownUri } from '../../records/fhir/elements.ts'
+import { parameterError } from '../outcome/issue.ts'
+import { parseSearchQuery } from '../requests/bundle-entries.ts'
+import { parseSearch } from '../search/parse-search.ts'
+import type { SearchCriterion } from '../sources/resource-search.ts'
+import type { ResourceDescription } from '../sources/resource-source.ts'
+import type { SubscriptionFields } from './subscription-record.ts'
+
+/** The topic of the resources of a type that are created or changed. */
+export const topicOf = (type: string): string => ownUri(`topic:${type}`)
+
+const TOPIC = new RegExp(`^${topicOf('')}([A-Za-z]+)$`)
+
+/** A search in the address of a type, as R4 writes it; everything else is the URI of a topic. */
+export const isSearch = (text: string): boolean => /^[A-Za-z]+(\?|$)/.test(text)
+
+/** What a subscription looks for. */
+interface SoughtResources {
+  type: string
+  criteria: readonly SearchCriterion[]
+}
+
+/** The only parameters of criteria are those of the search: the form of results has no meaning here. @throws InvalidInput */
+function parseQuery(description: ResourceDescription, query: string): readonly SearchCriterion[] {
+  const parameters = parseSearchQuery(query)
+  for (const key of Object.keys(parameters)) {
+    const [name = ''] = key.split(':')
+    if (!Object.hasOwn(description.parameters, name))
+      throw parameterError(key, 'not-supported', `is not a search parameter of ${description.type}`)
+  }
+  return parseSearch(description, parameters).criteria
+}
+
+/**
+ * Reads what a subscription looks for, with the parser of searches.
+ * @throws InvalidInput with the name of a topic, type or parameter that is not supported
+ */
+export function parseCriteria(
+  types: readonly ResourceDescription[],
+  { topic, criteria = '' }: Pick<SubscriptionFields, 'topic' | 'criteria'>,
+): SoughtResources {
+  const ofTopic = topic === undefined ? undefined : TOPIC.exec(topic)?.[1]
+  const [, ofSearch = ofTopic ?? '', query = ''] = /^([A-Za-z]+)(?:\?(.*))?$/s.exec(criteria) ?? []
+  const description = types.find(({ type }) => type === ofSearch)
+  if (topic !== undefined && (ofTopic === undefined || (criteria === '' && !description)))
+    throw parameterError(topic, 'not-supported', 'is none of the topics that the CapabilityStatement names')
+  if (topic !== undefined && ofTopic !== ofSearch)
+    throw parameterError(ofSearch, 'not-supported', 'is not the type of resource that the topic is about')
+  if (!description)
+    throw parameterError(ofSearch, 'not-supported', 'is not a type of resource that changes are told of')
+  return { type: description.type, criteria: parseQuery(description, query) }
+}

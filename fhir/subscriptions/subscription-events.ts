@@ -1,0 +1,305 @@
+import type { ClientSession } from 'mongodb'
+import { formatPosition, parsePosition } from '../../records/live/change-log.ts'
+import type { ChangedRecord, RecordChange } from '../../records/live/changes.ts'
+import { listChanges } from '../../records/live/listed-changes.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { runStoreTransaction, type StoreContext } from '../../records/store/writing/transaction.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { MAX_SEARCHED_PATIENTS, searchedEhrIds } from '../resources/patients-of-caller.ts'
+import { limitToApp } from '../sources/app-limits.ts'
+import type { SearchCriterion } from '../sources/resource-search.ts'
+import type { FhirServices, ResourceSource, ResourceType } from '../sources/resource-source.ts'
+import {
+  EVENT_RETENTION_MS,
+  eventCollection,
+  eventId,
+  eventIdRange,
+  eventNumberOf,
+  progressCollection,
+  type StoredSubscriptionEvent,
+  type SubscriptionProgress,
+} from './stored-events.ts'
+import { parseCriteria } from './subscription-criteria.ts'
+import { isActive, type StoredSubscription, type SubscriptionFields } from './subscription-record.ts'
+
+/** The newest events are kept; a client notices by their numbers that it has missed others. */
+const MAX_KEPT_EVENTS = 10_000
+/** Changes that are looked up in the history if the log no longer has them. */
+const MAX_RECOVERED_CHANGES = 2000
+/** The clocks of instances differ at most by this. */
+const CLOCK_TOLERANCE_MS = 600_000
+/** A position this far behind is renewed even if there was no event: the log keeps batches for an hour. */
+const MAX_LAG_BATCHES = 60
+
+type WrittenChange = Pick<RecordChange, 'ehrId' | 'collection' | 'id' | 'version' | 'at'>
+
+/** A change of a resource that fits the criteria of a subscription. */
+interface MatchedChange {
+  change: WrittenChange
+  resourceId: string
+}
+
+interface EhrCollections {
+  ehrIds: readonly string[]
+  collections: readonly string[]
+}
+
+interface SearchedType {
+  description: ResourceType
+  source: ResourceSource
+}
+
+/** What a subscriber learns of an event. */
+export interface SubscriptionEvent {
+  number: number
+  at: Date
+  /** The resource; undefined if the subscriber may not read it now, or if it is deleted. */
+  focus: string | undefined
+}
+
+const criterion = (name: string, values: readonly string[]): SearchCriterion => ({
+  ...{ name, modifier: undefined, values: [...new Set(values)] },
+})
+
+const changeKey = ({ collection, id, version }: ChangedRecord | WrittenChange) =>
+  `${collection}/${id}/${version}`
+
+/**
+ * The events of subscriptions. Whoever asks for them moves the subscription on through the log of changes: what fits its
+ * criteria by then, in a search by the caller, becomes an event with the next number. So rights, scopes and audit are
+ * those of searches, nothing runs while nobody asks, and all instances serve all subscriptions.
+ * @see docs/decisions/fhir-subscriptions.md
+ */
+export class SubscriptionEvents {
+  readonly #context: StoreContext
+  readonly #changes: FhirServices['feed']
+  readonly #types: ReadonlyMap<string, SearchedType>
+  readonly #descriptions: readonly ResourceType[]
+
+  constructor(types: readonly ResourceType[], services: FhirServices) {
+    this.#context = services.context
+    this.#changes = services.feed
+    this.#descriptions = types
+    this.#types = new Map(
+      types.map((description) => [description.type, { description, source: description.open(services) }]),
+    )
+  }
+
+  /** Searches once, so that every fault of the criteria shows. @throws InvalidInput; Forbidden for an app without a scope */
+  async tryCriteria(caller: Caller, fields: Pick<SubscriptionFields, 'topic' | 'criteria'>): Promise<void> {
+    const { type, criteria } = parseCriteria(this.#descriptions, fields)
+    await this.#search(caller, type, criteria, 1)
+  }
+
+  get #feed(): NonNullable<FhirServices['feed']> {
+    if (!this.#changes) throw new Error('Exports do not follow changes')
+    return this.#changes
+  }
+
+  /** The position from which a new subscription begins. @throws Unavailable */
+  async position(): Promise<string> {
+    return formatPosition(await this.#feed.position())
+  }
+
+  /** Starts a subscription, or starts it again after a pause. */
+  async start(session: ClientSession, id: string, position: string): Promise<void> {
+    const now = this.#context.clock()
+    await progressCollection(this.#context.db).updateOne(
+      { _id: id },
+      { $set: { position, startedAt: now, checkedAt: now }, $setOnInsert: { count: 0 } },
+      { upsert: true, session },
+    )
+  }
+
+  async remove(session: ClientSession, id: string): Promise<void> {
+    await progressCollection(this.#context.db).deleteOne({ _id: id }, { session })
+    await eventCollection(this.#context.db).deleteMany({ _id: eventIdRange(id) }, { session })
+  }
+
+  /**
+   * The events with numbers in a range, which begins with the first one that is kept, and the number of all events.
+   * @throws as a search
+   */
+  async list(
+    caller: Caller,
+    subscription: StoredSubscription,
+    { from, to, limit }: { from: number; to: number; limit: number },
+  ): Promise<{ count: number; events: SubscriptionEvent[] }> {
+    await this.#advance(caller, subscription)
+    const { id } = subscription
+    const { count } = await this.#progressOf(id)
+    const stored = await eventCollection(this.#context.db)
+      .find({ _id: { $gte: eventId(id, from), $lte: eventId(id, to) } })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .toArray()
+    return { count, events: await this.#show(caller, subscription, stored) }
+  }
+
+  /** Names the resources that the caller can still read. */
+  async #show(
+    caller: Caller,
+    subscription: StoredSubscription,
+    stored: readonly StoredSubscriptionEvent[],
+  ): Promise<SubscriptionEvent[]> {
+    const { type } = parseCriteria(this.#descriptions, subscription)
+    const named = stored.map(({ ehrId, resourceId }) => ({ ehrId, resourceId }))
+    const readable = await this.#findReadable(caller, type, named, [])
+    return stored.map((one) => ({
+      number: eventNumberOf(one),
+      at: one.at,
+      focus: readable.has(one.resourceId) ? `${type}/${one.resourceId}` : undefined,
+    }))
+  }
+
+  /** Tells whether a change may become an event of a subscription. @throws InvalidInput for too many patients */
+  async watch(
+    caller: Caller,
+    subscription: StoredSubscription,
+  ): Promise<{ sought: EhrCollections; concerns(change: ChangedRecord): boolean }> {
+    const { type, criteria } = parseCriteria(this.#descriptions, subscription)
+    const ehrIds = await searchedEhrIds(this.#context, caller, criteria)
+    const { collections = [] } = this.#typeOf(type).source
+    return {
+      sought: { ehrIds, collections },
+      concerns: ({ ehrId, collection }) =>
+        ehrId !== null && ehrIds.includes(ehrId) && collections.includes(collection),
+    }
+  }
+
+  /** Turns all changes until now into events. Several instances may do this at once. */
+  async #advance(caller: Caller, subscription: StoredSubscription): Promise<void> {
+    if (!isActive(subscription, this.#context.clock())) return
+    for (let isBehind = true; isBehind; ) isBehind = !(await this.#advanceOnce(caller, subscription))
+  }
+
+  /** @returns false if another instance has moved the subscription on in the meantime */
+  async #advanceOnce(caller: Caller, subscription: StoredSubscription): Promise<boolean> {
+    const { type, criteria } = parseCriteria(this.#descriptions, subscription)
+    const { sought, concerns } = await this.watch(caller, subscription)
+    let progress: SubscriptionProgress | undefined = await this.#progressOf(subscription.id)
+    const from = parsePosition(progress.position)
+    const to = await this.#feed.position()
+    const missed = from && (await this.#feed.changesBetween(from, to, concerns))
+    const match = (changes: readonly RecordChange[]) => this.#match(caller, type, criteria, changes)
+    if (!missed) {
+      const recovered = await this.#findInHistory(caller, progress, sought)
+      const matched = await match(recovered.changes)
+      return (await this.#append(progress, matched, formatPosition(to), recovered.gap)) !== undefined
+    }
+    for await (const changes of missed) {
+      progress = await this.#append(progress, await match(changes), String(changes.at(-1)?.position))
+      if (!progress) return false
+    }
+    const isFarBehind = to.batch - from.batch > MAX_LAG_BATCHES
+    return !isFarBehind || (await this.#append(progress, [], formatPosition(to))) !== undefined
+  }
+
+  /** Finds the changes that fit the criteria now, for each resource that they have changed. */
+  async #match(
+    caller: Caller,
+    type: string,
+    criteria: readonly SearchCriterion[],
+    changes: readonly RecordChange[],
+  ): Promise<MatchedChange[]> {
+    const { source } = this.#typeOf(type)
+    const changed = changes
+      .filter(({ action }) => action !== 'delete')
+      .flatMap((change) =>
+        (source.versionsOf?.(change) ?? []).map(({ id: resourceId }) => ({ change, resourceId })),
+      )
+    const named = changed.map(({ change, resourceId }) => ({ ehrId: String(change.ehrId), resourceId }))
+    const found = await this.#findReadable(caller, type, named, criteria)
+    return changed.filter(({ resourceId }) => found.has(resourceId))
+  }
+
+  /** The ids of those resources that a search by the caller finds. */
+  async #findReadable(
+    caller: Caller,
+    type: string,
+    named: readonly { ehrId: string; resourceId: string }[],
+    criteria: readonly SearchCriterion[],
+  ): Promise<Set<string>> {
+    const ehrIds = [...new Set(named.map(({ ehrId }) => ehrId))]
+    const readable = new Set<string>()
+    for (let i = 0; i < ehrIds.length; i += MAX_SEARCHED_PATIENTS) {
+      const some = ehrIds.slice(i, i + MAX_SEARCHED_PATIENTS)
+      const ids = named.flatMap(({ ehrId, resourceId }) => (some.includes(ehrId) ? resourceId : []))
+      const narrowed = [...criteria, criterion('patient', some), criterion('_id', ids)]
+      const found = await this.#search(caller, type, narrowed, ids.length)
+      for (const { id } of found.resources) readable.add(String(id))
+    }
+    return readable
+  }
+
+  #search(caller: Caller, type: string, criteria: readonly SearchCriterion[], count: number) {
+    const { description, source } = this.#typeOf(type)
+    const search = limitToApp(description, 'search-type', 'search', source, source.search.bind(source))
+    return search(caller, { criteria, count, order: undefined, after: undefined, total: false })
+  }
+
+  /** The changes that the log of changes no longer has, since nobody has asked for an hour. */
+  async #findInHistory(
+    caller: Caller,
+    { _id, startedAt, checkedAt }: SubscriptionProgress,
+    sought: EhrCollections,
+  ): Promise<{ changes: RecordChange[]; gap: number }> {
+    const overlap = new Date(checkedAt.getTime() - CLOCK_TOLERANCE_MS)
+    const since = overlap > startedAt ? overlap : startedAt
+    const limit = MAX_RECOVERED_CHANGES + 1
+    const found = await listChanges(this.#context.db, caller, { ...sought, since, from: undefined, limit })
+    const events = await eventCollection(this.#context.db)
+      .find({ _id: eventIdRange(_id), at: { $gte: since } }, { projection: { change: 1 } })
+      .toArray()
+    const known = new Set(events.map(({ change }) => change))
+    const changes = found.slice(0, MAX_RECOVERED_CHANGES).filter((one) => !known.has(changeKey(one)))
+    return { changes: changes.reverse(), gap: found.length > MAX_RECOVERED_CHANGES ? 1 : 0 }
+  }
+
+  /**
+   * Stores the next events, with the position behind them.
+   * @param gap numbers to leave out, by which clients notice that changes are missing
+   * @returns undefined if another instance has moved the subscription on
+   */
+  #append(
+    before: SubscriptionProgress,
+    matched: readonly MatchedChange[],
+    position: string,
+    gap = 0,
+  ): Promise<SubscriptionProgress | undefined> {
+    const { db, clock } = this.#context
+    const { _id } = before
+    const now = clock()
+    const first = before.count + gap + 1
+    const after = { ...before, position, checkedAt: now, count: before.count + gap + matched.length }
+    const events = matched.map(
+      ({ change, resourceId }, i): StoredSubscriptionEvent => ({
+        ...{ _id: eventId(_id, first + i), ehrId: String(change.ehrId), change: changeKey(change) },
+        ...{ resourceId, at: change.at, expiresAt: new Date(now.getTime() + EVENT_RETENTION_MS) },
+      }),
+    )
+    return runStoreTransaction(this.#context, async ({ session }) => {
+      const unchanged = { _id, position: before.position, count: before.count }
+      const { matchedCount } = await progressCollection(db).replaceOne(unchanged, after, { session })
+      if (matchedCount === 0) return undefined
+      if (events.length === 0) return after
+      await eventCollection(db).insertMany(events, { session })
+      const oldest = after.count - MAX_KEPT_EVENTS
+      if (oldest > 0)
+        await eventCollection(db).deleteMany(
+          { _id: { $gte: eventId(_id, 0), $lte: eventId(_id, oldest) } },
+          { session },
+        )
+      return after
+    })
+  }
+
+  async #progressOf(id: string): Promise<SubscriptionProgress> {
+    const found = await progressCollection(this.#context.db).findOne({ _id: id })
+    // It has been deleted in the meantime.
+    if (!found) throw new ServiceError('NotFound')
+    return found
+  }
+
+  #typeOf = (type: string): SearchedType => this.#types.get(type) as SearchedType
+}

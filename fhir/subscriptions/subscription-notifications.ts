@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import type { FhirResource } from '../../records/fhir/mapping.ts'
+import type { SubscriptionTopic } from '../../records/live/subscriptions.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { parameterError } from '../outcome/issue.ts'
+import type { FhirResources } from '../requests/fhir-resources.ts'
+import type { SearchParameters } from '../search/parse-search.ts'
+import type { SubscriptionEvent } from './subscription-events.ts'
+import type { FhirSubscriptions } from './subscription-type.ts'
+
+type NotificationType = 'handshake' | 'event-notification' | 'query-status' | 'query-event'
+
+/** Events in one notification. */
+const MAX_EVENTS = 100
+
+interface Notification {
+  bundle: FhirResource
+  /** The number of its last event; undefined if it has none. */
+  last: number | undefined
+}
+
+/** What happened to a subscription: its state, and the resources of its events by their ids. */
+export class SubscriptionNotifications {
+  readonly #fhir: Pick<FhirResources, 'base' | 'read'>
+  readonly #subscriptions: FhirSubscriptions
+
+  constructor(fhir: Pick<FhirResources, 'base' | 'read'>, subscriptions: FhirSubscriptions) {
+    this.#fhir = fhir
+    this.#subscriptions = subscriptions
+  }
+
+  /** The state of a subscription, in a Bundle. @throws NotFound */
+  async status(caller: Caller, id: string): Promise<FhirResource> {
+    const { status } = await this.#read(caller, id, 'query-status', { from: 1, to: 0 })
+    return {
+      resourceType: 'Bundle',
+      type: 'searchset',
+      total: 1,
+      entry: [{ fullUrl: status.fullUrl, resource: status.resource, search: { mode: 'match' } }],
+    }
+  }
+
+  /** The events in a range of numbers, in a notification. @throws NotFound; InvalidInput */
+  async events(caller: Caller, id: string, parameters: SearchParameters): Promise<FhirResource> {
+    const { content = 'id-only' } = parameters
+    if (content !== 'id-only') throw parameterError('content', 'not-supported', 'must be id-only')
+    const from = parseNumber(parameters, 'eventsSinceNumber') ?? 1
+    const to = parseNumber(parameters, 'eventsUntilNumber') ?? Number.MAX_SAFE_INTEGER
+    return notificationOf(await this.#read(caller, id, 'query-event', { from, to }))
+  }
+
+  /** The first notification in a stream. @throws NotFound */
+  async handshake(caller: Caller, id: string): Promise<FhirResource> {
+    return notificationOf(await this.#read(caller, id, 'handshake', { from: 1, to: 0 }))
+  }
+
+  /** The next events after a number. @throws NotFound */
+  async next(caller: Caller, id: string, after: number): Promise<Notification> {
+    const range = { from: after + 1, to: Number.MAX_SAFE_INTEGER }
+    const read = await this.#read(caller, id, 'event-notification', range)
+    return { bundle: notificationOf(read), last: read.events.at(-1)?.number }
+  }
+
+  /** Tells when to look for new events: they are audited by the searches that find them. @throws NotFound */
+  async topicOf(caller: Caller, id: string): Promise<SubscriptionTopic> {
+    const subscription = await this.#subscriptions.find(caller, id)
+    const { concerns } = await this.#subscriptions.events.watch(caller, subscription)
+    const isReachable = (now: Caller) => this.#subscriptions.isActive(now, id)
+    return { concerns, isReachable, isAuditedByListener: true }
+  }
+
+  async #read(caller: Caller, id: string, type: NotificationType, range: { from: number; to: number }) {
+    // This asks for the scopes of an app.
+    const { status, criteria } = await this.#fhir.read(caller, 'Subscription', id)
+    const subscription = await this.#subscriptions.find(caller, id)
+    const { count, events } = await this.#subscriptions.events.list(caller, subscription, {
+      ...{ ...range, limit: MAX_EVENTS },
+    })
+    const url = `${this.#fhir.base}/Subscription/${id}`
+    const parameter = [
+      { name: 'subscription', valueReference: { reference: url } },
+      ...(subscription.topic === undefined ? [] : [{ name: 'topic', valueCanonical: criteria }]),
+      { name: 'status', valueCode: status },
+      { name: 'type', valueCode: type },
+      { name: 'events-since-subscription-start', valueString: String(count) },
+      ...events.map((one) => eventParameter(this.#fhir.base, one)),
+    ]
+    const resource = { resourceType: 'Parameters', parameter }
+    return { events, status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` } }
+  }
+}
+
+const eventParameter = (base: string, { number, at, focus }: SubscriptionEvent) => ({
+  name: 'notification-event',
+  part: [
+    { name: 'event-number', valueString: String(number) },
+    { name: 'timestamp', valueInstant: at.toISOString() },
+    ...(focus === undefined ? [] : [{ name: 'focus', valueReference: { reference: `${base}/${focus}` } }]),
+  ],
+})
+
+const notificationOf = ({
+  status: { fullUrl, resource, url },
+}: {
+  status: { fullUrl: string; resource: FhirResource; url: string }
+}): FhirResource => ({
+  resourceType: 'Bundle',
+  type: 'history',
+  timestamp: new Date().toISOString(),
+  entry: [{ fullUrl, resource, request: { method: 'GET', url }, response: { status: '200' } }],
+})
+
+/** @throws InvalidInput */
+function parseNumber(parameters: SearchParameters, name: string): number | undefined {
+  const value = parameters[name]
+  if (value === undefined) return undefined
+  if (!/^\d{1,12}$/.test(String(value))) throw parameterError(name, 'type', 'must be the number of an event')
+  return Number(value)
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
+import {
+  addParticipant,
+  createPatient,
+  createPlan,
+  createWeight,
+  type Patient,
+  readAudit,
+} from '../../harness/care/patients.ts'
+import { type EventSource, openEventSource } from '../../harness/clients/event-source.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { actFor, createHelper } from '../../harness/people/helper-invitations.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { type Admission, admitApp, createSmartApp } from '../../harness/people/smart-apps.ts'
+import { startSecondInstance } from '../../harness/service/second-instance.ts'
+import { service } from '../../harness/service/service.ts'
+import { type ServiceProcess, stopProcess } from '../../harness/service/service-process.ts'
+import { callFhir, type Json } from '../fhir-client.ts'
+import {
+  createSubscription,
+  readEvents,
+  readFocuses,
+  readNotification,
+  subscriptionOf,
+} from './subscription-requests.ts'
+
+describe('the events of a subscription in FHIR', function () {
+  this.timeout(120_000)
+  let patient: Patient
+  let planId: string
+  let neighbour: ServiceProcess
+  const open: EventSource[] = []
+  before(async () => {
+    neighbour = await startSecondInstance({ INSTANCES: 'several' })
+    patient = await createPatient()
+    planId = await createPlan(patient)
+  })
+  afterEach(() => {
+    for (const one of open.splice(0)) one.close()
+  })
+  after(() => stopProcess(neighbour))
+
+  const weights = () => subscriptionOf(`Observation?patient=${patient.ehrId}&code=http://loinc.org|29463-7`)
+  const weigh = async (plan = planId) => `Observation/${await createWeight(patient, plan)}`
+  const follow = async (who: Person, id: string, more: { after?: string; url?: string } = {}) => {
+    const source = await openEventSource(who, `/fhir/R4/events/${id}`, more)
+    open.push(source)
+    const first = readNotification((await source.next()).data)
+    assert.equal(first.type, 'handshake')
+    return source
+  }
+  /** The events of the next notifications, until there are so many. */
+  const next = async (source: EventSource, count: number) => {
+    const events: [number, string | undefined][] = []
+    while (events.length < count) {
+      const { type, events: more } = readNotification((await source.next()).data)
+      assert.equal(type, 'event-notification')
+      events.push(...more)
+    }
+    return events
+  }
+
+  it('are sent when they happen, and again after the last number that the client has seen', async () => {
+    const id = await createSubscription(patient, weights())
+    const missed = await weigh()
+    const source = await follow(patient, id)
+    assert.deepEqual(await next(source, 1), [[1, missed]])
+    const seen = await weigh()
+    assert.deepEqual(await next(source, 1), [[2, seen]])
+    const after = source.lastId()
+    source.close()
+    const later = [await weigh(), await weigh()]
+    const again = await follow(patient, id, { after })
+    assert.deepEqual(await next(again, 2), [
+      [3, later[0]],
+      [4, later[1]],
+    ])
+  })
+
+  it('are the same on each instance, also while both are asked', async () => {
+    const id = await createSubscription(patient, weights())
+    const sources = [await follow(patient, id), await follow(patient, id, { url: neighbour.url })] as const
+    const made: string[] = []
+    for (let i = 0; i < 5; i++) made.push(await weigh())
+    const expected = made.map((focus, i) => [i + 1, focus])
+    for (const source of sources) assert.deepEqual(await next(source, made.length), expected)
+    const reads = await Promise.all(Array.from({ length: 4 }, () => readEvents(patient, id)))
+    for (const { events } of reads) assert.deepEqual(events, expected)
+  })
+
+  it('continue when the instance is killed', async () => {
+    const id = await createSubscription(patient, weights())
+    const source = await follow(patient, id, { url: neighbour.url })
+    const first = await weigh()
+    assert.deepEqual(await next(source, 1), [[1, first]])
+    neighbour.child.kill('SIGKILL')
+    await neighbour.ended
+    const meanwhile = await weigh()
+    neighbour = await startSecondInstance({ INSTANCES: 'several' })
+    const again = await follow(patient, id, { url: neighbour.url, after: source.lastId() })
+    assert.deepEqual(await next(again, 1), [[2, meanwhile]])
+  })
+
+  it('are found in the history if nobody has asked for so long that the log has expired', async () => {
+    const id = await createSubscription(patient, weights())
+    const first = await weigh()
+    assert.deepEqual(await readFocuses(patient, id), [first])
+    const missed = [await weigh(), await weigh()]
+    const progress = service.db.collection<{ _id: string }>('fhir.subscription_progress')
+    const { matchedCount } = await progress.updateOne(
+      { _id: `${patient.mvUid}-${id}` },
+      { $set: { position: '1-0' } },
+    )
+    assert.equal(matchedCount, 1)
+    const expected = [first, ...missed].map((focus, i) => [i + 1, focus])
+    assert.deepEqual((await readEvents(patient, id)).events, expected)
+    assert.deepEqual((await readEvents(patient, id)).events, expected)
+  })
+
+  it('end with the access of the subscriber: no new ones, and no resource of former ones', async () => {
+    const nurse = await createPerson()
+    await addParticipant(planId, nurse, 'read')
+    const id = await createSubscription(nurse, weights())
+    const source = await follow(nurse, id)
+    const seen = await weigh()
+    assert.deepEqual(await next(source, 1), [[1, seen]])
+    const { client, db } = service
+    const role = { ehrId: patient.ehrId, carePlanId: planId, right: 'read' } as const
+    await client.withSession((session) =>
+      session.withTransaction(() => setPlanRole({ client, db }, session, nurse.mvUid, role, false)),
+    )
+    await weigh()
+    const { count, events } = await readEvents(nurse, id)
+    assert.deepEqual([count, events], [1, [[1, undefined]]])
+    assert.equal(source.events.length, 2)
+  })
+
+  it('end with the subscription', async () => {
+    const id = await createSubscription(patient, weights())
+    const source = await follow(patient, id)
+    assertStatus(await callFhir(patient, 'DELETE', `Subscription/${id}`), 204)
+    await source.ended()
+  })
+
+  it('come in pages to a client that has missed many', async () => {
+    const id = await createSubscription(patient, weights())
+    const items = Array.from({ length: 250 }, (_, i) => ({
+      ...{ kind: 'bodyweight', weight: 70, weightUnit: 'kg', carePlanId: planId },
+      timestamp: new Date(Date.UTC(2020, 0, 1, 0, i)).toISOString(),
+    }))
+    assert.equal(assertStatus(await patient.call('POST', 'procedure/batch', { items })).stored, 250)
+    const source = await follow(patient, id)
+    const numbers = (await next(source, 250)).map(([number]) => number)
+    assert.deepEqual(
+      numbers,
+      items.map((_, i) => i + 1),
+    )
+    assert.equal((await readEvents(patient, id, '?eventsSinceNumber=201')).events.length, 50)
+  })
+
+  it('leave an entry in the audit for each search that finds them', async () => {
+    const id = await createSubscription(patient, weights())
+    const since = new Date()
+    await weigh()
+    await readEvents(patient, id)
+    const entries = await readAudit(patient.ehrId, since)
+    assert.ok(entries.includes('query BodyWeight done'), String(entries))
+  })
+
+  it('are refused to a helper, who could not end them', async () => {
+    const [person, helper] = [await createPatient(), await createPerson()]
+    await createHelper(person, helper, ['READ', 'RECORD'])
+    const acting = await actFor(person, helper)
+    assertStatus(await callFhir(acting, 'POST', 'Subscription', subscriptionOf('Task')), 403)
+    const batch = {
+      ...{ resourceType: 'Bundle', type: 'batch' },
+      entry: [{ resource: subscriptionOf('Task'), request: { method: 'POST', url: 'Subscription' } }],
+    }
+    const { entry } = assertStatus(await callFhir(acting, 'POST', '', batch))
+    assert.equal(entry[0].response.status, '403')
+  })
+
+  describe('of an app', () => {
+    const call = (by: Pick<Admission, 'call'>, method: string, path: string, body?: object) =>
+      by.call(method, `/fhir/R4/${path}`, body && Buffer.from(JSON.stringify(body)), {
+        ...(body && { 'content-type': 'application/fhir+json' }),
+      })
+    const SCOPES = ['launch/patient', 'patient/Subscription.cruds', 'patient/Observation.rs']
+
+    it('are those of its scopes and its patient, and nobody else sees the subscription', async () => {
+      const nurse = await createPatient()
+      const ownPlan = await createPlan(nurse)
+      await addParticipant(planId, nurse, 'write')
+      const app = await createSmartApp(SCOPES)
+      const admission = await admitApp(nurse, app, SCOPES.join(' '), patient.ehrId)
+      const { id } = assertStatus(
+        await call(admission, 'POST', 'Subscription', subscriptionOf('Observation')),
+        201,
+      )
+      await createWeight(nurse, ownPlan)
+      const seen = await weigh()
+      const bundle: Json = assertStatus(await call(admission, 'GET', `Subscription/${id}/$events`))
+      assert.deepEqual(readNotification(bundle).events, [[1, seen]])
+      const source = await follow({ ...nurse, authToken: admission.tokens.access_token }, id)
+      assert.deepEqual(await next(source, 1), [[1, seen]])
+      assertStatus(await callFhir(nurse, 'GET', `Subscription/${id}`), 404)
+      const other = await admitApp(nurse, app, SCOPES.join(' '), patient.ehrId)
+      assertStatus(await call(other, 'GET', `Subscription/${id}`), 404)
+      const { items } = assertStatus(await nurse.call('GET', '/auth/admitted-app'))
+      for (const { id: admissionId } of items)
+        assertStatus(await nurse.call('DELETE', `/auth/admitted-app/${admissionId}`), 204)
+      await source.ended()
+    })
+
+    it('need the scopes of the subscription and of what it looks for', async () => {
+      const app = await createSmartApp([...SCOPES, 'patient/Observation.rs?category=vital-signs'])
+      const reader = await admitApp(patient, app, 'launch/patient patient/Observation.rs', patient.ehrId)
+      assertStatus(await call(reader, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
+      const writer = await admitApp(patient, app, 'launch/patient patient/Subscription.cruds', patient.ehrId)
+      assertStatus(await call(writer, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
+      const scope = 'launch/patient patient/Subscription.cruds patient/Observation.rs?category=vital-signs'
+      const narrow = await admitApp(patient, app, scope, patient.ehrId)
+      const { id } = assertStatus(
+        await call(narrow, 'POST', 'Subscription', subscriptionOf('Observation')),
+        201,
+      )
+      const glucose = { bloodGlucose: 99, bloodGlucoseUnit: 'mg/dL', timestamp: '2026-03-01T08:30:00Z' }
+      const body = { ...glucose, carePlanId: planId }
+      assertStatus(await patient.call('POST', 'procedure/bloodglucose', body), 201)
+      const seen = await weigh()
+      const bundle: Json = assertStatus(await call(narrow, 'GET', `Subscription/${id}/$events`))
+      assert.deepEqual(readNotification(bundle).events, [[1, seen]])
+    })
+  })
+})
