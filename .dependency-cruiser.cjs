@@ -31,6 +31,7 @@ const rooms = {
     'live',
     'profiles',
     'care-plans',
+    'administration',
     'handovers',
     'events',
     'conditions',

@@ -12,11 +12,11 @@ import { recordPathOf } from '../path-api/record-paths.ts'
 import { healthOperations } from '../path-api/resources/health.ts'
 import { fhirBaseOf } from '../path-api/resources/smart-addresses.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
+import { BackgroundVerification } from '../records/administration/background-verification.ts'
 import type { AdmissionControl } from '../records/limits/admission/admission-control.ts'
 import type { RateLimiter } from '../records/limits/rate-limiter.ts'
 import type { ChangeFeed } from '../records/live/change-feed.ts'
 import { Subscriptions } from '../records/live/subscriptions.ts'
-import { BackgroundVerification } from '../records/store/audit/background-verification.ts'
 import { jobCollection } from '../records/store/jobs/background-jobs.ts'
 import type { ServiceStatus } from '../schemas/administration/service-status.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
@@ -81,10 +81,7 @@ export async function openPathFamily(parts: PathFamilyDependencies): Promise<Pat
   const accounts = await openAccounts({
     ...parts,
     sendMail: toSendMail(parts.mails),
-    belongings: [
-      ...belongingsOf(parts.services),
-      (session, mvUid) => forgetSubscriptionEvents(database.db, session, mvUid),
-    ],
+    belongings: belongingsOf(parts),
   })
   const { records, tail, log } = parts
   const changes = new Subscriptions(records, tail, accounts.services.sessions, (err) =>
@@ -139,17 +136,15 @@ const openAuditVerification = ({ config, records, log }: PathFamilyDependencies)
 
 /** What is removed with an account. */
 const belongingsOf = ({
-  profiles,
-  carePlans,
-  ehrs,
-  chats,
-  fhirExports,
-}: PathFamilyDependencies['services']): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
+  database: { db },
+  services: { profiles, carePlans, ehrs, chats, fhirExports },
+}: PathFamilyDependencies): ((session: ClientSession, mvUid: string) => Promise<void>)[] => [
   (session, mvUid) => profiles.eraseWithAccount(session, mvUid),
   (session, mvUid) => carePlans.participants.archiveOfUser(session, mvUid),
   (session, mvUid) => ehrs.forgetCreator(session, mvUid),
   (session, mvUid) => chats.marks.forget(session, mvUid),
   (session, mvUid) => fhirExports.forgetUser(session, mvUid),
+  (session, mvUid) => forgetSubscriptionEvents(db, session, mvUid),
 ]
 
 /** Opens the FHIR API. */

@@ -1,4 +1,7 @@
-import { isVerifying, type StoredVerification } from '../../../records/store/audit/background-verification.ts'
+import {
+  isVerifying,
+  type StoredVerification,
+} from '../../../records/administration/background-verification.ts'
 import { AuditVerification } from '../../../schemas/administration/audit-verification.ts'
 import { ServiceStatus } from '../../../schemas/administration/service-status.ts'
 import { defineOperation } from '../../operation/operation.ts'

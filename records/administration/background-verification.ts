@@ -1,9 +1,9 @@
 import type { Collection, Db } from 'mongodb'
-import { TimeSlice } from '../../limits/time-slice.ts'
-import { isLeaseHeld } from '../clocks/lease.ts'
-import { isDuplicateKeyError } from '../documents/database.ts'
-import { auditEntryCollection } from './audit-log.ts'
-import { type VerificationResult, verifyAudit } from './verifier.ts'
+import { TimeSlice } from '../limits/time-slice.ts'
+import { auditEntryCollection } from '../store/audit/audit-log.ts'
+import { type VerificationResult, verifyAudit } from '../store/audit/verifier.ts'
+import { isLeaseHeld } from '../store/clocks/lease.ts'
+import { isDuplicateKeyError } from '../store/documents/database.ts'
 
 /** The last verification; instances share it. */
 export interface StoredVerification {
