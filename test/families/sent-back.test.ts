@@ -87,8 +87,8 @@ describe('what GET answers', () => {
       ...('mvUid' in example && { mvUid: (await createPerson()).mvUid }),
       ...(path.startsWith('/data/type') && { type: `t-${randomUUID()}` }),
       ...(path.endsWith('/relation') && { id: undefined }),
-      // Only the authentication by a key has keys.
-      ...(path === '/auth/app' && { jwks: undefined }),
+      // Only the authentication by a key has keys, and only a backend service has a system.
+      ...(path === '/auth/app' && { jwks: undefined, jwksUri: undefined, systemId: undefined }),
       ...('replyTo' in example && { replyTo: undefined, attachments: undefined }),
     }
   }
