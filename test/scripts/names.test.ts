@@ -4,9 +4,26 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { createDataDir } from '../harness/service/service-process.ts'
 
-const FOLDERS = ['cloud', 'fhir', 'packages', 'openehr', 'path-api', 'records', 'schemas', 'server', 'test']
+const FOLDERS = [
+  ...[
+    'client',
+    'cloud',
+    'console',
+    'fhir',
+    'packages',
+    'openehr',
+    'path-api',
+    'records',
+    'schemas',
+    'server',
+  ],
+  'test',
+]
 
 const FAULTLESS = {
+  'client/session.ts': 'export class Session {}\n',
+  // Another program.
+  'console/session.tsx': 'export function Session() {}\n',
   'server/mail-queue.ts': 'export const MAIL_LEASE_MS = 60_000\nexport class MailQueue {}\n',
   'test/mail-queue.test.ts': "it('sends a mail once', () => {})\n",
 }
@@ -23,7 +40,7 @@ describe('npm run names', () => {
     return spawnSync(process.execPath, [resolve('scripts/names.mjs')], { cwd: project, encoding: 'utf8' })
   }
 
-  it('accepts good names, a re-export, and constants that are no times', () => {
+  it('accepts good names, also those of another program, a re-export, and constants that are no times', () => {
     const { status, stderr } = check({
       ...FAULTLESS,
       'server/queues.ts':
