@@ -94,11 +94,16 @@ const PAGES = [
 ]
 
 /** Goes to a page without loading the console again. */
-async function show(page: Page, path: string): Promise<void> {
+async function show(page: Page, path: string, search?: string): Promise<void> {
   await page.evaluate(
     `history.pushState(null, '', '/console/${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
   )
-  await page.locator('main:not(:has(.skeleton)) h1').waitFor()
+  const loaded = page.locator('main:not(:has(.skeleton)) h1')
+  await loaded.waitFor()
+  if (search === undefined) return
+  await page.locator('input[type=search]').fill(search)
+  await page.locator('input[type=search]').press('Enter')
+  await page.getByText(search).waitFor()
 }
 
 /** The chosen ones among buttons and links must differ by more than their background, which forced colours remove. */
@@ -124,8 +129,8 @@ describe('the pages of the console', () => {
           assert.deepEqual(await findAccessibilityViolations(page), [], 'login')
           const trees = new Map([['login', await readTree(page)]])
           await logInOn(page, who)
-          for (const [name, path] of pages) {
-            await show(page, path)
+          for (const [name, path, search] of pages) {
+            await show(page, path, search)
             trees.set(name, await readTree(page))
             await page.emulateMedia({ colorScheme: 'light' })
             assert.deepEqual(await findAccessibilityViolations(page), [], path)
@@ -142,8 +147,8 @@ describe('the pages of the console', () => {
         const { who, pages } = visitors[role]
         const page = await opened.open()
         await logInOn(page, who)
-        for (const [, path] of pages) {
-          await show(page, path)
+        for (const [, path, search] of pages) {
+          await show(page, path, search)
           for (const width of WIDTHS) {
             await page.setViewportSize({ width, height: 800 })
             assert.ok(
@@ -161,8 +166,8 @@ describe('the pages of the console', () => {
         const { who, pages } = visitors[role]
         const page = await opened.open()
         await logInOn(page, who)
-        for (const [, path] of pages) {
-          await show(page, path)
+        for (const [, path, search] of pages) {
+          await show(page, path, search)
           const [heading = '', ...more] = await page.locator('h1').allTextContents()
           assert.deepEqual(more, [], path)
           assert.equal(await page.title(), `${heading} – Health record`)

@@ -26,7 +26,7 @@ export async function createAdministrator(): Promise<Visitor> {
   return {
     who,
     pages: [
-      ['accounts', `admin/accounts?email=${owner.email}`],
+      ['accounts', 'admin/accounts', owner.email],
       ['account', `admin/accounts/${owner.mvUid}`],
       ['apps', 'admin/apps'],
       ['deleted records', 'admin/deleted'],

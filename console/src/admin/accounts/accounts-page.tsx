@@ -10,21 +10,21 @@ import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, PLAIN_LABELS, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
-import { type Account, type AccountFilter, accountFilterOf, accountsQuery, STATES } from './accounts-query.ts'
+import { type Account, type AccountFilter, accountsQuery, STATES } from './accounts-query.ts'
 import { NewAccount } from './new-account.tsx'
-
-const addressOf = (filter: object): string => `/admin/accounts?${new URLSearchParams({ ...filter })}`
 
 /** Finds accounts, and makes new ones. */
 export default function AccountsPage({ me }: PageProps) {
   const t = useText()
   const { query } = useAddress()
-  const filter = accountFilterOf(query)
+  const state = STATES.find((one) => one === query.get('state'))
+  const [email, setEmail] = useState('')
+  const filter = { ...(state && { state }), ...(email !== '' && { email }) }
   return (
     <>
       <Heading title={t('accounts.title')} />
-      <Filters key={filter.email ?? ''} filter={filter} />
-      <AccountList key={addressOf(filter)} filter={filter} />
+      <Filters filter={filter} onFind={setEmail} />
+      <AccountList key={JSON.stringify(filter)} filter={filter} />
       <details className="panel">
         <summary>{t('accounts.new')}</summary>
         <NewAccount mvUid={me.mvUid} />
@@ -33,12 +33,11 @@ export default function AccountsPage({ me }: PageProps) {
   )
 }
 
-/** The address holds what is searched. */
-function Filters({ filter }: { filter: AccountFilter }) {
+/** The address holds the state, but no e-mail address: the browser remembers it. */
+function Filters({ filter, onFind }: { filter: AccountFilter; onFind: (email: string) => void }) {
   const t = useText()
-  const [email, setEmail] = useState(filter.email ?? '')
-  const choose = (part: object) => navigate(addressOf({ ...filter, ...part }))
-  const form = useSubmit(async () => choose({ email: email.trim() }))
+  const [email, setEmail] = useState('')
+  const form = useSubmit(async () => onFind(email.trim()))
   return (
     <section className="filters" aria-label={t('accounts.search')}>
       <Form form={form} submit={t('accounts.find')}>
@@ -55,7 +54,7 @@ function Filters({ filter }: { filter: AccountFilter }) {
           { value: '', label: t('worklist.all') },
           ...STATES.map((value) => ({ value, label: t(`state.${value}`) })),
         ]}
-        onChange={(state) => choose({ state })}
+        onChange={(state) => navigate(`/admin/accounts?${new URLSearchParams({ state })}`)}
       />
     </section>
   )

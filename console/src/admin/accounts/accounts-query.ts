@@ -18,12 +18,6 @@ export interface AccountFilter {
 export const ACCOUNTS_KEY = ['accounts']
 const ACCOUNTS_PER_PAGE = 50
 
-export function accountFilterOf(query: URLSearchParams): AccountFilter {
-  const email = query.get('email')
-  const state = STATES.find((one) => one === query.get('state'))
-  return { ...(email && { email }), ...(state && { state }) }
-}
-
 export const accountsQuery = (filter: AccountFilter, cursor: string | undefined) =>
   queryOptions({
     queryKey: [...ACCOUNTS_KEY, filter, cursor],
