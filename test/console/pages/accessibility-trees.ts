@@ -9,7 +9,7 @@ const MONTHS =
 /** What differs from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
-  [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
+  [/(?<=\/|app-)[A-Za-z0-9]{10}(?=[/?.]|$)/gm, 'ID'],
   [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
   [/\d+([.,:]\d+)*/g, '#'],
