@@ -23,7 +23,11 @@ const MAX_CRITERIA_LENGTH = 2000
 /** R4 has no code for a stream that clients open, and the backport has this extension for other channels. */
 const EVENT_STREAM = { system: ownUri('channel-type'), code: 'event-stream' }
 
+/** R4 demands a code: that of the other connection that the client keeps open. */
+const NEAREST_TYPE = 'websocket'
+
 const CHANNEL = {
+  type: NEAREST_TYPE,
   _type: { extension: [{ url: CHANNEL_TYPE, valueCoding: EVENT_STREAM }] },
   payload: 'application/fhir+json',
   _payload: { extension: [{ url: `${BACKPORT}/backport-payload-content`, valueCode: 'id-only' }] },
@@ -91,15 +95,17 @@ function endViolations(end: unknown, now: Date): Violation[] {
 }
 
 const HOW_TO_FOLLOW =
-  'There are no web hooks, sockets, mails or messages: the client opens the stream of events. Leave the type out and send the extension backport-channel-type with the code event-stream'
+  'There are no web hooks, sockets, mails or messages: the client opens the stream of events. Send the type websocket with the extension backport-channel-type and its code event-stream'
 
 function channelViolations(channel: unknown): Violation[] {
-  if (memberOf(channel, 'type') !== undefined)
-    return [violation('channel.type', 'not-supported', `is not supported. ${HOW_TO_FOLLOW}`)]
+  const type = memberOf(channel, 'type')
   const coding = extensionOf(memberOf(channel, '_type'), CHANNEL_TYPE, 'valueCoding')
-  return memberOf(coding, 'code') === EVENT_STREAM.code
+  const isStream = memberOf(coding, 'code') === EVENT_STREAM.code
+  if (type === undefined && !isStream)
+    return [violation('channel.type', 'required', `is required. ${HOW_TO_FOLLOW}`)]
+  return isStream && (type === undefined || type === NEAREST_TYPE)
     ? []
-    : [violation('channel.type', 'required', `is required. ${HOW_TO_FOLLOW}`)]
+    : [violation('channel.type', 'not-supported', `is not supported. ${HOW_TO_FOLLOW}`)]
 }
 
 /** What a client has sent: the fields of the subscription, unless there are violations. */

@@ -116,9 +116,11 @@ describe('the client, when something fails', () => {
     })
     const seen = changes.next()
     // The stream begins some time after the call, so one of these is the first change that it tells.
-    const writing = setInterval(() => createWeight(patient, carePlanId, 65), 200)
+    const written: Promise<string>[] = []
+    const writing = setInterval(() => written.push(createWeight(patient, carePlanId, 65)), 200)
     const first = await seen
     clearInterval(writing)
+    await Promise.all(written)
     assert.ok(first.value?.event === 'change' && first.value.change.type === 'BodyWeight')
     proxy.cut()
     const id = await createWeight(patient, carePlanId, 66)

@@ -9,8 +9,9 @@ const MONTHS =
 /** What differs from one run to the next: numbers, dates, ids and ages. */
 const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
-  [/(?<=\/|app-)[A-Za-z0-9]{10}(?=[/?.]|$)/gm, 'ID'],
-  [/\b(?=\w*\d)(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
+  [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
+  // A word has no digit, and no capital within.
+  [/\b(?=\w*\d|\w+[A-Z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
   [/\d+([.,:]\d+)*/g, '#'],
   [/this minute|# \w+ ago|last \w+|yesterday|now$/g, 'AGE'],

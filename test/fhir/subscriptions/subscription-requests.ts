@@ -6,6 +6,7 @@ import { callFhir, type Json, readFhir } from '../fhir-client.ts'
 const BACKPORT = 'http://hl7.org/fhir/uv/subscriptions-backport/StructureDefinition'
 
 const CHANNEL = {
+  type: 'websocket',
   _type: {
     extension: [
       {

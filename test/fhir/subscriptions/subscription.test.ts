@@ -191,8 +191,12 @@ describe('a subscription in FHIR', () => {
     const [[, place, text] = []] = await refuse(topicSubscriptionOf('Observation', 'Task?status=ready'))
     assert.equal(place, 'Subscription.criteria.extension[0].valueString')
     assert.ok(text?.includes('Task'))
-    for (const type of ['rest-hook', 'websocket', 'email', 'message']) {
-      const [fault] = await refuse(subscriptionOf(criteria(), { channel: { type } }))
+    const { _type } = subscriptionOf('').channel
+    for (const channel of [
+      ...['rest-hook', 'websocket', 'email', 'message'].map((type) => ({ type })),
+      { type: 'rest-hook', _type },
+    ]) {
+      const [fault] = await refuse(subscriptionOf(criteria(), { channel }))
       assert.deepEqual(fault?.slice(0, 2), ['not-supported', 'Subscription.channel.type'])
       assert.ok(fault?.[2].includes('event-stream'))
     }

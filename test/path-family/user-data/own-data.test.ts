@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import type { Response } from 'supertest'
 import {
   addParticipant,
   createPatient,
@@ -257,12 +258,18 @@ describe('a user’s own data', () => {
       201,
     )
     const types = { Measurement: { dataType: await newType({ perDay }) }, Occurrence: { eventType } }
+    // On a busy machine, a write can wait too long for its turn: nothing is stored then.
+    const { post } = createClassClient(owner)
+    const postInTurn = async (...object: Parameters<typeof post>): Promise<Response> => {
+      const answer = await post(...object)
+      return answer.status === 503 ? postInTurn(...object) : answer
+    }
     for (const [name, type] of Object.entries(types)) {
       const sent = Array.from({ length: 50 }, (_, value) => ({
         ...{ ...type, carePlanId: plan, timestamp: parseDate('2026-06-20T05:00:00.000Z') },
         ...(name === 'Measurement' && { value }),
       }))
-      const answers = await Promise.all(sent.map((one) => createClassClient(owner).post(name, one)))
+      const answers = await Promise.all(sent.map((one) => postInTurn(name, one)))
       const codes = answers.map(({ status, body }) => (status === 201 ? 'stored' : body.code)).sort()
       assert.deepEqual(codes, [...Array(50 - perDay).fill(155), ...Array(perDay).fill('stored')], name)
       assert.equal(await service.db.collection(name).countDocuments(type), perDay)
