@@ -10,8 +10,8 @@ const MONTHS =
 const VARYING: readonly [RegExp, string][] = [
   [/user-[\w-]+@/g, 'user@'],
   [/(?<=\/)[A-Za-z0-9]{10}(?=[/?]|$)/gm, 'ID'],
-  // A word has no digit, and no capital within.
-  [/\b(?=\w*\d|\w+[A-Z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
+  // A word has no digit, and no capital after a small letter.
+  [/\b(?=\w*\d|\w*[a-z]\w*[A-Z])(?=\w*[A-Za-z])\w{10}\b/g, 'ID'],
   [new RegExp(`\\b(${MONTHS})\\b`, 'g'), 'MONTH'],
   [/\d+([.,:]\d+)*/g, '#'],
   [/this minute|# \w+ ago|last \w+|yesterday|now$/g, 'AGE'],
