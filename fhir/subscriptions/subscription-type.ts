@@ -14,6 +14,7 @@ import {
 import { ServiceError } from '../../schemas/errors.ts'
 import { requireKnownModifier } from '../outcome/issue.ts'
 import { requireKept, unkeptElements } from '../resources/sent-resource.ts'
+import { searchFew } from '../search/search-few.ts'
 import { fitsPeriod } from '../search/search-period.ts'
 import type { ResourceSearch, SearchCriterion } from '../sources/resource-search.ts'
 import type {
@@ -88,19 +89,8 @@ export class FhirSubscriptions implements ResourceSource {
     return this.#show(await this.find(caller, id))
   }
 
-  async search(caller: Caller, { criteria, count, after = '0' }: ResourceSearch): Promise<FoundResources> {
-    const query = { where: ownerOf(caller), limit: MAX_SUBSCRIPTIONS }
-    const { items } = await this.#store.list(asOwner(caller), 'own', query)
-    const found = items
-      .map((one) => this.#show(one))
-      .filter((one) => criteria.every((criterion) => fits(one, criterion)))
-    const start = /^\d{1,3}$/.test(after) ? Number(after) : 0
-    const end = start + count
-    return {
-      resources: found.slice(start, end),
-      ...(count > 0 && end < found.length && { next: String(end) }),
-      total: found.length,
-    }
+  async search(caller: Caller, search: ResourceSearch): Promise<FoundResources> {
+    return searchFew((await this.#listOwn(caller)).map(this.#show), search, fits)
   }
 
   async create(
@@ -109,7 +99,7 @@ export class FhirSubscriptions implements ResourceSource {
     newId: string,
     { tx, onUnkept }: ResourceWrite,
   ): Promise<FhirResource> {
-    const fields = { ...(await this.#check(caller, resource, onUnkept)), ...ownerOf(caller) }
+    const fields = await this.#check(caller, resource, onUnkept)
     const position = await this.events.position()
     const id = ownedRecordId(caller.userId, newId)
     const create = async (within: Transaction) => {
@@ -134,7 +124,7 @@ export class FhirSubscriptions implements ResourceSource {
     { expected, tx, onUnkept }: ResourceWrite,
   ): Promise<FhirResource> {
     const before = await this.find(caller, id)
-    const fields = { ...(await this.#check(caller, resource, onUnkept)), ...ownerOf(caller) }
+    const fields = await this.#check(caller, resource, onUnkept)
     const position = await this.events.position()
     const update = async (within: Transaction) => {
       const updated = await this.#store.update(asOwner(caller), this.#keyOf(caller, id), () => fields, {
@@ -184,7 +174,7 @@ export class FhirSubscriptions implements ResourceSource {
 
   /** Removes the subscriptions of the user that have ended. @throws RuleViolated if there are too many others */
   async #makeRoom(caller: Caller, tx: Transaction): Promise<void> {
-    const { userId, admission } = ownerOf(caller)
+    const { userId } = caller
     await lockProfile(this.#context, tx, userId)
     const ended = documentCollection(this.#context, SUBSCRIPTION.collection)
       .find({ userId, end: { $lt: this.#context.clock().toISOString() } }, { projection: { _id: 1 } })
@@ -193,9 +183,12 @@ export class FhirSubscriptions implements ResourceSource {
       await this.#store.delete(asOwner(caller), { id }, { tx })
       await this.events.remove(tx.session, id)
     }
-    const query = { where: { userId, admission }, limit: MAX_SUBSCRIPTIONS }
-    const { items } = await this.#store.list(asOwner(caller), 'own', query, { tx })
-    if (items.length >= MAX_SUBSCRIPTIONS) throw tooManyError()
+    if ((await this.#listOwn(caller, tx)).length >= MAX_SUBSCRIPTIONS) throw tooManyError()
+  }
+
+  async #listOwn(caller: Caller, tx?: Transaction): Promise<StoredSubscription[]> {
+    const query = { where: ownerOf(caller), limit: MAX_SUBSCRIPTIONS }
+    return (await this.#store.list(asOwner(caller), 'own', query, { tx })).items
   }
 
   #keyOf(caller: Caller, id: string) {

@@ -5,6 +5,7 @@ import { neutralLabel } from '../../../records/questionnaires/text-packs.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { INSTRUMENT_NAMES, type InstrumentName } from '../../../schemas/questionnaires/questionnaire.ts'
 import { requireKnownModifier } from '../../outcome/issue.ts'
+import { searchFew } from '../../search/search-few.ts'
 import type { SearchCriterion } from '../../sources/resource-search.ts'
 import type { ResourceSource, ResourceType } from '../../sources/resource-source.ts'
 
@@ -86,16 +87,7 @@ const source: ResourceSource = {
     if (!found) throw new ServiceError('NotFound')
     return found
   },
-  async search(_caller, { criteria, count, after = '0' }) {
-    const found = QUESTIONNAIRES.filter((one) => criteria.every((criterion) => fits(one, criterion)))
-    const start = /^\d{1,3}$/.test(after) ? Number(after) : 0
-    const end = start + count
-    return {
-      resources: found.slice(start, end),
-      ...(count > 0 && end < found.length && { next: String(end) }),
-      total: found.length,
-    }
-  },
+  search: async (_caller, search) => searchFew(QUESTIONNAIRES, search, fits),
 }
 
 /** The questionnaires that the service scores, with neutral labels: their texts belong to their owners. */
