@@ -1,7 +1,7 @@
 import type { AppCreate } from '../../../schemas/accounts/app.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/validation/violations.ts'
-import { isKnownScope, resourceScopesOf } from './app-scopes.ts'
+import { isKnownScope, isSystemScope } from './app-scopes.ts'
 
 const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
 
@@ -23,9 +23,6 @@ const isLaunchUrl = (text: string): boolean => URL.canParse(text) && isSafeUrl(n
 
 /** Keys are fetched from there: only https proves whose they are. */
 const isKeyUrl = (text: string): boolean => isLaunchUrl(text) && /^https:[^#]*$/i.test(text)
-
-const isSystemScope = (scope: string): boolean =>
-  resourceScopesOf([scope]).some(({ level }) => level === 'system')
 
 function redirectViolations({ redirectUris = [], launchUrl, scopes }: AppCreate): Violation[] {
   const faulty = redirectUris.flatMap((uri, i) =>

@@ -34,6 +34,8 @@ function parseResourceScope(text: string): ResourceScope | undefined {
 export const isKnownScope = (text: string): boolean =>
   isContextScope(text) || parseResourceScope(text) !== undefined
 
+export const isSystemScope = (text: string): boolean => parseResourceScope(text)?.level === 'system'
+
 /** The scopes of a text that name resources. */
 export const resourceScopesOf = (scopes: readonly string[]): ResourceScope[] =>
   scopes.flatMap((one) => parseResourceScope(one) ?? [])

@@ -1,7 +1,7 @@
 import type { App } from '../../../schemas/accounts/app.ts'
 import type { ConnectedSystems } from '../systems/connected-systems.ts'
 import { type AppTokenGrant, type AppTokens, grantRefused } from './app-grants.ts'
-import { reduceScopes } from './app-scopes.ts'
+import { isSystemScope, reduceScopes } from './app-scopes.ts'
 
 /** A backend service proves who it is for each token, so it needs no longer one. */
 const BACKEND_TOKEN_LIFETIME_S = 300
@@ -27,7 +27,7 @@ export class BackendServices {
         'unauthorized_client',
         'This app acts for no connected system, or that is locked out',
       )
-    const scopes = reduceScopes(requested, registered).filter((one) => one.startsWith('system/'))
+    const scopes = reduceScopes(requested, registered).filter(isSystemScope)
     if (scopes.length === 0)
       throw grantRefused('invalid_scope', 'None of these scopes is a registered one of the level system')
     return {

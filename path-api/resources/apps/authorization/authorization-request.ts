@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { AppRequest } from '../../../../records/accounts/apps/app-authorizations.ts'
-import { reduceScopes } from '../../../../records/accounts/apps/app-scopes.ts'
+import { isSystemScope, reduceScopes } from '../../../../records/accounts/apps/app-scopes.ts'
 import type { RegisteredApps } from '../../../../records/accounts/apps/registered-apps.ts'
 import type { App } from '../../../../schemas/accounts/app.ts'
 import { languageParameter } from '../../../pages/page.ts'
@@ -69,7 +69,7 @@ export async function checkAuthorizationRequest(
   const app = await apps.find(client_id)
   if (!app?.redirectUris?.includes(redirectUri)) return undefined
   // System scopes are for services that act without a person.
-  const scopes = reduceScopes(scope, app.scopes).filter((one) => !one.startsWith('system/'))
+  const scopes = reduceScopes(scope, app.scopes).filter((one) => !isSystemScope(one))
   const fault = faultOf(parameters, scopes, fhirBaseOf(publicUrl))
   if (fault) {
     const [error, error_description] = fault
