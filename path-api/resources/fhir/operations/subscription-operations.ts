@@ -33,12 +33,12 @@ const eventIdOf = (number: number): string => formatPosition({ batch: number, ch
 /** Runs `work` again and again while it is called for, never twice at once. */
 function createPump(work: (caller: Caller) => Promise<void>, onFault: () => void) {
   let running = Promise.resolve()
-  let waiting = 0
+  let isWaiting = false
   return (caller: Caller): void => {
-    if (waiting > 0) return
-    waiting += 1
+    if (isWaiting) return
+    isWaiting = true
     running = running.then(() => {
-      waiting -= 1
+      isWaiting = false
       return work(caller)
     }, onFault)
     running.catch(onFault)
@@ -53,9 +53,8 @@ async function streamEvents(id: string, context: Context<'account'>) {
   let last = parsePosition(lastEventId)?.batch ?? 0
   const pump = createPump(
     async (by) => {
-      for (let isBehind = true; isBehind && !events.destroyed; ) {
+      while (!events.destroyed) {
         const { bundle, last: number } = await fhirNotifications.next(by, id, last)
-        isBehind = number !== undefined
         if (number === undefined) return
         last = number
         events.sendEvent('notification', bundle, eventIdOf(last))
