@@ -7,7 +7,7 @@ import { elementPathOf, type FhirMapping, type FhirResource } from '../../record
 import type { FhirSearchParameter } from '../../records/fhir/search-parameters.ts'
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
-import { findDeletions } from '../../records/live/listed-changes.ts'
+import { findDeletedRecords } from '../../records/live/listed-changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
@@ -347,7 +347,7 @@ class KindResources implements ResourceSource {
 
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
     // A blood pressure and its alert have the same id.
-    for (const { collection, ehrId } of await findDeletions(this.#context.db, id)) {
+    for (const { collection, ehrId } of await findDeletedRecords(this.#context.db, id)) {
       const stream = streams.find(({ kind }) => kind.collection === collection)
       if (!stream) continue
       const record = await this.#recordsOf(stream.kind).store.findDeleted(caller, { id, ehrId } as never)

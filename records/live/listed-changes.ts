@@ -37,10 +37,11 @@ export const DELETION_INDEX: IndexDescription = {
   partialFilterExpression: { action: 'delete' },
 }
 
-/** Finds where records with this id were deleted; they may have been restored since. */
-export async function findDeletions(db: Db, id: string): Promise<ChangedRecord[]> {
+/** Finds the deleted records with this id, one of a collection; they may have been restored since. */
+export async function findDeletedRecords(db: Db, id: string): Promise<ChangedRecord[]> {
   const deletions = historyCollection(db).find({ action: 'delete', 'before._id': id })
-  return (await deletions.project({ _id: 1 }).toArray()).map(({ _id }) => parseChangeId(_id))
+  const records = (await deletions.project({ _id: 1 }).toArray()).map(({ _id }) => parseChangeId(_id))
+  return [...new Map(records.map((record) => [record.collection, record])).values()]
 }
 
 /** Changes to look at in one round; the caller may read only some of them. */
