@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { sessionsOf } from '../../records/accounts/login/sessions.ts'
 import { createGoal, createPatient, createPlan, createWeight } from '../harness/care/patients.ts'
 import { assertStatus } from '../harness/clients/path-client.ts'
@@ -29,6 +29,21 @@ describe('the console', () => {
       'document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)',
     )
     assert.doesNotMatch(String(readable), /eyJ|refreshToken/)
+    assertNoFaults(page)
+  })
+
+  it('leaves the focus where the user has put it when a page loads late', async () => {
+    const patient = await createPatient()
+    const page = await opened.open()
+    const held = new Promise<Route>((resolve) => void page.route(/home-page-/, resolve))
+    await logInOn(page, patient)
+    await button(page, 'Log out').focus()
+    await (await held).continue()
+    await page.locator('h1').waitFor()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Log out')
+    await menu(page, 'My record').click()
+    await page.getByRole('heading', { name: 'My record' }).waitFor()
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1')
     assertNoFaults(page)
   })
 

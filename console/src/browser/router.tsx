@@ -7,10 +7,18 @@ const base = new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(
 export const serviceUrl = new URL(/* @vite-ignore */ '../..', import.meta.url).href.replace(/\/$/, '')
 
 const listeners = new Set<() => void>()
+let focusAtNavigation: Element | null = null
 const notify = () => {
+  focusAtNavigation = document.activeElement
   for (const listener of listeners) listener()
 }
 window.addEventListener('popstate', notify)
+
+/** Whether the user has gone to a control since the address changed. A page that loads late leaves the focus there. */
+export function hasFocusMoved(): boolean {
+  const { activeElement, body } = document
+  return activeElement !== body && activeElement !== focusAtNavigation
+}
 
 const currentAddress = () => location.pathname.slice(base.length) + location.search
 
