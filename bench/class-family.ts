@@ -1,19 +1,22 @@
 /**
  * The class family against a bare Parse Server with the same options, classes and engine: what our checks, triggers
- * and headers cost. With FORMER_BUILD, the folder of another build, also against that one.
+ * and headers cost. Our objects are about twice as large, with permissions and derived values; "same objects" are
+ * stored with them by the bare server, too. With FORMER_BUILD, the folder of another build, also against that one.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { compareSides, postJson, stopSide } from './frame/compare-sides.ts'
+import { compareSides, createGet, postJson, stopSide } from './frame/compare-sides.ts'
 import { type ParseSide, startParseSide } from './peers/parse-side.ts'
 
 const preloaded = 400
 
 interface PressureSide extends ParseSide {
   ids: string[]
+  /** Objects with permissions and derived values, and the id of their care plan. */
+  same: { ids: string[]; carePlanId: string }
 }
 
 const bloodPressure = ({ ehrId, carePlanId }: ParseSide, i: number) => ({
@@ -32,7 +35,27 @@ async function prepared(side: ParseSide): Promise<PressureSide> {
     const { objectId = '' } = await postJson(side, '/1/classes/BloodPressure', bloodPressure(side, i))
     ids.push(objectId)
   }
-  return { ...side, ids }
+  return { ...side, ids, same: { ids, carePlanId: side.carePlanId } }
+}
+
+const queryOf = (carePlanId: string): string =>
+  `where=${encodeURIComponent(JSON.stringify({ carePlanId }))}&order=-timestamp`
+
+/** Stores the objects that one side returns in the other one. */
+async function copyObjects({ url, headers, carePlanId }: PressureSide, to: PressureSide): Promise<void> {
+  const response = await fetch(`${url}/1/classes/BloodPressure?${queryOf(carePlanId)}&limit=${preloaded}`, {
+    headers,
+  })
+  const { results } = (await response.json()) as { results: Record<string, unknown>[] }
+  to.same = { ids: [], carePlanId: `${carePlanId}-copy` }
+  for (const { objectId: _id, createdAt: _created, updatedAt: _updated, ...values } of results) {
+    const copy = { ...values, ACL: { [to.userId]: { read: true, write: true }, ...(values.ACL as object) } }
+    const { objectId = '' } = await postJson(to, '/1/classes/BloodPressure', {
+      ...copy,
+      carePlanId: to.same.carePlanId,
+    })
+    to.same.ids.push(objectId)
+  }
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
@@ -41,23 +64,25 @@ const sides = [
   await prepared(await startParseSide('ours', '../server/main.js', engine.uri)),
   await prepared(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),
 ]
+const [ours, bare] = sides
+if (ours && bare) await copyObjects(ours, bare)
 const { FORMER_BUILD: former } = process.env
 if (former) {
   const script = pathToFileURL(resolve(former, 'dist/server/main.js')).href
   sides.push(await prepared(await startParseSide('former', script, engine.uri)))
 }
 
+const getEach = (ids: string[]) => ids.map((id) => createGet(`/1/classes/BloodPressure/${id}`))
+const listNewest = (carePlanId: string) => [
+  createGet(`/1/classes/BloodPressure?${queryOf(carePlanId)}&limit=20`),
+]
+
 /** The four requests, each over many objects. */
 await compareSides(sides, {
-  'GET one': {
-    requests: ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/1/classes/BloodPressure/${id}` })),
-  },
-  'list of 20': {
-    requests: ({ carePlanId }) => {
-      const where = encodeURIComponent(JSON.stringify({ carePlanId }))
-      return [{ method: 'GET', path: `/1/classes/BloodPressure?where=${where}&order=-timestamp&limit=20` }]
-    },
-  },
+  'GET one': { requests: ({ ids }) => getEach(ids) },
+  'GET one, same objects': { requests: ({ same }) => getEach(same.ids) },
+  'list of 20': { requests: ({ carePlanId }) => listNewest(carePlanId) },
+  'list of 20, same objects': { requests: ({ same }) => listNewest(same.carePlanId) },
   POST: {
     requests: (side) =>
       side.ids.map((_, i) => ({

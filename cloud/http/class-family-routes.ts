@@ -22,6 +22,8 @@ export function createClassFamilyHandler(
 ): RequestHandler {
   parse.set('trust proxy', trustProxy)
   parse.disable('x-powered-by')
+  // Nobody may store a response. The ETag of an object is its version.
+  parse.disable('etag')
   return (req, res) => {
     res.set('Cache-Control', 'no-store')
     translateErrors(res)

@@ -8,7 +8,8 @@ function estimateBytes(value: unknown): number {
   if (typeof value === 'string') return VALUE_BYTES + value.length
   if (typeof value !== 'object' || value === null || value instanceof Date) return VALUE_BYTES
   let bytes = VALUE_BYTES
-  for (const [name, member] of Object.entries(value)) bytes += name.length + estimateBytes(member)
+  // Lists of entries would take a thirtieth of a list's time.
+  for (const name in value) bytes += name.length + estimateBytes((value as Record<string, unknown>)[name])
   return bytes
 }
 

@@ -42,10 +42,13 @@ export function toOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown):
   return fits ? convertExactly(sent, unitName, quantity.unit) : undefined
 }
 
+const isBetween = (value: Fraction, min: number, max: number): boolean =>
+  value.compareTo(min) >= 0 && value.compareTo(max) <= 0
+
 /** Whether a value is within bounds; tolerates the rounding of a conversion there and back. */
 function isWithinRange(converted: Fraction, [min, max]: readonly [number, number]): boolean {
   const slack = 1e-9 * max
-  return converted.compareTo(min - slack) >= 0 && converted.compareTo(max + slack) <= 0
+  return isBetween(converted, min, max) || isBetween(converted, min - slack, max + slack)
 }
 
 /**
