@@ -1,5 +1,7 @@
+import type { Filter } from 'mongodb'
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
+import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
@@ -8,7 +10,9 @@ import type { FhirSearchParameter } from '../../records/fhir/search-parameters.t
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -270,12 +274,23 @@ class KindResources implements ResourceSource {
     else await records.remove(caller, { id, ehrId }, { expected })
   }
 
+  /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */
+  createsTogether(resource: FhirResource): boolean {
+    const kind = this.#findStreamFor(resource)?.kind
+    return kind !== undefined && !hasCapacityLimit(kind) && !kind.naturalKey
+  }
+
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
-  #streamFor(resource: FhirResource): ResourceStream {
+  #findStreamFor(resource: FhirResource): ResourceStream | undefined {
     const own = this.#streams.filter(({ suffix }) => suffix === '')
     const [first, ...others] = own
     const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
-    const found = others.length === 0 ? first : own.find(isMeant)
+    return others.length === 0 ? first : own.find(isMeant)
+  }
+
+  /** @throws RuleViolated for a code that no kind has */
+  #streamFor(resource: FhirResource): ResourceStream {
+    const found = this.#findStreamFor(resource)
     if (found) return found
     throw new ServiceError('RuleViolated', {
       violations: [
@@ -329,8 +344,12 @@ class KindResources implements ResourceSource {
   ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
+    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const collections = streams.map(({ kind }) => kind.collection)
+    const nonempty = await findNonemptyCollections(this.#context, readable, collections)
     const found = await Promise.all(
       streams.map(async (stream) => {
+        if (!nonempty.has(stream.kind.collection)) return []
         const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
         return record ? [{ stream, record: record as unknown as RecordWithMetadata, isDeleted: false }] : []
       }),
