@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Filter } from 'mongodb'
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
@@ -68,6 +69,9 @@ const ALL_INTERACTIONS: readonly Interaction[] = [
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
+/** For each resource type. */
+const MAX_KNOWN_IDS = 10_000
+
 /** The resource type of these kinds. */
 export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
   const [{ fhir, words, readOnly }] = kinds
@@ -109,6 +113,8 @@ class KindResources implements ResourceSource {
   readonly #context: StoreContext
   readonly #recordsOf: RecordsOf
   readonly #streams: readonly ResourceStream[]
+  /** The collections of records that a user has read; a record stays in its collection. */
+  readonly #collectionsOfIds = new LRUCache<string, string>({ max: MAX_KNOWN_IDS })
   readonly collections: readonly string[]
 
   constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
@@ -344,17 +350,18 @@ class KindResources implements ResourceSource {
   ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
-    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
-    const collections = streams.map(({ kind }) => kind.collection)
-    const nonempty = await findNonemptyCollections(this.#context, readable, collections)
+    const key = `${caller.userId}/${id}`
+    const known = this.#collectionsOfIds.get(key)
+    const collections = known ? new Set([known]) : await this.#findCollections(caller, streams, id)
     const found = await Promise.all(
       streams.map(async (stream) => {
-        if (!nonempty.has(stream.kind.collection)) return []
+        if (!collections.has(stream.kind.collection)) return []
         const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
         return record ? [{ stream, record: record as unknown as RecordWithMetadata, isDeleted: false }] : []
       }),
     )
     const [one] = found.flat()
+    if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
     if (one && isShown(one.stream, one.record)) return one
     const deleted = await this.#findDeleted(caller, streams, id)
     if (deleted) return { ...deleted, isDeleted: true }
@@ -362,6 +369,17 @@ class KindResources implements ResourceSource {
     // Audits the refusal.
     if (stream) await this.#recordsOf(stream.kind).get(caller, { id } as EhrRecordKey)
     throw new ServiceError('NotFound')
+  }
+
+  /** The collections that have a readable record with this id. */
+  #findCollections(
+    caller: Caller,
+    streams: readonly ResourceStream[],
+    id: string,
+  ): Promise<ReadonlySet<string>> {
+    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const collections = streams.map(({ kind }) => kind.collection)
+    return findNonemptyCollections(this.#context, readable, collections)
   }
 
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
