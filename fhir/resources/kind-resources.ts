@@ -1,5 +1,8 @@
+import { LRUCache } from 'lru-cache'
+import type { Filter } from 'mongodb'
 import type { EhrRecordKey } from '../../records/ehr-records/ehr-records.ts'
 import { resolveRules } from '../../records/ehr-records/kind.ts'
+import { hasCapacityLimit } from '../../records/ehr-records/refusals/capacity.ts'
 import { auditRefusal } from '../../records/ehr-records/refusals/refusals.ts'
 import { isContainerClass } from '../../records/ehrs/deletion/cascading-deletion.ts'
 import type { FieldValues } from '../../records/fhir/fhir-element.ts'
@@ -8,7 +11,9 @@ import type { FhirSearchParameter } from '../../records/fhir/search-parameters.t
 import { mapInSlices, TimeSlice } from '../../records/limits/time-slice.ts'
 import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
-import type { Caller } from '../../records/store/documents/caller.ts'
+import { type Caller, permissionFilter } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { findNonemptyCollections } from '../../records/store/reading/nonempty-collections.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -64,6 +69,9 @@ const ALL_INTERACTIONS: readonly Interaction[] = [
   ...(['create', 'update', 'patch', 'delete'] as const),
 ]
 
+/** For each resource type. */
+const MAX_KNOWN_IDS = 10_000
+
 /** The resource type of these kinds. */
 export function kindResourceType(kinds: readonly [MappedKind, ...MappedKind[]]): ResourceType {
   const [{ fhir, words, readOnly }] = kinds
@@ -105,6 +113,8 @@ class KindResources implements ResourceSource {
   readonly #context: StoreContext
   readonly #recordsOf: RecordsOf
   readonly #streams: readonly ResourceStream[]
+  /** The collections of records that a user has read; a record stays in its collection. */
+  readonly #collectionsOfIds = new LRUCache<string, string>({ max: MAX_KNOWN_IDS })
   readonly collections: readonly string[]
 
   constructor(context: StoreContext, recordsOf: RecordsOf, kinds: readonly [MappedKind, ...MappedKind[]]) {
@@ -270,12 +280,23 @@ class KindResources implements ResourceSource {
     else await records.remove(caller, { id, ehrId }, { expected })
   }
 
+  /** Records of a kind with a limit or a natural key are compared with those before them, one after the other. */
+  createsTogether(resource: FhirResource): boolean {
+    const kind = this.#findStreamFor(resource)?.kind
+    return kind !== undefined && !hasCapacityLimit(kind) && !kind.naturalKey
+  }
+
   /** The kind whose code the resource has; the resource type decides alone if it has one kind. */
-  #streamFor(resource: FhirResource): ResourceStream {
+  #findStreamFor(resource: FhirResource): ResourceStream | undefined {
     const own = this.#streams.filter(({ suffix }) => suffix === '')
     const [first, ...others] = own
     const isMeant = ({ kind }: ResourceStream) => kind.fhir.isMeant?.(resource) ?? false
-    const found = others.length === 0 ? first : own.find(isMeant)
+    return others.length === 0 ? first : own.find(isMeant)
+  }
+
+  /** @throws RuleViolated for a code that no kind has */
+  #streamFor(resource: FhirResource): ResourceStream {
+    const found = this.#findStreamFor(resource)
     if (found) return found
     throw new ServiceError('RuleViolated', {
       violations: [
@@ -329,13 +350,18 @@ class KindResources implements ResourceSource {
   ): Promise<{ stream: ResourceStream; record: RecordWithMetadata; isDeleted: boolean }> {
     const { id, suffix } = splitResourceId(resourceId)
     const streams = this.#streams.filter((stream) => stream.suffix === suffix)
+    const key = `${caller.userId}/${id}`
+    const known = this.#collectionsOfIds.get(key)
+    const collections = known ? new Set([known]) : await this.#findCollections(caller, streams, id)
     const found = await Promise.all(
       streams.map(async (stream) => {
+        if (!collections.has(stream.kind.collection)) return []
         const record = await this.#recordsOf(stream.kind).store.find(caller, { id } as never)
         return record ? [{ stream, record: record as unknown as RecordWithMetadata, isDeleted: false }] : []
       }),
     )
     const [one] = found.flat()
+    if (one) this.#collectionsOfIds.set(key, one.stream.kind.collection)
     if (one && isShown(one.stream, one.record)) return one
     const deleted = await this.#findDeleted(caller, streams, id)
     if (deleted) return { ...deleted, isDeleted: true }
@@ -343,6 +369,17 @@ class KindResources implements ResourceSource {
     // Audits the refusal.
     if (stream) await this.#recordsOf(stream.kind).get(caller, { id } as EhrRecordKey)
     throw new ServiceError('NotFound')
+  }
+
+  /** The collections that have a readable record with this id. */
+  #findCollections(
+    caller: Caller,
+    streams: readonly ResourceStream[],
+    id: string,
+  ): Promise<ReadonlySet<string>> {
+    const readable = { _id: id, ...permissionFilter('_rperm', caller) } as Filter<ParseDocument>
+    const collections = streams.map(({ kind }) => kind.collection)
+    return findNonemptyCollections(this.#context, readable, collections)
   }
 
   async #findDeleted(caller: Caller, streams: readonly ResourceStream[], id: string) {
