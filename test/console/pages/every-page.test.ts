@@ -193,7 +193,7 @@ describe('the pages of the console', () => {
     mkdirSync(process.env.SCREENSHOTS, { recursive: true })
     await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-home.png` })
     await page.goto(`${service.url}/console/overview`)
-    await page.locator('.plot canvas').waitFor()
+    await page.locator('.plot canvas').first().waitFor()
     await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-overview.png` })
   })
 })
