@@ -1,10 +1,11 @@
+import { useId } from 'react'
 import type { Band, BandRange } from '../model/newest-values.ts'
 import { bandName, formatNumber } from '../texts/format.ts'
 import { useText } from '../texts/translate.ts'
 
 /** Bands are numbered by severity from 0; a sign and words say what the colour says. */
 export const levelOf = ({ severity }: Band) => (severity <= 1 ? 'good' : severity <= 3 ? 'warn' : 'bad')
-const signs = { good: '✓', warn: '▲', bad: '⬥' }
+const signs = { good: '✓', warn: '▲', bad: '◆' }
 
 export function BandBadge({ band }: { band: Band }) {
   const level = levelOf(band)
@@ -26,6 +27,7 @@ interface BandListProps {
 /** The names of bands with their limits. */
 export function BandList({ bands, label, unit }: BandListProps) {
   const t = useText()
+  const id = useId()
   if (bands.length === 0) return null
   const limitsOf = ({ from, to }: BandRange): string => {
     const limits = { from: formatNumber(from ?? 0), to: formatNumber(to ?? 0), unit }
@@ -33,12 +35,15 @@ export function BandList({ bands, label, unit }: BandListProps) {
     return t(to === null ? 'bands.from' : 'bands.between', limits)
   }
   return (
-    <ul className="bands" aria-label={t('bands.of', { label })}>
-      {bands.map((band) => (
-        <li key={band.code + band.from}>
-          <BandBadge band={band} /> {limitsOf(band)}
-        </li>
-      ))}
-    </ul>
+    <>
+      <p id={id}>{t('bands.of', { label })}</p>
+      <ul className="bands" aria-labelledby={id}>
+        {bands.map((band) => (
+          <li key={band.code + band.from}>
+            <BandBadge band={band} /> {limitsOf(band)}
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
