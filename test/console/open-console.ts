@@ -66,6 +66,14 @@ export async function logInOn(page: Page, { email, password }: { email: string; 
   await page.locator('nav').waitFor()
 }
 
+/** Goes to a page without loading the console again, and waits until it has read what it shows. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', '/console/${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await page.locator('main:not(:has(.skeleton)) h1').waitFor()
+}
+
 const nameOfFocus = `(() => {
   const one = document.activeElement
   return [one?.labels?.[0]?.textContent, one?.getAttribute('aria-label'), one?.textContent].find((text) => text) ?? ''

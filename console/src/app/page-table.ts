@@ -50,7 +50,9 @@ export const pages: readonly PageEntry[] = [
     '/patients/:ehrId/plan/:planId/thresholds',
     () => import('../nurse/thresholds/thresholds-page.tsx'),
   ),
-  nurseEntry('/patients/:ehrId/history/:kind/:recordId', () => import('../nurse/history/history-page.tsx')),
+  nurseEntry('/patients/:ehrId/record', () => import('../patient/record/record-page.tsx')),
+  nurseEntry('/patients/:ehrId/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
+  nurseEntry('/patients/:ehrId/history/:record*', () => import('../patient/history/history-page.tsx')),
   entry('/measure', () => import('../patient/measure/measure-page.tsx'), {
     menu: 'measure.title',
     ...recording,
@@ -66,6 +68,7 @@ export const pages: readonly PageEntry[] = [
   entry('/messages/:topicId', () => import('../patient/messages/topic-page.tsx'), messaging),
   entry('/record', () => import('../patient/record/record-page.tsx'), { menu: 'record.title' }),
   entry('/record/timeline', () => import('../patient/timeline/timeline-page.tsx')),
+  entry('/history/:record*', () => import('../patient/history/history-page.tsx')),
   entry('/access', () => import('../patient/access/access-page.tsx'), { menu: 'access.title', ...personal }),
   entry('/account', () => import('../patient/account/account-page.tsx'), {
     menu: 'account.title',

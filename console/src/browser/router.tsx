@@ -46,12 +46,21 @@ export function useAddress(): Address {
   return { path: path === '' ? '/' : path, query: new URLSearchParams(query) }
 }
 
-/** The values of `/plan/:planId` in a path; undefined if the path does not match. */
+/**
+ * The values of `/plan/:planId` in a path; undefined if the path does not match. `:record*` takes the rest of the path,
+ * without decoding it.
+ */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
-  const names = [...pattern.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '')
-  const found = new RegExp(`^${pattern.replace(/:\w+/g, '([^/]+)')}/?$`).exec(path)
+  const names = [...pattern.matchAll(/:(\w+)(\*?)/g)]
+  const segments = pattern.replace(/:\w+\*/g, '(.+)').replace(/:\w+/g, '([^/]+)')
+  const found = new RegExp(`^${segments}/?$`).exec(path)
   return found
-    ? Object.fromEntries(names.map((name, i) => [name, decodeURIComponent(found[i + 1] ?? '')]))
+    ? Object.fromEntries(
+        names.map(([, name = '', isRest], i) => {
+          const value = found[i + 1] ?? ''
+          return [name, isRest ? value : decodeURIComponent(value)]
+        }),
+      )
     : undefined
 }
 

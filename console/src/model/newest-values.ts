@@ -8,6 +8,9 @@ export interface Band {
   severity: number
 }
 
+/** A band with its limits: from `from` to below `to`. */
+export type BandRange = GraphSeries['bands'][number]
+
 /** The newest value of a kind: blood pressure has two numbers, most others one. */
 export interface NewestValue {
   measure: string
@@ -22,7 +25,7 @@ export interface NewestValue {
 }
 
 /** The band that contains a value. */
-const bandOf = ({ bands }: Pick<GraphSeries, 'bands'>, value: number): Band | undefined =>
+export const bandOf = ({ bands }: { bands: readonly BandRange[] }, value: number): BandRange | undefined =>
   bands.find(({ from, to }) => (from === null || value >= from) && (to === null || value < to))
 
 const nameOf = ({ id, measure }: GraphSeries): string => id.slice(measure.length + 1)

@@ -14,7 +14,7 @@ import {
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
-import { assertNoFaults, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
+import { assertNoFaults, goTo, logInOn, menu, useConsoleBrowser } from '../open-console.ts'
 import { assertTrees, readTree } from './accessibility-trees.ts'
 import { createAdministrator, createAnalyst, createModeller } from './staff-visitors.ts'
 import type { Visitor } from './visitor.ts'
@@ -35,6 +35,9 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
   const planId = await createPlan(patient, { description: 'Below 140/90 by the summer' })
   const goalId = await createGoal(patient, planId)
   await createTask(patient, planId, goalId, { dueDate: '2026-01-05' })
+  assertStatus(
+    await patient.call('PUT', `careplan/${planId}/goal/${goalId}`, { name: 'Walk', notes: 'With the dog' }),
+  )
   await addParticipant(planId, nurse, 'write')
   await named(patient, 'Anna de Vries', { birthDate: '1961-04-30', gender: 'FEMALE' })
   assertStatus(await patient.call('PUT', `/auth/account/${patient.mvUid}`, { name: 'Anna de Vries' }))
@@ -54,6 +57,8 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
   const own: Visitor['pages'] = [
     ['goal', `plan/${planId}/goal/${goalId}`],
     ['topic', `messages/${id}`],
+    ['history', `history/careplan/${planId}/goal/${goalId}`],
+    ['overview, one kind', 'overview?kind=bodyweight&period=all'],
   ]
   const at = `patients/${patient.ehrId}`
   const ofNurse: Visitor['pages'] = [
@@ -63,7 +68,10 @@ async function createVisitors(): Promise<Record<(typeof ROLES)[number], Visitor>
     ['patient, one kind', `${at}?kind=bodyweight&period=all`],
     ['patient, goal', `${at}/plan/${planId}/goal/${goalId}`],
     ['patient, thresholds', `${at}/plan/${planId}/thresholds`],
-    ['patient, history', `${at}/history/bodyweight/${weightId}`],
+    ['patient, record', `${at}/record`],
+    ['patient, timeline', `${at}/record/timeline`],
+    ['patient, history', `${at}/history/procedure/bodyweight/${weightId}`],
+    ['patient, history of a goal', `${at}/history/careplan/${planId}/goal/${goalId}`],
   ]
   return {
     patient: { who: patient, pages: [...PAGES.map((path): [string, string] => [path, path]), ...own] },
@@ -95,11 +103,7 @@ const PAGES = [
 
 /** Goes to a page without loading the console again. */
 async function show(page: Page, path: string, search?: string): Promise<void> {
-  await page.evaluate(
-    `history.pushState(null, '', '/console/${path}'); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
-  const loaded = page.locator('main:not(:has(.skeleton)) h1')
-  await loaded.waitFor()
+  await goTo(page, path)
   if (search === undefined) return
   await page.locator('input[type=search]').fill(search)
   await page.locator('input[type=search]').press('Enter')
@@ -189,7 +193,7 @@ describe('the pages of the console', () => {
     mkdirSync(process.env.SCREENSHOTS, { recursive: true })
     await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-home.png` })
     await page.goto(`${service.url}/console/overview`)
-    await page.locator('.plot canvas').waitFor()
+    await page.locator('.plot canvas').first().waitFor()
     await page.screenshot({ path: `${process.env.SCREENSHOTS}/console-overview.png` })
   })
 })

@@ -13,6 +13,13 @@ import {
   useConsoleBrowser,
 } from '../open-console.ts'
 
+/** The share of a graph that is not empty: lines alone fill little of it. */
+const shadedShare = `(() => {
+  const { width, height } = document.querySelector('.plot canvas')
+  const { data } = document.querySelector('.plot canvas').getContext('2d').getImageData(0, 0, width, height)
+  return data.filter((one, at) => at % 4 === 3 && one > 0).length / (width * height)
+})()`
+
 describe('the first day of a patient', () => {
   const opened = useConsoleBrowser()
 
@@ -41,8 +48,12 @@ describe('the first day of a patient', () => {
     await menu(page, 'Overview').click()
     await page.getByText(/Upper pressure: last 126\.5 mmHg on .* 2 values/).waitFor()
     await page.locator('.plot canvas').waitFor()
+    const bands = page.getByRole('list', { name: 'Areas of “Upper pressure”' })
+    assert.match((await bands.textContent()) ?? '', /Normal.*mmHg/)
+    assert.ok((await page.evaluate<number>(shadedShare)) > 0.5)
     await button(page, 'Show a table Blood pressure').click()
     assert.equal(await page.locator('tbody tr').count(), 2)
+    await page.getByRole('cell', { name: /^126\.5 \(\S.*\)$/ }).waitFor()
 
     await menu(page, 'Messages').click()
     await page.getByRole('link', { name: 'New message' }).click()

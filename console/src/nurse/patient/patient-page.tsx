@@ -5,14 +5,14 @@ import { useLiveEhr, useLiveWorklist } from '../../model/live.ts'
 import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import { newestValues } from '../../model/newest-values.ts'
 import type { PageProps } from '../../model/page-props.ts'
+import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
 import { NewestList } from '../../patient/home/newest-list.tsx'
+import { MeasurementList } from '../../patient/overview/measurement-list.tsx'
 import { Charts, PeriodChoice } from '../../patient/overview/period-charts.tsx'
 import { Plans } from '../../patient/plan/plan-list.tsx'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
-import { MeasurementList } from './measurement-list.tsx'
 import { PatientAlerts } from './patient-alerts.tsx'
-import { PatientBanner } from './patient-banner.tsx'
 import { SideForm } from './side-form.tsx'
 
 /** All about one patient: what waits, how they are, and the plan or a form beside the charts. */
@@ -26,6 +26,9 @@ export default function PatientPage({ me: self, params }: PageProps) {
   return (
     <>
       <PatientBanner ehrId={me.ehrId} />
+      <p>
+        <Link to={`${recordPath(me)}/record`}>{t('patient.record')}</Link>
+      </p>
       <PatientAlerts me={me} />
       <section aria-labelledby="vitals">
         <h2 id="vitals">{t('patient.vitals')}</h2>

@@ -5,10 +5,10 @@ import { planQuery } from '../../model/health-record.ts'
 import { atPatient, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
+import { PatientBanner } from '../../patient/banner/patient-banner.tsx'
 import { api } from '../../session/user-session.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
-import { PatientBanner } from '../patient/patient-banner.tsx'
 import { type Thresholds, ThresholdsForm } from './thresholds-form.tsx'
 
 /** The thresholds of a care plan with their version. */

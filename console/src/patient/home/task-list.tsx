@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import type { Task } from '../../model/health-record.ts'
 import { useMayAct } from '../../model/me.ts'
 import { ehrKey } from '../../model/queries.ts'
@@ -30,7 +31,14 @@ export function TaskList({ ehrId, mvUid, tasks }: TaskListProps) {
   )
 }
 
-export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
+interface TaskRowProps {
+  ehrId: string
+  task: Task
+  /** A link beside the button. */
+  more?: ReactNode
+}
+
+export function TaskRow({ ehrId, task, more }: TaskRowProps) {
   const t = useText()
   const queries = useQueryClient()
   const { carePlanId: careplanId, goalId, id: taskId, name, dueDate, description } = task
@@ -57,6 +65,7 @@ export function TaskRow({ ehrId, task }: { ehrId: string; task: Task }) {
         {description && <p className="help">{description}</p>}
         {done.problem && <FailureNote error={done.problem} />}
       </div>
+      {more}
       {mayPlan && (
         <button type="button" aria-disabled={done.isBusy} onClick={done.submit}>
           {t('task.done')} <span className="unseen">{name}</span>

@@ -5,6 +5,7 @@ import type { PageProps } from '../../model/page-props.ts'
 import { useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { MeasurementList } from './measurement-list.tsx'
 import { Charts, PeriodChoice, usePeriod } from './period-charts.tsx'
 
 /** All kinds over the same time, one below the other. */
@@ -26,6 +27,7 @@ export default function OverviewPage({ me }: PageProps) {
       <Loaded query={graph} lines={8}>
         {({ series }) => <Charts series={series} kind={kind} />}
       </Loaded>
+      {kind && <MeasurementList me={me} path={kind} />}
     </>
   )
 }

@@ -73,9 +73,9 @@ function KindChart({ lines, from, to }: { lines: GraphSeries[]; from: number; to
   const [first] = lines
   const series = useMemo(
     () =>
-      lines.map(({ id, measure, label, points }) => ({
+      lines.map(({ id, measure, label, points, bands }) => ({
         label: quantityName(id.slice(measure.length + 1), label),
-        points,
+        ...{ points, bands },
       })),
     [lines],
   )

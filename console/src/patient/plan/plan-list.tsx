@@ -5,6 +5,7 @@ import { type Me, mayAct, recordPath } from '../../model/me.ts'
 import { formatDate } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
+import { HistoryLink } from '../history/history-link.tsx'
 import { TaskRow } from '../home/task-list.tsx'
 
 /** The goals and open tasks of care plans. */
@@ -24,6 +25,9 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
       <h2 id={plan.id}>{plan.name}</h2>
       {plan.description && <p>{plan.description}</p>}
       {plan.dueDate && <p className="help">{t('plan.until', { date: formatDate(plan.dueDate) })}</p>}
+      <p className="help">
+        <HistoryLink me={me} path={`careplan/${plan.id}`} name={plan.name} />
+      </p>
       {plan.goals.length === 0 && <p>{t('plan.noGoals')}</p>}
       {plan.goals
         .filter(({ status }) => status === 'ACTIVE')
@@ -37,6 +41,7 @@ function Plan({ me, plan }: { me: Me; plan: CarePlan }) {
 function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
   const t = useText()
   const open = goal.tasks.filter(({ status }) => status === 'ACTIVE')
+  const path = `careplan/${goal.carePlanId}/goal/${goal.id}`
   const doneCount = goal.tasks.length - open.length
   return (
     <>
@@ -45,7 +50,12 @@ function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
       {goal.notes && <p className="help">{goal.notes}</p>}
       <ul className="rows">
         {open.map((task) => (
-          <TaskRow key={task.id} ehrId={me.ehrId} task={task} />
+          <TaskRow
+            key={task.id}
+            ehrId={me.ehrId}
+            task={task}
+            more={<HistoryLink me={me} path={`${path}/task/${task.id}`} name={task.name} />}
+          />
         ))}
       </ul>
       <p className="help">
@@ -54,7 +64,8 @@ function Goal({ me, goal }: { me: Me; goal: CarePlan['goals'][number] }) {
           <Link to={`${recordPath(me)}/plan/${goal.carePlanId}/goal/${goal.id}`}>
             {t('edit')} <span className="unseen">{goal.name}</span>
           </Link>
-        )}
+        )}{' '}
+        <HistoryLink me={me} path={path} name={goal.name} />
       </p>
     </>
   )

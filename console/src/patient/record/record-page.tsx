@@ -1,15 +1,19 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '../../browser/router.tsx'
+import { useLiveEhr } from '../../model/live.ts'
+import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatDate } from '../../texts/format.ts'
 import { type TextId, translate, translateName, useText } from '../../texts/translate.ts'
-import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
+import { HistoryLink } from '../history/history-link.tsx'
 
 interface RecordLine {
-  id: string
+  /** Path within the EHR. */
+  path: string
   name: string
   facts: string[]
 }
@@ -35,7 +39,7 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/diagnosis', { params })).data.items.map(
         ({ id, name, onset, status, severity, comment }) => ({
-          ...{ id, name },
+          ...{ path: `diagnosis/${id}`, name },
           facts: present([word(status), word(severity), day(onset), comment]),
         }),
       ),
@@ -44,8 +48,8 @@ const SECTIONS: readonly Section[] = [
     title: 'record.reactions',
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/adversereaction', { params })).data.items.map(
-        ({ id, substance, criticality, reactions, comment }) => ({
-          ...{ id, name: substance },
+        ({ substance, criticality, reactions, comment }) => ({
+          ...{ path: `adversereaction/${encodeURIComponent(substance)}`, name: substance },
           facts: present([
             word(criticality),
             ...(reactions ?? []).map(({ manifestation }) => manifestation),
@@ -59,7 +63,7 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/medication', { params })).data.items.map(
         ({ id, name, dosage, status, start, comment }) => ({
-          ...{ id, name },
+          ...{ path: `medication/${id}`, name },
           facts: present([dosage, status && translate(`medication.${status}`), day(start), comment]),
         }),
       ),
@@ -69,7 +73,7 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/immunisation', { params })).data.items.map(
         ({ id, vaccine, date, status, targetDisease, comment }) => ({
-          ...{ id, name: vaccine },
+          ...{ path: `immunisation/${id}`, name: vaccine },
           facts: present([day(date), targetDisease, status && translate(`immunisation.${status}`), comment]),
         }),
       ),
@@ -79,7 +83,7 @@ const SECTIONS: readonly Section[] = [
     read: async (params) =>
       (await api.GET('/ehr/{ehrId}/device', { params })).data.items.map(
         ({ id, name, manufacturer, model, serial }) => ({
-          ...{ id, name },
+          ...{ path: `device/${id}`, name },
           facts: present([manufacturer, model, serial]),
         }),
       ),
@@ -96,37 +100,41 @@ const recordQuery = (ehrId: string) =>
   })
 
 /** What is known for a long time: diagnoses, reactions, medications, immunisations and devices. */
-export default function RecordPage({ me: { ehrId } }: PageProps) {
+export default function RecordPage({ me: self, params }: PageProps) {
   const t = useText()
-  const record = useQuery(recordQuery(ehrId))
+  const me = atPatient(self, params)
+  useLiveEhr(me.isPatient ? '' : me.ehrId)
+  const record = useQuery(recordQuery(me.ehrId))
   return (
     <>
-      <Heading title={t('record.title')} />
+      <RecordHeading me={me} title={t(me.isPatient ? 'record.title' : 'patient.record')} />
       <p>
-        <Link to="/record/timeline">{t('timeline.title')}</Link>
+        {!me.isPatient && <Link to={recordPath(me)}>{t('back')}</Link>}{' '}
+        <Link to={`${recordPath(me)}/record/timeline`}>{t('timeline.title')}</Link>
       </p>
       <Loaded query={record}>
         {(sections) =>
-          sections.map(({ title, lines }) => <Lines key={title} title={t(title)} lines={lines} />)
+          sections.map(({ title, lines }) => <Lines key={title} me={me} title={t(title)} lines={lines} />)
         }
       </Loaded>
     </>
   )
 }
 
-function Lines({ title, lines }: { title: string; lines: readonly RecordLine[] }) {
+function Lines({ me, title, lines }: { me: Me; title: string; lines: readonly RecordLine[] }) {
   const t = useText()
   return (
     <section>
       <h2>{title}</h2>
       {lines.length === 0 && <p>{t('record.none')}</p>}
       <ul className="rows">
-        {lines.map(({ id, name, facts }) => (
-          <li key={id}>
+        {lines.map(({ path, name, facts }) => (
+          <li key={path}>
             <div className="grow">
               <strong>{name}</strong>
               <p className="help">{facts.join(', ')}</p>
             </div>
+            <HistoryLink me={me} path={path} name={name} />
           </li>
         ))}
       </ul>

@@ -1,14 +1,19 @@
 import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query'
 import type { components } from 'health-record-client'
+import { Link } from '../../browser/router.tsx'
+import { useLiveEhr } from '../../model/live.ts'
+import { atPatient, type Me, recordPath } from '../../model/me.ts'
 import type { PageProps } from '../../model/page-props.ts'
 import { ehrKey } from '../../model/queries.ts'
 import { api } from '../../session/user-session.ts'
 import { formatMoment, formatNumber, kindName, unitName } from '../../texts/format.ts'
 import { type TextId, useText } from '../../texts/translate.ts'
-import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
 import { PageButtons, useTurnedPages } from '../../ui/table/page-buttons.tsx'
 import { Table } from '../../ui/table/table.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
+import { HistoryLink } from '../history/history-link.tsx'
+import { pathWithHistory } from '../history/record-kinds.ts'
 
 type TimelineEvent = components['schemas']['TimelineEvent']
 
@@ -25,17 +30,24 @@ const timelineQuery = (ehrId: string, cursor: string | undefined) =>
   })
 
 /** Everything in the record, the newest first, page by page. */
-export default function TimelinePage({ me: { ehrId } }: PageProps) {
+export default function TimelinePage({ me: self, params }: PageProps) {
   const t = useText()
+  const me = atPatient(self, params)
+  useLiveEhr(me.isPatient ? '' : me.ehrId)
   const pages = useTurnedPages<string>()
-  const timeline = useQuery(timelineQuery(ehrId, pages.position))
+  const timeline = useQuery(timelineQuery(me.ehrId, pages.position))
   return (
     <>
-      <Heading title={t('timeline.title')} />
+      <RecordHeading me={me} title={t('timeline.title')} />
+      {!me.isPatient && (
+        <p>
+          <Link to={`${recordPath(me)}/record`}>{t('back')}</Link>
+        </p>
+      )}
       <Loaded query={timeline} lines={8}>
         {({ events, page }) => (
           <>
-            {events.length === 0 ? <p>{t('record.none')}</p> : <EventTable events={events} />}
+            {events.length === 0 ? <p>{t('record.none')}</p> : <EventTable me={me} events={events} />}
             <PageButtons pages={pages} next={page.next} />
           </>
         )}
@@ -44,19 +56,23 @@ export default function TimelinePage({ me: { ehrId } }: PageProps) {
   )
 }
 
-const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.what']
+const HEADS: readonly TextId[] = ['timeline.when', 'timeline.kind', 'timeline.what', 'history.title']
 
-function EventTable({ events }: { events: readonly TimelineEvent[] }) {
+function EventTable({ me, events }: { me: Me; events: readonly TimelineEvent[] }) {
   const t = useText()
   return (
     <Table heads={HEADS.map((head) => t(head))}>
-      {events.map((event) => (
-        <tr key={event.id}>
-          <td>{formatMoment(event.start)}</td>
-          <th scope="row">{kindName(event.kind)}</th>
-          <td>{textOf(event)}</td>
-        </tr>
-      ))}
+      {events.map((event) => {
+        const path = pathWithHistory(me.ehrId, event.href)
+        return (
+          <tr key={event.id}>
+            <td>{formatMoment(event.start)}</td>
+            <th scope="row">{kindName(event.kind)}</th>
+            <td>{textOf(event)}</td>
+            <td>{path && <HistoryLink me={me} path={path} name={textOf(event)} />}</td>
+          </tr>
+        )
+      })}
     </Table>
   )
 }

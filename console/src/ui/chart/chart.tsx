@@ -1,6 +1,7 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
+import { bandName, formatDate, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useLanguage, useText } from '../../texts/translate.ts'
+import { BandList, levelOf } from '../band-badge.tsx'
 import type { Plot, PlotSeries } from './plot.ts'
 import { ValueTable } from './value-table.tsx'
 
@@ -15,7 +16,8 @@ export interface ChartProps {
 
 /**
  * Lines over time that everybody can read: a sentence, the graph, its points by arrow keys, and a table of the same
- * values.
+ * values. Areas show the bands of the first line, since those of several would cover each other; the table names the
+ * band of every value.
  */
 export function Chart(props: ChartProps) {
   const t = useText()
@@ -26,6 +28,7 @@ export function Chart(props: ChartProps) {
     () => series.map((one) => ({ ...one, points: one.points.filter(({ x }) => x >= from && x <= to) })),
     [series, from, to],
   )
+  const [areas] = series
   return (
     <figure className="chart" aria-labelledby={id}>
       <figcaption id={id}>
@@ -39,6 +42,7 @@ export function Chart(props: ChartProps) {
         </ul>
       </figcaption>
       <Summary series={shown} unit={unit} />
+      {areas && <BandList bands={areas.bands} label={areas.label} unit={unit} />}
       {isTable ? <ValueTable {...props} series={shown} /> : <Graph {...props} series={shown} />}
       <button type="button" aria-expanded={isTable} onClick={() => setTable(!isTable)}>
         {t(isTable ? 'chart.graph' : 'chart.table')} <span className="unseen">{title}</span>
@@ -73,6 +77,11 @@ function Graph({ title, unit, series, from, to }: ChartProps) {
       if (isGone || !element) return
       plot.current = drawPlot(element, {
         ...{ series, from, to, width: element.clientWidth },
+        areas: (series[0]?.bands ?? []).map((band) => ({
+          ...band,
+          label: bandName(band.code, band.label),
+          level: levelOf(band),
+        })),
         formatTime: (ms) => new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' }).format(ms),
         formatValue: formatNumber,
       })

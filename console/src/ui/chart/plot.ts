@@ -1,13 +1,24 @@
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import type { BandRange } from '../../model/newest-values.ts'
 
 export interface PlotSeries {
   label: string
   points: readonly { x: number; y: number }[]
+  bands: readonly BandRange[]
+}
+
+/** A range of values with its name. */
+interface PlotArea {
+  label: string
+  level: 'good' | 'warn' | 'bad'
+  from: number | null
+  to: number | null
 }
 
 export interface PlotOptions {
   series: readonly PlotSeries[]
+  areas: readonly PlotArea[]
   /** The period, in milliseconds. */
   from: number
   to: number
@@ -27,6 +38,13 @@ export interface Plot {
 const STROKES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7']
 const DASHES = [[], [8, 4], [2, 4], [12, 4, 2, 4]]
 const HEIGHT_PX = 220
+/** So faint that lines keep a contrast of 3 to 1 before them, in both themes. */
+const AREA_FILLS = {
+  good: 'rgba(0, 158, 115, 0.1)',
+  warn: 'rgba(230, 159, 0, 0.1)',
+  bad: 'rgba(213, 94, 0, 0.13)',
+}
+const AREA_FONT_PX = 11
 
 function seriesOptions({ label }: PlotSeries, at: number): UPlot.Series {
   const stroke = STROKES[at % STROKES.length] ?? ''
@@ -48,14 +66,38 @@ function alignedData(series: readonly PlotSeries[]): UPlot.AlignedData {
   return UPlot.join(tables)
 }
 
+/** Shades areas between their limits, and writes the name into each that is high enough. */
+function drawAreas({ ctx, bbox, scales, valToPos }: UPlot, areas: readonly PlotArea[], text: string): void {
+  // Without values there is no scale to compare them with.
+  if (typeof scales.y?.min !== 'number') return
+  const scale = devicePixelRatio
+  const bottom = bbox.top + bbox.height
+  const place = (value: number | null, open: number) =>
+    value === null ? open : Math.min(bottom, Math.max(bbox.top, valToPos(value, 'y', true)))
+  ctx.save()
+  ctx.font = `${AREA_FONT_PX * scale}px sans-serif`
+  ctx.textBaseline = 'top'
+  for (const { label, level, from, to } of areas) {
+    const [high, low] = [place(to, bbox.top), place(from, bottom)]
+    ctx.fillStyle = AREA_FILLS[level]
+    ctx.fillRect(bbox.left, high, bbox.width, low - high)
+    ctx.fillStyle = text
+    // The line tells neighbours of the same colour apart.
+    if (high > bbox.top) ctx.fillRect(bbox.left, high, bbox.width, scale)
+    if (low - high > (AREA_FONT_PX + 4) * scale) ctx.fillText(label, bbox.left + 4 * scale, high + 3 * scale)
+  }
+  ctx.restore()
+}
+
 /** Draws lines over time. */
 export function drawPlot(target: HTMLElement, options: PlotOptions): Plot {
-  const { series, from, to, width, formatTime, formatValue } = options
+  const { series, areas, from, to, width, formatTime, formatValue } = options
   const text = getComputedStyle(target).color
   const axis = { stroke: text, grid: { stroke: `${text.replace('rgb(', 'rgba(').replace(')', ', 0.15)')}` } }
   const plot = new UPlot(
     {
       ...{ width, height: HEIGHT_PX, ms: 1, legend: { show: false } },
+      hooks: { drawClear: [(one) => drawAreas(one, areas, text)] },
       scales: { x: { min: from, max: to } },
       axes: [
         { ...axis, space: 90, values: (_, times) => times.map(formatTime) },

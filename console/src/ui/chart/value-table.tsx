@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
-import { formatMoment, formatNumber } from '../../texts/format.ts'
+import { bandOf } from '../../model/newest-values.ts'
+import { bandName, formatMoment, formatNumber } from '../../texts/format.ts'
 import { useText } from '../../texts/translate.ts'
 import { PageButtons, useTurnedPages } from '../table/page-buttons.tsx'
 import { Table } from '../table/table.tsx'
@@ -22,6 +23,12 @@ function rowsOf(series: readonly PlotSeries[]): Row[] {
   const times = [...new Set(series.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => b - a)
   const columns = series.map(({ points }) => new Map(points.map(({ x, y }) => [x, y])))
   return times.map((at) => [at, ...columns.map((column) => column.get(at))])
+}
+
+/** The value, with the name of its band. */
+function withBand(value: number, series: PlotSeries | undefined): string {
+  const band = series && bandOf(series, value)
+  return band ? `${formatNumber(value)} (${bandName(band.code, band.label)})` : formatNumber(value)
 }
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
@@ -51,7 +58,7 @@ export function ValueTable({ title, unit, series }: ValueTableProps) {
           <tr key={at}>
             <th scope="row">{formatMoment(at)}</th>
             {values.map((value, i) => (
-              <td key={heads[i + 1]}>{value === undefined ? '' : formatNumber(value)}</td>
+              <td key={heads[i + 1]}>{value === undefined ? '' : withBand(value, series[i])}</td>
             ))}
           </tr>
         ))}

@@ -6,7 +6,7 @@ import { formatMoment, formatNumber, quantityName, unitName } from '../../texts/
 import { useText } from '../../texts/translate.ts'
 import { Loaded } from '../../ui/loaded.tsx'
 import { Table } from '../../ui/table/table.tsx'
-import { type Measurement, measurementsQuery } from './patient-query.ts'
+import { type Measurement, measurementsQuery } from './measurements-query.ts'
 
 /** The latest measurements of a kind, each with its history. */
 export function MeasurementList({ me, path }: { me: Me; path: string }) {
@@ -27,7 +27,7 @@ export function MeasurementList({ me, path }: { me: Me; path: string }) {
                 <td key={name}>{quantityText(item, name)}</td>
               ))}
               <td>
-                <Link to={`${recordPath(me)}/history/${path}/${item.id}`}>
+                <Link to={`${recordPath(me)}/history/procedure/${path}/${item.id}`}>
                   {t('history.show')} <span className="unseen">{formatMoment(item.timestamp)}</span>
                 </Link>
               </td>

@@ -3,7 +3,7 @@ import { ageInYears, formatDate } from '../../texts/format.ts'
 import { translateName, useText } from '../../texts/translate.ts'
 import { Heading } from '../../ui/heading.tsx'
 import { Loaded } from '../../ui/loaded.tsx'
-import { bannerQuery } from './patient-query.ts'
+import { bannerQuery } from './banner-query.ts'
 
 /** Who the patient is, on every page about them: name, date of birth, age, and what they must not get. */
 export function PatientBanner({ ehrId }: { ehrId: string }) {

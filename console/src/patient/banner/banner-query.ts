@@ -1,0 +1,17 @@
+import { queryOptions } from '@tanstack/react-query'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+
+/** Who the patient is, and to what they react. */
+export const bannerQuery = (ehrId: string) =>
+  queryOptions({
+    queryKey: ehrKey(ehrId, 'banner'),
+    queryFn: async () => {
+      const path = { ehrId }
+      const [card, reactions] = await Promise.all([
+        api.GET('/ehr/{ehrId}/patient', { params: { path } }),
+        api.GET('/ehr/{ehrId}/adversereaction', { params: { path, query: { limit: 100 } } }),
+      ])
+      return { ...card.data, reactions: reactions.data.items }
+    },
+  })

@@ -1,0 +1,27 @@
+import { formatDate, formatMoment, formatNumber, quantityName, unitName } from '../../texts/format.ts'
+import { translate, translateName } from '../../texts/translate.ts'
+
+/** The label of a field. The unit of a quantity has the quantity's. */
+export function fieldName(name: string): string {
+  const [, quantity] = /^(\w+)Unit$/.exec(name) ?? []
+  const label = translateName(`field.${name}`, quantityName(name, name))
+  return quantity ? translate('measure.unitOf', { name: quantityName(quantity, quantity) }) : label
+}
+
+/** A value of a record. @param words the group of texts that explains its codes, such as `planStatus` */
+export function valueText(value: unknown, words = ''): string {
+  if (value === null || value === undefined) return '–'
+  if (typeof value === 'number') return formatNumber(value, 2)
+  if (typeof value === 'boolean') return translate(value ? 'yes' : 'no')
+  if (typeof value === 'string') return words === 'unit' ? unitName(value) : wordsOf(value, words)
+  if (Array.isArray(value)) return value.map((one) => valueText(one, words)).join(', ')
+  return Object.values(value)
+    .map((one) => valueText(one, words))
+    .join(' ')
+}
+
+function wordsOf(text: string, words: string): string {
+  if (words !== '') return translateName(`${words}.${text}`, text)
+  if (/^\d{4}-\d\d-\d\dT/.test(text)) return formatMoment(text)
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? formatDate(text) : text
+}

@@ -1,0 +1,125 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from '../../browser/router.tsx'
+import { useLiveEhr } from '../../model/live.ts'
+import { atPatient, type Me, recordPath } from '../../model/me.ts'
+import type { PageProps } from '../../model/page-props.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { formatMoment, kindName } from '../../texts/format.ts'
+import { useText } from '../../texts/translate.ts'
+import { FailureNote } from '../../ui/failure-note.tsx'
+import { useSubmit } from '../../ui/form/form.tsx'
+import { Loaded } from '../../ui/loaded.tsx'
+import { NotFound } from '../../ui/not-found.tsx'
+import { Table } from '../../ui/table/table.tsx'
+import { RecordHeading } from '../banner/record-heading.tsx'
+import { fieldName, valueText } from './field-texts.ts'
+import { historyQuery, restoreVersion, type Version } from './history-query.ts'
+import { findRecord, type RecordKind, type RecordPlace } from './record-kinds.ts'
+
+export default function HistoryPage({ me: self, params }: PageProps) {
+  const me = atPatient(self, params)
+  useLiveEhr(me.isPatient ? '' : me.ehrId)
+  const place = findRecord(me.ehrId, params.record ?? '')
+  return place ? <RecordHistory me={me} place={place} /> : <NotFound />
+}
+
+/** The page that shows such records: a nurse has the plan and the charts on that of the patient. */
+const pathOfPage = (me: Me, page: string): string =>
+  me.isPatient || page.startsWith('record')
+    ? `${recordPath(me)}/${page}`
+    : recordPath(me) + page.replace(/^\w+/, '')
+
+/** What was changed in a record, by whom and when. Who may change it can bring each former version back. */
+function RecordHistory({ me, place }: { me: Me; place: RecordPlace }) {
+  const t = useText()
+  const [restored, setRestored] = useState<number>()
+  const history = useQuery(historyQuery(me, place))
+  const { name, fields, page } = place.kind
+  return (
+    <>
+      <RecordHeading me={me} title={t('history.of', { kind: kindName(name) })} />
+      <p>
+        <Link to={pathOfPage(me, page)}>{t('back')}</Link>
+      </p>
+      <p role="status">{restored && t('history.restored', { number: restored })}</p>
+      <Loaded query={history} lines={6}>
+        {({ record, versions, mayRestore }) => (
+          <>
+            <h2>{valueText(record[fields[0] ?? ''])}</h2>
+            <ol className="rows">
+              {versions.map((version) => (
+                <VersionRow
+                  key={version.version}
+                  {...{ me, place, version, mayRestore }}
+                  current={versions[0]?.version ?? 0}
+                  onRestored={() => setRestored(version.version)}
+                />
+              ))}
+            </ol>
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+interface VersionRowProps {
+  me: Me
+  place: RecordPlace
+  version: Version
+  mayRestore: boolean
+  /** Number of the newest version. */
+  current: number
+  onRestored: () => void
+}
+
+function VersionRow({ me, place, version, mayRestore, current, onRestored }: VersionRowProps) {
+  const t = useText()
+  const queries = useQueryClient()
+  const { version: number, at, userId, action, differences } = version
+  const restoring = useSubmit(async () => {
+    await restoreVersion(place, number, current)
+    await queries.invalidateQueries({ queryKey: ehrKey(place.ehrId) })
+    onRestored()
+  })
+  return (
+    <li>
+      <div className="grow">
+        <h3>{t('history.version', { number })}</h3>
+        <p className="help">
+          {t(`action.${action}`)}, {formatMoment(at)}, {userId === me.mvUid ? t('you') : userId}
+        </p>
+        {differences.length > 0 && <Differences kind={place.kind} version={version} />}
+        {restoring.problem && <FailureNote error={restoring.problem} />}
+      </div>
+      {mayRestore && number !== current && action !== 'delete' && (
+        <button type="button" aria-disabled={restoring.isBusy} onClick={restoring.submit}>
+          {t('history.restore')} <span className="unseen">{t('history.version', { number })}</span>
+        </button>
+      )}
+    </li>
+  )
+}
+
+function Differences({ kind: { words }, version }: { kind: RecordKind; version: Version }) {
+  const t = useText()
+  return (
+    <Table
+      heads={[t('history.field'), t('history.before'), t('history.after')]}
+      caption={<caption className="unseen">{t('history.version', { number: version.version })}</caption>}
+    >
+      {version.differences.map(({ name, before, after }) => (
+        <tr key={name}>
+          <th scope="row">{fieldName(name)}</th>
+          <td>
+            <del>{valueText(before, words[name])}</del>
+          </td>
+          <td>
+            <ins>{valueText(after, words[name])}</ins>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  )
+}

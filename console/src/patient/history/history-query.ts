@@ -1,0 +1,105 @@
+import { queryOptions } from '@tanstack/react-query'
+import type { Me } from '../../model/me.ts'
+import { ehrKey } from '../../model/queries.ts'
+import { api } from '../../session/user-session.ts'
+import type { RecordPlace } from './record-kinds.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+interface Change {
+  version: number
+  at: string
+  userId: string
+  action: 'create' | 'update' | 'delete'
+  changed: string[]
+  before: Values | null
+}
+
+/** A field as it was before a change, and after it. */
+interface Difference {
+  name: string
+  before: unknown
+  after: unknown
+}
+
+export interface Version extends Omit<Change, 'before' | 'changed'> {
+  differences: Difference[]
+}
+
+interface RecordHistory {
+  /** The record as it is, or as it was when somebody deleted it. */
+  record: Values
+  /** The newest first. */
+  versions: Version[]
+  /** Whether the page offers to restore. The service decides again. */
+  mayRestore: boolean
+}
+
+const MAX_VERSIONS = 100
+const MAX_LISTED = 200
+
+/** All kinds have the same operations; the compiler takes one as an example. */
+const recordAt = <P extends string>({ kind }: RecordPlace, more: P) =>
+  `${kind.path}${more}` as `/ehr/{ehrId}/diagnosis/{diagnosisId}${P}`
+
+const paramsOf = ({ ehrId, ids }: RecordPlace) => ({
+  path: { ehrId, ...ids } as { ehrId: string; diagnosisId: string },
+})
+
+/** The versions of a record, each with what it changed. */
+export const historyQuery = (me: Me, place: RecordPlace) =>
+  queryOptions({
+    queryKey: ehrKey(place.ehrId, 'history', place.kind.path, place.ids, me.mvUid),
+    queryFn: async (): Promise<RecordHistory> => {
+      const params = paramsOf(place)
+      const query = { limit: MAX_VERSIONS }
+      const history = await api.GET(recordAt(place, '/history'), { params: { ...params, query } })
+      const changes = history.data.items as unknown as Change[]
+      const [newest] = changes
+      const isDeleted = newest?.action === 'delete'
+      const now = isDeleted ? null : await readRecord(place)
+      const record = now ?? newest?.before ?? {}
+      const versions = changes.map(({ changed, before, ...change }, at): Version => {
+        const after = at === 0 ? now : changes[at - 1]?.before
+        const names = before && after ? place.kind.fields.filter((name) => changed.includes(name)) : []
+        const differences = names.map((name) => ({ name, before: before?.[name], after: after?.[name] }))
+        return { ...change, differences }
+      })
+      return { record, versions, mayRestore: await mayRestore(me, place, record) }
+    },
+  })
+
+async function readRecord(place: RecordPlace): Promise<Values | null> {
+  const params = paramsOf(place)
+  const { path, listedAs } = place.kind
+  if (listedAs === undefined) return (await api.GET(recordAt(place, ''), { params })).data as Values
+  const above = path.replace(/\/\w+\/\{\w+\}$/, '') as '/ehr/{ehrId}/diagnosis/{diagnosisId}'
+  const { data } = await api.GET(above, { params })
+  const list = (data as Values)[listedAs] as readonly Values[]
+  return list.find(({ id }) => Object.values(place.ids).at(-1) === id) ?? null
+}
+
+/** Owners of an EHR may change all of it, participants what their plan allows, helpers what was granted. */
+async function mayRestore(me: Me, { ehrId, kind, ids }: RecordPlace, record: Values): Promise<boolean> {
+  if (me.acts) return kind.act !== undefined && me.acts.includes(kind.act)
+  if (me.isPatient) return true
+  const careplanId = ids.careplanId ?? record.carePlanId
+  if (typeof careplanId !== 'string') {
+    const { items } = (await api.GET('/ehr', { params: { query: { limit: MAX_LISTED } } })).data
+    const ehr = items.find(({ id }) => id === ehrId)
+    return ehr?.subjectId === me.mvUid || ehr?.creatorId === me.mvUid
+  }
+  const params = { path: { ehrId, careplanId }, query: { status: 'ACTIVE' as const, limit: MAX_LISTED } }
+  const { items } = (await api.GET('/ehr/{ehrId}/careplan/{careplanId}/participant', { params })).data
+  // Who reads the plan without taking part in it owns the EHR.
+  return items.find(({ mvUid }) => mvUid === me.mvUid)?.access !== 'READ'
+}
+
+/** Brings a former version back, unless somebody has changed the record since. @throws Problem */
+export async function restoreVersion(place: RecordPlace, version: number, current: number): Promise<void> {
+  await api.POST(recordAt(place, '/restore'), {
+    params: paramsOf(place),
+    body: { version },
+    headers: { 'if-match': `"${current}"` },
+  })
+}

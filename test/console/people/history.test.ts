@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { pathParameterNames } from '../../../path-api/operation/operation.ts'
+import { operationTable } from '../../../path-api/operation-table.ts'
+import { CLASS_NAMES, type ClassName } from '../../../records/kinds.ts'
+import { byClass, type Json, newPlace } from '../../family-kinds.ts'
+import { createTask, type Patient } from '../../harness/care/patients.ts'
+import { exampleObject, fillPath, parentIdsOf, withOtherKey } from '../../harness/care/samples/examples.ts'
+import { assertStatus } from '../../harness/clients/path-client.ts'
+import { createHelper } from '../../harness/people/helper-invitations.ts'
+import { createPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { assertNoFaults, button, goTo, logInOn, menu, tabTo, useConsoleBrowser } from '../open-console.ts'
+
+/** The kinds of records that can be restored. The EHR itself is restored by administrators. */
+const RESTORABLE = CLASS_NAMES.flatMap((name) => {
+  const operation = operationTable.find(({ id }) => id === `restore${name}`)
+  return operation && name !== 'Ehr' ? [{ name, template: operation.path.replace(/\/restore$/, '') }] : []
+})
+
+const version = (page: Page, number: number) =>
+  page.getByRole('heading', { name: `Version ${number}`, exact: true })
+const restoreButtons = (page: Page) => page.getByRole('button', { name: /^Restore/ })
+
+async function participate(patient: Patient, planId: string, access: string): Promise<Person> {
+  const person = await createPerson()
+  const body = { mvUid: person.mvUid, access }
+  assertStatus(await patient.call('POST', `careplan/${planId}/participant`, body), 201)
+  return person
+}
+
+describe('the history in the console', () => {
+  const opened = useConsoleBrowser()
+
+  async function openAs(person: Person): Promise<Page> {
+    const page = await opened.open()
+    await logInOn(page, person)
+    return page
+  }
+
+  /** Changes the description of the goal on its form. */
+  async function describeGoal(page: Page, text: string): Promise<void> {
+    await page.getByRole('link', { name: 'Change Walk' }).click()
+    await page.getByLabel('Description', { exact: true }).fill(text)
+    await button(page, 'Save').click()
+    await page.getByText(text).waitFor()
+  }
+
+  it('shows a nurse who corrected a goal twice each version, and brings the first one back', async () => {
+    const { patient, place } = await newPlace()
+    const { carePlanId, goalId } = place
+    const nurse = await participate(patient, carePlanId, 'WRITE')
+    const page = await openAs(nurse)
+    await page.goto(`${service.url}/console/patients/${patient.ehrId}`)
+    await describeGoal(page, 'Half an hour')
+    await describeGoal(page, 'An hour')
+    await page.getByRole('link', { name: 'History Walk' }).click()
+    await page.getByRole('heading', { name: 'History: goal' }).waitFor()
+    await page.getByRole('row', { name: 'Description – Half an hour' }).waitFor()
+    await page.getByRole('row', { name: 'Description Half an hour An hour' }).waitFor()
+    await tabTo(page, 'Restore Version 1')
+    await page.keyboard.press('Enter')
+    await page.getByText('Version 1 is back.').waitFor()
+    await page.getByRole('row', { name: 'Description An hour –' }).waitFor()
+    const { goals } = assertStatus(await patient.call('GET', `careplan/${carePlanId}`))
+    assert.deepEqual([goals[0].id, goals[0].description, goals[0].version], [goalId, null, 4])
+    assertNoFaults(page)
+  })
+
+  it('offers no way back to a participant who only reads, nor to a helper without the plan', async () => {
+    const { patient, place } = await newPlace()
+    const { carePlanId, goalId } = place
+    const path = `careplan/${carePlanId}/goal/${goalId}`
+    assertStatus(await patient.call('PUT', path, { name: 'Walk', description: 'An hour' }))
+    const [reader, helper] = [await participate(patient, carePlanId, 'READ'), await createPerson()]
+    await createHelper(patient, helper, ['READ', 'RECORD'])
+    const readers = await openAs(reader)
+    await goTo(readers, `patients/${patient.ehrId}/history/${path}`)
+    const helpers = await openAs(helper)
+    await helpers.getByRole('button', { name: /^Act for/ }).click()
+    await menu(helpers, 'My plan').click()
+    await helpers.getByRole('link', { name: 'History Walk' }).click()
+    const patients = await openAs(patient)
+    await goTo(patients, `history/${path}`)
+    for (const [page, count] of [
+      [readers, 0],
+      [helpers, 0],
+      [patients, 1],
+    ] as const) {
+      await version(page, 1).waitFor()
+      assert.equal(await restoreButtons(page).count(), count)
+      assertNoFaults(page)
+    }
+  })
+
+  it('brings back a record that somebody deleted while it was shown', async () => {
+    const { patient } = await newPlace()
+    const { id } = assertStatus(await patient.call('POST', 'diagnosis', { name: 'Asthma' }), 201)
+    const page = await openAs(patient)
+    await menu(page, 'My record').click()
+    await page.getByRole('link', { name: 'History Asthma' }).click()
+    await version(page, 1).waitFor()
+    assert.equal(await restoreButtons(page).count(), 0)
+    assertStatus(await patient.call('DELETE', `diagnosis/${id}`), 204)
+    await page.getByText(/^Deleted/).waitFor()
+    await page.getByRole('heading', { name: 'Asthma' }).waitFor()
+    await button(page, 'Restore Version 1').click()
+    await page.getByText('Version 1 is back.').waitFor()
+    assert.equal(assertStatus(await patient.call('GET', `diagnosis/${id}`)).name, 'Asthma')
+    assertNoFaults(page)
+  })
+
+  it('has every kind of record that can be restored', async () => {
+    const { patient, place } = await newPlace()
+    const taskId = await createTask(patient, place.carePlanId, place.goalId)
+    const known: Partial<Record<ClassName, string>> = {
+      ...{ CarePlan: place.carePlanId, Goal: place.goalId, Task: taskId },
+    }
+    const page = await openAs(patient)
+    const headings = new Set<string>()
+    for (const { name, template } of RESTORABLE) {
+      const values = withOtherKey(name, { ...parentIdsOf(name, place), ...exampleObject(name) })
+      const id = known[name] ?? (await byClass(patient).post(name, values).expect(201)).body.objectId
+      const own = pathParameterNames(template).at(-1) ?? ''
+      const path = fillPath(template, { ...place, taskId, [own]: (values as Json)[own] ?? id })
+      await goTo(page, path.replace(/^\/\w+\/[^/]+/, 'history'))
+      await version(page, 1).waitFor()
+      headings.add((await page.locator('h1').textContent()) ?? '')
+    }
+    assert.ok(RESTORABLE.length > 15)
+    assert.equal(headings.size, RESTORABLE.length, [...headings].join())
+    assertNoFaults(page)
+  })
+})
