@@ -10,11 +10,12 @@ import type { RecordChange } from '../../records/live/changes.ts'
 import { findDeletedRecords } from '../../records/live/listed-changes.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { PageRequest } from '../../records/store/reading/pages.ts'
+import type { HistoryKey } from '../../records/store/writing/history.ts'
 import type { AuditedReads, StoreContext } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { markedFieldNames } from '../../schemas/forms/fields.ts'
 import { decodeSearchCursor, encodeSearchCursor } from '../search/search-cursor.ts'
-import type { ResourceSearch } from '../sources/resource-search.ts'
+import type { ResourceSearch, SearchCriteria } from '../sources/resource-search.ts'
 import type {
   ExportSource,
   FoundResources,
@@ -25,11 +26,17 @@ import type {
   ResourceVersion,
   ResourceWrite,
 } from '../sources/resource-source.ts'
-import { type MappedKind, type ResourceStream, splitResourceId, streamsOf } from './kind-streams.ts'
+import {
+  type MappedKind,
+  type ResourceStream,
+  resourceIdOf,
+  splitResourceId,
+  streamsOf,
+} from './kind-streams.ts'
 import { findOnlyOpenPlan, findPlanOfGoal } from './patients-of-caller.ts'
 import { withKnownPractitioners } from './people/practitioner-references.ts'
 import type { RecordWithMetadata } from './render.ts'
-import { emptyIfUnknown, searchStreams } from './search-streams.ts'
+import { emptyIfUnknown, searchDeletedRecords, searchStreams } from './search-streams.ts'
 import { changedNames, fieldsOf, mergeFields, requireValidResource } from './sent-resource.ts'
 
 const patient = {
@@ -165,7 +172,7 @@ class KindResources implements ResourceSource {
       if (!isShown(stream, record)) return []
       return {
         type: this.#type,
-        id: stream.suffix === '' ? id : `${id}.${stream.suffix}`,
+        id: resourceIdOf(stream, id),
         ...{ version, at: at.toISOString(), action },
         resource: action === 'delete' ? undefined : this.#render(stream, record),
       }
@@ -201,6 +208,11 @@ class KindResources implements ResourceSource {
       recordsOf: this.#recordsOf,
       search,
     })
+  }
+
+  searchDeleted(caller: Caller, search: SearchCriteria, deleted: readonly HistoryKey[]): Promise<string[]> {
+    const sought = { streams: this.#streams, recordsOf: this.#recordsOf, search }
+    return searchDeletedRecords(caller, sought, deleted)
   }
 
   async create(

@@ -38,6 +38,10 @@ export function splitResourceId(resourceId: string): { id: string; suffix: strin
   return { id, suffix }
 }
 
+/** The id of the resource of a stream that shows a record. */
+export const resourceIdOf = ({ suffix }: ResourceStream, id: string): string =>
+  suffix === '' ? id : `${id}.${suffix}`
+
 /** All resources that records of a kind have. */
 export const streamsOf = (kind: MappedKind): ResourceStream[] => [
   {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { FhirResource } from '../../records/fhir/mapping.ts'
 import type { SubscriptionTopic } from '../../records/live/subscriptions.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { versionEntry } from '../bundles/result-bundles.ts'
 import { parameterError } from '../outcome/issue.ts'
 import type { FhirResources } from '../requests/fhir-resources.ts'
 import type { SearchParameters } from '../search/parse-search.ts'
@@ -86,7 +87,11 @@ export class SubscriptionNotifications {
       ...events.map((one) => eventParameter(this.#fhir.base, one)),
     ]
     const resource = { resourceType: 'Parameters', parameter }
-    return { events, status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` } }
+    return {
+      events,
+      status: { fullUrl: `urn:uuid:${randomUUID()}`, resource, url: `${url}/$status` },
+      changes: events.flatMap(({ focus }) => (focus ? [versionEntry(this.#fhir.base, focus)] : [])),
+    }
   }
 }
 
@@ -95,19 +100,21 @@ const eventParameter = (base: string, { number, at, focus }: SubscriptionEvent) 
   part: [
     { name: 'event-number', valueString: String(number) },
     { name: 'timestamp', valueInstant: at.toISOString() },
-    ...(focus === undefined ? [] : [{ name: 'focus', valueReference: { reference: `${base}/${focus}` } }]),
+    ...(focus ? [{ name: 'focus', valueReference: { reference: `${base}/${focus.type}/${focus.id}` } }] : []),
   ],
 })
 
 const notificationOf = ({
   status: { fullUrl, resource, url },
+  changes,
 }: {
   status: { fullUrl: string; resource: FhirResource; url: string }
+  changes: object[]
 }): FhirResource => ({
   resourceType: 'Bundle',
   type: 'history',
   timestamp: new Date().toISOString(),
-  entry: [{ fullUrl, resource, request: { method: 'GET', url }, response: { status: '200' } }],
+  entry: [{ fullUrl, resource, request: { method: 'GET', url }, response: { status: '200' } }, ...changes],
 })
 
 /** @throws InvalidInput */
