@@ -226,6 +226,22 @@ describe('the events of a subscription in FHIR', function () {
       assertStatus(await call(reader, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
       const writer = await admitApp(patient, app, 'launch/patient patient/Subscription.cruds', patient.ehrId)
       assertStatus(await call(writer, 'POST', 'Subscription', subscriptionOf('Observation')), 403)
+      const blind = await admitApp(
+        patient,
+        app,
+        'launch/patient patient/Subscription.c patient/Observation.rs',
+        patient.ehrId,
+      )
+      const { id: unseen } = assertStatus(
+        await call(blind, 'POST', 'Subscription', subscriptionOf('Observation')),
+        201,
+      )
+      for (const path of [
+        `Subscription/${unseen}/$events`,
+        `Subscription/${unseen}/$status`,
+        `events/${unseen}`,
+      ])
+        assertStatus(await call(blind, 'GET', path), 403)
       const scope = 'launch/patient patient/Subscription.cruds patient/Observation.rs?category=vital-signs'
       const narrow = await admitApp(patient, app, scope, patient.ehrId)
       const { id } = assertStatus(

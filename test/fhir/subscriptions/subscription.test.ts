@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PROFILE_COLLECTIONS } from '../../../records/profiles/storage/profile-collections.ts'
 import {
   addParticipant,
   createPatient,
@@ -8,6 +9,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { assertStatus } from '../../harness/clients/path-client.ts'
 import { createPerson, type Person } from '../../harness/people/people.ts'
+import { recordCommands } from '../../harness/service/database-commands.ts'
 import { request, service } from '../../harness/service/service.ts'
 import { bloodPressureOf, callFhir, idsIn, type Json, readFhir } from '../fhir-client.ts'
 import {
@@ -78,6 +80,17 @@ describe('a subscription in FHIR', () => {
     ])
     const state = readNotification(await readFhir(patient, `Subscription/${id}/$status`))
     assert.deepEqual([state.type, state.count, state.events], ['query-status', 3, []])
+  })
+
+  it('is read once for a list of its events', async () => {
+    const id = await createSubscription(patient, subscriptionOf(criteria()))
+    const seen = await measure()
+    const { subscription: name } = PROFILE_COLLECTIONS
+    const commands = await recordCommands(
+      async () => assert.deepEqual(await readFocuses(patient, id), [`Observation/${seen}`]),
+      new RegExp(`^${name.replace('.', '[.]')}$`),
+    )
+    assert.equal(commands.filter(({ find }) => find === name).length, 1)
   })
 
   it('is about a topic of the CapabilityStatement, narrowed by a search', async () => {
